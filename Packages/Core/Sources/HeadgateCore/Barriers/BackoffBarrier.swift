@@ -1,0 +1,46 @@
+/// Closed while a dispatcher waits to try again: one stands before each dispatcher, never flushable (Behaviour B28).
+public final class BackoffBarrier: DescribedBarrier {
+    static let kind = "BackoffBarrier"
+    static let word = "backoff"
+
+    private let worker: any Worker
+    @StateSubject(.open) private var state: ObservableState<BarrierState>
+    private var alarm: (any Disposable)?
+    private var cause: String?
+    /// When the dispatcher tries again; nil while it does not wait.
+    private(set) var retryAt: Instant?
+
+    init(worker: any Worker) {
+        self.worker = worker
+    }
+
+    /// Closes until a moment, and says why. Waits always end by themselves (Behaviour D5).
+    func close(until instant: Instant, cause: String) {
+        self.cause = cause
+        retryAt = instant
+        alarm?.dispose()
+        alarm = worker.schedule(at: instant) { [weak self] in self?.open() }
+        _state.value = .closed
+    }
+
+    /// Ends the wait.
+    func open() {
+        alarm?.dispose()
+        alarm = nil
+        retryAt = nil
+        cause = nil
+        _state.value = .open
+    }
+
+    public func onState(for dispatcherId: String) -> Observable<BarrierState> {
+        state
+    }
+
+    public var isFlushable: Observable<Bool> {
+        Observables.just(false)
+    }
+
+    public func reason(for dispatcherId: String) -> String? {
+        cause
+    }
+}

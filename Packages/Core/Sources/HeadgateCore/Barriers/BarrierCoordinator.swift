@@ -1,0 +1,122 @@
+import HeadgateData
+
+/// Knows every barrier, the dispatchers it stands before, and so the way to each dispatcher.
+///
+/// Barriers push their changes in; the coordinator tells which dispatcher's way changed. Nothing is asked again for an
+/// event, so an event does not pay for barriers that did not change.
+public final class BarrierCoordinator {
+    let worker: any Worker
+    private(set) var entries: [BarrierKey: BarrierEntry] = [:]
+    private var ways: [String: Way] = [:]
+    private var nextKey = 0
+    /// Called with a dispatcher's id each time that its way may have changed.
+    private let onChange: (String) -> Void
+
+    public init(worker: any Worker, onChange: @escaping (String) -> Void) {
+        self.worker = worker
+        self.onChange = onChange
+    }
+
+    // MARK: Dispatchers
+
+    /// A dispatcher exists now: barriers in whose scope it is stand before it.
+    func addDispatcher(_ id: String) {
+        guard ways[id] == nil else { return }
+        ways[id] = Way()
+        for (key, entry) in entries where entry.scopes.cover(id) { observe(key, for: id) }
+    }
+
+    /// A dispatcher is gone.
+    func removeDispatcher(_ id: String) {
+        for entry in entries.values { entry.forget(id) }
+        ways[id] = nil
+    }
+
+    /// The way to a dispatcher; without barriers it is open (Behaviour B1).
+    func way(to dispatcherId: String) -> Way {
+        ways[dispatcherId] ?? Way()
+    }
+
+    // MARK: Barriers
+
+    /// Puts a barrier before the dispatchers in its scopes; the same instance again replaces its scopes and identity
+    /// (Behaviour B8).
+    func register(_ barrier: any Barrier, identity: BarrierIdentity, scopes: [BarrierScope]) {
+        worker.preconditionOnWorker()
+        if let key = key(of: barrier) {
+            entries[key]?.identity = identity
+            return rescope(key, to: scopes)
+        }
+        let key = nextKey
+        nextKey += 1
+        let entry = BarrierEntry(barrier: barrier, identity: identity, scopes: scopes, since: worker.wall)
+        entries[key] = entry
+        entry.flushability = barrier.isFlushable.subscribe { [weak self, weak entry] isFlushable in
+            guard let self, let entry else { return }
+            self.worker.preconditionOnWorker()
+            entry.isFlushable = isFlushable
+            for id in entry.observations.keys { self.report(key, for: id) { $0.isFlushable = isFlushable } }
+        }
+        for id in ways.keys where scopes.cover(id) { observe(key, for: id) }
+    }
+
+    /// Takes a barrier away; an unknown one changes nothing (Behaviour B8).
+    /// - Returns: whether it stood anywhere.
+    @discardableResult
+    func unregister(_ barrier: any Barrier) -> Bool {
+        worker.preconditionOnWorker()
+        guard let key = key(of: barrier) else { return false }
+        rescope(key, to: [])
+        entries.removeValue(forKey: key)?.flushability?.dispose()
+        return true
+    }
+
+    /// Notes the settings that a barrier works with.
+    func setConfiguration(_ configuration: DataObject, of barrier: any Barrier) {
+        guard let key = key(of: barrier) else { return }
+        entries[key]?.configuration = configuration
+    }
+
+    private func key(of barrier: any Barrier) -> BarrierKey? {
+        entries.first { $0.value.barrier === barrier }?.key
+    }
+
+    private func rescope(_ key: BarrierKey, to scopes: [BarrierScope]) {
+        guard let entry = entries[key] else { return }
+        entry.scopes = scopes
+        for id in ways.keys where scopes.cover(id) != (entry.observations[id] != nil) {
+            scopes.cover(id) ? observe(key, for: id) : unobserve(key, for: id)
+        }
+    }
+
+    // MARK: Changes
+
+    private func observe(_ key: BarrierKey, for id: String) {
+        guard let entry = entries[key] else { return }
+        entry.observations[id] = DisposeAction {}
+        report(key, for: id) { $0.isFlushable = entry.isFlushable }
+        let subscription = entry.barrier.onState(for: id).subscribe { [weak self] state in
+            self?.worker.preconditionOnWorker()
+            self?.report(key, for: id) { $0.state = state }
+        }
+        entry.observations[id] = subscription
+    }
+
+    private func unobserve(_ key: BarrierKey, for id: String) {
+        entries[key]?.forget(id)
+        ways[id]?.set(nil, of: key)
+        onChange(id)
+    }
+
+    /// Takes in what a barrier says now about one way.
+    private func report(_ key: BarrierKey, for id: String, _ change: (inout Way.Report) -> Void) {
+        guard let entry = entries[key], entry.observations[id] != nil, let way = ways[id] else { return }
+        let old = way.reports[key]
+        var new = old ?? Way.Report()
+        change(&new)
+        guard new != old else { return }
+        if new.state != old?.state { entry.since = worker.wall }
+        ways[id]?.set(new, of: key)
+        onChange(id)
+    }
+}

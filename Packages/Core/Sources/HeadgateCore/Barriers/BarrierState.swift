@@ -1,0 +1,7 @@
+/// What a barrier says about the way to a dispatcher (Behaviour B1).
+public enum BarrierState: String, Sendable {
+    /// Dispatches may go on.
+    case open
+    /// Dispatches wait.
+    case closed
+}

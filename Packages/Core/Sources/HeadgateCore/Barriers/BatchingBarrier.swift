@@ -1,0 +1,125 @@
+import HeadgateData
+
+/// Holds a dispatcher until enough of its dispatches wait, or the oldest has waited long enough (Behaviour B22).
+public final class BatchingBarrier: ConfigurableBarrier {
+    public static let id = "BatchingBarrier"
+    static let word = "batching"
+
+    private let context: BarrierContext
+    private let settings: StateSubject<BatchingSettings>
+
+    init(context: BarrierContext, configuration: DataObject) throws {
+        self.context = context
+        settings = StateSubject(try BatchingSettings(configuration))
+    }
+
+    public func onState(for dispatcherId: String) -> Observable<BarrierState> {
+        Observable { [context, settings] observer in
+            BatchingWatch(
+                worker: context.worker, settings: settings.wrappedValue,
+                depth: context.queues.onDepth(for: dispatcherId), observer: observer)
+        }.distinct()
+    }
+
+    public func updateConfiguration(_ configuration: DataObject) throws {
+        settings.value = try BatchingSettings(configuration)
+    }
+
+    /// Makes batching barriers; by default they stand before `collect`.
+    public struct Factory: BarrierFactory {
+        private let scopes: [BarrierScope]
+
+        public init(defaultScopes: [BarrierScope] = [.dispatcher(id: "collect")]) {
+            scopes = defaultScopes
+        }
+
+        public func create(context: BarrierContext, configuration: DataObject) throws -> BatchingBarrier {
+            try BatchingBarrier(context: context, configuration: configuration)
+        }
+
+        public func defaultScopes() -> [BarrierScope] { scopes }
+    }
+}
+
+/// How many dispatches make a batch, and how long the first of them may wait.
+public struct BatchingSettings: Equatable, Sendable {
+    public var batchSize = 1
+    /// Nil: for ever.
+    public var maxWait: Duration?
+
+    public init() {}
+
+    /// Reads `{batch_size, max_wait_ms}`; a size under 1 is 1.
+    public init(_ configuration: DataObject) throws(BarrierConfigurationFault) {
+        batchSize = max(1, try configuration.whole("batch_size") ?? 1)
+        guard let wait = try configuration.whole("max_wait_ms") else { return }
+        guard wait > 0 else {
+            throw BarrierConfigurationFault(key: "max_wait_ms", message: "must be more than 0; leave it out to wait for ever")
+        }
+        maxWait = .milliseconds(wait)
+    }
+
+    /// Whether the way opens for a queue of this depth.
+    func isOpen(for depth: QueueDepth, at now: Instant) -> Bool {
+        if depth.pending >= min(batchSize, depth.dispatchLimit) { return true }
+        guard depth.pending > 0, let deadline = deadline(for: depth) else { return false }
+        return deadline <= now
+    }
+
+    /// When the oldest dispatch has waited long enough.
+    func deadline(for depth: QueueDepth) -> Instant? {
+        guard let maxWait, let oldest = depth.oldestSince, depth.pending > 0 else { return nil }
+        return oldest + maxWait
+    }
+}
+
+extension DataObject {
+    /// A whole number, where the key is there.
+    fileprivate func whole(_ key: String) throws(BarrierConfigurationFault) -> Int? {
+        guard self[key] != nil else { return nil }
+        guard let value = get(key: key, as: Int.self) else {
+            throw BarrierConfigurationFault(key: key, message: "must be a whole number")
+        }
+        return value
+    }
+}
+
+/// Follows one dispatcher's queue for one observer of a batching barrier.
+private final class BatchingWatch: Disposable {
+    private let worker: any Worker
+    private let observer: (BarrierState) -> Void
+    private let settings: ObservableState<BatchingSettings>
+    private var depth = QueueDepth(pending: 0, oldestSince: nil, dispatchLimit: 1)
+    private var subscriptions: [any Disposable] = []
+    private var alarm: (any Disposable)?
+
+    init(
+        worker: any Worker, settings: ObservableState<BatchingSettings>, depth: Observable<QueueDepth>,
+        observer: @escaping (BarrierState) -> Void
+    ) {
+        self.worker = worker
+        self.settings = settings
+        self.observer = observer
+        let ofDepth = depth.subscribe { [weak self] in
+            self?.depth = $0
+            self?.judge()
+        }
+        let ofSettings = settings.subscribe { [weak self] _ in self?.judge() }
+        subscriptions = [ofDepth, ofSettings]
+    }
+
+    func dispose() {
+        subscriptions.forEach { $0.dispose() }
+        alarm?.dispose()
+    }
+
+    private func judge() {
+        alarm?.dispose()
+        alarm = nil
+        let isOpen = settings.value.isOpen(for: depth, at: worker.now)
+        if !isOpen, let deadline = settings.value.deadline(for: depth) {
+            alarm = worker.schedule(at: deadline) { [weak self] in self?.judge() }
+        }
+        observer(isOpen ? .open : .closed)
+    }
+}

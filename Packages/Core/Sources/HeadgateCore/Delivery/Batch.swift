@@ -1,0 +1,61 @@
+import HeadgateData
+
+/// How a destination wants events laid in one body.
+public struct BatchFormat: Sendable, Equatable {
+    /// What stands before the first event.
+    public var prefix: [UInt8]
+    /// What stands between two events.
+    public var separator: [UInt8]
+    /// What stands behind the last event.
+    public var suffix: [UInt8]
+    /// The most events that a body can hold, whatever `dispatch_limit` says.
+    public var mostEvents: Int
+
+    public init(prefix: [UInt8], separator: [UInt8], suffix: [UInt8], mostEvents: Int = .max) {
+        self.prefix = prefix
+        self.separator = separator
+        self.suffix = suffix
+        self.mostEvents = mostEvents
+    }
+
+    /// `[event,event]`
+    public static let jsonArray = BatchFormat(prefix: Array("[".utf8), separator: Array(",".utf8), suffix: Array("]".utf8))
+
+    /// One event a line, each line ended.
+    public static let ndjson = BatchFormat(prefix: [], separator: Array("\n".utf8), suffix: Array("\n".utf8))
+
+    /// `{"schema":…,"data":[event,event]}`
+    public static func envelope(schema: String) -> BatchFormat {
+        var prefix = JSONWriter()
+        prefix.raw(#"{"schema":"#)
+        prefix.string(schema)
+        prefix.raw(#","data":["#)
+        return BatchFormat(prefix: prefix.bytes, separator: Array(",".utf8), suffix: Array("]}".utf8))
+    }
+
+    /// One event and nothing around it.
+    public static let single = BatchFormat(prefix: [], separator: [], suffix: [], mostEvents: 1)
+}
+
+/// Events on their way to a destination together (Behaviour D1).
+public struct Batch: Sendable {
+    /// The events' part of the batch, in order of acceptance.
+    public struct Event: Sendable {
+        public var id: String
+        public var sequenceNumber: SequenceNumber
+        /// Where the event's JSON stands in the body.
+        public var range: Range<Int>
+    }
+
+    /// Counts the batches of a dispatcher since the start.
+    public var number: Int
+    /// Exactly what is to be sent, in the destination's format.
+    public var body: [UInt8]
+    public var events: [Event]
+
+    /// The same for the same events, whatever the attempt (Behaviour K1).
+    public var idempotencyKey: String {
+        guard let first = events.first, let last = events.last else { return "" }
+        return events.count == 1 ? first.id : "\(first.id):\(last.id):\(events.count)"
+    }
+}

@@ -1,0 +1,51 @@
+import HeadgateData
+
+/// Lays events into one body, as many as the limits allow (Behaviour D1). Pure.
+struct BatchBuilder {
+    private let format: BatchFormat
+    private let mostEvents: Int
+    private let byteLimit: Int
+    private var body: JSONWriter
+    private var events: [Batch.Event] = []
+
+    init(format: BatchFormat, mostEvents: Int, byteLimit: Int) {
+        self.format = format
+        self.mostEvents = min(mostEvents, format.mostEvents)
+        self.byteLimit = byteLimit
+        body = JSONWriter(capacity: min(byteLimit, 1 << 16))
+        body.raw(format.prefix)
+    }
+
+    /// Whether another event might be added.
+    var hasRoom: Bool { events.count < mostEvents && !isOversize }
+
+    /// Whether the only event is over the limit by itself (Behaviour D2).
+    private(set) var isOversize = false
+
+    /// Adds an event if it fits. The first always does: over the limit it goes alone.
+    /// - Returns: whether the event is in.
+    mutating func add(_ entry: QueueEntry, annotation: QueuedAnnotation?) -> Bool {
+        guard hasRoom else { return false }
+        let before = body.bytes.count
+        if !events.isEmpty { body.raw(format.separator) }
+        let start = body.bytes.count
+        entry.event.write(into: &body, attempt: entry.attempts + 1, annotation: annotation)
+        let isOver = body.bytes.count + format.suffix.count > byteLimit
+        if isOver, !events.isEmpty {
+            body.bytes.removeLast(body.bytes.count - before)
+            return false
+        }
+        isOversize = isOver
+        events.append(
+            Batch.Event(
+                id: entry.event.id, sequenceNumber: entry.sequenceNumber, range: start..<body.bytes.count))
+        return true
+    }
+
+    var isEmpty: Bool { events.isEmpty }
+
+    /// The batch as it is now.
+    func batch(number: Int) -> Batch {
+        Batch(number: number, body: body.bytes + format.suffix, events: events)
+    }
+}

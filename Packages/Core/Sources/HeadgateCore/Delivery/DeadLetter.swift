@@ -1,0 +1,51 @@
+import HeadgateData
+
+/// An event that a dispatcher gave up, and why (Behaviour D10).
+public struct DeadLetter: Sendable, Equatable {
+    public var dispatcher: DispatcherNumber
+    public var sequenceNumber: SequenceNumber
+    public var reason: Reason
+    /// The last status code of the destination, where it has such codes.
+    public var status: Int?
+    /// A piece of the destination's last answer.
+    public var answer: String?
+    /// Attempts made, the last included.
+    public var attempts: Int
+    public var firstFailedAt: Timestamp
+    public var diedAt: Timestamp
+    /// The event as it would have been delivered, in JSON.
+    public var event: [UInt8]
+
+    /// Why an event is given up.
+    public enum Reason: String, Sendable, CaseIterable {
+        /// Alone over `byte_limit`, and failed (Behaviour D2).
+        case oversize
+        /// Refused with 413 though alone (Behaviour D6).
+        case tooLarge = "too_large"
+        /// Refused with a status that is not retried (Behaviour D3).
+        case refusedStatus = "refused_status"
+        /// Failed where `retry_failed_requests` is false (Behaviour D3).
+        case retriesOff = "retries_off"
+        /// Tried `max_attempts` times (Behaviour D9).
+        case maxAttempts = "max_attempts"
+        /// Tried for `max_retry_age` (Behaviour D9).
+        case maxRetryAge = "max_retry_age"
+        /// Refused by a worker (Behaviour K3).
+        case refused
+    }
+
+    public init(
+        dispatcher: DispatcherNumber, sequenceNumber: SequenceNumber, reason: Reason, status: Int?, answer: String?,
+        attempts: Int, firstFailedAt: Timestamp, diedAt: Timestamp, event: [UInt8]
+    ) {
+        self.dispatcher = dispatcher
+        self.sequenceNumber = sequenceNumber
+        self.reason = reason
+        self.status = status
+        self.answer = answer
+        self.attempts = attempts
+        self.firstFailedAt = firstFailedAt
+        self.diedAt = diedAt
+        self.event = event
+    }
+}

@@ -1,0 +1,144 @@
+import HeadgateData
+
+extension Dispatcher {
+    /// How an event's way ends.
+    enum End {
+        case delivered
+        case dead
+        case expired
+        case evicted
+    }
+
+    /// Carries out what Behaviour D3 says of an attempt.
+    func finished(_ batch: Batch, isOversize: Bool, with result: SendResult) {
+        let verdict = Verdict(result, events: batch.events.count, isOversize: isOversize, settings: settings)
+        if verdict == .delivered { return delivered(batch) }
+        queue.takeBack(batch.sequenceNumbers)
+        guard verdict != .keep else { return }
+        tally.failed += 1
+        lastError = result.cause
+        switch verdict {
+        case .delivered, .keep: break
+        case .halve: limit.halve(batch.events.count)
+        case .dead(let reason): bury(batch.sequenceNumbers, reason, result)
+        case .hold(let cause): manual.set(ManualBarrier.Setting(isPaused: true, reason: cause))
+        case .retry(let cause, let charged): retry(batch, cause: cause, charged: charged, result)
+        }
+    }
+
+    private func delivered(_ batch: Batch) {
+        lastError = nil
+        retries.succeeded()
+        limit.succeeded(batch.events.count)
+        settle(batch.sequenceNumbers, as: .delivered)
+    }
+
+    private func retry(_ batch: Batch, cause: String, charged: Bool, _ result: SendResult) {
+        let worker = surroundings.worker
+        queue.takeBack(batch.sequenceNumbers) { entry in
+            entry.attempts += charged ? 1 : 0
+            entry.firstFailure = entry.firstFailure ?? QueueEntry.Failure(at: worker.now, wall: worker.wall)
+        }
+        buryOld(batch.sequenceNumbers, result)
+        surroundings.board.counters.retried += queue.entries.count { batch.sequenceNumbers.contains($0.sequenceNumber) }
+        backOff(cause: cause, retryAfter: result.retryAfter(at: worker.wall))
+    }
+
+    /// Closes the BackoffBarrier for a while (Behaviour D4, D5, D8).
+    func backOff(cause: String, retryAfter: Duration?) {
+        let wait = retries.failed(
+            base: settings.backoffBase, cap: settings.backoffCap, retryAfter: retryAfter, chance: surroundings.chance())
+        lastError = cause
+        backoff.close(until: surroundings.worker.now + wait, cause: cause)
+    }
+
+    // MARK: Giving up
+
+    /// Gives up the events that have been tried often enough or for long enough (Behaviour D9).
+    private func buryOld(_ sequenceNumbers: Set<SequenceNumber>, _ result: SendResult) {
+        let now = surroundings.worker.now
+        let failed = queue.entries.filter { sequenceNumbers.contains($0.sequenceNumber) }
+        let worn = failed.filter { $0.attempts >= settings.maxAttempts }
+        bury(Set(worn.map(\.sequenceNumber)), .maxAttempts, result)
+        let old = failed.filter { entry in
+            entry.attempts < settings.maxAttempts
+                && entry.firstFailure.map { now - $0.at >= settings.maxRetryAge } ?? false
+        }
+        bury(Set(old.map(\.sequenceNumber)), .maxRetryAge, result)
+    }
+
+    /// Puts events aside as dead letters (Behaviour D10).
+    private func bury(_ sequenceNumbers: Set<SequenceNumber>, _ reason: DeadLetter.Reason, _ result: SendResult) {
+        guard !sequenceNumbers.isEmpty else { return }
+        for entry in queue.entries where sequenceNumbers.contains(entry.sequenceNumber) {
+            surroundings.settlements.add(.deadLetter(letter(for: entry, reason, result)))
+        }
+        settle(sequenceNumbers, as: .dead)
+    }
+
+    private func letter(for entry: QueueEntry, _ reason: DeadLetter.Reason, _ result: SendResult) -> DeadLetter {
+        let wall = surroundings.worker.wall
+        // An attempt that kills its events at once was not counted on them yet.
+        let attempts = reason == .maxAttempts || reason == .maxRetryAge ? entry.attempts : entry.attempts + 1
+        var event = JSONWriter()
+        entry.event.write(into: &event, attempt: max(1, attempts))
+        return DeadLetter(
+            dispatcher: queue.number, sequenceNumber: entry.sequenceNumber, reason: reason,
+            status: result.refusal?.status, answer: result.refusal?.answer, attempts: attempts,
+            firstFailedAt: entry.firstFailure?.wall ?? wall, diedAt: wall, event: event.bytes)
+    }
+
+    // MARK: Settling
+
+    /// Lets go of events for good, and counts them.
+    func settle(_ sequenceNumbers: Set<SequenceNumber>, as end: End) {
+        let removed = queue.remove(sequenceNumbers)
+        guard !removed.isEmpty else { return }
+        let byRoute = Dictionary(grouping: removed, by: \.event.route)
+        for (route, entries) in byRoute {
+            let tally = entries.reduce(Tally.zero) { $0 + $1.tally }
+            surroundings.events.backlog.settle(tally, route: route, dispatcher: queue.number)
+        }
+        count(removed.count, end)
+        surroundings.settlements.settled(queue.number, position: queue.position)
+        surroundings.flushes.settled(removed.map(\.sequenceNumber), of: id, sent: end == .delivered)
+    }
+
+    private func count(_ events: Int, _ end: End) {
+        switch end {
+        case .delivered:
+            tally.sent += events
+            surroundings.board.counters.delivered += events
+        case .dead:
+            tally.dead += events
+            surroundings.board.counters.dead += events
+        case .expired:
+            tally.expired += events
+            surroundings.board.counters.expired += events
+        case .evicted:
+            tally.evicted += events
+            surroundings.board.counters.evicted += events
+        }
+    }
+}
+
+extension SendResult {
+    /// The destination's answer, where there was one.
+    var refusal: Refusal? {
+        if case .refused(let refusal) = self { refusal } else { nil }
+    }
+
+    /// Why the attempt failed, for people.
+    var cause: String? {
+        switch self {
+        case .delivered, .interrupted: nil
+        case .noAnswer(let cause): cause
+        case .refused(let refusal): "HTTP \(refusal.status)"
+        }
+    }
+
+    /// How long the destination asked to wait.
+    func retryAfter(at wall: Timestamp) -> Duration? {
+        refusal?.retryAfter.flatMap { RetryAfter.duration($0, now: wall) }
+    }
+}

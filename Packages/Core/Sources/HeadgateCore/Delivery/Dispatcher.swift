@@ -1,0 +1,215 @@
+import HeadgateData
+
+/// A named destination with its own queue position, limits and retry state: one that fails never holds up another.
+///
+/// A dispatch goes forward through it: ``evaluate()`` looks whether the way is open, takes a batch and hands it to the
+/// sender; `Dispatcher+Outcome` settles what comes back.
+final class Dispatcher {
+    let settings: DispatcherSettings
+    let kind: String
+    let sender: any Sender
+    let manual: ManualBarrier
+    let backoff: BackoffBarrier
+    let surroundings: Surroundings
+    var queue: DispatcherQueue
+    var limit: BatchLimit
+    var retries = RetryPolicy()
+    var tally = DispatcherTally()
+    var held = HeldMarks()
+    /// What the last failed attempt failed of; nil after a success.
+    var lastError: String?
+    /// Set when the dispatcher takes no more batches (Behaviour D11).
+    var isStopping = false
+    private(set) var batchesInFlight = 0
+    private var batchNumber = 0
+    private var isReading = false
+
+    /// What a dispatcher shares with the others.
+    struct Surroundings {
+        let events: EventQueue
+        let coordinator: BarrierCoordinator
+        let flushes: Flushes
+        let settlements: Settlements
+        let depths: QueueDepths
+        let board: CounterBoard
+        /// A number from 0 to 1, by chance.
+        let chance: () -> Double
+        /// The kind of the machine's network connection, where it is known.
+        let networkConnectionType: () -> String?
+        /// Has a dispatcher look again at the end of the turn.
+        let markDirty: (String) -> Void
+
+        var worker: any Worker { events.worker }
+    }
+
+    init(
+        settings: DispatcherSettings, kind: String, sender: any Sender, manual: ManualBarrier,
+        queue: DispatcherQueue, surroundings: Surroundings
+    ) {
+        self.settings = settings
+        self.kind = kind
+        self.sender = sender
+        self.manual = manual
+        self.queue = queue
+        self.surroundings = surroundings
+        backoff = BackoffBarrier(worker: surroundings.worker)
+        limit = BatchLimit(min(settings.dispatchLimit, sender.format.mostEvents))
+    }
+
+    var id: String { settings.id }
+
+    // MARK: What waits
+
+    /// Events not settled, in flight or not.
+    var unsettled: Tally { surroundings.events.backlog.unsettled(of: queue.number) }
+
+    /// Events queued and not in flight.
+    var pending: Int { max(0, unsettled.events - queue.inFlightCount) }
+
+    /// Events that have not been read from the store.
+    private var unread: Int { max(0, unsettled.events - queue.entries.count) }
+
+    // MARK: Taking and sending
+
+    /// Sends what may be sent now, and tells how much waits.
+    func evaluate() {
+        prepare(1)
+        while expireInHand() { prepare(1) }
+        while let builder = nextBatch() { send(builder) }
+        prepare(1)
+        publishDepth()
+        markHeld()
+    }
+
+    /// Up to which event may be sent now; nil when the way is closed. A flush opens it for what it covers (Behaviour F1).
+    private var openThrough: SequenceNumber? {
+        let way = surroundings.coordinator.way(to: id)
+        if way.isOpen(flushing: false) { return .max }
+        guard let target = surroundings.flushes.target(for: id), way.isOpen(flushing: true) else { return nil }
+        return target
+    }
+
+    private func nextBatch() -> BatchBuilder? {
+        guard !isStopping, batchesInFlight < settings.inFlight, pending > 0 else { return nil }
+        guard let openThrough, prepareBatch() else { return nil }
+        var builder = BatchBuilder(
+            format: sender.format, mostEvents: limit.current, byteLimit: settings.byteLimit)
+        for entry in queue.entries where !entry.isInFlight && entry.sequenceNumber <= openThrough {
+            guard builder.add(entry, annotation: annotation(of: entry)) else { break }
+        }
+        return builder.isEmpty ? nil : builder
+    }
+
+    /// Has a whole batch's events wait in hand, none of them too old (Behaviour D12).
+    private func prepareBatch() -> Bool {
+        repeat {
+            guard prepare(limit.current) else { return false }
+        } while expireInHand()
+        return true
+    }
+
+    private func send(_ builder: BatchBuilder) {
+        batchNumber += 1
+        let batch = builder.batch(number: batchNumber)
+        queue.markInFlight(batch.sequenceNumbers)
+        batchesInFlight += 1
+        sender.send(batch) { [weak self] result in
+            guard let self else { return }
+            self.surroundings.worker.preconditionOnWorker()
+            self.batchesInFlight -= 1
+            self.finished(batch, isOversize: builder.isOversize, with: result)
+            self.surroundings.markDirty(self.id)
+        }
+    }
+
+    private func annotation(of entry: QueueEntry) -> QueuedAnnotation? {
+        guard settings.annotateQueued else { return nil }
+        let reasons = held.reasons(for: entry.sequenceNumber)
+        guard !reasons.isEmpty else { return nil }
+        return QueuedAnnotation(reasons: reasons, networkConnectionType: surroundings.networkConnectionType())
+    }
+
+    // MARK: Reading on
+
+    /// Has `count` events wait in hand, or all there are.
+    /// - Returns: false when they have to be read from the store first; the dispatcher looks again when they have been.
+    @discardableResult
+    func prepare(_ count: Int) -> Bool {
+        let events = surroundings.events
+        while unread > 0, !queue.fill(count, isWanted: { self.isWanted($0) }) {
+            guard queue.readPosition < events.lastStored else {
+                missUnread()
+                return true
+            }
+            guard let chunk = events.recentChunk(after: queue.readPosition) else {
+                read()
+                return false
+            }
+            queue.load(chunk)
+        }
+        if unread == 0 { queue.skip(to: events.lastStored) }
+        return true
+    }
+
+    private func isWanted(_ route: RouteNumber) -> Bool {
+        surroundings.events.routes.dispatchers(of: route).contains(queue.number)
+    }
+
+    private func read() {
+        guard !isReading else { return }
+        isReading = true
+        let newest = surroundings.events.lastStored
+        surroundings.events.store.read(after: queue.readPosition) { [weak self] result in
+            guard let self else { return }
+            self.isReading = false
+            switch result {
+            case .success(let chunk?): self.queue.load(chunk)
+            case .success(nil): self.queue.skip(to: newest)
+            case .failure(let fault): self.backOff(cause: "event store: \(fault.message)", retryAfter: nil)
+            }
+            self.surroundings.markDirty(self.id)
+        }
+    }
+
+    /// The store no longer has what was counted: it was damaged, and is counted as quarantined (Behaviour Q8).
+    private func missUnread() {
+        let missing = unread
+        surroundings.events.backlog.keep(queue.entries, of: queue.number)
+        surroundings.board.counters.quarantined += missing
+        surroundings.settlements.settled(queue.number, position: queue.position)
+    }
+
+    // MARK: Telling
+
+    private func publishDepth() {
+        let oldest = queue.firstWaiting.map { surroundings.events.ages.instant(of: $0.event.receivedStamp) }
+        let depth = QueueDepth(pending: pending, oldestSince: oldest, dispatchLimit: limit.most)
+        surroundings.depths.publish(depth, of: id)
+    }
+
+    /// Notes for which reasons all that waits is held now (Behaviour D13).
+    private func markHeld() {
+        held.forget(through: queue.position)
+        guard settings.annotateQueued, pending > 0, openThrough == nil else { return }
+        let isFlushing = surroundings.flushes.target(for: id) != nil
+        let words = surroundings.coordinator.blockers(of: id, flushing: isFlushing).map(\.word)
+        held.hold(words, through: surroundings.events.lastStored)
+    }
+}
+
+/// What became of a dispatcher's events since the start.
+struct DispatcherTally {
+    /// Events delivered.
+    var sent = 0
+    /// Attempts that failed.
+    var failed = 0
+    var dead = 0
+    var expired = 0
+    var evicted = 0
+}
+
+extension Batch {
+    var sequenceNumbers: Set<SequenceNumber> {
+        Set(events.map(\.sequenceNumber))
+    }
+}

@@ -1,0 +1,39 @@
+/// What all kinds of dispatchers can be told, with the defaults of Behaviour D1, D3, D4, D9, D13.
+public struct DispatcherSettings: Sendable, Equatable {
+    /// The dispatcher's name.
+    public var id: String
+    /// Most events in a batch (D1).
+    public var dispatchLimit = 25
+    /// Most bytes of a batch as it is sent (D1).
+    public var byteLimit = 40_000
+    /// Batches on their way at once (Q2).
+    public var inFlight = 1
+    /// Charged attempts after which an event is given up (D9).
+    public var maxAttempts = 100
+    /// Time since its first failure after which an event is given up (D9).
+    public var maxRetryAge = Duration.seconds(12 * 3600)
+    /// The first wait's upper end (D4).
+    public var backoffBase = Duration.milliseconds(500)
+    /// Every wait's upper end (D4).
+    public var backoffCap = Duration.seconds(300)
+    /// Whether failed requests are retried at all (D3).
+    public var retryFailedRequests = true
+    /// Status codes that are retried (true) or given up (false) against the rule (D3).
+    public var retryForStatusCodes: [Int: Bool] = [:]
+    /// What 401 and 403 do (D7).
+    public var onUnauthorized = OnUnauthorized.dead
+    /// Whether events that a barrier held say so (D13).
+    public var annotateQueued = true
+
+    /// What 401 and 403 do.
+    public enum OnUnauthorized: String, Sendable {
+        /// The events are dead-lettered.
+        case dead
+        /// The dispatcher holds until it is resumed or its settings change (D7).
+        case pause
+    }
+
+    public init(id: String) {
+        self.id = id
+    }
+}

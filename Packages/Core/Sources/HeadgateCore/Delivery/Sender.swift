@@ -1,0 +1,42 @@
+/// The way out to one destination: what differs between kinds of dispatchers. All the rest (barriers, queue, retries,
+/// dead letters) is the same for all. A program may bring its own (Behaviour K5).
+///
+/// All is called on the worker.
+public protocol Sender: AnyObject {
+    /// How the destination wants its events.
+    var format: BatchFormat { get }
+    /// Sends a batch; `then` is called on the worker with what came of it: exactly once, and never before `send` returns.
+    func send(_ batch: Batch, then: @escaping (SendResult) -> Void)
+    /// Gives up all that is in flight: each batch ends with `interrupted`, later.
+    func interrupt()
+    /// Lets go of connections and files. Nothing is in flight then.
+    func close()
+}
+
+/// What came of one attempt to send a batch.
+public enum SendResult: Sendable, Equatable {
+    /// The destination has it, and said so in a whole answer.
+    case delivered
+    /// The destination answered with a status that is no success.
+    case refused(Refusal)
+    /// No whole answer came; the cause is in a few words for people, like `connection refused`. Charges no attempt
+    /// (Behaviour D9).
+    case noAnswer(cause: String)
+    /// Given up because the dispatcher is being stopped.
+    case interrupted
+
+    /// A destination's answer that is no success.
+    public struct Refusal: Sendable, Equatable {
+        public var status: Int
+        /// The `Retry-After` header as it came (Behaviour D5).
+        public var retryAfter: String?
+        /// The beginning of the answer's body, secrets blanked (Behaviour X4).
+        public var answer: String?
+
+        public init(status: Int, retryAfter: String? = nil, answer: String? = nil) {
+            self.status = status
+            self.retryAfter = retryAfter
+            self.answer = answer
+        }
+    }
+}

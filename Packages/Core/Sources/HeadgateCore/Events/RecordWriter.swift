@@ -1,0 +1,69 @@
+import HeadgateData
+
+/// Renders events into the bytes of a chunk in the making.
+struct RecordWriter {
+    private var json: JSONWriter
+
+    /// - Parameter bytes: about how much will be written.
+    init(expecting bytes: Int = 0) {
+        json = JSONWriter(capacity: bytes)
+    }
+
+    var byteCount: Int { json.bytes.count }
+
+    /// Appends one record.
+    /// - Returns: the bytes of its stored JSON.
+    mutating func append(
+        _ event: TrackedEvent, sequenceNumber: SequenceNumber, receivedAt: Timestamp, receivedStamp: Int64
+    ) -> Int {
+        let start = json.bytes.count
+        reserveHeader()
+        writeHead(event, sequenceNumber: sequenceNumber, receivedAt: receivedAt)
+        let headLength = json.bytes.count - start - RecordHeader.size
+        json.raw(event.context)
+        json.raw(event.data)
+        let header = RecordHeader(
+            length: UInt32(json.bytes.count - start), route: event.route, sequenceNumber: sequenceNumber,
+            receivedStamp: receivedStamp, expiryStamp: expiry(event.timeToLive, from: receivedStamp),
+            headLength: UInt32(headLength), contextLength: UInt32(event.context.count),
+            idLength: UInt32(event.id.count), keyLength: UInt32(event.key?.count ?? 0))
+        json.bytes.withUnsafeMutableBytes { $0.storeBytes(of: header, toByteOffset: start, as: RecordHeader.self) }
+        return json.bytes.count - start - RecordHeader.size
+    }
+
+    /// Gives out what was written and starts again.
+    mutating func take() -> [UInt8] {
+        defer { json = JSONWriter() }
+        return json.bytes
+    }
+
+    private mutating func reserveHeader() {
+        withUnsafeTemporaryAllocation(byteCount: RecordHeader.size, alignment: 8) { blank in
+            blank.initializeMemory(as: UInt8.self, repeating: 0)
+            json.raw(UnsafeRawBufferPointer(blank))
+        }
+    }
+
+    private mutating func writeHead(_ event: TrackedEvent, sequenceNumber: SequenceNumber, receivedAt: Timestamp) {
+        json.raw(#"{"id":"#)
+        json.raw(event.id)
+        json.raw(#","seq":"#)
+        json.integer(sequenceNumber)
+        json.raw(#","event":"#)
+        json.raw(event.name)
+        json.raw(#","time":"#)
+        json.timestamp(event.time ?? receivedAt)
+        json.raw(#","received_at":"#)
+        json.timestamp(receivedAt)
+        guard let key = event.key else { return }
+        json.raw(#","key":"#)
+        json.raw(key)
+    }
+
+    /// A time to live that ends beyond the scale never ends.
+    private func expiry(_ timeToLive: Duration?, from stamp: Int64) -> Int64 {
+        guard let timeToLive else { return 0 }
+        let (end, overflow) = stamp.addingReportingOverflow(timeToLive.wholeMilliseconds)
+        return overflow ? 0 : end
+    }
+}

@@ -1,0 +1,69 @@
+import HeadgateData
+
+/// An accepted event where it lies in its chunk.
+public struct StoredEvent {
+    /// The chunk that holds the event's bytes.
+    let chunk: Chunk
+    /// Where its record begins in the chunk.
+    let offset: Int
+    let header: RecordHeader
+
+    /// The event's place in the order of acceptance.
+    public var sequenceNumber: SequenceNumber { header.sequenceNumber }
+    /// The dispatchers that it goes to.
+    public var route: RouteNumber { header.route }
+    /// Its receipt, on the age scale, in milliseconds.
+    public var receivedStamp: Int64 { header.receivedStamp }
+
+    /// Bytes of the stored JSON, which is what the store's limit counts (Behaviour Q4).
+    public var byteCount: Int { Int(header.length) - RecordHeader.size }
+
+    /// Whether the event's own time to live is over.
+    public func isExpired(at stamp: Int64) -> Bool {
+        header.expiryStamp != 0 && header.expiryStamp <= stamp
+    }
+
+    /// The id's JSON string.
+    public var id: String {
+        withPiece(from: RecordHeader.idStart, count: Int(header.idLength)) { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Writes the event as dispatchers deliver it: `{"id","seq","event","time","received_at","key"?,"attempt","context","data"}`.
+    /// - Parameters:
+    ///   - attempt: the charged attempts plus one (Behaviour D9).
+    ///   - annotation: what is added to the data of an event that was held (Behaviour D13).
+    func write(into writer: inout JSONWriter, attempt: Int, annotation: QueuedAnnotation? = nil) {
+        let head = Int(header.headLength)
+        let context = Int(header.contextLength)
+        withPiece(from: 0, count: head) { writer.raw($0) }
+        writer.raw(#","attempt":"#)
+        writer.integer(attempt)
+        writer.raw(#","context":"#)
+        withPiece(from: head, count: context) { writer.raw($0) }
+        writer.raw(#","data":"#)
+        withPiece(from: head + context, count: header.dataLength) { data in
+            guard let annotation else { return writer.raw(data) }
+            writeAnnotated(data, annotation, into: &writer)
+        }
+        writer.raw("}")
+    }
+
+    /// Copies an object up to its closing brace and adds members.
+    private func writeAnnotated(
+        _ object: UnsafeRawBufferPointer, _ annotation: QueuedAnnotation, into writer: inout JSONWriter
+    ) {
+        let members = UnsafeRawBufferPointer(rebasing: object.dropLast())
+        writer.raw(members)
+        let isEmpty = members.dropFirst().allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D || $0 == 0x0A }
+        if !isEmpty { writer.raw(",") }
+        annotation.write(into: &writer)
+        writer.raw("}")
+    }
+
+    private func withPiece<Result>(
+        from start: Int, count: Int, _ body: (UnsafeRawBufferPointer) -> Result
+    ) -> Result {
+        let first = offset + RecordHeader.size + start
+        return chunk.bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[first..<first + count])) }
+    }
+}

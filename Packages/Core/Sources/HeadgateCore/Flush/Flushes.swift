@@ -1,0 +1,65 @@
+/// Starts and ends flushes, and tells those who wait for them.
+final class Flushes {
+    private let worker: any Worker
+    private var table = FlushTable()
+    private var waiters: [String: (FlushAnswer) -> Void] = [:]
+    private var alarm: (any Disposable)?
+    /// The barriers that hold a dispatcher during a flush.
+    var blockers: (String) -> [String] = { _ in [] }
+    /// Called with a dispatcher when flushes of it begin or end.
+    var onChange: (String) -> Void = { _ in }
+
+    init(worker: any Worker) {
+        self.worker = worker
+    }
+
+    /// Begins a flush; `then` is told how it ended.
+    func start(_ id: String, parts: [String: FlushTable.Part], timeout: Duration?, then: @escaping (FlushAnswer) -> Void) {
+        waiters[id] = then
+        table.start(id, FlushTable.Flush(parts: parts, deadline: timeout.map { worker.now + $0 }))
+        parts.keys.forEach(onChange)
+        endThoseOver()
+    }
+
+    func isUnderWay(_ id: String) -> Bool { waiters[id] != nil }
+
+    /// Up to which event flushable barriers of a dispatcher are ignored now; nil while it is not flushed.
+    func target(for dispatcher: String) -> SequenceNumber? {
+        table.target(for: dispatcher)
+    }
+
+    /// Ends a flush before its time; false when it is unknown.
+    func cancel(_ id: String) -> Bool {
+        guard let flush = table.take(id) else { return false }
+        end(id, flush, .cancelled)
+        return true
+    }
+
+    func settled(_ sequenceNumbers: [SequenceNumber], of dispatcher: String, sent: Bool) {
+        guard target(for: dispatcher) != nil else { return }
+        table.settled(sequenceNumbers, of: dispatcher, sent: sent)
+        endThoseOver()
+    }
+
+    func removeDispatcher(_ dispatcher: String) {
+        table.remove(dispatcher)
+        endThoseOver()
+    }
+
+    private func endThoseOver() {
+        for (id, flush) in table.takeSettled() { end(id, flush, .settled) }
+        for (id, flush) in table.takeExpired(at: worker.now) { end(id, flush, .timeout) }
+        alarm?.dispose()
+        alarm = table.nextDeadline.map { worker.schedule(at: $0) { [weak self] in self?.endThoseOver() } }
+    }
+
+    private func end(_ id: String, _ flush: FlushTable.Flush, _ end: FlushAnswer.End) {
+        let parts = flush.parts.map { dispatcher, part in
+            let blockedBy = part.left > 0 ? blockers(dispatcher) : []
+            return (dispatcher, FlushAnswer.Part(sent: part.sent, failed: part.failed, left: part.left, blockedBy: blockedBy))
+        }
+        let waiter = waiters.removeValue(forKey: id)
+        flush.parts.keys.forEach(onChange)
+        waiter?(FlushAnswer(ended: end, dispatchers: Dictionary(uniqueKeysWithValues: parts)))
+    }
+}

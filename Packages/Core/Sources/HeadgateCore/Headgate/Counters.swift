@@ -1,0 +1,26 @@
+/// What happened since the start, counted in events where nothing else is said (Behaviour P1).
+public struct Counters: Sendable, Equatable {
+    public var received = 0
+    public var duplicates = 0
+    public var unrouted = 0
+    public var rejected = 0
+    public var delivered = 0
+    public var retried = 0
+    public var dead = 0
+    public var expired = 0
+    public var evicted = 0
+    public var transformedAway = 0
+    public var quarantined = 0
+    public var collectorErrors = 0
+    public var barrierErrors = 0
+    public var transformationErrors = 0
+
+    public init() {}
+}
+
+/// The one place where things are counted.
+public final class CounterBoard {
+    public var counters = Counters()
+
+    public init() {}
+}

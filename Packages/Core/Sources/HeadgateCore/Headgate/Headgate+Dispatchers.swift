@@ -1,0 +1,108 @@
+extension Headgate {
+    /// Adds a dispatcher. One that the store knows goes on where it was; a new one starts at the newest event
+    /// (Behaviour Q3).
+    public func addDispatcher(_ settings: DispatcherSettings, kind: String, sender: any Sender) {
+        let stored = adopt(settings.id)
+        let dispatcher = Dispatcher(
+            settings: settings, kind: kind, sender: sender, manual: ManualBarrier(keptPause(of: settings.id)),
+            queue: DispatcherQueue(number: stored.number, position: stored.position), surroundings: surroundings)
+        dispatchers[settings.id] = dispatcher
+        coordinator.addDispatcher(settings.id)
+        registerOwnBarriers(of: dispatcher)
+        routeToAll = events.routes.number(of: dispatchers.values.map(\.queue.number))
+        markDirty(settings.id)
+    }
+
+    /// Notes which known dispatchers are not configured any more; their queues are kept for a while (Behaviour Q3).
+    public func noteOrphans() {
+        for var dispatcher in known.values where dispatchers[dispatcher.id] == nil && dispatcher.orphanedSince == nil {
+            dispatcher.orphanedSince = events.ages.stamp(worker.now)
+            remember(dispatcher)
+        }
+        forgetOrphans()
+    }
+
+    /// Gives up the queues of dispatchers that have been gone for too long.
+    func forgetOrphans() {
+        let oldest = events.ages.stamp(worker.now) - events.limits.orphanRetention.wholeMilliseconds
+        for orphan in known.values where orphan.orphanedSince.map({ $0 <= oldest }) ?? false {
+            board.counters.expired += events.backlog.unsettled(of: orphan.number).events
+            events.backlog.remove(orphan.number)
+            known[orphan.id] = nil
+            settlements.add(.forgetDispatcher(orphan.number))
+        }
+    }
+
+    private func adopt(_ id: String) -> StoredDispatcher {
+        let next = (known.values.map(\.number).max() ?? 0) + 1
+        var stored = known[id] ?? StoredDispatcher(number: next, id: id, position: events.lastStored)
+        guard known[id] == nil || stored.orphanedSince != nil else { return stored }
+        stored.orphanedSince = nil
+        remember(stored)
+        return stored
+    }
+
+    private func remember(_ dispatcher: StoredDispatcher) {
+        known[dispatcher.id] = dispatcher
+        settlements.add(.dispatcher(dispatcher))
+    }
+
+    private func registerOwnBarriers(of dispatcher: Dispatcher) {
+        let own: [(any Barrier, String, String)] = [
+            (dispatcher.manual, ManualBarrier.kind, ManualBarrier.word),
+            (dispatcher.backoff, BackoffBarrier.kind, BackoffBarrier.word),
+        ]
+        for (barrier, kind, word) in own {
+            let identity = BarrierIdentity(id: "\(kind):\(dispatcher.id)", kind: kind, word: word)
+            coordinator.register(barrier, identity: identity, scopes: [.dispatcher(id: dispatcher.id)])
+        }
+    }
+
+    // MARK: Routes
+
+    /// The dispatchers' ids, in alphabetical order.
+    public var dispatcherIds: [String] { dispatchers.keys.sorted() }
+
+    /// The route of an event for all dispatchers, or for some only; nil when one of these is unknown.
+    public func route(narrowedTo ids: [String]? = nil) -> RouteNumber? {
+        guard let ids else { return routeToAll }
+        let numbers = ids.map { dispatchers[$0]?.queue.number }
+        guard !numbers.contains(nil) else { return nil }
+        return events.routes.number(of: Set(numbers.compactMap { $0 }))
+    }
+
+    // MARK: Pausing
+
+    /// Closes a dispatcher's ManualBarrier (Behaviour B23); `then` is called once that survives a restart.
+    /// - Returns: false when there is no such dispatcher.
+    public func pause(
+        _ id: String, reason: String?, isFlushable: Bool, then: @escaping (StoreFault?) -> Void
+    ) -> Bool {
+        setPause(of: id, ManualBarrier.Setting(isPaused: true, isFlushable: isFlushable, reason: reason), then)
+    }
+
+    /// Opens a dispatcher's ManualBarrier.
+    /// - Returns: false when there is no such dispatcher.
+    public func resume(_ id: String, then: @escaping (StoreFault?) -> Void) -> Bool {
+        setPause(of: id, ManualBarrier.Setting(), then)
+    }
+
+    private func setPause(
+        of id: String, _ setting: ManualBarrier.Setting, _ then: @escaping (StoreFault?) -> Void
+    ) -> Bool {
+        guard let dispatcher = dispatchers[id] else { return false }
+        dispatcher.manual.set(setting)
+        let name = Headgate.pauseName(id)
+        kept[name] = setting.isPaused ? setting.kept : nil
+        settlements.add(.keep(name, kept[name]))
+        settlements.whenWritten(then)
+        return true
+    }
+
+    private func keptPause(of id: String) -> ManualBarrier.Setting {
+        guard let bytes = kept[Headgate.pauseName(id)] else { return ManualBarrier.Setting() }
+        return ManualBarrier.Setting(kept: bytes)
+    }
+
+    private static func pauseName(_ id: String) -> String { "pause:\(id)" }
+}

@@ -1,0 +1,141 @@
+import HeadgateData
+
+/// All that the service does with events, without sockets, files or threads: accepts them into the queue, and sees them
+/// through barriers to their dispatchers.
+///
+/// It lives on the worker. Facts come in by method calls; what follows from them is done at the end of the turn.
+public final class Headgate {
+    public let worker: any Worker
+    public let events: EventQueue
+    public let board = CounterBoard()
+    /// How barriers of each kind are made.
+    public var factories: [String: any BarrierFactory] = [BatchingBarrier.id: BatchingBarrier.Factory()]
+    /// The kind of the machine's network connection, where it is known (Behaviour D13).
+    public var networkConnectionType: String?
+
+    private(set) var coordinator: BarrierCoordinator
+    let flushes: Flushes
+    let settlements: Settlements
+    let depths = QueueDepths()
+    var dispatchers: [String: Dispatcher] = [:]
+    /// Every dispatcher the store knows, configured or not.
+    var known: [String: StoredDispatcher]
+    var kept: [String: [UInt8]]
+    private var dirty: Set<String> = []
+    private var isDrainDue = false
+    private var sweep: (any Disposable)?
+    private let chance: () -> Double
+    var nextFlush = 1
+    /// Flushes that begin once what was offered before them is stored.
+    var beginning: Set<String> = []
+    /// The route of an event that all dispatchers want.
+    var routeToAll = RouteTable.nobody
+    /// The orderly stop under way.
+    var stopping: OrderlyStop?
+
+    /// - Parameters:
+    ///   - state: what the store gave back when it was opened.
+    ///   - chance: gives numbers from 0 to 1, for the length of waits.
+    public init(
+        worker: any Worker, store: any EventStore, state: StoredState, limits: StoreLimits,
+        chance: @escaping () -> Double = { Double.random(in: 0...1) }
+    ) {
+        self.worker = worker
+        self.chance = chance
+        events = EventQueue(worker: worker, store: store, limits: limits, state: state)
+        flushes = Flushes(worker: worker)
+        settlements = Settlements(worker: worker, store: store)
+        known = Dictionary(uniqueKeysWithValues: state.dispatchers.map { ($0.id, $0) })
+        kept = state.kept
+        let changes = ChangeRelay()
+        coordinator = BarrierCoordinator(worker: worker) { changes.onChange($0) }
+        changes.onChange = { [weak self] in self?.markDirty($0) }
+        flushes.onChange = { [weak self] in self?.markDirty($0) }
+        flushes.blockers = { [weak self] id in self?.coordinator.blockers(of: id, flushing: true).map(\.id) ?? [] }
+        settlements.trimPoint = { [weak self] in self?.trim() ?? 0 }
+        events.onStored = { [weak self] in self?.stored($0) }
+    }
+
+    var surroundings: Dispatcher.Surroundings {
+        Dispatcher.Surroundings(
+            events: events, coordinator: coordinator, flushes: flushes, settlements: settlements, depths: depths,
+            board: board, chance: chance,
+            networkConnectionType: { [weak self] in self?.networkConnectionType },
+            markDirty: { [weak self] in self?.markDirty($0) })
+    }
+
+    // MARK: The turn
+
+    /// Has a dispatcher look again at the end of the turn.
+    func markDirty(_ id: String) {
+        dirty.insert(id)
+        guard !isDrainDue else { return }
+        isDrainDue = true
+        worker.soon { [weak self] in
+            self?.isDrainDue = false
+            self?.drain()
+        }
+    }
+
+    private func drain() {
+        let ids = dirty.sorted()
+        dirty = []
+        ids.forEach { dispatchers[$0]?.evaluate() }
+        makeRoom()
+        scheduleSweep()
+        stopping?.look()
+    }
+
+    private func stored(_ tallies: [RouteNumber: Tally]) {
+        let numbers = Set(tallies.keys.flatMap(events.routes.dispatchers(of:)))
+        for dispatcher in dispatchers.values where numbers.contains(dispatcher.queue.number) {
+            markDirty(dispatcher.id)
+        }
+    }
+
+    // MARK: Retention
+
+    /// Evicts the oldest events that are not in flight until the store is within its limits (Behaviour Q4).
+    private func makeRoom() {
+        guard events.limits.overflow == .dropOldest else { return }
+        while events.limits.excess(of: events.backlog.live) {
+            let fronts = dispatchers.values.compactMap { $0.queue.firstWaiting?.sequenceNumber }
+            guard let oldest = fronts.min() else { return }
+            for dispatcher in dispatchers.values where dispatcher.queue.firstWaiting?.sequenceNumber == oldest {
+                dispatcher.evict(oldest)
+                markDirty(dispatcher.id)
+            }
+        }
+    }
+
+    /// Looks again when the next event becomes too old, and once a minute for the rest.
+    private func scheduleSweep() {
+        let latest = worker.now + .seconds(60)
+        let next = dispatchers.values.compactMap(\.nextExpiry).min().map { min($0, latest) } ?? latest
+        sweep?.dispose()
+        sweep = stopping != nil ? nil : worker.schedule(at: next) { [weak self] in self?.sweepOnce() }
+    }
+
+    private func sweepOnce() {
+        forgetOrphans()
+        settlements.add(events.forgetOldIDs())
+        dispatchers.keys.forEach(markDirty)
+        scheduleSweep()
+    }
+
+    /// Up to which event nobody needs anything: where the dispatcher stands that is farthest behind.
+    private func trim() -> SequenceNumber {
+        let positions = known.values.compactMap { dispatcher in
+            events.backlog.unsettled(of: dispatcher.number).events == 0
+                ? nil : dispatchers[dispatcher.id]?.queue.position ?? dispatcher.position
+        }
+        let point = positions.min() ?? events.lastStored
+        events.trimRecent(through: point)
+        return point
+    }
+}
+
+/// Lets the coordinator, which is made first, tell the gate that is made around it.
+private final class ChangeRelay {
+    var onChange: (String) -> Void = { _ in }
+}

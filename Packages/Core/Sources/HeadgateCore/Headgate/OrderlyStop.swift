@@ -1,0 +1,86 @@
+extension Headgate {
+    /// Stops in an orderly way (Behaviour D11, F5): what may go now goes, what is in flight is finished, within a time;
+    /// the rest stays stored. Waits are not waited for.
+    /// - Parameters:
+    ///   - flushing: whether the stop begins with a flush.
+    ///   - then: called once the store is closed.
+    public func stop(within timeout: Duration, flushing: Bool, then: @escaping () -> Void) {
+        guard stopping == nil else { return }
+        let stop = OrderlyStop(gate: self, then: then)
+        stopping = stop
+        stop.begin(within: timeout, flushing: flushing)
+    }
+}
+
+/// The steps of an orderly stop. After each turn in which something happened it looks whether the next step is due.
+final class OrderlyStop {
+    private enum Step {
+        /// What may go, goes.
+        case flushing
+        /// No more batches; those on their way are finished.
+        case finishing
+        /// The store writes down the rest.
+        case closing
+    }
+
+    private static let flushName = "headgate:shutdown"
+
+    private unowned let gate: Headgate
+    private let then: () -> Void
+    private var step = Step.flushing
+
+    init(gate: Headgate, then: @escaping () -> Void) {
+        self.gate = gate
+        self.then = then
+    }
+
+    func begin(within timeout: Duration, flushing: Bool) {
+        _ = gate.worker.schedule(at: gate.worker.now + timeout) { [weak self] in self?.outOfTime() }
+        guard flushing else { return finish() }
+        _ = gate.flush(id: OrderlyStop.flushName, timeout: timeout) { [weak self] _ in self?.finish() }
+    }
+
+    /// Looks whether the next step is due.
+    func look() {
+        switch step {
+        case .flushing where isStuck: _ = gate.cancelFlush(OrderlyStop.flushName)
+        case .finishing where !isAnythingInFlight: close()
+        default: break
+        }
+    }
+
+    /// Whether the flush could only wait: all that is left is held by barriers that a flush does not open.
+    private var isStuck: Bool {
+        gate.flushes.isUnderWay(OrderlyStop.flushName)
+            && gate.dispatchers.values.allSatisfy { dispatcher in
+                dispatcher.batchesInFlight == 0
+                    && (dispatcher.unsettled.events == 0
+                        || !gate.coordinator.way(to: dispatcher.id).isOpen(flushing: true))
+            }
+    }
+
+    private var isAnythingInFlight: Bool {
+        gate.dispatchers.values.contains { $0.batchesInFlight > 0 }
+    }
+
+    private func finish() {
+        guard step == .flushing else { return }
+        step = .finishing
+        gate.dispatchers.values.forEach { $0.isStopping = true }
+        gate.dispatcherIds.forEach(gate.markDirty)
+        if gate.dispatchers.isEmpty { close() }
+    }
+
+    private func outOfTime() {
+        finish()
+        gate.dispatchers.values.filter { $0.batchesInFlight > 0 }.forEach { $0.sender.interrupt() }
+    }
+
+    private func close() {
+        step = .closing
+        gate.dispatchers.values.forEach { $0.sender.close() }
+        gate.events.whenCommitted { [gate, then] _ in
+            gate.settlements.whenWritten { _ in gate.events.store.close(then: then) }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// A value over time. Those who subscribe are told the present value, where there is one, and every later one.
+///
+/// Observables live on the worker and are not `Sendable` (Behaviour B11).
+public class Observable<Value> {
+    private let onSubscribe: (@escaping (Value) -> Void) -> any Disposable
+
+    /// An observable made of what to do with each new observer.
+    public init(_ onSubscribe: @escaping (@escaping (Value) -> Void) -> any Disposable) {
+        self.onSubscribe = onSubscribe
+    }
+
+    /// Calls `observer` with the present value and every later one, until the result is disposed of.
+    public func subscribe(_ observer: @escaping (Value) -> Void) -> any Disposable {
+        onSubscribe(observer)
+    }
+
+    /// The same values, each changed by `transform`.
+    public func map<Mapped>(_ transform: @escaping (Value) -> Mapped) -> Observable<Mapped> {
+        Observable<Mapped> { observer in self.subscribe { observer(transform($0)) } }
+    }
+}
+
+extension Observable where Value: Equatable {
+    /// The same values without those that equal the one before.
+    public func distinct() -> Observable<Value> {
+        Observable { observer in
+            var last: Value?
+            return self.subscribe { value in
+                guard last != value else { return }
+                last = value
+                observer(value)
+            }
+        }
+    }
+}
+
+/// Observables made of other things.
+public enum Observables {
+    /// One value, for ever.
+    public static func just<Value>(_ value: Value) -> Observable<Value> {
+        Observable { observer in
+            observer(value)
+            return DisposeAction {}
+        }
+    }
+}

@@ -1,0 +1,64 @@
+/// An observable that always has a value, which can be read at any time.
+public final class ObservableState<Value>: Observable<Value> {
+    private let read: () -> Value
+
+    fileprivate init(subject: Subject<Value>) {
+        read = { subject.value }
+        super.init(subject.subscribe)
+    }
+
+    /// The present value.
+    public var value: Value { read() }
+}
+
+/// Wraps a state that its owner sets and others observe:
+///
+///     @StateSubject(.closed) private var state: ObservableState<BarrierState>
+///     …
+///     _state.value = .open
+@propertyWrapper
+public struct StateSubject<Value> {
+    private let subject: Subject<Value>
+    /// What others read and subscribe to.
+    public let wrappedValue: ObservableState<Value>
+
+    public init(_ initial: Value) {
+        subject = Subject(initial)
+        wrappedValue = ObservableState(subject: subject)
+    }
+
+    /// The state; setting it tells every observer.
+    public var value: Value {
+        get { subject.value }
+        nonmutating set { subject.value = newValue }
+    }
+}
+
+/// The value and its observers.
+private final class Subject<Value> {
+    private var observers: [Int: (Value) -> Void] = [:]
+    private var nextObserver = 0
+
+    var value: Value {
+        didSet { notify() }
+    }
+
+    init(_ initial: Value) {
+        value = initial
+    }
+
+    func subscribe(_ observer: @escaping (Value) -> Void) -> any Disposable {
+        let key = nextObserver
+        nextObserver += 1
+        observers[key] = observer
+        observer(value)
+        return DisposeAction { [weak self] in self?.observers[key] = nil }
+    }
+
+    /// Observers may come, go and set the value again while they are told: each hears the newest value last.
+    private func notify() {
+        for key in observers.keys.sorted() {
+            observers[key]?(value)
+        }
+    }
+}

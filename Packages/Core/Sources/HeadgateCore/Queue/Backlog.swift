@@ -1,0 +1,58 @@
+/// How much is stored and unsettled, for each dispatcher and in all.
+///
+/// Each dispatcher settles a route's events in order, so what is left of a route is what its slowest dispatcher has
+/// left. Two numbers a route and dispatcher therefore count the store exactly, whatever the number of events.
+public struct Backlog {
+    private var unsettled: [RouteNumber: [DispatcherNumber: Tally]] = [:]
+    private var unsettledOfDispatcher: [DispatcherNumber: Tally] = [:]
+    /// Events that some dispatcher has not settled (Behaviour Q4 limits these).
+    public private(set) var live = Tally.zero
+
+    public init() {}
+
+    /// What a dispatcher has not settled.
+    public func unsettled(of dispatcher: DispatcherNumber) -> Tally {
+        unsettledOfDispatcher[dispatcher] ?? .zero
+    }
+
+    /// Events came for dispatchers of a route.
+    mutating func add(_ tally: Tally, route: RouteNumber, dispatchers: [DispatcherNumber]) {
+        let before = live(of: route)
+        for dispatcher in dispatchers {
+            unsettled[route, default: [:]][dispatcher, default: .zero] += tally
+            unsettledOfDispatcher[dispatcher, default: .zero] += tally
+        }
+        live += live(of: route) - before
+    }
+
+    /// A dispatcher has settled events of a route.
+    mutating func settle(_ tally: Tally, route: RouteNumber, dispatcher: DispatcherNumber) {
+        let before = live(of: route)
+        unsettled[route, default: [:]][dispatcher, default: .zero] -= tally
+        unsettledOfDispatcher[dispatcher, default: .zero] -= tally
+        live -= before - live(of: route)
+        if live(of: route) == .zero { unsettled[route] = nil }
+    }
+
+    /// Counts a dispatcher anew: these events are all that it has left.
+    mutating func keep(_ entries: [QueueEntry], of dispatcher: DispatcherNumber) {
+        remove(dispatcher)
+        for entry in entries { add(entry.tally, route: entry.event.route, dispatchers: [dispatcher]) }
+    }
+
+    /// Forgets a dispatcher and all that it has not settled.
+    mutating func remove(_ dispatcher: DispatcherNumber) {
+        for (route, tallies) in unsettled {
+            guard let tally = tallies[dispatcher] else { continue }
+            settle(tally, route: route, dispatcher: dispatcher)
+            unsettled[route]?[dispatcher] = nil
+        }
+        unsettledOfDispatcher[dispatcher] = nil
+    }
+
+    private func live(of route: RouteNumber) -> Tally {
+        (unsettled[route] ?? [:]).values.reduce(.zero) {
+            Tally(events: max($0.events, $1.events), bytes: max($0.bytes, $1.bytes))
+        }
+    }
+}

@@ -1,0 +1,98 @@
+/// One dispatcher's place in the queue: what it has settled, what it has in hand, and where it reads on. Pure.
+///
+/// It holds no more events than a few batches, however many wait (Behaviour Q6).
+struct DispatcherQueue {
+    let number: DispatcherNumber
+    /// Events in hand, ascending: in flight, or waiting to be sent (again).
+    private(set) var entries: [QueueEntry] = []
+    /// Every event up to and including this one has been taken in hand or skipped.
+    private(set) var readPosition: SequenceNumber
+    /// Where the next record is.
+    private var chunk: Chunk?
+    private var offset = 0
+
+    init(number: DispatcherNumber, position: SequenceNumber) {
+        self.number = number
+        readPosition = position
+    }
+
+    /// All events up to and including this one are settled.
+    var position: SequenceNumber {
+        entries.first.map { $0.sequenceNumber - 1 } ?? readPosition
+    }
+
+    var inFlightCount: Int { entries.reduce(0) { $0 + ($1.isInFlight ? 1 : 0) } }
+
+    /// The oldest event that is not in flight, of those in hand.
+    var firstWaiting: QueueEntry? { entries.first { !$0.isInFlight } }
+
+    // MARK: Reading
+
+    /// Takes the next events in hand until `count` wait there, or the present chunk ends.
+    /// - Parameter isWanted: whether events of a route go to this dispatcher.
+    /// - Returns: false when the chunk ended first: ``load(_:)`` the next one.
+    mutating func fill(_ count: Int, isWanted: (RouteNumber) -> Bool) -> Bool {
+        var waiting = entries.count - inFlightCount
+        while waiting < count {
+            guard let event = nextEvent() else { return false }
+            readPosition = event.sequenceNumber
+            guard isWanted(event.route) else { continue }
+            entries.append(QueueEntry(event: event))
+            waiting += 1
+        }
+        return true
+    }
+
+    /// Goes on in another chunk, the one behind ``readPosition``.
+    mutating func load(_ next: Chunk) {
+        chunk = next
+        offset = 0
+    }
+
+    /// Skips to the end: there is nothing more to read up to `sequenceNumber`.
+    mutating func skip(to sequenceNumber: SequenceNumber) {
+        readPosition = max(readPosition, sequenceNumber)
+        chunk = nil
+    }
+
+    private mutating func nextEvent() -> StoredEvent? {
+        while let chunk {
+            guard let event = chunk.event(at: offset) else {
+                readPosition = max(readPosition, chunk.lastSequenceNumber)
+                self.chunk = nil
+                return nil
+            }
+            offset = chunk.offset(after: event)
+            if event.sequenceNumber > readPosition { return event }
+        }
+        return nil
+    }
+
+    // MARK: Settling
+
+    /// Marks events as being on their way.
+    mutating func markInFlight(_ sequenceNumbers: Set<SequenceNumber>) {
+        update(sequenceNumbers) { $0.isInFlight = true }
+    }
+
+    /// Takes events back, to be sent again.
+    mutating func takeBack(_ sequenceNumbers: Set<SequenceNumber>, _ change: (inout QueueEntry) -> Void = { _ in }) {
+        update(sequenceNumbers) {
+            $0.isInFlight = false
+            change(&$0)
+        }
+    }
+
+    /// Lets go of events that are done with.
+    mutating func remove(_ sequenceNumbers: Set<SequenceNumber>) -> [QueueEntry] {
+        let removed = entries.filter { sequenceNumbers.contains($0.sequenceNumber) }
+        entries.removeAll { sequenceNumbers.contains($0.sequenceNumber) }
+        return removed
+    }
+
+    private mutating func update(_ sequenceNumbers: Set<SequenceNumber>, _ change: (inout QueueEntry) -> Void) {
+        for index in entries.indices where sequenceNumbers.contains(entries[index].sequenceNumber) {
+            change(&entries[index])
+        }
+    }
+}

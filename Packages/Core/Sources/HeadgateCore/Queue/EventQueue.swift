@@ -1,0 +1,174 @@
+import HeadgateData
+
+/// The one queue of all dispatchers: gives accepted events their places, gathers them into groups that are committed
+/// together (Behaviour Q5), and knows what is stored and unsettled.
+///
+/// While one group is being committed, the next is gathered; a lone event is committed at the end of the turn in which
+/// it came.
+public final class EventQueue {
+    let worker: any Worker
+    let ages: AgeScale
+    var limits: StoreLimits
+    public let store: any EventStore
+    var routes = RouteTable()
+    var backlog = Backlog()
+    /// The group in the making.
+    private var gathering = GatheringGroup()
+    /// The group that the store is committing.
+    private var committing: CommittingGroup?
+    private var dedupe: DedupeWindow
+    private var recent: RecentChunks
+    private var isCommitDue = false
+    public private(set) var lastSequenceNumber: SequenceNumber = 0
+    /// The newest event that is stored.
+    private(set) var lastStored: SequenceNumber = 0
+    /// Called for each group that was stored, with what it holds of each route.
+    var onStored: ([RouteNumber: Tally]) -> Void = { _ in }
+
+    /// Most bytes of a group; with more, senders are asked to wait for the next.
+    static let mostGroupBytes = 4 << 20
+    static let recentBytes = 4 << 20
+
+    public init(worker: any Worker, store: any EventStore, limits: StoreLimits, state: StoredState) {
+        self.worker = worker
+        self.store = store
+        self.limits = limits
+        ages = AgeScale(start: worker.now, wall: worker.wall)
+        dedupe = DedupeWindow()
+        routes = RouteTable(saved: state.routes)
+        lastSequenceNumber = state.lastSequenceNumber
+        lastStored = state.lastSequenceNumber
+        recent = RecentChunks(mostBytes: EventQueue.recentBytes, lastSequenceNumber: state.lastSequenceNumber)
+        restore(state)
+    }
+
+    private func restore(_ state: StoredState) {
+        for (dispatcher, tallies) in state.unsettled {
+            for (route, tally) in tallies { backlog.add(tally, route: route, dispatchers: [dispatcher]) }
+        }
+        let oldest = ages.stamp(worker.now) - limits.dedupeWindow.wholeMilliseconds
+        for ids in state.recentIDs where ids.receivedStamp > oldest {
+            ids.forEach { identity, number in dedupe.insert(DedupeWindow.fingerprint(identity), sequenceNumber: number) }
+            dedupe.mark(ids.receivedStamp)
+        }
+    }
+
+    // MARK: Accepting
+
+    /// Whether the group in the making has no room: those who send should wait for ``whenCommitted(_:)``.
+    public var isGroupFull: Bool { gathering.byteCount >= EventQueue.mostGroupBytes }
+
+    /// Gives an event its place, or says why not. What was offered in one turn is committed in one group.
+    public func admit(_ event: TrackedEvent) -> Admission {
+        let fingerprint = event.identity.map(DedupeWindow.fingerprint)
+        if let fingerprint, let first = dedupe.find(fingerprint) { return .duplicate(first) }
+        guard event.route != RouteTable.nobody else { return .unrouted }
+        if let refusal = refusal(of: event) { return refusal }
+        lastSequenceNumber += 1
+        gathering.append(
+            event, sequenceNumber: lastSequenceNumber, receivedAt: worker.wall, receivedStamp: ages.stamp(worker.now))
+        if let fingerprint { dedupe.insert(fingerprint, sequenceNumber: lastSequenceNumber) }
+        commitAtEndOfTurn()
+        return .stored(lastSequenceNumber)
+    }
+
+    /// Whether so many more events of so many bytes would be refused (for those that are accepted all or none).
+    public func refusal(events: Int, bytes: Int) -> Admission? {
+        if bytes > limits.maxBytes { return .tooLarge }
+        guard limits.overflow == .reject else { return nil }
+        let tally = held + Tally(events: events, bytes: bytes)
+        return limits.excess(of: tally) ? .queueFull : nil
+    }
+
+    private func refusal(of event: TrackedEvent) -> Admission? {
+        refusal(events: 1, bytes: event.approximateByteCount)
+    }
+
+    /// What is stored, and what is about to be.
+    private var held: Tally {
+        backlog.live + gathering.tally + (committing?.tally ?? .zero)
+    }
+
+    /// Calls `work` once all that has been offered so far is stored, with nil, or could not be stored.
+    public func whenCommitted(_ work: @escaping (StoreFault?) -> Void) {
+        gathering.waiters.append(work)
+        commitAtEndOfTurn()
+    }
+
+    // MARK: Committing
+
+    private func commitAtEndOfTurn() {
+        guard !isCommitDue, committing == nil else { return }
+        isCommitDue = true
+        worker.soon { [weak self] in
+            self?.isCommitDue = false
+            self?.commit()
+        }
+    }
+
+    private func commit() {
+        guard committing == nil, !gathering.isIdle else { return }
+        guard let chunk = gathering.takeChunk() else { return gathering.takeWaiters().forEach { $0(nil) } }
+        let group = gathering.group(chunk, newRoutes: routes.takeUnsaved(), receivedStamp: ages.stamp(worker.now))
+        committing = CommittingGroup(group: group, waiters: gathering.takeWaiters())
+        gathering = GatheringGroup(expecting: chunk.bytes.count)
+        store.append(group) { [weak self] fault in self?.committed(fault) }
+    }
+
+    private func committed(_ fault: StoreFault?) {
+        guard let group = committing else { return }
+        committing = nil
+        if let fault { fail(group, fault) } else { succeed(group) }
+        commit()
+    }
+
+    private func succeed(_ group: CommittingGroup) {
+        lastStored = group.group.chunk.lastSequenceNumber
+        recent.append(group.group.chunk)
+        for (route, tally) in group.group.tallies {
+            backlog.add(tally, route: route, dispatchers: routes.dispatchers(of: route))
+        }
+        onStored(group.group.tallies)
+        group.waiters.forEach { $0(nil) }
+    }
+
+    /// What was gathered meanwhile may hold repeats of events that are not stored now: it fails as well.
+    private func fail(_ group: CommittingGroup, _ fault: StoreFault) {
+        routes.restoreUnsaved(group.group.newRoutes)
+        if let first = group.group.chunk.first(where: { _ in true }) { dedupe.forget(from: first.sequenceNumber) }
+        let waiters = group.waiters + gathering.takeWaiters()
+        gathering = GatheringGroup()
+        waiters.forEach { $0(fault) }
+    }
+
+    // MARK: Reading
+
+    /// The events behind a place if they are in memory.
+    func recentChunk(after sequenceNumber: SequenceNumber) -> Chunk? {
+        recent.chunk(after: sequenceNumber)
+    }
+
+    /// Lets go of events that every dispatcher has settled.
+    func trimRecent(through sequenceNumber: SequenceNumber) {
+        recent.trim(through: sequenceNumber)
+    }
+
+    // MARK: Remembering ids
+
+    /// Forgets ids beyond the window.
+    /// - Returns: what the store may forget as well.
+    func forgetOldIDs() -> StoreChange {
+        let now = ages.stamp(worker.now)
+        let oldest = now - limits.dedupeWindow.wholeMilliseconds
+        dedupe.mark(now)
+        dedupe.forget(markedBy: oldest)
+        return .forgetIDs(through: oldest)
+    }
+}
+
+extension TrackedEvent {
+    /// What the event's stored JSON takes: its own pieces, and the names, times and number around them.
+    fileprivate var approximateByteCount: Int {
+        id.count + name.count + (key.map { $0.count + 7 } ?? 0) + context.count + data.count + 110
+    }
+}

@@ -1,0 +1,79 @@
+/// Where accepted events are kept until every dispatcher has settled them (Behaviour Q1).
+///
+/// SQLite is the embedded default and ``MemoryEventStore`` serves tests and `durability: memory`; a program may bring
+/// another. All is called on the worker, and each `then` is called on the worker, later: never before the call returns.
+/// Appends are carried out in the order given, and so are writes.
+public protocol EventStore: AnyObject {
+    /// What `status` calls it, like `sqlite`.
+    var kind: String { get }
+    /// Opens the store and tells what it keeps. Called once, first; may take its time.
+    func open() throws(StoreFault) -> StoredState
+    /// Keeps a group of events; `then` gets nil once they are as safe as the configured durability asks
+    /// (Behaviour Q5). A group is kept whole or not at all.
+    func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void)
+    /// Reads the events behind a sequence number, some at a time, from the lowest; nil when there are none. A chunk may
+    /// begin with some that come before.
+    func read(after sequenceNumber: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void)
+    /// Makes changes, all or none. They survive the process; a power failure may undo the latest.
+    func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void)
+    /// Finishes what was asked for and closes; `then` is the last call.
+    func close(then: @escaping () -> Void)
+}
+
+/// Why a store did not do as asked. The words are for the log and never cross the socket.
+public enum StoreFault: Error, Equatable, Sendable {
+    /// No room on the disk. Room that comes back is used without a restart (Behaviour Q8).
+    case noRoom(String)
+    /// Another daemon uses the data directory (Behaviour Q9).
+    case inUse(String)
+    /// The data were written by a newer version; they are left untouched.
+    case newerVersion(String)
+    /// Anything else.
+    case failed(String)
+
+    /// What went wrong, for people.
+    public var message: String {
+        switch self {
+        case .noRoom(let message), .inUse(let message), .newerVersion(let message), .failed(let message): message
+        }
+    }
+}
+
+/// Events that are committed together (Behaviour Q5).
+public struct AppendGroup: Sendable {
+    public var chunk: Chunk
+    /// What the chunk holds of each route, so that a start needs not read the events to count them.
+    public var tallies: [RouteNumber: Tally]
+    /// Routes that are used for the first time.
+    public var newRoutes: [RouteNumber: [DispatcherNumber]]
+    /// The clients' own ids among the events; nil when there are none.
+    public var recentIDs: RecentIDs?
+
+    public init(
+        chunk: Chunk, tallies: [RouteNumber: Tally], newRoutes: [RouteNumber: [DispatcherNumber]], recentIDs: RecentIDs?
+    ) {
+        self.chunk = chunk
+        self.tallies = tallies
+        self.newRoutes = newRoutes
+        self.recentIDs = recentIDs
+    }
+}
+
+/// A change to what a store keeps beside the events.
+public enum StoreChange: Sendable, Equatable {
+    /// A dispatcher appeared, came back or went away.
+    case dispatcher(StoredDispatcher)
+    /// A dispatcher and its queue are given up.
+    case forgetDispatcher(DispatcherNumber)
+    /// A dispatcher has settled all its events up to and including this one.
+    case position(DispatcherNumber, SequenceNumber)
+    /// An event is given up by its dispatcher and put aside (Behaviour D10).
+    case deadLetter(DeadLetter)
+    /// No dispatcher needs the events up to and including this one. A store may keep them longer, but must remember
+    /// its highest sequence number in any case.
+    case trim(through: SequenceNumber)
+    /// Ids received at or before this stamp are no longer needed.
+    case forgetIDs(through: Int64)
+    /// Something small to keep under a name, like the state of a ManualBarrier; nil takes it away.
+    case keep(String, [UInt8]?)
+}

@@ -1,0 +1,67 @@
+import HeadgateData
+
+/// Events that will be committed together, in the making.
+struct GatheringGroup {
+    private var records = RecordWriter()
+    private var ids = RecentIDsWriter()
+    private var tallies: [RouteNumber: Tally] = [:]
+    private var lastSequenceNumber: SequenceNumber = 0
+    /// The route of the last event, and what has been counted for it but not put into `tallies` yet: nearly all events
+    /// take the same route as the one before.
+    private var run: (route: RouteNumber, tally: Tally) = (RouteTable.nobody, .zero)
+    private(set) var tally = Tally.zero
+    /// Who wants to know when the group is committed.
+    var waiters: [(StoreFault?) -> Void] = []
+
+    init(expecting bytes: Int = 0) {
+        records = RecordWriter(expecting: bytes)
+    }
+
+    var byteCount: Int { records.byteCount }
+
+    /// Whether there is neither an event to commit nor anyone to tell.
+    var isIdle: Bool { tally.events == 0 && waiters.isEmpty }
+
+    mutating func append(
+        _ event: TrackedEvent, sequenceNumber: SequenceNumber, receivedAt: Timestamp, receivedStamp: Int64
+    ) {
+        let bytes = records.append(
+            event, sequenceNumber: sequenceNumber, receivedAt: receivedAt, receivedStamp: receivedStamp)
+        lastSequenceNumber = sequenceNumber
+        if let identity = event.identity { ids.append(identity, sequenceNumber: sequenceNumber) }
+        if run.route != event.route { endRun(startingWith: event.route) }
+        run.tally += Tally(events: 1, bytes: bytes)
+        tally += Tally(events: 1, bytes: bytes)
+    }
+
+    /// The events gathered; nil when there are none.
+    mutating func takeChunk() -> Chunk? {
+        guard tally.events > 0 else { return nil }
+        return Chunk(bytes: records.take(), lastSequenceNumber: lastSequenceNumber)
+    }
+
+    mutating func takeWaiters() -> [(StoreFault?) -> Void] {
+        defer { waiters = [] }
+        return waiters
+    }
+
+    mutating func group(_ chunk: Chunk, newRoutes: [RouteNumber: [DispatcherNumber]], receivedStamp: Int64) -> AppendGroup {
+        endRun(startingWith: RouteTable.nobody)
+        return AppendGroup(
+            chunk: chunk, tallies: tallies, newRoutes: newRoutes,
+            recentIDs: ids.take(lastSequenceNumber: lastSequenceNumber, receivedStamp: receivedStamp))
+    }
+
+    private mutating func endRun(startingWith route: RouteNumber) {
+        if run.tally.events > 0 { tallies[run.route, default: .zero] += run.tally }
+        run = (route, .zero)
+    }
+}
+
+/// A group that the store is committing.
+struct CommittingGroup {
+    let group: AppendGroup
+    let waiters: [(StoreFault?) -> Void]
+
+    var tally: Tally { group.tallies.values.reduce(.zero, +) }
+}

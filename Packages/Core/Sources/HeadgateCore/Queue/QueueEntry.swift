@@ -1,0 +1,20 @@
+import HeadgateData
+
+/// An event that a dispatcher has in hand: taken from its queue and not settled yet.
+struct QueueEntry {
+    let event: StoredEvent
+    /// Whether it is in a batch on its way.
+    var isInFlight = false
+    /// Attempts that were charged (Behaviour D9).
+    var attempts = 0
+    /// Its first failure since the start.
+    var firstFailure: Failure?
+
+    struct Failure {
+        var at: Instant
+        var wall: Timestamp
+    }
+
+    var sequenceNumber: SequenceNumber { event.sequenceNumber }
+    var tally: Tally { Tally(events: 1, bytes: event.byteCount) }
+}

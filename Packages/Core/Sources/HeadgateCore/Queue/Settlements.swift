@@ -1,0 +1,93 @@
+/// Writes down what dispatchers have settled, many settlements in one write, one write at a time. What cannot be
+/// written now is written later: delivery goes on meanwhile (Behaviour Q8).
+final class Settlements {
+    private let worker: any Worker
+    private let store: any EventStore
+    private var positions: [DispatcherNumber: SequenceNumber] = [:]
+    private var changes: [StoreChange] = []
+    private var waiters: [(StoreFault?) -> Void] = []
+    private var isWriting = false
+    private var isDue = false
+    private var lastTrim: SequenceNumber = 0
+    /// Up to which event nobody needs anything.
+    var trimPoint: () -> SequenceNumber = { 0 }
+
+    /// What waits for a store that fails is bounded as the dead letters themselves are; the oldest go.
+    private static let mostChanges = 10_000
+    private static let pauseAfterFault = Duration.seconds(1)
+
+    init(worker: any Worker, store: any EventStore) {
+        self.worker = worker
+        self.store = store
+    }
+
+    /// A dispatcher has settled all up to and including an event.
+    func settled(_ dispatcher: DispatcherNumber, position: SequenceNumber) {
+        positions[dispatcher] = position
+        writeSoon()
+    }
+
+    /// Any other change, written in order with the rest.
+    func add(_ change: StoreChange) {
+        changes.append(change)
+        writeSoon()
+    }
+
+    /// Calls `work` once all so far is written, with nil, or could not be written yet.
+    func whenWritten(_ work: @escaping (StoreFault?) -> Void) {
+        waiters.append(work)
+        writeSoon()
+    }
+
+    private func writeSoon() {
+        guard !isDue, !isWriting else { return }
+        isDue = true
+        worker.soon { [weak self] in
+            self?.isDue = false
+            self?.write()
+        }
+    }
+
+    private func write() {
+        guard !isWriting else { return }
+        let (written, told) = (takeChanges(), waiters)
+        waiters = []
+        guard !written.isEmpty else { return told.forEach { $0(nil) } }
+        isWriting = true
+        store.write(written) { [weak self] fault in
+            guard let self else { return }
+            self.isWriting = false
+            told.forEach { $0(fault) }
+            if fault != nil { return self.putBack(written) }
+            if !self.isIdle { self.writeSoon() }
+        }
+    }
+
+    private var isIdle: Bool { positions.isEmpty && changes.isEmpty && waiters.isEmpty }
+
+    private func takeChanges() -> [StoreChange] {
+        var all = changes + positions.map { .position($0.key, $0.value) }
+        changes = []
+        positions = [:]
+        let trim = trimPoint()
+        if trim > lastTrim {
+            all.append(.trim(through: trim))
+            lastTrim = trim
+        }
+        return all
+    }
+
+    private func putBack(_ written: [StoreChange]) {
+        for change in written {
+            guard case .position(let dispatcher, let position) = change else { continue }
+            positions[dispatcher] = max(position, positions[dispatcher] ?? 0)
+        }
+        let others = written.filter { if case .position = $0 { false } else { true } }
+        changes = Array((others + changes).suffix(Settlements.mostChanges))
+        isDue = true
+        _ = worker.schedule(at: worker.now + Settlements.pauseAfterFault) { [weak self] in
+            self?.isDue = false
+            self?.write()
+        }
+    }
+}

@@ -1,0 +1,52 @@
+/// What a store gives back when it is opened.
+public struct StoredState: Sendable {
+    /// Every dispatcher that was ever configured and has not been forgotten.
+    public var dispatchers: [StoredDispatcher] = []
+    public var routes: [RouteNumber: [DispatcherNumber]] = [:]
+    /// The highest sequence number ever given, 0 when there was none.
+    public var lastSequenceNumber: SequenceNumber = 0
+    /// What each dispatcher has not settled, by route.
+    public var unsettled: [DispatcherNumber: [RouteNumber: Tally]] = [:]
+    /// The clients' own ids, oldest first.
+    public var recentIDs: [RecentIDs] = []
+    /// What was kept under a name.
+    public var kept: [String: [UInt8]] = [:]
+    /// What had to be repaired or set aside, for the log and for `status` (Behaviour Q8).
+    public var warnings: [String] = []
+
+    public init() {}
+}
+
+/// A dispatcher as a store remembers it.
+public struct StoredDispatcher: Sendable, Equatable {
+    public var number: DispatcherNumber
+    public var id: String
+    /// All events up to and including this one are settled.
+    public var position: SequenceNumber
+    /// Since when it has not been configured, on the age scale in milliseconds; nil while it is (Behaviour Q3).
+    public var orphanedSince: Int64?
+
+    public init(number: DispatcherNumber, id: String, position: SequenceNumber, orphanedSince: Int64? = nil) {
+        self.number = number
+        self.id = id
+        self.position = position
+        self.orphanedSince = orphanedSince
+    }
+}
+
+/// The ids that clients gave to a group of events, in a form of their own (``DedupeWindow`` reads and writes it).
+public struct RecentIDs: Sendable, Equatable {
+    /// The highest sequence number of the group.
+    public var lastSequenceNumber: SequenceNumber
+    /// When the group was received, on the age scale in milliseconds.
+    public var receivedStamp: Int64
+    public var count: Int
+    public var bytes: [UInt8]
+
+    public init(lastSequenceNumber: SequenceNumber, receivedStamp: Int64, count: Int, bytes: [UInt8]) {
+        self.lastSequenceNumber = lastSequenceNumber
+        self.receivedStamp = receivedStamp
+        self.count = count
+        self.bytes = bytes
+    }
+}

@@ -1,0 +1,19 @@
+import HeadgateData
+
+/// The one executor that owns all state: barriers, queues, flushes and deliveries are read and changed on it alone
+/// (Behaviour B11). It is also where time comes from, so that nothing in Core reads a clock.
+///
+/// Types that live on the worker are not `Sendable`: handing one to another thread does not compile. Where Swift
+/// cannot see it, ``preconditionOnWorker()`` stops the program.
+public protocol Worker: AnyObject {
+    /// Monotonic time, for waits.
+    var now: Instant { get }
+    /// Wall time, for what people read. It may jump.
+    var wall: Timestamp { get }
+    /// Runs `work` on the worker at the end of its present turn, once all facts of the turn are in.
+    func soon(_ work: @escaping () -> Void)
+    /// Runs `work` on the worker once `deadline` has come. Disposing the result cancels it.
+    func schedule(at deadline: Instant, _ work: @escaping () -> Void) -> any Disposable
+    /// Stops the program when the caller is not on the worker.
+    func preconditionOnWorker()
+}

@@ -1,0 +1,103 @@
+/// A JSON object whose members keep their order (Behaviour P6).
+///
+/// A name occurs once. Setting it again replaces the value and keeps the place; setting nil removes the member.
+/// Two objects are equal when they have the same members, in whatever order.
+public struct DataObject: Sendable {
+    /// One member.
+    public typealias Element = (key: String, value: DataItem)
+
+    private var members: [Element] = []
+    /// Where each name is, kept only for objects of so many members that searching them one by one would be slow.
+    private var places: [String: Int]?
+
+    private static let searchedOneByOne = 16
+
+    /// An object with no members.
+    public init() {}
+
+    /// An object of these members; of members with the same name the last one counts, in the place of the first.
+    public init(_ elements: some Sequence<(String, DataItem)>) {
+        members.reserveCapacity(elements.underestimatedCount)
+        for (key, value) in elements { set(key, value) }
+    }
+
+    /// The names, in order.
+    public var keys: [String] { members.map(\.key) }
+
+    /// The number of members.
+    public var count: Int { members.count }
+
+    /// Whether there is no member.
+    public var isEmpty: Bool { members.isEmpty }
+
+    /// The value of a member; nil when there is none. A member that is JSON's `null` is `.null`, not nil.
+    public subscript(key: String) -> DataItem? {
+        get { place(of: key).map { members[$0].value } }
+        set {
+            guard let newValue else { return remove(key) }
+            set(key, newValue)
+        }
+    }
+
+    /// The value of a member as a `T`; nil when there is none or it is something else.
+    public func get<T: DataItemConvertible>(key: String, as type: T.Type = T.self) -> T? {
+        self[key].flatMap(T.init(dataItem:))
+    }
+
+    /// The elements of a member that is an array, nil standing for each that is no `T`; nil when it is no array.
+    public func getArray<T: DataItemConvertible>(key: String, of type: T.Type = T.self) -> [T?]? {
+        guard case .array(let items)? = self[key] else { return nil }
+        return items.map(T.init(dataItem:))
+    }
+
+    /// Makes room for so many members.
+    public mutating func reserveCapacity(_ count: Int) {
+        members.reserveCapacity(count)
+    }
+
+    private func place(of key: String) -> Int? {
+        if let places { return places[key] }
+        return members.firstIndex { $0.key == key }
+    }
+
+    private mutating func set(_ key: String, _ value: DataItem) {
+        if let place = place(of: key) {
+            members[place].value = value
+            return
+        }
+        places?[key] = members.count
+        members.append((key, value))
+        if places == nil, members.count > DataObject.searchedOneByOne { indexPlaces() }
+    }
+
+    private mutating func remove(_ key: String) {
+        guard let place = place(of: key) else { return }
+        members.remove(at: place)
+        places = nil
+        if members.count > DataObject.searchedOneByOne { indexPlaces() }
+    }
+
+    private mutating func indexPlaces() {
+        places = Dictionary(uniqueKeysWithValues: members.enumerated().map { ($1.key, $0) })
+    }
+}
+
+extension DataObject: Sequence {
+    public func makeIterator() -> IndexingIterator<[Element]> {
+        members.makeIterator()
+    }
+
+    public var underestimatedCount: Int { members.count }
+}
+
+extension DataObject: Equatable {
+    public static func == (left: DataObject, right: DataObject) -> Bool {
+        left.count == right.count && left.allSatisfy { right[$0.key] == $0.value }
+    }
+}
+
+extension DataObject: ExpressibleByDictionaryLiteral {
+    public init(dictionaryLiteral elements: (String, DataItem)...) {
+        self.init(elements)
+    }
+}

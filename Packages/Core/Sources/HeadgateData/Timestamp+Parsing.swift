@@ -1,0 +1,88 @@
+extension Timestamp {
+    /// Reads RFC 3339: any offset, any number of digits of fraction (those beyond the millisecond are cut off), `t` and
+    /// `z` in lower case too. The date must exist. A leap second, `:60`, is the first moment of the next second.
+    /// Nil for anything else.
+    public init?(rfc3339 text: String) {
+        var text = text
+        guard let moment = text.withUTF8({ Timestamp(rfc3339: UnsafeRawBufferPointer($0)) }) else { return nil }
+        self = moment
+    }
+
+    /// Reads RFC 3339 from UTF-8, as `init(rfc3339:)` does from a string.
+    public init?(rfc3339 utf8: UnsafeRawBufferPointer) {
+        var reader = TimestampReader(utf8)
+        guard let date = reader.date(), reader.skip("T", or: "t"),
+            let time = reader.timeOfDay(), let offset = reader.offset(), reader.isAtEnd
+        else { return nil }
+        let milliseconds = Int64(date.daysSince1970) * Timestamp.millisecondsPerDay + time - offset
+        self.init(milliseconds: milliseconds)
+        guard Timestamp.expressible.contains(self) else { return nil }
+    }
+}
+
+/// Reads the parts of an RFC 3339 time one after the other; a part that is not there is nil.
+private struct TimestampReader {
+    private let source: UnsafeRawBufferPointer
+    private var place = 0
+
+    init(_ source: UnsafeRawBufferPointer) {
+        self.source = source
+    }
+
+    var isAtEnd: Bool { place == source.count }
+
+    mutating func date() -> CivilDate? {
+        guard let year = digits(4), skip("-"), let month = digits(2), skip("-"), let day = digits(2) else { return nil }
+        return CivilDate(year: year, month: month, day: day)
+    }
+
+    /// Milliseconds since midnight.
+    mutating func timeOfDay() -> Int64? {
+        guard let hour = digits(2), hour < 24, skip(":"), let minute = digits(2), minute < 60,
+            skip(":"), let second = digits(2), second <= 60, let fraction = fraction()
+        else { return nil }
+        return Int64(((hour * 60 + minute) * 60 + second) * 1_000 + fraction)
+    }
+
+    /// Milliseconds by which the clock that was read is ahead of UTC.
+    mutating func offset() -> Int64? {
+        if skip("Z", or: "z") { return 0 }
+        let isBehind = skip("-")
+        guard isBehind || skip("+"), let hour = digits(2), hour < 24, skip(":"), let minute = digits(2), minute < 60
+        else { return nil }
+        let ahead = Int64(hour * 60 + minute) * 60_000
+        return isBehind ? -ahead : ahead
+    }
+
+    /// Milliseconds; 0 when there is no fraction, nil when there is a point with no digit behind it.
+    private mutating func fraction() -> Int? {
+        guard skip(".") else { return 0 }
+        var milliseconds = 0
+        var scale = 100
+        let start = place
+        while let digit = digits(1) {
+            milliseconds += digit * scale
+            scale /= 10
+        }
+        return place > start ? milliseconds : nil
+    }
+
+    mutating func skip(_ byte: Unicode.Scalar, or other: Unicode.Scalar? = nil) -> Bool {
+        guard place < source.count else { return false }
+        let next = Unicode.Scalar(source[place])
+        guard next == byte || next == other else { return false }
+        place += 1
+        return true
+    }
+
+    private mutating func digits(_ count: Int) -> Int? {
+        guard place + count <= source.count else { return nil }
+        var value = 0
+        for byte in source[place..<place + count] {
+            guard 0x30...0x39 ~= byte else { return nil }
+            value = value * 10 + Int(byte - 0x30)
+        }
+        place += count
+        return value
+    }
+}

@@ -1,0 +1,25 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+let package = Package(
+    name: "Server",
+    products: [.library(name: "HeadgateServer", targets: ["HeadgateServer"])],
+    dependencies: [.package(path: "../Core"), .package(path: "../Transport")],
+    targets: [
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
+        .target(
+            name: "HeadgateServer",
+            dependencies: [
+                "CSQLite", "CCurl",
+                .product(name: "HeadgateCore", package: "Core"),
+                .product(name: "HeadgateData", package: "Core"),
+                .product(name: "CUV", package: "Transport"),
+                .product(name: "HeadgateWire", package: "Transport"),
+                .product(name: "HeadgateTransport", package: "Transport"),
+            ]),
+        .testTarget(
+            name: "HeadgateServerTests",
+            dependencies: ["HeadgateServer", .product(name: "HeadgateCoreTesting", package: "Core")]),
+    ]
+)

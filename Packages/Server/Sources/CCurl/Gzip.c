@@ -1,0 +1,29 @@
+#include "Gzip.h"
+
+#include <limits.h>
+#include <zlib.h>
+
+// The fastest level: all of the daemon waits meanwhile, and JSON shrinks well at any.
+static const int level = Z_BEST_SPEED;
+// The largest window, in the gzip format.
+static const int gzip_window = MAX_WBITS + 16;
+static const int memory = 8;
+
+// A gzip header and trailer are 12 bytes more than the zlib ones that compressBound counts.
+size_t cgzip_bound(size_t count) {
+    return compressBound((uLong)count) + 12;
+}
+
+size_t cgzip_compress(const void *bytes, size_t count, void *output, size_t room) {
+    z_stream stream = {0};
+    if (count > UINT_MAX || room > UINT_MAX) return 0;
+    if (deflateInit2(&stream, level, Z_DEFLATED, gzip_window, memory, Z_DEFAULT_STRATEGY) != Z_OK) return 0;
+    stream.next_in = (Bytef *)bytes;
+    stream.avail_in = (uInt)count;
+    stream.next_out = output;
+    stream.avail_out = (uInt)room;
+    int ended = deflate(&stream, Z_FINISH) == Z_STREAM_END;
+    size_t written = room - stream.avail_out;
+    deflateEnd(&stream);
+    return ended ? written : 0;
+}

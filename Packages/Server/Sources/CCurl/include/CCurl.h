@@ -1,0 +1,39 @@
+#ifndef HEADGATE_CCURL_H
+#define HEADGATE_CCURL_H
+
+#include <curl/curl.h>
+
+// libcurl sets and reads its options through functions with variable arguments, which Swift cannot call. Here is one
+// function for each type of argument that is used.
+
+/// Sets an option that takes a number or a switch.
+CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value);
+
+/// Sets an option that takes text, which libcurl copies. NULL takes away a default.
+CURLcode ccurl_set_string(CURL *easy, CURLoption option, const char *value);
+
+/// Sets an option that takes a list of lines. The list must live as long as the transfer.
+CURLcode ccurl_set_list(CURL *easy, CURLoption option, struct curl_slist *lines);
+
+/// Makes the transfer a POST of these bytes, which must live as long as the transfer.
+CURLcode ccurl_set_body(CURL *easy, const void *bytes, size_t count);
+
+/// Sets who gets the bytes of the answer's body.
+CURLcode ccurl_set_reader(CURL *easy, curl_write_callback reader, void *context);
+
+/// The status of the last answer; 0 while there is none.
+long ccurl_status(CURL *easy);
+
+/// The errno of the last failed connect; 0 if there was none.
+long ccurl_connect_error(CURL *easy);
+
+/// Sets an option of all transfers that takes a number.
+CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
+
+/// Sets who is told which sockets to watch.
+CURLMcode ccurl_multi_set_socket_callback(CURLM *multi, curl_socket_callback callback, void *context);
+
+/// Sets who is told when libcurl wants to be called without an event.
+CURLMcode ccurl_multi_set_timer_callback(CURLM *multi, curl_multi_timer_callback callback, void *context);
+
+#endif

@@ -1,0 +1,86 @@
+import HeadgateCore
+import HeadgateTransport
+
+/// The way out of a dispatcher of kind `file`: batches are appended to a file, one after the other, in the order in which
+/// they are sent, each synced before it settles (Behaviour K2).
+///
+/// The disk is waited for on a thread of the sender's own: neither the loop nor another dispatcher waits for it.
+// Unchecked: it crosses to the file's thread as a reference only. Its state is touched on the loop alone.
+final class FileSender: Sender, @unchecked Sendable {
+    let format = BatchFormat.ndjson
+
+    private let loop: EventLoop
+    private let fileLoop: EventLoop
+    private let file: EventFile
+    private var waiting: [Write] = []
+    private var current: Write?
+    /// Counts the interruptions: what an earlier round has left on the file's thread is of no interest when it ends.
+    private var round = 0
+    private var isClosed = false
+
+    private struct Write {
+        var lines: [UInt8]
+        var then: (SendResult) -> Void
+    }
+
+    /// - Parameter settings: With an absolute path, or one relative to the working directory.
+    init(_ settings: FileSettings, loop: EventLoop) throws(TransportError) {
+        loop.preconditionCurrent()
+        _ = BrokenPipe.isIgnored
+        self.loop = loop
+        fileLoop = try EventLoop.onNewThread(named: "headgate-file")
+        file = EventFile(settings) { [fileLoop] in fileLoop.monotonicNow }
+    }
+
+    deinit {
+        close()
+    }
+
+    func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
+        waiting.append(Write(lines: batch.body, then: then))
+        writeNext()
+    }
+
+    /// What the file's thread is at cannot be stopped: it may still reach the file, and then comes twice.
+    func interrupt() {
+        round += 1
+        let given = [current].compactMap { $0 } + waiting
+        current = nil
+        waiting = []
+        loop.atEndOfTurn { for write in given { write.then(.interrupted) } }
+    }
+
+    /// Does not wait for the file's thread, which ends once the disk lets it.
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        fileLoop.submit { [file] in file.close() }
+        fileLoop.stop()
+    }
+
+    private func writeNext() {
+        guard current == nil, !waiting.isEmpty else { return }
+        let next = waiting.removeFirst()
+        current = next
+        fileLoop.submit { [self, lines = next.lines, round] in
+            let result = Self.append(lines, to: file)
+            loop.submit { [self] in didWrite(result, round) }
+        }
+    }
+
+    private func didWrite(_ result: SendResult, _ round: Int) {
+        guard round == self.round, let ended = current else { return }
+        current = nil
+        writeNext()
+        ended.then(result)
+    }
+
+    private static func append(_ lines: [UInt8], to file: EventFile) -> SendResult {
+        do throws(FileFault) {
+            try file.append(lines)
+            return .delivered
+        } catch {
+            return .noAnswer(cause: error.cause)
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import Glibc
+
+/// A file that is open for appending whole lines. It is closed with its last owner.
+///
+/// Regular files are locked against other writers, synced after each append, and cut back to their former size when one
+/// fails. Pipes and devices, `/dev/null` for instance, know nothing of this and are only written to.
+final class OpenFile {
+    /// How long the file had existed when it was opened; zero where the file system does not tell.
+    let ageAtOpening: Duration
+    /// When it was opened, in nanoseconds of the monotonic clock.
+    let openedAt: Int64
+
+    private let descriptor: Int32
+    private let identity: FileIdentity
+    /// Whether a pipe or device has taken the beginning of a line only.
+    private var isMidLine = false
+
+    /// Opens the file, or makes it with mode 0600, and cuts away what a killed process left of a line.
+    init(path: String, now: Int64) throws(FileFault) {
+        (descriptor, identity) = try Self.open(path)
+        openedAt = now
+        ageAtOpening = FileBirth.age(of: descriptor)
+        // From here on `deinit` closes the file if this throws.
+        guard isRegular else { return }
+        // A file system without locks has none to respect.
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK else { throw .last }
+        try LastLine(of: descriptor, size: try size()).repair()
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Whether it is a file proper, no pipe or device.
+    var isRegular: Bool {
+        identity.isRegular
+    }
+
+    /// Whether the path still leads to this file: somebody else may have moved or removed it.
+    func isStill(at path: String) -> Bool {
+        FileIdentity(path: path) == identity
+    }
+
+    /// Bytes in the file.
+    func size() throws(FileFault) -> Int {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .last }
+        return Int(status.st_size)
+    }
+
+    /// Appends whole lines. When this returns they are on the disk; when it throws, none of them is in the file.
+    func append(_ lines: [UInt8]) throws(FileFault) {
+        guard isRegular else { return try appendToStream(lines) }
+        let former = try size()
+        do throws(FileFault) {
+            var rest = lines[...]
+            try write(&rest)
+            guard fdatasync(descriptor) == 0 else { throw .last }
+        } catch {
+            // Where even this fails, the next opening cuts the half line away.
+            _ = ftruncate(descriptor, off_t(former))
+            throw error
+        }
+    }
+
+    /// A stream cannot be cut back: the half line that a failure leaves is ended before the next one.
+    private func appendToStream(_ lines: [UInt8]) throws(FileFault) {
+        let bytes = isMidLine ? [UInt8(ascii: "\n")] + lines : lines
+        var rest = bytes[...]
+        defer { if rest.count < bytes.count { isMidLine = !rest.isEmpty } }
+        try write(&rest)
+    }
+
+    /// Writes all; what is left of `rest` has not been written.
+    private func write(_ rest: inout ArraySlice<UInt8>) throws(FileFault) {
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count >= 0 {
+                rest = rest.dropFirst(count)
+            } else {
+                try recover(from: errno)
+            }
+        }
+    }
+
+    /// Makes ready for another try where one is of use.
+    private func recover(from code: Int32) throws(FileFault) {
+        guard code != EINTR else { return }
+        guard code == EAGAIN else { throw FileFault(code: code) }
+        var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        guard poll(&room, 1, Self.patience) != 0 else { throw FileFault(cause: "timed out") }
+    }
+
+    private static func open(_ path: String) throws(FileFault) -> (Int32, FileIdentity) {
+        let known = FileIdentity(path: path)
+        // Not blocking, or a pipe that nobody reads would hold the thread for ever. Only for a pipe must it not be open for
+        // reading as well: it would be its own reader.
+        let access = known?.isPipe == true ? O_WRONLY : O_RDWR
+        let flags = access | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
+        if known == nil { try ParentDirectory(of: path).create() }
+        let descriptor = Glibc.open(path, known == nil ? flags | O_CREAT : flags, 0o600)
+        guard descriptor >= 0 else { throw .last }
+        do throws(FileFault) {
+            if known == nil { try ParentDirectory(of: path).sync() }
+            return (descriptor, try identity(of: descriptor))
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    private static func identity(of descriptor: Int32) throws(FileFault) -> FileIdentity {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .last }
+        return FileIdentity(status)
+    }
+
+    /// How long a full pipe's reader may take for a little room, in milliseconds.
+    private static let patience: Int32 = 10_000
+}

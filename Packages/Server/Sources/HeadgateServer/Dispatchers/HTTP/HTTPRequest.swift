@@ -1,0 +1,21 @@
+/// One HTTP request, ready to go.
+struct HTTPRequest {
+    /// The whole URL; user info in it is sent as basic authentication.
+    var url: String
+    var method = HTTPSettings.Method.post
+    /// Header lines besides those that HTTP itself asks for.
+    var fields: [HTTPField] = []
+    /// What a POST sends, as it is.
+    var body: [UInt8] = []
+    /// The longest that it may take in all.
+    var timeout = Duration.seconds(30)
+    /// The longest that connecting may take, TLS included.
+    var connectTimeout = Duration.seconds(10)
+    var tls = HTTPSettings.TLS()
+    /// A Unix socket to connect to instead of the URL's host.
+    var unixSocket: String?
+    /// The headers of the answer that are wanted.
+    var answerHeaders: [String] = []
+    /// How many bytes of the answer's body are kept; what comes behind them is read and forgotten.
+    var answerLimit = 0
+}

@@ -1,0 +1,88 @@
+import HeadgateCore
+import HeadgateTransport
+
+/// The way out of a dispatcher of kind `http` (Behaviour K1): one request a batch, and several at once if so asked.
+final class HTTPSender: Sender {
+    let format: BatchFormat
+
+    private let settings: HTTPSettings
+    private let client: HTTPClient
+    private let endpointSecrets: [String]
+    private var inFlight: [Int: Flight] = [:]
+    private var nextFlight = 0
+
+    /// A batch on its way.
+    private struct Flight {
+        /// Nil until it is on the network, and for ever when it cannot go there.
+        var transfer: HTTPTransfer?
+        var then: (SendResult) -> Void
+    }
+
+    /// - Parameter client: Shared by all dispatchers of the service.
+    init(_ settings: HTTPSettings, client: HTTPClient) {
+        self.settings = settings
+        self.client = client
+        format = settings.batchFormat
+        endpointSecrets = URLCredentials(url: settings.endpoint)?.secrets ?? []
+    }
+
+    func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
+        let flight = nextFlight
+        nextFlight += 1
+        inFlight[flight] = Flight(then: then)
+        do throws(HeaderFault) {
+            try start(flight, with: batch)
+        } catch {
+            let cause = error.cause
+            client.loop.atEndOfTurn { self.end(flight, .noAnswer(cause: cause)) }
+        }
+    }
+
+    func interrupt() {
+        let given = inFlight
+        for flight in given.values {
+            if let transfer = flight.transfer { client.cancel(transfer) }
+        }
+        client.loop.atEndOfTurn {
+            for flight in given.keys.sorted() { self.end(flight, .interrupted) }
+        }
+    }
+
+    /// Nothing of its own to let go of: the connections are the client's, and idle ones end by themselves.
+    func close() {}
+
+    private func start(_ flight: Int, with batch: Batch) throws(HeaderFault) {
+        let headers = try ResolvedHeaders(settings.headers)
+        let mask = SecretMask(headers.secrets + endpointSecrets)
+        var request = settings.request(for: batch, headers: headers)
+        request.answerHeaders = [Self.retryAfter]
+        request.answerLimit = Self.excerptLimit + mask.longest
+        let limit = request.answerLimit
+        inFlight[flight]?.transfer = client.send(request) { outcome in
+            self.end(flight, Self.result(of: outcome, mask, keptAtMost: limit))
+        }
+    }
+
+    private func end(_ flight: Int, _ result: SendResult) {
+        inFlight.removeValue(forKey: flight)?.then(result)
+    }
+
+    private static func result(of outcome: HTTPOutcome, _ mask: SecretMask, keptAtMost limit: Int) -> SendResult {
+        switch outcome {
+        case .failed(let cause):
+            return .noAnswer(cause: cause)
+        case .answered(let answer) where answer.isSuccess:
+            return answer.fault.map(SendResult.noAnswer) ?? .delivered
+        case .answered(let answer):
+            let isCut = answer.fault != nil || answer.body.count == limit
+            let excerpt = mask.excerpt(of: answer.body, isCut: isCut, limit: excerptLimit)
+            let retryAfter = answer.headers[retryAfter]
+            return .refused(
+                .init(status: answer.status, retryAfter: retryAfter, answer: excerpt.isEmpty ? nil : excerpt))
+        }
+    }
+
+    private static let retryAfter = "Retry-After"
+    /// How many bytes of an answer are kept for people.
+    private static let excerptLimit = 512
+}

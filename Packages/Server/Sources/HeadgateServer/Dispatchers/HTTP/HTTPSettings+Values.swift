@@ -1,0 +1,49 @@
+import Glibc
+
+extension HTTPSettings.Header {
+    /// The header with its value of this moment.
+    func field() throws(HeaderFault) -> HTTPField {
+        let field = HTTPField(name: name, value: try currentValue())
+        guard field.isValid else { throw HeaderFault(header: name, fault: "not a valid header") }
+        return field
+    }
+
+    /// Whether its value is kept from logs, answers and so on (Behaviour X4): all that is not written in the settings,
+    /// and what is written there under a name that speaks of a secret.
+    var isSecret: Bool {
+        guard case .text = value else { return true }
+        let lower = name.lowercased()
+        return Self.secretWords.contains { lower.contains($0) }
+    }
+
+    private func currentValue() throws(HeaderFault) -> String {
+        switch value {
+        case .text(let text): text
+        case .environment(let variable): try environmentValue(variable)
+        case .file(let path): try fileValue(path)
+        }
+    }
+
+    private func environmentValue(_ variable: String) throws(HeaderFault) -> String {
+        guard let bytes = getenv(variable) else { throw HeaderFault(header: name, fault: "variable not set") }
+        guard let text = String(validatingCString: bytes) else { throw notText }
+        return text
+    }
+
+    private func fileValue(_ path: String) throws(HeaderFault) -> String {
+        guard var bytes = SmallFile(path).contents(upTo: Self.longestValue) else {
+            throw HeaderFault(header: name, fault: "file not readable")
+        }
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw notText }
+        return text
+    }
+
+    private var notText: HeaderFault {
+        HeaderFault(header: name, fault: "not text")
+    }
+
+    private static let longestValue = 64 * 1024
+    private static let secretWords = ["authorization", "cookie", "key", "token", "secret", "password"]
+}

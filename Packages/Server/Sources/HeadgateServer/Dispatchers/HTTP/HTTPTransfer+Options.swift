@@ -1,0 +1,73 @@
+import CCurl
+import HeadgateCore
+
+extension HTTPTransfer {
+    /// Tells libcurl all about the request.
+    func configure(userAgent: String, noProxy: String) {
+        setTarget(noProxy: noProxy)
+        setLimits()
+        setTLS()
+        setMethod()
+        set(CURLOPT_USERAGENT, userAgent)
+        for field in request.fields { add(field.line) }
+        // libcurl would ask for leave before it sends a large body, and wait for an answer that few servers give.
+        add("Expect:")
+        setLines()
+        setReader()
+    }
+
+    private func setTarget(noProxy: String) {
+        set(CURLOPT_URL, request.url)
+        set(CURLOPT_PROTOCOLS_STR, "http,https")
+        set(CURLOPT_NOPROXY, request.unixSocket == nil ? noProxy : "*")
+        guard let path = request.unixSocket else { return }
+        set(CURLOPT_UNIX_SOCKET_PATH, path)
+    }
+
+    private func setLimits() {
+        set(CURLOPT_TIMEOUT_MS, Self.milliseconds(request.timeout))
+        set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(request.connectTimeout))
+        set(CURLOPT_NOSIGNAL, 1)
+        // Giving up while a name is being looked up would wait for the look-up, and the loop with it.
+        set(CURLOPT_QUICK_EXIT, 1)
+    }
+
+    private func setTLS() {
+        set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+        if let file = request.tls.caFile {
+            set(CURLOPT_CAINFO, file)
+            // Or the system's certificates would be trusted besides.
+            set(CURLOPT_CAPATH, nil)
+        }
+        if let file = request.tls.certFile { set(CURLOPT_SSLCERT, file) }
+        if let file = request.tls.keyFile { set(CURLOPT_SSLKEY, file) }
+    }
+
+    private func setMethod() {
+        guard request.method == .post else { return set(CURLOPT_HTTPGET, 1) }
+        set(CURLOPT_POST, 1)
+        // The pointer outlives the closure: the array is a constant of this object and so neither moved nor freed before
+        // the transfer ends, and arrays have no other storage than their own on Linux. This spares a copy.
+        request.body.withUnsafeBytes { bytes in
+            set { ccurl_set_body($0, bytes.baseAddress ?? $0, bytes.count) }
+        }
+    }
+
+    private func setReader() {
+        // Unretained: the client keeps the transfer for as long as libcurl has it.
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        set { ccurl_set_reader($0, Self.reader, context) }
+    }
+
+    private static let reader: curl_write_callback = { bytes, size, count, context in
+        guard let bytes, let context else { return 0 }
+        let transfer = Unmanaged<HTTPTransfer>.fromOpaque(context).takeUnretainedValue()
+        let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
+        return transfer.take(piece) ? piece.count : 0
+    }
+
+    /// libcurl takes 0 for no limit.
+    private static func milliseconds(_ duration: Duration) -> Int {
+        max(1, Int(duration.wholeMilliseconds))
+    }
+}

@@ -1,0 +1,55 @@
+import HeadgateCore
+import HeadgateData
+
+extension BarrierSettings {
+    /// Reads an entry of `barriers`.
+    init(id: String, _ reader: SettingsReader, kinds: BarrierKinds, dispatcherIDs: Set<String>) {
+        let barrierID = reader.string("barrier_id")
+        self.init(
+            id: id, kind: reader.string("kind") ?? barrierID ?? id,
+            scopes: reader.scopes("scopes"), configuration: reader.object("configuration") ?? [:])
+        if let complaint = BarrierSettings.complaint(about: id) { reader.fault(complaint) }
+        reader.note(kinds.judge(kind: kind, configuration, entry: reader.path))
+        for case .dispatcher(let scope) in scopes ?? [] where !dispatcherIDs.contains(scope) {
+            reader.warn("scopes", "", "there is no dispatcher `\(scope)`")
+        }
+    }
+
+    /// What is wrong with a barrier's name; nil when it will do.
+    private static func complaint(about id: String) -> String? {
+        let isPrintable = id.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+        guard (1...128).contains(id.utf8.count), isPrintable else {
+            return "a barrier's name has 1 to 128 bytes and no control characters"
+        }
+        let isTaken = BarrierKinds.ownedByService.contains { id.hasPrefix($0 + ":") }
+        return isTaken ? "is the name of a barrier that the service has by itself" : nil
+    }
+}
+
+extension SettingsReader {
+    /// Scopes: a list, or one alone (Behaviour B4). Each counts once.
+    fileprivate func scopes(_ key: String) -> [BarrierScope]? {
+        let mustBe = "must be `all`, the id of a dispatcher, or a list of those"
+        switch item(key) {
+        case nil: return nil
+        case .string(let word) where !word.isEmpty: return [BarrierScope(rawValue: word)]
+        case .array(let items): return scopes(key, items)
+        default:
+            fault(key, "", mustBe)
+            return nil
+        }
+    }
+
+    private func scopes(_ key: String, _ items: [DataItem]) -> [BarrierScope] {
+        var scopes: [BarrierScope] = []
+        for (place, item) in items.enumerated() {
+            guard let word = String(dataItem: item), !word.isEmpty else {
+                fault(key, "[\(place)]", "must be `all` or the id of a dispatcher")
+                continue
+            }
+            let scope = BarrierScope(rawValue: word)
+            if !scopes.contains(scope) { scopes.append(scope) }
+        }
+        return scopes
+    }
+}

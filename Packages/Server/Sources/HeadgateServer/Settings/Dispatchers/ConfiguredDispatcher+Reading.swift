@@ -1,0 +1,66 @@
+import HeadgateCore
+import HeadgateData
+
+extension ConfiguredDispatcher {
+    /// Reads an entry of `dispatchers`; what is wrong with it is noted and stands at its default.
+    init(id: String, _ reader: SettingsReader) {
+        if let complaint = DispatcherID.complaint(about: id) { reader.fault(complaint) }
+        common = DispatcherSettings(id: id)
+        common.read(reader)
+        reader.refuse(NotYetSupported.dispatcherKeys)
+        // A kind that is refused is held against nothing; which of those that exist stands in for it does not matter.
+        kind = .file(FileSettings(path: ""))
+        readKind(reader)
+    }
+
+    private mutating func readKind(_ reader: SettingsReader) {
+        switch reader.item("kind").map(String.init(dataItem:)) {
+        case "http": kind = .http(HTTPSettings(reader, common: &common))
+        case "file": kind = .file(FileSettings(reader))
+        case let given:
+            reader.acceptEveryKey()
+            reader.fault("kind", "", Self.complaint(aboutKind: given))
+        }
+    }
+
+    /// The message for a kind that is absent, no string or none of those that exist.
+    private static func complaint(aboutKind given: String??) -> String {
+        if let name = given ?? nil, NotYetSupported.dispatcherKinds.contains(name) { return NotYetSupported.message }
+        let allowed = SettingsReader.mustBeOne(of: DispatcherKindSettings.names)
+        return given == nil ? "is required, and \(allowed)" : allowed
+    }
+}
+
+extension DispatcherSettings {
+    /// Reads what all kinds can be told, but for what is about HTTP's answers.
+    mutating func read(_ reader: SettingsReader) {
+        reader.integer("dispatch_limit", in: 1...1_000_000, into: &dispatchLimit)
+        reader.integer("byte_limit", in: 1...(1 << 30), into: &byteLimit)
+        reader.integer("in_flight", in: 1...1024, into: &inFlight)
+        reader.integer("max_attempts", in: 1...SettingsReader.most, into: &maxAttempts)
+        reader.seconds("max_retry_age_s", into: &maxRetryAge)
+        reader.section("backoff") { backoff in
+            backoff.milliseconds("base_ms", into: &backoffBase)
+            backoff.milliseconds("cap_ms", into: &backoffCap)
+        }
+        reader.bool("retry_failed_requests", into: &retryFailedRequests)
+        reader.bool("annotate_queued", into: &annotateQueued)
+    }
+
+    /// Reads what decides about HTTP's answers (Behaviour D3, D7).
+    mutating func readAnswers(_ reader: SettingsReader) {
+        reader.word("on_unauthorized", of: [.dead, .pause], into: &onUnauthorized)
+        reader.section("retry_for_status_codes") { codes in
+            for key in codes.keys { readStatusCode(key, codes) }
+        }
+    }
+
+    private mutating func readStatusCode(_ key: String, _ reader: SettingsReader) {
+        guard let retry = reader.value(key, Bool.self, mustBe: "true (retry) or false (give up)") else { return }
+        // 2xx is delivered before any rule is asked, and 1xx never ends an attempt.
+        guard let code = Int(key), (300...999).contains(code), key == String(code) else {
+            return reader.fault(key, "", "must be a status code from 300 to 999")
+        }
+        retryForStatusCodes[code] = retry
+    }
+}

@@ -1,0 +1,31 @@
+import HeadgateCore
+
+/// A dispatcher as the configuration describes it.
+struct ConfiguredDispatcher: Sendable, Equatable {
+    /// What all kinds have.
+    var common: DispatcherSettings
+    /// What its kind has.
+    var kind: DispatcherKindSettings
+
+    /// The dispatcher's name.
+    var id: String { common.id }
+}
+
+/// What one kind of dispatcher is told beyond what all are.
+enum DispatcherKindSettings: Sendable, Equatable {
+    /// It posts to a server (Behaviour K1).
+    case http(HTTPSettings)
+    /// It writes to a file (Behaviour K2).
+    case file(FileSettings)
+
+    /// The kinds' names, as `kind` takes them.
+    static let names = ["http", "file"]
+
+    /// The kind's name.
+    var name: String {
+        switch self {
+        case .http: "http"
+        case .file: "file"
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import HeadgateData
+
+/// Settings as `config.get` shows them, without secrets (Behaviour X4).
+///
+/// A secret is the text of a header whose name sounds like one, and the user and password in a URL. What refers to a
+/// secret (a file, a variable) is shown. Where it is not sure that something is none, it is blanked.
+public enum SettingsDisplay {
+    /// What stands for a secret.
+    public static let blank = "***"
+
+    /// The settings in force: what the layers come to, the defaults of the sections that have some, and where the socket
+    /// and the data are.
+    public static func inForce(_ effective: DataObject, places: Places) -> DataObject {
+        let found: DataObject = ["socket": .string(places.socket), "data_dir": .string(places.dataDirectory)]
+        // Where they are was found with the settings in mind, and the command line wins over those.
+        return blanked(Settings().sections.patched(with: effective).patched(with: found))
+    }
+
+    /// Settings as they are but for their secrets.
+    public static func blanked(_ settings: DataObject) -> DataObject {
+        DataObject(settings.map { ($0.key, blanked($0.value, key: $0.key)) })
+    }
+
+    private static func blanked(_ item: DataItem, key: String) -> DataItem {
+        switch item {
+        case .object(let headers) where key == "headers":
+            .object(DataObject(headers.map { ($0.key, blankedHeader($0.value, name: $0.key)) }))
+        case .object(let object): .object(blanked(object))
+        case .array(let items): .array(items.map { blanked($0, key: key) })
+        case .string(let text): .string(blankedURL(text, needsScheme: key != "endpoint"))
+        default: item
+        }
+    }
+
+    private static func blankedHeader(_ value: DataItem, name: String) -> DataItem {
+        guard case .string = value else { return blanked(value, key: name) }
+        let name = name.lowercased()
+        return secretWords.contains { name.contains($0) } ? .string(blank) : value
+    }
+
+    /// `auth` is in `Authorization` as well.
+    private static let secretWords = [
+        "auth", "cookie", "credential", "key", "pass", "secret", "session", "signature", "token",
+    ]
+
+    /// The text with `***` for what stands before the `@` of a URL's host.
+    ///
+    /// Works on bytes, as curl does: a character may hide an `@` together with an accent.
+    private static func blankedURL(_ text: String, needsScheme: Bool) -> String {
+        guard let start = placeOfHost(in: text.utf8, needsScheme: needsScheme) else { return text }
+        let authority = text.utf8[start...].prefix { !"/?#".utf8.contains($0) }
+        guard let at = authority.lastIndex(of: UInt8(ascii: "@")) else { return text }
+        return text[..<start] + blank + text[at...]
+    }
+
+    /// Where the authority of a URL begins: behind its scheme, or at its start when it may go without one.
+    private static func placeOfHost(in text: String.UTF8View, needsScheme: Bool) -> String.Index? {
+        let scheme = text.prefix { !":/@".utf8.contains($0) }
+        let mark = "://".utf8
+        if text[scheme.endIndex...].starts(with: mark) { return text.index(scheme.endIndex, offsetBy: mark.count) }
+        return needsScheme ? nil : text.startIndex
+    }
+}

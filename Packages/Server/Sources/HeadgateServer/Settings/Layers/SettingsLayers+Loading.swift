@@ -1,0 +1,23 @@
+import HeadgateData
+
+extension SettingsLayers {
+    /// Reads the configuration file into its layer, at the start and at a reload (Behaviour S3).
+    ///
+    /// With a fault in the file, or in what comes of all layers together, everything stays as it was.
+    /// - Parameters:
+    ///   - file: the file's path; nil: the default configuration.
+    ///   - environment: the process's environment, for warnings of what the settings miss in it.
+    public mutating func load(
+        file: String?, environment: [String: String], barrierKinds: BarrierKinds = .builtIn
+    ) -> SettingsReading {
+        let object: DataObject
+        do throws(SettingsFault) {
+            object = try file.map(SettingsFile.read) ?? DefaultConfiguration.object
+        } catch {
+            return SettingsReading(fault: error)
+        }
+        let reading = change(barrierKinds: barrierKinds) { $0[.file] = object }
+        guard let settings = reading.settings else { return reading }
+        return reading.adding(warnings: SettingsReferences.warnings(about: settings, environment: environment))
+    }
+}

@@ -1,0 +1,82 @@
+import HeadgateData
+
+/// Reads one object of the settings, key by key, and notes what is wrong with it.
+///
+/// A key that was never asked for is unknown (Behaviour S2). A null counts as absent. A value that is wrong is noted and
+/// then read as if absent, so that one pass over the settings finds every fault.
+final class SettingsReader {
+    /// The place of this object; empty for the outermost one.
+    let path: String
+    private let object: DataObject
+    private let notes: Notes
+    private var known: Set<String> = []
+
+    /// What all readers of one pass write down.
+    private final class Notes {
+        var findings = SettingsFindings()
+    }
+
+    /// A reader that begins a pass.
+    convenience init(_ object: DataObject, path: String = "") {
+        self.init(object, path: path, notes: Notes())
+    }
+
+    private init(_ object: DataObject, path: String, notes: Notes) {
+        self.object = object
+        self.path = path
+        self.notes = notes
+    }
+
+    /// All that was noted in this pass so far, here and elsewhere.
+    var findings: SettingsFindings { notes.findings }
+
+    /// The names of the members, in order.
+    var keys: [String] { object.keys }
+
+    /// The value of a key, which is known from now on; nil when it is absent or null.
+    func item(_ key: String) -> DataItem? {
+        known.insert(key)
+        guard let item = object[key], !item.isNull else { return nil }
+        return item
+    }
+
+    /// The place of a member.
+    func path(of key: String) -> String {
+        path.isEmpty ? key : "\(path).\(key)"
+    }
+
+    /// A reader for an object inside this one.
+    func reader(_ inner: DataObject, at key: String) -> SettingsReader {
+        SettingsReader(inner, path: path(of: key), notes: notes)
+    }
+
+    /// Notes that a member is wrong; `suffix` leads further into it, like `[1]`.
+    func fault(_ key: String, _ suffix: String = "", _ message: String) {
+        notes.findings.faults.append(SettingsFault(path: path(of: key) + suffix, message: message))
+    }
+
+    /// Notes that the object itself is wrong.
+    func fault(_ message: String) {
+        notes.findings.faults.append(SettingsFault(path: path, message: message))
+    }
+
+    /// Notes that a member may be meant otherwise.
+    func warn(_ key: String, _ suffix: String = "", _ message: String) {
+        notes.findings.warnings.append(SettingsFault(path: path(of: key) + suffix, message: message))
+    }
+
+    /// Takes over what another pass noted.
+    func note(_ others: SettingsFindings) {
+        notes.findings.add(others)
+    }
+
+    /// Takes all keys for known: there is nothing to hold them against.
+    func acceptEveryKey() {
+        known.formUnion(object.keys)
+    }
+
+    /// Notes the keys that nothing asked for. The last thing to do with a reader.
+    func finish() {
+        for key in object.keys where !known.contains(key) { warn(key, "", "unknown key, ignored") }
+    }
+}

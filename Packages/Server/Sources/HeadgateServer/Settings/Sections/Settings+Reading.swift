@@ -1,0 +1,48 @@
+import HeadgateData
+
+extension Settings {
+    /// Reads settings and finds all that is wrong with them (Behaviour S2).
+    ///
+    /// - Parameter barrierKinds: the barriers that may be configured.
+    public static func read(_ object: DataObject, barrierKinds: BarrierKinds = .builtIn) -> SettingsReading {
+        let reader = SettingsReader(object)
+        var settings = Settings()
+        settings.readPlaces(reader)
+        settings.readSections(reader)
+        settings.readDispatchers(reader)
+        settings.readBarriers(reader, kinds: barrierKinds)
+        reader.refuse(NotYetSupported.sections)
+        reader.finish()
+        return SettingsReading(settings, reader.findings)
+    }
+
+    private mutating func readPlaces(_ reader: SettingsReader) {
+        socket = reader.socketPath("socket")
+        dataDirectory = reader.filePath("data_dir")
+    }
+
+    private mutating func readSections(_ reader: SettingsReader) {
+        reader.word("durability", of: Durability.allCases, into: &durability)
+        reader.section("limits") { limits.read($0) }
+        reader.section("access") { access.read($0) }
+        reader.section("store") { store.read($0) }
+        reader.milliseconds("shutdown_timeout_ms", atLeast: 0, into: &shutdownTimeout)
+        reader.section("flush_on") { flushOn.read($0) }
+        reader.section("collectors") { collectors.read($0) }
+    }
+
+    private mutating func readDispatchers(_ reader: SettingsReader) {
+        reader.entries("dispatchers") { id, entry in
+            dispatchers.append(ConfiguredDispatcher(id: id, entry))
+        }
+        if dispatchers.isEmpty { reader.warn("dispatchers", "", "there is none, so no event is kept") }
+        refuseSharedFiles(reader)
+    }
+
+    private mutating func readBarriers(_ reader: SettingsReader, kinds: BarrierKinds) {
+        let dispatcherIDs = Set(dispatcherIDs)
+        reader.entries("barriers") { id, entry in
+            barriers.append(BarrierSettings(id: id, entry, kinds: kinds, dispatcherIDs: dispatcherIDs))
+        }
+    }
+}

@@ -1,0 +1,21 @@
+/// What is bound to a parameter of a statement.
+enum SQLiteValue {
+    case null
+    case integer(Int64)
+    case text(String)
+    case blob([UInt8])
+
+    static func integer(_ value: some BinaryInteger) -> SQLiteValue {
+        .integer(Int64(truncatingIfNeeded: value))
+    }
+
+    /// NULL for nil.
+    static func optional(_ value: (some BinaryInteger)?) -> SQLiteValue {
+        value.map { .integer($0) } ?? .null
+    }
+
+    /// NULL for nil.
+    static func optional(_ value: String?) -> SQLiteValue {
+        value.map { .text($0) } ?? .null
+    }
+}

@@ -1,0 +1,157 @@
+import HeadgateCore
+
+/// The event store's database, as its thread sees it: carries out jobs, one after the other.
+final class StoreDatabase {
+    let connection: SQLiteConnection
+    let options: SQLiteEventStore.Options
+    /// Held for its lock.
+    private let directory: DataDirectory
+    /// The highest sequence number that was appended.
+    private var lastAppended: SequenceNumber
+    private var isSyncing = true
+    /// Routes whose group could not be kept: later events may use them, so they go with the next group.
+    private var unsavedRoutes: [RouteNumber: [DispatcherNumber]] = [:]
+    private var quarantinedEvents = 0
+    /// Groups that can neither be read nor put aside.
+    var unreadable: Set<SequenceNumber> = []
+    var chores = StoreChores()
+    var deadLetterRoom: DeadLetterRoom?
+
+    init(
+        _ connection: SQLiteConnection, directory: DataDirectory, options: SQLiteEventStore.Options,
+        lastAppended: SequenceNumber
+    ) {
+        self.connection = connection
+        self.directory = directory
+        self.options = options
+        self.lastAppended = lastAppended
+    }
+
+    /// Carries out jobs. Appends and writes are committed together first, whatever reads stand between them; a read sees
+    /// what was asked for before it and no more. Outcomes are reported in the jobs' order.
+    func carryOut(_ jobs: [StoreJob], report: ([StoreOutcome]) -> Void) {
+        guard !jobs.isEmpty else { return }
+        var faults = commit(jobs.filter(\.isChange))[...]
+        var news: [StoreOutcome] = []
+        for job in jobs {
+            switch job {
+            case .append(let group):
+                let fault = faults.removeFirst()
+                if fault == nil { lastAppended = max(lastAppended, group.chunk.lastSequenceNumber) }
+                news.append(.done(fault))
+            case .write:
+                news.append(.done(faults.removeFirst()))
+            case .read(let sequenceNumber):
+                report(news)
+                news = [.read(read(after: sequenceNumber, through: lastAppended))]
+            case .close:
+                break
+            }
+        }
+        report(news)
+        chores.resume()
+    }
+
+    /// Commits appends and writes in one transaction. If that fails, each is tried alone, so that none suffers for
+    /// another.
+    private func commit(_ jobs: [StoreJob]) -> [StoreFault?] {
+        guard !jobs.isEmpty else { return [] }
+        do throws(SQLiteError) {
+            try setSyncing(options.durability == .full && jobs.contains(where: \.isAppend))
+            try connection.transaction { () throws(SQLiteError) in
+                for job in jobs { try apply(job) }
+            }
+            jobs.forEach(committed)
+            return jobs.map { _ in nil }
+        } catch {
+            guard jobs.count == 1 else { return jobs.flatMap { commit([$0]) } }
+            keepRoutes(of: jobs[0])
+            return [error.fault]
+        }
+    }
+
+    /// Only events have to survive a power failure: a synced commit costs ten times as much as one that is not.
+    private func setSyncing(_ isOn: Bool) throws(SQLiteError) {
+        guard isOn != isSyncing else { return }
+        try connection.execute(isOn ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
+        isSyncing = isOn
+    }
+
+    private func apply(_ job: StoreJob) throws(SQLiteError) {
+        switch job {
+        case .append(let group): try append(group)
+        case .write(let changes): for change in changes { try apply(change) }
+        case .read, .close: break
+        }
+    }
+
+    private func append(_ group: AppendGroup) throws(SQLiteError) {
+        for (number, dispatchers) in unsavedRoutes.merging(group.newRoutes, uniquingKeysWith: { $1 }) {
+            try connection.run(
+                "INSERT OR REPLACE INTO routes VALUES (?, ?)", .integer(number),
+                .blob(dispatchers.flatMap { LittleEndian.bytes($0) }))
+        }
+        try insert(group)
+        guard let ids = group.recentIDs else { return }
+        try connection.run(
+            "INSERT OR REPLACE INTO recent_ids VALUES (?, ?, ?, ?)", .integer(ids.lastSequenceNumber),
+            .integer(ids.receivedStamp), .integer(ids.count), .blob(ids.bytes))
+    }
+
+    private func insert(_ group: AppendGroup) throws(SQLiteError) {
+        let chunk = group.chunk
+        let tallies = TallyBlob.encode(group.tallies)
+        let checksum = tallies.withUnsafeBytes { tallies in
+            chunk.bytes.withUnsafeBytes {
+                ChunkChecksum.of(chunk.lastSequenceNumber, tallies: tallies, records: $0)
+            }
+        }
+        try connection.run(
+            "INSERT INTO chunks VALUES (?, ?, ?, ?, ?)", .integer(chunk.lastSequenceNumber),
+            .integer(chunk.event(at: 0)?.sequenceNumber ?? chunk.lastSequenceNumber), .blob(tallies),
+            .integer(checksum), .blob(chunk.bytes))
+    }
+
+    private func committed(_ job: StoreJob) {
+        switch job {
+        case .append: unsavedRoutes = [:]
+        case .write(let changes): changes.forEach { chores.note($0) }
+        case .read, .close: break
+        }
+    }
+
+    private func keepRoutes(of job: StoreJob) {
+        guard case .append(let group) = job else { return }
+        unsavedRoutes.merge(group.newRoutes) { $1 }
+    }
+
+    /// Moves the log into the file before it is closed, so that one file is all there is. What cannot be moved now is
+    /// moved at the next start.
+    func finish() {
+        try? connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+
+    func countQuarantined(_ events: Int) {
+        quarantinedEvents += events
+    }
+
+    /// How many events were put aside since this was last asked.
+    func takeQuarantined() -> [StoreOutcome] {
+        guard quarantinedEvents > 0 else { return [] }
+        defer { quarantinedEvents = 0 }
+        return [.quarantined(events: quarantinedEvents)]
+    }
+}
+
+extension StoreJob {
+    fileprivate var isAppend: Bool {
+        if case .append = self { true } else { false }
+    }
+
+    fileprivate var isChange: Bool {
+        switch self {
+        case .append, .write: true
+        case .read, .close: false
+        }
+    }
+}

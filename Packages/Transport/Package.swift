@@ -1,0 +1,25 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+let package = Package(
+    name: "Transport",
+    products: [
+        .library(name: "CUV", targets: ["CUV"]),
+        .library(name: "HeadgateWire", targets: ["HeadgateWire"]),
+        .library(name: "HeadgateTransport", targets: ["HeadgateTransport"]),
+    ],
+    dependencies: [.package(path: "../Core")],
+    targets: [
+        .systemLibrary(name: "CUV", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
+        .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
+        .target(
+            name: "HeadgateWire",
+            dependencies: ["CSimdjson", .product(name: "HeadgateData", package: "Core")]),
+        .target(
+            name: "HeadgateTransport",
+            dependencies: ["CUV", .product(name: "HeadgateData", package: "Core")]),
+        .testTarget(name: "HeadgateWireTests", dependencies: ["HeadgateWire"]),
+        .testTarget(name: "HeadgateTransportTests", dependencies: ["HeadgateTransport"]),
+    ],
+    cxxLanguageStandard: .cxx17
+)

@@ -1,0 +1,96 @@
+#include "CSimdjson.h"
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include <simdjson.h>
+
+#include "Walk.h"
+
+// simdjson's ready-made front ends do not fit. The DOM refuses whole numbers over 64 bits and turns the others into
+// doubles; on-demand does not check what it skips. Its first stage alone is what is wanted: with vector instructions it
+// finds the tokens, and refuses bad UTF-8, raw control characters in strings and strings without an end. It reads no
+// byte behind the text (only the later stages need padding there), which a test holds it to.
+
+namespace {
+
+/// Room for a whole number of pages, so that texts of slowly growing length do not allocate each time.
+constexpr size_t smallest_capacity = 4096;
+
+hg_json_fault fault_of(simdjson::error_code error) {
+    switch (error) {
+    case simdjson::SUCCESS: return HG_JSON_FINE;
+    case simdjson::UTF8_ERROR: return HG_JSON_NOT_UTF8;
+    case simdjson::CAPACITY:
+    case simdjson::MEMALLOC: return HG_JSON_TOO_LARGE;
+    default: return HG_JSON_NOT_JSON;
+    }
+}
+
+size_t power_of_two_from(size_t least) {
+    size_t size = smallest_capacity;
+    while (size < least) size *= 2;
+    return size;
+}
+
+struct Free {
+    void operator()(void *memory) const { std::free(memory); }
+};
+
+}  // namespace
+
+struct hg_json_scanner {
+    explicit hg_json_scanner(uint32_t max_depth) : max_depth_(max_depth) {}
+
+    hg_json_fault scan(const uint8_t *text, size_t length) {
+        if (length > hg_json_longest_text) return HG_JSON_TOO_LARGE;
+        simdjson::error_code error = reserve_text(length);
+        if (!error) error = stages_->stage1(text, length, simdjson::stage1_mode::regular);
+        if (error) return fault_of(error);
+        const uint32_t count = stages_->n_structural_indexes;
+        if (!reserve_entries(count)) return HG_JSON_TOO_LARGE;
+        const headgate::Tokens tokens = {text, uint32_t(length), stages_->structural_indexes.get(), count};
+        return headgate::walk(tokens, entries_.get(), max_depth_);
+    }
+
+    const hg_json_entry *entries() const { return entries_.get(); }
+
+private:
+    simdjson::error_code reserve_text(size_t length) {
+        if (stages_ != nullptr && length <= stages_->capacity()) return simdjson::SUCCESS;
+        // A new one, rather than a greater capacity for the old: when that fails, it is left without any memory.
+        stages_.reset();
+        return simdjson::get_active_implementation()->create_dom_parser_implementation(
+            power_of_two_from(length), 1, stages_);
+    }
+
+    bool reserve_entries(size_t count) {
+        if (count <= capacity_) return true;
+        const size_t wanted = power_of_two_from(count);
+        entries_.reset(static_cast<hg_json_entry *>(std::malloc(wanted * sizeof(hg_json_entry))));
+        capacity_ = entries_ == nullptr ? 0 : wanted;
+        return entries_ != nullptr;
+    }
+
+    const uint32_t max_depth_;
+    std::unique_ptr<simdjson::internal::dom_parser_implementation> stages_;
+    std::unique_ptr<hg_json_entry, Free> entries_;
+    size_t capacity_ = 0;
+};
+
+hg_json_scanner *hg_json_scanner_create(uint32_t max_depth) {
+    return new (std::nothrow) hg_json_scanner(max_depth);
+}
+
+void hg_json_scanner_destroy(hg_json_scanner *scanner) {
+    delete scanner;
+}
+
+hg_json_fault hg_json_scanner_scan(
+    hg_json_scanner *scanner, const uint8_t *text, size_t length, const hg_json_entry **entries) {
+    if (scanner == nullptr) return HG_JSON_TOO_LARGE;
+    const hg_json_fault fault = scanner->scan(text, length);
+    *entries = scanner->entries();
+    return fault;
+}

@@ -1,0 +1,74 @@
+// Strict, zero-copy scanning of JSON text: simdjson finds the tokens, a walk of our own checks the grammar and
+// writes down where everything is. Nothing is converted, so numbers keep all their digits and strings their escapes.
+
+#ifndef HEADGATE_CSIMDJSON_H
+#define HEADGATE_CSIMDJSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What a value is.
+enum hg_json_kind {
+    HG_JSON_NULL,
+    HG_JSON_BOOL,
+    HG_JSON_NUMBER,
+    HG_JSON_STRING,
+    HG_JSON_ARRAY,
+    HG_JSON_OBJECT,
+};
+
+/// Why a text was refused.
+enum hg_json_fault {
+    HG_JSON_FINE,
+    HG_JSON_NOT_JSON,
+    HG_JSON_NOT_UTF8,
+    HG_JSON_TOO_DEEP,
+    HG_JSON_TOO_LARGE,
+};
+
+/// One value, or the name of a member; a name stands right before its value. Values are in the order of the text, a
+/// container before what it contains.
+struct hg_json_entry {
+    /// Where the value begins in the text, with its quote or bracket.
+    uint32_t start;
+    /// Where it ends: the offset of the byte behind it.
+    uint32_t end;
+    /// The number of the entry behind this one and all that it contains.
+    uint32_t next;
+    /// How many elements or members it has.
+    uint32_t count;
+    /// An `hg_json_kind`.
+    uint8_t kind;
+    /// Whether it is a string with escapes in it.
+    bool has_escapes;
+};
+
+/// A scanner keeps its memory from one text to the next, so that a warm one allocates nothing.
+struct hg_json_scanner;
+
+/// The longest text a scanner takes, in bytes.
+static const size_t hg_json_longest_text = (size_t)1 << 30;
+
+/// A new scanner, or NULL when there is no memory for one.
+struct hg_json_scanner *hg_json_scanner_create(uint32_t max_depth);
+
+/// Frees a scanner; NULL is ignored.
+void hg_json_scanner_destroy(struct hg_json_scanner *scanner);
+
+/// Scans one text, which must be exactly one JSON value with nothing but white space around it.
+///
+/// When all is fine, `entries` is set to the entries, which stay until the next scan; the first is the whole value.
+/// No byte outside of the text is read.
+enum hg_json_fault hg_json_scanner_scan(
+    struct hg_json_scanner *scanner, const uint8_t *text, size_t length, const struct hg_json_entry **entries);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,24 @@
+#ifndef HEADGATE_CUV_SHIM_H
+#define HEADGATE_CUV_SHIM_H
+
+#include <uv.h>
+
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// accept4 and prctl are hidden from Swift: the one is an extension of GNU, the other takes variable arguments.
+
+/// Takes one connection, non-blocking and closed on exec. Minus one and errno when there is none.
+static inline int cuv_accept(int listening) {
+    return (int)syscall(SYS_accept4, listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+/// Names the calling thread; more than 15 bytes are cut.
+static inline void cuv_name_thread(const char *name) {
+    (void)prctl(PR_SET_NAME, name, 0, 0, 0);
+}
+
+#endif

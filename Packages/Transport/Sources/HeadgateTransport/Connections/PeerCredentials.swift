@@ -1,0 +1,44 @@
+import CUV
+import Glibc
+
+/// Who is at the other end of a Unix socket, as the kernel noted it at connect (Behaviour P2, X1).
+public struct PeerCredentials: Sendable, Hashable {
+    /// The process; 0 if it is in another namespace.
+    public let pid: Int32
+    public let uid: UInt32
+    public let gid: UInt32
+    /// The supplementary groups; none if the kernel does not tell.
+    public let groups: [UInt32]
+
+    public init(pid: Int32, uid: UInt32, gid: UInt32, groups: [UInt32]) {
+        self.pid = pid
+        self.uid = uid
+        self.gid = gid
+        self.groups = groups
+    }
+
+    init(of socket: borrowing Descriptor) throws(TransportError) {
+        // What C calls `struct ucred`: pid, uid, gid, of 32 bits each.
+        let identity = Self.option(SO_PEERCRED, of: socket.number, count: 3)
+        guard let identity, identity.count == 3 else { throw .last("getsockopt SO_PEERCRED") }
+        self.init(
+            pid: Int32(bitPattern: identity[0]), uid: identity[1], gid: identity[2],
+            groups: Self.groups(of: socket.number))
+    }
+
+    private static func groups(of socket: Int32) -> [UInt32] {
+        option(SO_PEERGROUPS, of: socket, count: 64) ?? option(SO_PEERGROUPS, of: socket, count: mostGroups) ?? []
+    }
+
+    /// A socket option of 32-bit numbers; nil with `errno` if it fails or has more than `count`.
+    private static func option(_ name: Int32, of socket: Int32, count: Int) -> [UInt32]? {
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: count) { numbers in
+            var size = socklen_t(count * MemoryLayout<UInt32>.size)
+            guard getsockopt(socket, SOL_SOCKET, name, numbers.baseAddress, &size) == 0 else { return nil }
+            return Array(numbers[..<(Int(size) / MemoryLayout<UInt32>.size)])
+        }
+    }
+
+    /// Linux's NGROUPS_MAX.
+    private static let mostGroups = 65_536
+}

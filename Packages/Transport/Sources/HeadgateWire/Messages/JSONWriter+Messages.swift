@@ -1,0 +1,87 @@
+import HeadgateData
+
+extension JSONWriter {
+    /// Writes an answer; `result` writes its value.
+    @inlinable
+    public mutating func answer(id: UnsafeRawBufferPointer, result: (inout JSONWriter) -> Void) {
+        raw(#"{"jsonrpc":"2.0","id":"#)
+        raw(id)
+        raw(#","result":"#)
+        result(&self)
+        raw("}")
+    }
+
+    /// Writes an answer with a value that is at hand.
+    public mutating func answer(id: UnsafeRawBufferPointer, result: DataObject = [:]) {
+        answer(id: id) { $0.object(result) }
+    }
+
+    /// Writes an answer that is an error; without an id where none could be made out.
+    public mutating func errorAnswer(id: UnsafeRawBufferPointer?, error: RPCError) {
+        raw(#"{"jsonrpc":"2.0","id":"#)
+        if let id { raw(id) } else { null() }
+        raw(#","error":"#)
+        self.error(error)
+        raw("}")
+    }
+
+    /// Writes an error as a value of its own: code, message, and data if there is some.
+    public mutating func error(_ error: RPCError) {
+        beginObject()
+        member("code", error.code)
+        member("message", error.message)
+        if !error.data.isEmpty { member("data", item: .object(error.data)) }
+        endObject()
+    }
+
+    /// Writes a request; `params` writes its params, an object.
+    @inlinable
+    public mutating func request(id: Int64, method: StaticString, params: (inout JSONWriter) -> Void) {
+        raw(#"{"jsonrpc":"2.0","id":"#)
+        integer(id)
+        raw(#","method":""#)
+        raw(method)
+        raw(#"","params":"#)
+        params(&self)
+        raw("}")
+    }
+
+    /// Writes a request of any method; without params when they are nil.
+    public mutating func request(id: Int64, method: String, params: DataObject?) {
+        raw(#"{"jsonrpc":"2.0","id":"#)
+        integer(id)
+        call(method, params)
+    }
+
+    /// Writes a notification; `params` writes its params, an object.
+    @inlinable
+    public mutating func notification(method: StaticString, params: (inout JSONWriter) -> Void) {
+        raw(#"{"jsonrpc":"2.0","method":""#)
+        raw(method)
+        raw(#"","params":"#)
+        params(&self)
+        raw("}")
+    }
+
+    /// Writes a notification of any method; without params when they are nil.
+    public mutating func notification(method: String, params: DataObject?) {
+        raw(#"{"jsonrpc":"2.0""#)
+        call(method, params)
+    }
+
+    /// Ends a line, behind a message or a whole batch of answers.
+    @inlinable
+    public mutating func endLine() {
+        raw(byte: 0x0A)
+    }
+
+    private mutating func call(_ method: String, _ params: DataObject?) {
+        raw(#","method":"#)
+        string(method)
+        if let params {
+            raw(#","params":"#)
+            object(params)
+        }
+        raw("}")
+    }
+}

@@ -1,0 +1,105 @@
+import Glibc
+import Testing
+
+@testable import HeadgateTransport
+
+@Suite struct BackPressureTests {
+    private static let line = Array("a line of output that nobody reads for the time being\n".utf8)
+
+    @Test("X2: output to a peer that does not read piles up where its owner sees it, and all comes once it reads")
+    func slowReader() throws {
+        let server = Recorder()
+        let client = Recorder()
+        var written = 0
+        try onLoop { loop in
+            let (near, far) = try pair(on: loop)
+            var lastProgress = near.lastOutputProgress
+            server.onDrain = { _ in near.closeAfterFlush() }
+            client.onClose = { loop.stop() }
+            near.start(server)
+            far.start(client)
+            far.pauseReading()
+            // The owner's bound, in its own hands: it stops when too much is unsent.
+            func produce() {
+                #expect(near.lastOutputProgress >= lastProgress)
+                lastProgress = near.lastOutputProgress
+                guard near.outputBytes < 1 << 20 else { return far.resumeReading() }
+                for _ in 0..<1000 { near.write(Self.line) }
+                written += 1000
+                loop.later(produce)
+            }
+            produce()
+        }
+        #expect(written * Self.line.count > 1 << 20)
+        #expect(client.received.count == written * Self.line.count)
+        #expect(client.received.suffix(Self.line.count) == Self.line[...])
+        #expect(server.drains == 1)
+        #expect(server.closeError == nil)
+    }
+
+    @Test("X2: the time of the last progress stands still while the peer does not read")
+    func progressStandsStill() throws {
+        var timers: [LoopTimer] = []
+        try onLoop { loop in
+            let (near, far) = try pair(on: loop)
+            near.start(Recorder())
+            near.write([UInt8](repeating: 120, count: 4 << 20))
+            var seen: Int64?
+            let watch = LoopTimer(on: loop) {
+                #expect(near.outputBytes > 0)
+                guard let before = seen else {
+                    seen = near.lastOutputProgress
+                    return timers[0].arm(after: .milliseconds(5))
+                }
+                #expect(near.lastOutputProgress == before)
+                #expect(loop.monotonicNow > before)
+                withExtendedLifetime(far) {}
+                loop.stop()
+            }
+            timers = [watch]
+            watch.arm(after: .milliseconds(5))
+        }
+    }
+
+    @Test("X2: a paused connection takes in nothing, and all once it is resumed")
+    func pausedReader() throws {
+        let reader = Recorder()
+        try onLoop { loop in
+            let (forLoop, raw) = try RawSocket.pair()
+            reader.onRead = { connection in
+                guard reader.reads == 1 else { return loop.stop() }
+                connection.pauseReading()
+                raw.send("two")
+                loop.later(turns: 10) {
+                    #expect(reader.text == "one")
+                    connection.resumeReading()
+                }
+            }
+            raw.send("one")
+            try Connection(fileDescriptor: forLoop, on: loop).start(reader)
+        }
+        #expect(reader.text == "onetwo")
+    }
+
+    @Test("connections that have nothing to write hold no buffer")
+    func idleHoldsNothing() throws {
+        try onLoop { loop in
+            let (near, far) = try pair(on: loop)
+            far.start(Recorder())
+            let recorder = Recorder()
+            recorder.onDrain = { connection in
+                #expect(connection.output.bytes.capacity == 0)
+                loop.stop()
+            }
+            near.start(recorder)
+            near.write(Self.line)
+        }
+    }
+
+    /// Two ends of one connection on one loop.
+    private func pair(on loop: EventLoop) throws -> (Connection, Connection) {
+        var ends: [Int32] = [0, 0]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        return (try Connection(fileDescriptor: ends[0], on: loop), try Connection(fileDescriptor: ends[1], on: loop))
+    }
+}

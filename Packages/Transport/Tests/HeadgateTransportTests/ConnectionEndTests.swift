@@ -1,0 +1,295 @@
+import Glibc
+import Testing
+
+@testable import HeadgateTransport
+
+@Suite struct ConnectionEndTests {
+    let recorder = Recorder()
+
+    @Test("a peer that closes only its side still gets what is written, and then the end")
+    func halfClose() throws {
+        var answer: [UInt8]?
+        try onLoop { loop in
+            let (connection, raw) = try start(on: loop)
+            recorder.onEnd = { connection in
+                #expect(connection.hasReachedEnd)
+                loop.later(turns: 10) {
+                    #expect(connection.isWritable)
+                    connection.write(Array("answer".utf8))
+                    connection.closeAfterFlush()
+                }
+            }
+            recorder.onClose = {
+                answer = raw.read()
+                loop.stop()
+            }
+            raw.send("question")
+            raw.finishWriting()
+            withExtendedLifetime(connection) {}
+        }
+        #expect(recorder.text == "question")
+        #expect(answer == Array("answer".utf8))
+        #expect(recorder.closeError == nil)
+        #expect(recorder.losses == 0)
+    }
+
+    @Test(
+        "closing within each callback is safe, and only the close is told after it",
+        arguments: ["read", "end", "drain", "loss"])
+    func closeWithinCallback(place: String) throws {
+        var eventsAtClose = -1
+        try onLoop { loop in
+            let (connection, raw) = try start(on: loop)
+            let close: (Connection) -> Void = { [recorder] in
+                $0.close()
+                $0.close()
+                #expect(!$0.isOpen)
+                eventsAtClose = recorder.events
+            }
+            recorder.onRead = place == "read" ? close : { _ in }
+            recorder.onEnd = place == "end" ? close : { _ in }
+            recorder.onDrain = place == "drain" ? close : { _ in }
+            recorder.onLoss = place == "loss" ? close : { _ in }
+            recorder.onClose = { loop.later(turns: 5) { loop.stop() } }
+            connection.write(Array("hello".utf8))
+            raw.send("hello")
+            loop.later(turns: 3) { raw.close() }
+        }
+        #expect(eventsAtClose > 0)
+        #expect(recorder.events == eventsAtClose)
+        #expect(recorder.closes == 1)
+        #expect(recorder.closeError == nil)
+    }
+
+    @Test("a closed connection takes nothing, and nothing is told")
+    func afterClose() throws {
+        try onLoop { loop in
+            let (connection, raw) = try start(on: loop)
+            raw.send("unread")
+            connection.close()
+            connection.write(Array("lost".utf8))
+            connection.resumeReading()
+            connection.pauseReading()
+            connection.shutdownWriting()
+            connection.closeAfterFlush()
+            connection.start(Recorder())
+            #expect(connection.outputBytes == 0)
+            recorder.onClose = { loop.later(turns: 5) { loop.stop() } }
+        }
+        #expect(recorder.events == 0)
+        #expect(recorder.closes == 1)
+    }
+
+    @Test("a write to a peer that is gone neither kills the process nor loses what the peer sent before")
+    func peerGone() throws {
+        try onLoop { loop in
+            let (connection, raw) = try start(on: loop)
+            recorder.onEnd = { _ in }
+            recorder.onClose = { loop.stop() }
+            recorder.onLoss = { connection in
+                #expect(connection.isPeerGone)
+                #expect(!connection.isWritable)
+                connection.write(Array("dropped".utf8))
+                #expect(connection.outputBytes == 0)
+            }
+            raw.send("last words")
+            raw.close()
+            connection.write(Array("hello?".utf8))
+        }
+        #expect(recorder.text == "last words")
+        #expect(recorder.losses == 1)
+        #expect(recorder.ends == 1)
+        #expect(recorder.closes == 1)
+        #expect(recorder.closeError?.code == -EPIPE)
+    }
+
+    @Test("a peer that goes without reading what it got loses nothing that it sent")
+    func peerGoneUnread() throws {
+        try onLoop { loop in
+            let (connection, raw) = try start(on: loop)
+            recorder.onEnd = { _ in }
+            recorder.onDrain = { _ in
+                raw.send("last words")
+                raw.close()
+            }
+            recorder.onClose = { loop.stop() }
+            connection.write(Array("never read".utf8))
+        }
+        #expect(recorder.text == "last words")
+        #expect(recorder.losses == 1)
+        #expect(recorder.ends == 1)
+        #expect(recorder.closeError?.code == -ECONNRESET)
+    }
+
+    @Test("X2: a paused connection learns that its peer is gone, and what the peer sent is read once it is resumed")
+    func pausedLearnsOfLoss() throws {
+        try onLoop { loop in
+            let (connection, raw) = try start(on: loop)
+            connection.pauseReading()
+            raw.send("last words")
+            raw.close()
+            recorder.onLoss = { [recorder] connection in
+                #expect(recorder.reads == 0)
+                loop.later(turns: 5) { connection.resumeReading() }
+            }
+            recorder.onEnd = { _ in }
+            recorder.onClose = { loop.stop() }
+        }
+        #expect(recorder.text == "last words")
+        #expect(recorder.losses == 1)
+        #expect(recorder.ends == 1)
+        #expect(recorder.closes == 1)
+    }
+
+    @Test("a paused connection whose peer closes only its side is not taken for lost, nor does the loop spin")
+    func pausedHalfClose() throws {
+        var timer: LoopTimer?
+        try onLoop { loop in
+            let (connection, raw) = try start(on: loop)
+            connection.pauseReading()
+            raw.finishWriting()
+            let counter = try TurnCounter(of: loop)
+            timer = LoopTimer(on: loop) { [recorder] in
+                #expect(recorder.events == 0)
+                #expect(counter.turns < 10)
+                withExtendedLifetime(raw) { connection.resumeReading() }
+            }
+            timer?.arm(after: .milliseconds(20))
+            recorder.onClose = { loop.stop() }
+        }
+        #expect(recorder.losses == 0)
+        #expect(recorder.ends == 1)
+    }
+
+    @Test(
+        "a connection at its end, kept open for answers, does not make the loop spin, and learns that its peer is gone")
+    func endedLearnsOfLoss() throws {
+        var timer: LoopTimer?
+        try onLoop { loop in
+            let (_, raw) = try start(on: loop)
+            let counter = try TurnCounter(of: loop)
+            recorder.onEnd = { _ in timer?.arm(after: .milliseconds(20)) }
+            timer = LoopTimer(on: loop) {
+                #expect(counter.turns < 10)
+                raw.close()
+            }
+            recorder.onClose = { loop.stop() }
+            raw.finishWriting()
+        }
+        #expect(recorder.ends == 1)
+        #expect(recorder.losses == 1)
+        #expect(recorder.closeError?.code == -EPIPE)
+    }
+
+    @Test("X3: urgent bytes are neither taken for a hang-up nor make the loop spin")
+    func urgentBytes() throws {
+        var timer: LoopTimer?
+        try onLoop { loop in
+            let (connection, raw) = try start(on: loop)
+            connection.pauseReading()
+            raw.send("!", flags: Int(MSG_OOB))
+            let counter = try TurnCounter(of: loop)
+            timer = LoopTimer(on: loop) { [recorder] in
+                #expect(recorder.losses == 0)
+                #expect(counter.turns < 10)
+                withExtendedLifetime(raw) { connection.close() }
+            }
+            timer?.arm(after: .milliseconds(20))
+            recorder.onClose = { loop.stop() }
+        }
+        #expect(recorder.closeError == nil)
+    }
+
+    @Test("an orderly end of both sides is no error")
+    func bothSidesEnd() throws {
+        try onLoop { loop in
+            let (connection, raw) = try start(on: loop)
+            recorder.onEnd = { _ in }
+            recorder.onClose = { loop.stop() }
+            connection.write(Array("bye".utf8))
+            connection.shutdownWriting()
+            loop.later(turns: 5) {
+                #expect(raw.read() == Array("bye".utf8))
+                raw.close()
+            }
+        }
+        #expect(recorder.ends == 1)
+        #expect(recorder.closes == 1)
+        #expect(recorder.closeError == nil)
+    }
+
+    @Test("closeAfterFlush sends all first, throws away what was not read, and the peer sees a clean end")
+    func closeAfterFlush() throws {
+        let peer = Recorder()
+        try onLoop { loop in
+            var ends: [Int32] = [0, 0]
+            try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+            let connection = try Connection(fileDescriptor: ends[0], on: loop)
+            let far = try Connection(fileDescriptor: ends[1], on: loop)
+            connection.start(recorder)
+            far.write(Array("never asked for".utf8))
+            far.start(peer)
+            connection.write([UInt8](repeating: 1, count: 3 << 20))
+            connection.closeAfterFlush()
+            #expect(connection.isOpen)
+            #expect(!connection.isWritable)
+            peer.onClose = { loop.stop() }
+        }
+        #expect(peer.received.count == 3 << 20)
+        #expect(peer.ends == 1)
+        #expect(peer.closeError == nil)
+        #expect(recorder.reads == 0)
+        #expect(recorder.closes == 1)
+        #expect(recorder.closeError == nil)
+    }
+
+    @Test("closeAfterFlush with nothing to write closes at once; towards a peer that is gone it ends too")
+    func closeAfterFlushEnds() throws {
+        let blocked = Recorder()
+        try onLoop { loop in
+            let (idle, rawOfIdle) = try start(on: loop)
+            idle.closeAfterFlush()
+            #expect(!idle.isOpen)
+            let (forLoop, raw) = try RawSocket.pair()
+            let connection = try Connection(fileDescriptor: forLoop, on: loop)
+            connection.start(blocked)
+            connection.write([UInt8](repeating: 1, count: 3 << 20))
+            connection.closeAfterFlush()
+            blocked.onClose = {
+                withExtendedLifetime(rawOfIdle) {}
+                loop.stop()
+            }
+            loop.later(turns: 5) { raw.close() }
+        }
+        #expect(recorder.closes == 1)
+        #expect(blocked.closes == 1)
+        #expect(blocked.losses == 1)
+        #expect(blocked.closeError != nil)
+    }
+
+    @Test("connections that are open at the loop's end are closed and told so")
+    func loopEnds() throws {
+        try onLoop { loop in
+            let (connection, raw) = try start(on: loop)
+            connection.write(Array("whatever".utf8))
+            recorder.onClose = {
+                withExtendedLifetime(raw) {}
+                #expect(throws: TransportError.loopClosed) {
+                    try Connection(fileDescriptor: RawSocket.pair().forLoop, on: loop)
+                }
+                LoopTimer(on: loop) {}.arm(after: .zero)
+                loop.atEndOfTurn {}
+            }
+            loop.stop()
+        }
+        #expect(recorder.closes == 1)
+    }
+
+    /// A connection that tells the recorder, and its other end.
+    private func start(on loop: EventLoop) throws -> (Connection, RawSocket) {
+        let (forLoop, raw) = try RawSocket.pair()
+        let connection = try Connection(fileDescriptor: forLoop, on: loop)
+        connection.start(recorder)
+        return (connection, raw)
+    }
+}

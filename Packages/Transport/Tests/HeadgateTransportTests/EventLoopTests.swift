@@ -1,0 +1,135 @@
+import CUV
+import Foundation
+import Synchronization
+import Testing
+
+@testable import HeadgateTransport
+
+@Suite struct EventLoopTests {
+    @Test("work from eight threads runs in each one's order, all of it on the loop")
+    func submissionsKeepTheirOrder() async throws {
+        let loop = try EventLoop.onNewThread(named: "test")
+        let seen = Mutex<[[Int]]>(Array(repeating: [], count: 8))
+        let left = Atomic(8 * 10_000)
+        for thread in 0..<8 {
+            Thread.detachNewThread {
+                for number in 0..<10_000 {
+                    loop.submit {
+                        loop.preconditionCurrent()
+                        seen.withLock { $0[thread].append(number) }
+                        if left.subtract(1, ordering: .relaxed).newValue == 0 { loop.stop() }
+                    }
+                }
+            }
+        }
+        await loop.waitUntilClosed()
+        #expect(seen.withLock { $0 }.allSatisfy { $0 == Array(0..<10_000) })
+    }
+
+    @Test("a flood of work leaves the timers and sockets their turn")
+    func floodIsBounded() throws {
+        let ran = Atomic(0)
+        var ranBeforeTimer: Int?
+        var timer: LoopTimer?
+        try onLoop { loop in
+            for _ in 0..<10_000 { loop.submit { ran.add(1, ordering: .relaxed) } }
+            loop.stop()
+            timer = LoopTimer(on: loop) { ranBeforeTimer = ran.load(ordering: .relaxed) }
+            // Due once the first turn has had its share of the flood.
+            loop.atEndOfTurn { timer?.arm(after: .zero) }
+        }
+        #expect(ran.load(ordering: .relaxed) == 10_000)
+        #expect(ranBeforeTimer.map { $0 < 10_000 } == true)
+    }
+
+    @Test("a loop that was stopped before it ran runs what was submitted before, and ends")
+    func stopBeforeRun() throws {
+        let ran = Atomic(0)
+        try onLoop { loop in
+            loop.submit { ran.add(1, ordering: .relaxed) }
+            loop.stop()
+        }
+        #expect(ran.load(ordering: .relaxed) == 1)
+    }
+
+    @Test("a loop that never ran is closed with its owner")
+    func neverRun() throws {
+        weak var forgotten: EventLoop?
+        do {
+            let loop = try EventLoop()
+            forgotten = loop
+            LoopTimer(on: loop) {}.arm(after: .seconds(1))
+            #expect(loop.isCurrent)
+        }
+        #expect(forgotten == nil)
+    }
+
+    @Test("work that comes after the end runs all the same, one piece at a time")
+    func lateWork() async throws {
+        let loop = try EventLoop.onNewThread(named: "test")
+        loop.stop()
+        await loop.waitUntilClosed()
+        let (numbers, feed) = AsyncStream.makeStream(of: Int.self)
+        for number in 0..<1000 {
+            loop.submit {
+                loop.preconditionCurrent()
+                feed.yield(number)
+                if number == 999 { feed.finish() }
+            }
+        }
+        var seen: [Int] = []
+        for await number in numbers { seen.append(number) }
+        #expect(seen == Array(0..<1000))
+    }
+
+    @Test("nothing can be opened on a closed loop, and a timer there is harmless")
+    func closedLoop() async throws {
+        let loop = try EventLoop.onNewThread(named: "test")
+        loop.stop()
+        await loop.waitUntilClosed()
+        await withCheckedContinuation { continuation in
+            loop.submit {
+                let timer = LoopTimer(on: loop) {}
+                timer.arm(after: .zero)
+                #expect(timer.deadline == nil)
+                #expect(throws: TransportError.loopClosed) { try LoopSignal(SIGUSR1, on: loop) {} }
+                continuation.resume()
+            }
+        }
+    }
+
+    @Test("handles that others left open are closed with the loop, and their memory left alone")
+    func foreignHandles() throws {
+        let foreign = UnsafeMutablePointer<uv_timer_t>.allocate(capacity: 1)
+        defer { foreign.deallocate() }
+        try onLoop { loop in
+            uv_timer_init(loop.raw, foreign)
+            uv_timer_start(foreign, { _ in Issue.record("fired") }, 1_000_000, 0)
+            loop.stop()
+        }
+        #expect(foreign.withMemoryRebound(to: uv_handle_t.self, capacity: 1) { uv_is_closing($0) } != 0)
+    }
+
+    @Test("the loop is current on its own thread only")
+    func currentThread() async throws {
+        let loop = try EventLoop.onNewThread(named: "test")
+        #expect(!loop.isCurrent)
+        let isCurrent = await withCheckedContinuation { continuation in
+            loop.submit { continuation.resume(returning: loop.isCurrent) }
+        }
+        #expect(isCurrent)
+        loop.stop()
+        await loop.waitUntilClosed()
+    }
+
+    @Test("the wall clock is that of the machine, and the monotonic one goes on")
+    func clocks() throws {
+        let loop = try EventLoop()
+        let drift = abs(Date().timeIntervalSince1970 * 1000 - Double(loop.wallNow.milliseconds))
+        #expect(drift < 60_000)
+        let before = loop.monotonicNow
+        #expect(loop.monotonicNow >= before)
+        #expect(loop.deadline(after: .seconds(-1)) <= loop.monotonicNow)
+        #expect(loop.deadline(after: .seconds(Int64.max)) == .max)
+    }
+}

@@ -1,0 +1,44 @@
+import Glibc
+import Testing
+
+/// The other end of a connection, outside of the loop: plain calls on a socket that never block.
+final class RawSocket {
+    private(set) var number: Int32
+
+    init(_ number: Int32) {
+        self.number = number
+    }
+
+    deinit {
+        close()
+    }
+
+    /// Two ends: one for the loop, and one for the test.
+    static func pair() throws -> (forLoop: Int32, raw: RawSocket) {
+        var ends: [Int32] = [0, 0]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+        return (ends[0], RawSocket(ends[1]))
+    }
+
+    func send(_ text: String, flags: Int = 0) {
+        let bytes = Array(text.utf8)
+        #expect(Glibc.send(number, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT | flags)) == bytes.count)
+    }
+
+    /// What one read finds; nil at the end or when there is nothing.
+    func read(_ size: Int = 1 << 20) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: size)
+        let count = recv(number, &bytes, size, Int32(MSG_DONTWAIT))
+        return count > 0 ? Array(bytes[..<count]) : nil
+    }
+
+    func finishWriting() {
+        shutdown(number, Int32(SHUT_WR))
+    }
+
+    func close() {
+        guard number >= 0 else { return }
+        Glibc.close(number)
+        number = -1
+    }
+}

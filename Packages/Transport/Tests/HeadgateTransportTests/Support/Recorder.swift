@@ -1,0 +1,54 @@
+import HeadgateTransport
+
+/// Keeps what a connection tells, and passes it on.
+final class Recorder: ConnectionHandler {
+    private(set) var received: [UInt8] = []
+    private(set) var reads = 0
+    private(set) var ends = 0
+    private(set) var drains = 0
+    private(set) var losses = 0
+    private(set) var closes = 0
+    private(set) var closeError: TransportError?
+
+    var onRead: (Connection) -> Void = { _ in }
+    var onEnd: (Connection) -> Void = { $0.close() }
+    var onDrain: (Connection) -> Void = { _ in }
+    var onLoss: (Connection) -> Void = { _ in }
+    var onClose: () -> Void = {}
+
+    /// Everything told but the close.
+    var events: Int {
+        reads + ends + drains + losses
+    }
+
+    var text: String {
+        String(decoding: received, as: UTF8.self)
+    }
+
+    func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
+        reads += 1
+        received.append(contentsOf: bytes)
+        onRead(connection)
+    }
+
+    func connectionDidReachEnd(_ connection: Connection) {
+        ends += 1
+        onEnd(connection)
+    }
+
+    func connectionDidDrain(_ connection: Connection) {
+        drains += 1
+        onDrain(connection)
+    }
+
+    func connectionDidLosePeer(_ connection: Connection) {
+        losses += 1
+        onLoss(connection)
+    }
+
+    func connectionDidClose(_ connection: Connection, error: TransportError?) {
+        closes += 1
+        closeError = error
+        onClose()
+    }
+}

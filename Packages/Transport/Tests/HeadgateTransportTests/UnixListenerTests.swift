@@ -1,0 +1,223 @@
+import CUV
+import Foundation
+import Testing
+
+@testable import HeadgateTransport
+
+@Suite struct UnixListenerTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    @Test("X1: the socket has mode 0660, a missing directory for it 0750, whatever the process's mask")
+    func modes() throws {
+        let path = directory.entry("run/headgate/it.sock")
+        try onLoop { loop in
+            _ = try UnixListener(path: path, on: loop) { _ in }
+            #expect(mode(of: path) == 0o660)
+            #expect(mode(of: directory.entry("run/headgate")) == 0o750)
+            #expect(mode(of: directory.entry("run")) == 0o750)
+            loop.stop()
+        }
+    }
+
+    @Test("a path too long for a socket is refused, the longest possible is not")
+    func pathLength() throws {
+        let room = UnixAddress.longestPath - directory.path.utf8.count - 1
+        try onLoop { loop in
+            let longest = directory.entry(String(repeating: "s", count: room))
+            _ = try UnixListener(path: longest, on: loop) { _ in }
+            #expect(mode(of: longest) != nil)
+            #expect(throws: TransportError.pathTooLong(path: longest + "s")) {
+                try UnixListener(path: longest + "s", on: loop) { _ in }
+            }
+            #expect(throws: TransportError.pathTooLong(path: longest + "s")) {
+                try Connection.connect(path: longest + "s", on: loop)
+            }
+            loop.stop()
+        }
+    }
+
+    @Test("an empty path and one with a NUL byte are refused", arguments: ["", "/tmp/a\0b"])
+    func invalidPath(path: String) throws {
+        try onLoop { loop in
+            #expect(throws: TransportError.invalidPath(path: path)) { try UnixListener(path: path, on: loop) { _ in } }
+            loop.stop()
+        }
+    }
+
+    @Test("a left-over socket file that nobody answers on is replaced")
+    func leftOverIsReplaced() throws {
+        let path = directory.entry("it.sock")
+        try leaveSocket(at: path)
+        try onLoop { loop in
+            _ = try UnixListener(path: path, on: loop) { connection in
+                connection.close()
+                loop.stop()
+            }
+            _ = try Connection.connect(path: path, on: loop)
+        }
+    }
+
+    @Test("a socket that is answered on is refused, and left as it is")
+    func answeredIsRefused() throws {
+        let path = directory.entry("it.sock")
+        try onLoop { loop in
+            let first = try UnixListener(path: path, on: loop) { _ in }
+            #expect(throws: TransportError.inUse(path: path)) { try UnixListener(path: path, on: loop) { _ in } }
+            #expect(mode(of: path) == 0o660)
+            #expect(first.isOpen)
+            loop.stop()
+        }
+    }
+
+    @Test("what is no socket is refused, and left as it is")
+    func fileIsRefused() throws {
+        let path = directory.entry("precious")
+        try Data("precious".utf8).write(to: URL(fileURLWithPath: path))
+        try onLoop { loop in
+            #expect(throws: TransportError.notASocket(path: path)) { try UnixListener(path: path, on: loop) { _ in } }
+            loop.stop()
+        }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "precious")
+    }
+
+    @Test("the file goes with the listener, and with the loop")
+    func fileIsRemoved() throws {
+        let closed = directory.entry("closed.sock")
+        let open = directory.entry("open.sock")
+        try onLoop { loop in
+            let listener = try UnixListener(path: closed, on: loop) { _ in }
+            _ = try UnixListener(path: open, on: loop) { _ in }
+            listener.close()
+            listener.close()
+            #expect(!listener.isOpen)
+            loop.stop()
+        }
+        #expect(mode(of: closed) == nil)
+        #expect(mode(of: open) == nil)
+    }
+
+    @Test("another's file of the same name stays")
+    func foreignFileStays() throws {
+        let path = directory.entry("it.sock")
+        try onLoop { loop in
+            let listener = try UnixListener(path: path, on: loop) { _ in }
+            try FileManager.default.moveItem(atPath: path, toPath: directory.entry("moved.sock"))
+            try leaveSocket(at: path)
+            listener.close()
+            loop.stop()
+        }
+        #expect(mode(of: path) != nil)
+    }
+
+    @Test("of many that start at once on a left-over socket, one gets it")
+    func startAtOnce() async throws {
+        let path = directory.entry("it.sock")
+        try leaveSocket(at: path)
+        let outcomes = await withTaskGroup(of: TransportError?.self) { group in
+            for _ in 0..<16 { group.addTask { Self.listenForGood(on: path) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes.filter { $0 == nil }.count == 1)
+        #expect(outcomes.filter { $0 == .inUse(path: path) }.count == 15)
+    }
+
+    @Test("a listening descriptor is taken over, and its file stays")
+    func inherited() throws {
+        let path = directory.entry("it.sock")
+        let number = try leaveSocket(at: path, listening: true)
+        try onLoop { loop in
+            let listener = try UnixListener(fileDescriptor: number, on: loop) { _ in loop.stop() }
+            #expect(listener.path == nil)
+            _ = try Connection.connect(path: path, on: loop)
+        }
+        #expect(mode(of: path) != nil)
+    }
+
+    @Test("a descriptor that does not listen is refused")
+    func inheritedIsChecked() throws {
+        try onLoop { loop in
+            let (forLoop, _) = try RawSocket.pair()
+            let file = open("/dev/null", O_RDONLY)
+            for number in [forLoop, file, 1_000_000] {
+                #expect(throws: TransportError.notListening(fileDescriptor: number)) {
+                    try UnixListener(fileDescriptor: number, on: loop) { _ in }
+                }
+            }
+            loop.stop()
+        }
+    }
+
+    @Test("X3: out of descriptors, connections wait and are taken later; the loop does not spin")
+    func outOfDescriptors() throws {
+        let path = directory.entry("it.sock")
+        var attempts = 0
+        var errors: [TransportError] = []
+        try onLoop { loop in
+            let socket = try ListeningSocket(at: UnixAddress(path: path), backlog: 8)
+            func accept(_ number: Int32) -> Int32 {
+                attempts += 1
+                guard attempts <= 2 else { return cuv_accept(number) }
+                errno = EMFILE
+                return -1
+            }
+            let listener = try UnixListener(socket, on: loop, accept: accept) { _ in loop.stop() }
+            listener.onError = { errors.append($0) }
+            _ = try Connection.connect(path: path, on: loop)
+        }
+        #expect(errors == Array(repeating: .system(operation: "accept", code: -EMFILE, path: path), count: 2))
+        #expect(attempts <= 4)
+    }
+
+    @Test("errors are told in words that people understand")
+    func words() {
+        let refused = TransportError.system(operation: "connect", code: -ECONNREFUSED, path: "/run/it.sock")
+        #expect(refused.description == "/run/it.sock: connect: connection refused")
+        #expect(refused.isNobodyThere)
+        #expect(TransportError.inUse(path: "/run/it.sock").description.contains("another process"))
+        #expect(!TransportError.loopClosed.isNobodyThere)
+    }
+
+    /// Leaves a socket file behind; with `listening` its descriptor is given back, open.
+    @discardableResult
+    private func leaveSocket(at path: String, listening: Bool = false) throws -> Int32 {
+        let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        try #require(try UnixAddress(path: path).withSystemAddress { bind(number, $0, $1) } == 0)
+        guard listening else {
+            close(number)
+            return -1
+        }
+        try #require(listen(number, 8) == 0)
+        return number
+    }
+
+    /// Listens for the rest of the test process's life.
+    private static func listenForGood(on path: String) -> TransportError? {
+        do throws(TransportError) {
+            let socket = try ListeningSocket(at: UnixAddress(path: path), backlog: 8)
+            #expect(dup(socket.descriptor.number) >= 0)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+@Suite struct SocketActivationTests {
+    @Test("LISTEN_FDS tells of the descriptors from 3 on, if it is meant for this process")
+    func descriptors() {
+        func descriptors(_ environment: [String: String]) -> [Int32] {
+            SocketActivation.descriptors(for: 42) { environment[$0] }
+        }
+        #expect(descriptors(["LISTEN_PID": "42", "LISTEN_FDS": "2"]) == [3, 4])
+        #expect(descriptors(["LISTEN_PID": "43", "LISTEN_FDS": "2"]) == [])
+        #expect(descriptors(["LISTEN_FDS": "2"]) == [])
+        #expect(descriptors([:]) == [])
+        for count in ["0", "-1", "x", "2147483647", "99999999999"] {
+            #expect(descriptors(["LISTEN_PID": "42", "LISTEN_FDS": count]) == [])
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateWire
+
+@Suite("Reading a scanned value")
+struct JSONViewTests {
+    @Test("Elements and members step over what is inside them")
+    func stepsOver() throws {
+        try GuardedText(#"{"a":[1,[2,{"x":3}],4],"b":{"c":{}},"d":5}"#).scan { view throws in
+            let members = try #require(view.members)
+            #expect(members.map { $0.key.string } == ["a", "b", "d"])
+            #expect(members.count == 3)
+            let elements = try #require(view.member("a")?.elements)
+            #expect(elements.map { String(decoding: $0.raw, as: UTF8.self) } == ["1", #"[2,{"x":3}]"#, "4"])
+            #expect(view.member("b")?.member("c")?.count == 0)
+            #expect(view.member("d")?.int == 5)
+            #expect(view.elements == nil)
+            #expect(view.member("a")?.members == nil)
+            #expect(view.member("a")?.member("x") == nil)
+        }
+    }
+
+    @Test("Of several members with one name the last counts; names are compared unescaped")
+    func findsMembers() throws {
+        try GuardedText(#"{"a":1,"\u0061":2,"b":{"a":3},"":4}"#).scan { view throws in
+            #expect(view.member("a")?.int == 2)
+            #expect(view.member("")?.int == 4)
+            #expect(view.member("c") == nil)
+            #expect(view.item == ["a": 2, "b": ["a": 3], "": 4])
+        }
+    }
+
+    @Test(
+        "Strings are unescaped, half a surrogate pair becomes U+FFFD",
+        arguments: [
+            (#""plain""#, "plain"), (#""""#, ""), (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{c}\n\r\t"),
+            (#""a\u00e9b\u20ACc""#, "aéb€c"), (#""\uD83D\uDE00!""#, "😀!"), (#""\ud83d\ude00""#, "😀"),
+            (#""\ud800""#, "\u{FFFD}"), (#""\udc00x""#, "\u{FFFD}x"), (#""\ud800\ud800\udc00""#, "\u{FFFD}\u{10000}"),
+            (#""\ud800\n""#, "\u{FFFD}\n"), (#""\ud800\u0041""#, "\u{FFFD}A"), (#""\udbff\udfff""#, "\u{10FFFF}"),
+            (#""\u0000""#, "\0"),
+        ])
+    func unescapes(source: String, meant: String) throws {
+        try GuardedText(source).scan { view throws in
+            #expect(view.string == meant)
+            #expect((view.contents == nil) == source.contains("\\"))
+            var bytes: [UInt8] = [0x21]
+            view.appendUnescaped(to: &bytes)
+            #expect(bytes == [0x21] + Array(meant.utf8))
+        }
+    }
+
+    @Test("A string is compared with what it means")
+    func compares() throws {
+        #expect(try GuardedText(#""track""#).scan { $0.equals("track") })
+        #expect(try GuardedText(#""tr\u0061ck""#).scan { $0.equals("track") })
+        #expect(try !GuardedText(#""tracK""#).scan { $0.equals("track") })
+        #expect(try !GuardedText(#""tr\u0061cks""#).scan { $0.equals("track") })
+        #expect(try GuardedText(#""é""#).scan { $0.equals("é") })
+        #expect(try !GuardedText("1").scan { $0.equals("1") })
+    }
+
+    @Test(
+        "Whole numbers, however they are written",
+        arguments: [
+            ("0", 0), ("-0", 0), ("-7", -7), ("7.0", 7), ("7e2", 700), ("999999999999999999", 999_999_999_999_999_999),
+            ("9223372036854775807", Int64.max), ("-9223372036854775808", Int64.min), ("9223372036854775808", nil),
+            ("1.5", nil),
+            ("1e999", nil), ("9007199254740993.0", 9_007_199_254_740_992), ("1e20", nil), ("null", nil), (#""1""#, nil),
+            ("[1]", nil),
+        ] as [(String, Int64?)])
+    func readsIntegers(source: String, value: Int64?) throws {
+        #expect(try GuardedText(source).scan { $0.int } == value)
+    }
+
+    @Test("P6: a value copied out writes itself as it came")
+    func roundTrips() throws {
+        let text =
+            #"{"z":1,"a":[true,false,null,1e999,-0.0,12345678901234567890123],"é\n":{"":"\u0001😀"},"n":1.50}"#
+        #expect(try DataItem(parsing: Array(text.utf8)).json == text)
+    }
+
+    @Test("Kinds and values of the wrong kind")
+    func tellsKinds() throws {
+        try GuardedText(#"[null,true,false,1,"s",[],{}]"#).scan { view throws in
+            let elements = Array(try #require(view.elements))
+            #expect(elements.map(\.kind) == [.null, .bool, .bool, .number, .string, .array, .object])
+            #expect(elements.map(\.bool) == [nil, true, false, nil, nil, nil, nil])
+            #expect(elements.map(\.string) == [nil, nil, nil, nil, "s", nil, nil])
+            #expect(elements.map { $0.number?.text } == [nil, nil, nil, "1", nil, nil, nil])
+        }
+    }
+}

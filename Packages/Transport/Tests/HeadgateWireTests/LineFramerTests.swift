@@ -1,0 +1,140 @@
+import Testing
+
+@testable import HeadgateWire
+
+@Suite("Cutting a stream into lines")
+struct LineFramerTests {
+    static let limit = 12
+
+    /// A stream and what has to come out of it, the unended rest at its end included. `!` is a line too long.
+    static let streams: [(stream: String, lines: [String])] = [
+        ("", []), ("\n", []), ("a\n", ["a"]), ("a", ["a"]), ("a\nb", ["a", "b"]), ("a\r\nb\r\n", ["a", "b"]),
+        ("a\r", ["a"]),
+        ("\n\n\r\n \t \na\n\n", ["a"]), ("a\rb\n", ["a\rb"]), ("a\r\r\n", ["a\r"]), ("  a \n", ["  a "]),
+        ("123456789012\n", ["123456789012"]), ("123456789012\r\n", ["123456789012"]),
+        ("123456789012\r", ["123456789012"]),
+        ("1234567890123\n", ["!"]), ("1234567890123", ["!"]), ("1234567890123\na\n", ["!", "a"]),
+        ("123456789012\r\r\nb\n", ["!", "b"]),
+        ("a\n12345678901234567890123456789012345\r\nb\n", ["a", "!", "b"]),
+        ("123456789012345\n12345678901234567\nc", ["!", "!", "c"]),
+        ("            \na\n", ["a"]), ("é\n😀\n", ["é", "😀"]),
+        ("one\ntwo\r\n\nthree\n1234567890123456\nfour", ["one", "two", "three", "!", "four"]),
+    ]
+
+    @Test("Protocol, Framing: whole, byte by byte, and split at every two places", arguments: streams)
+    func everySplit(stream: String, lines: [String]) {
+        let bytes = Array(stream.utf8)
+        #expect(read([bytes]) == lines)
+        #expect(read(bytes.map { [$0] }) == lines)
+        for first in 0...bytes.count {
+            for second in first...bytes.count {
+                let pieces = [Array(bytes[..<first]), Array(bytes[first..<second]), Array(bytes[second...])]
+                #expect(read(pieces) == lines, "split at \(first) and \(second)")
+            }
+        }
+    }
+
+    @Test("Reading may stop after any line and goes on where it stopped", arguments: streams)
+    func stopsAnywhere(stream: String, lines: [String]) {
+        let bytes = Array(stream.utf8)
+        for size in 1...max(bytes.count, 1) {
+            let pieces = stride(from: 0, to: bytes.count, by: size).map {
+                Array(bytes[$0..<min($0 + size, bytes.count)])
+            }
+            #expect(read(pieces, linesAtATime: 1) == lines, "pieces of \(size)")
+        }
+    }
+
+    @Test("X2: what is too long is told once, at once, and not kept")
+    func forgetsWhatIsTooLong() {
+        var framer = LineFramer(maxLineBytes: 100)
+        let piece = [UInt8](repeating: 0x61, count: 64)
+        var reports: [Int] = []
+        for round in 0..<1_000 {
+            piece.withUnsafeBytes { chunk in
+                framer.lend(chunk)
+                if case .tooLong? = framer.next() { reports.append(round) }
+                framer.keepRest()
+            }
+            #expect(framer.waitingBytes <= 101)
+        }
+        #expect(reports == [1])
+    }
+
+    @Test("A line that lies in one chunk is handed out where it lies")
+    func doesNotCopy() {
+        let stream = Array("first\nsecond\nthird".utf8)
+        stream.withUnsafeBytes { chunk in
+            var framer = LineFramer(maxLineBytes: 100)
+            framer.lend(chunk)
+            #expect(address(framer.next()) == chunk.baseAddress)
+            #expect(address(framer.next()) == chunk.baseAddress.map { $0 + 6 })
+            #expect(address(framer.next()) == nil)
+            #expect(framer.waitingBytes == 5)
+            framer.keepRest()
+            #expect(framer.waitingBytes == 5)
+        }
+    }
+
+    @Test("A long line in small pieces costs no more than its length")
+    func isLinear() {
+        let length = 1 << 20
+        var stream = [UInt8](repeating: 0x61, count: length)
+        stream.append(0x0A)
+        let pieces = stride(from: 0, to: stream.count, by: 16).map { Array(stream[$0..<min($0 + 16, stream.count)]) }
+        let lines = read(pieces, limit: length)
+        #expect(lines.map(\.utf8.count) == [length])
+    }
+
+    @Test("Random lines in random pieces come out as they went in", arguments: [11, 12, 13] as [UInt64])
+    func randomStreams(seed: UInt64) {
+        var random = SplitMix(state: seed)
+        var lines: [String] = []
+        var stream: [UInt8] = []
+        for _ in 0..<2_000 {
+            let line = String(repeating: "x", count: Int.random(in: 1...400, using: &random))
+            lines.append(line.utf8.count > 300 ? "!" : line)
+            stream += Array(line.utf8) + (Bool.random(using: &random) ? [0x0D, 0x0A] : [0x0A])
+        }
+        var pieces: [[UInt8]] = []
+        while !stream.isEmpty {
+            let size = min(stream.count, Int.random(in: 1...3_000, using: &random))
+            pieces.append(Array(stream.prefix(size)))
+            stream.removeFirst(size)
+        }
+        #expect(read(pieces, limit: 300) == lines, "seed \(seed)")
+        #expect(read(pieces, limit: 300, linesAtATime: 3) == lines, "seed \(seed)")
+    }
+
+    private func address(_ line: LineFramer.Line?) -> UnsafeRawPointer? {
+        guard case .text(let bytes)? = line else { return nil }
+        return bytes.baseAddress
+    }
+
+    /// Reads all pieces to the end, each from memory of its own that is gone afterwards.
+    private func read(_ pieces: [[UInt8]], limit: Int = limit, linesAtATime: Int = .max) -> [String] {
+        var framer = LineFramer(maxLineBytes: limit)
+        var lines: [String] = []
+        for piece in pieces {
+            GuardedText(piece).read { chunk in
+                framer.lend(chunk)
+                take(linesAtATime, from: &framer, into: &lines)
+                framer.keepRest()
+            }
+        }
+        framer.finish()
+        take(.max, from: &framer, into: &lines)
+        return lines
+    }
+
+    private func take(_ most: Int, from framer: inout LineFramer, into lines: inout [String]) {
+        var taken = 0
+        while taken < most, let line = framer.next() {
+            taken += 1
+            switch line {
+            case .text(let bytes): lines.append(String(decoding: bytes, as: UTF8.self))
+            case .tooLong: lines.append("!")
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Testing
+
+/// Flushes against barriers that are firm, and against those that are not.
+@Suite struct FlushAndPauseTests {
+    @Test("B2, F2: a firm pause holds a flush until its timeout, and the answer names the barrier")
+    func firmPauseHolds() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector)
+            try await daemon.pause()
+            try await daemon.track(1...3)
+            let answer = try await daemon.ask("flush", ["wait": true, "timeout_ms": 200])
+            #expect(answer["ended"] == "timeout")
+            #expect(
+                answer["dispatchers"] == [
+                    "collect": ["sent": 0, "failed": 0, "left": 3, "blocked_by": ["ManualBarrier:collect"]]
+                ])
+            #expect(collector.requests.isEmpty)
+        }
+    }
+
+    @Test("F3: a flush stays armed behind a firm pause, and goes on when that ends")
+    func goesOnAfterResume() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector, top: FlushTests.batching)
+            try await daemon.pause()
+            let ids = try await daemon.track(1...3)
+            let client = try await daemon.connect()
+            let flush = try await client.request("flush", ["wait": true])
+            try await daemon.dispatcher(until: "a flush on its way") { $0["flushing"] == true }
+            #expect(try await daemon.dispatcher()["way"] == "closed")
+            #expect(collector.requests.isEmpty)
+
+            // The batch is not full: it is the flush that lets these three through.
+            try await daemon.resume()
+            let answer = try await client.answer(to: flush)["result"]
+            #expect(answer["ended"] == "settled")
+            #expect(answer["dispatchers"]["collect"]["sent"] == 3)
+            #expect(collector.acceptedIDs == ids)
+        }
+    }
+
+    @Test("B23: a pause made flushable gives way to a flush, and holds again after it")
+    func flushablePauseGivesWay() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector)
+            try await daemon.pause("collect", ["flushable": true])
+            #expect(try await daemon.barrier("ManualBarrier:collect")["flushable"] == true)
+            let ids = try await daemon.track(1...3)
+            let answer = try await daemon.ask("flush", ["wait": true])
+            #expect(answer["ended"] == "settled")
+            #expect(answer["dispatchers"]["collect"]["sent"] == 3)
+            #expect(collector.acceptedIDs == ids)
+
+            try await daemon.track(4...4)
+            #expect(try await daemon.dispatcher().contains(["way": "closed", "pending": 1]))
+            #expect(collector.acceptedIDs == ids)
+        }
+    }
+
+    @Test("F3: a dispatcher that waits to retry holds a flush until it may send again")
+    func waitsForTheRetry() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerNext(.status(503), .status(503))
+            let daemon = try await scene.daemon(sendingTo: collector, top: FlushTests.batching)
+            try await daemon.track(1...2)
+            let answer = try await daemon.ask("flush", ["wait": true])
+            #expect(answer["ended"] == "settled")
+            #expect(answer["dispatchers"]["collect"].contains(["sent": 2, "failed": 0, "left": 0]))
+            #expect(collector.requests.map(\.status) == [503, 503, 200])
+        }
+    }
+
+    @Test("F2: each of two dispatchers is told for itself when one is dead")
+    func oneDeadDispatcher() async throws {
+        try await withScene { scene in
+            let (alive, dead) = (try scene.collector(), try scene.collector(listening: false))
+            let daemon = try await scene.daemon([
+                "dispatchers": ["alive": alive.dispatcher(), "dead": dead.dispatcher(OutageTests.slow)]
+            ])
+            try await daemon.track(1...2)
+            try await daemon.dispatcher("dead", until: "a closed way") { $0["way"] == "closed" }
+            let answer = try await daemon.ask("flush", ["wait": true, "timeout_ms": 300])
+            #expect(answer["ended"] == "timeout")
+            #expect(answer["dispatchers"]["alive"]["left"] == 0)
+            #expect(
+                answer["dispatchers"]["dead"]
+                    == ["sent": 0, "failed": 0, "left": 2, "blocked_by": ["BackoffBarrier:dead"]])
+        }
+    }
+}

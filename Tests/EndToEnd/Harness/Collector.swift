@@ -1,0 +1,149 @@
+import Foundation
+import Synchronization
+
+/// A small HTTP/1.1 server in the test's own process: it answers by a script and remembers every request.
+final class Collector: Sendable {
+    struct State {
+        var requests: [CollectedRequest] = []
+        var script: [ScriptedAnswer] = []
+        var otherwise = ScriptedAnswer.accepted
+        var isReleased = false
+        var listener: Int32?
+        var connections: Set<Int32> = []
+        var connectionCount = 0
+    }
+
+    let state = Mutex(State())
+    let port: UInt16
+    /// Bound but never listening: it keeps the port ours while nobody listens there.
+    private let reservation: Int32
+
+    /// Takes a free port of 127.0.0.1; it refuses connections until `listen()`.
+    init() throws {
+        reservation = try Self.bound(to: 0)
+        port = try Self.port(of: reservation)
+    }
+
+    // MARK: What it answers
+
+    /// The answers to the next requests, in order; then come the usual ones.
+    func answerNext(_ answers: ScriptedAnswer...) {
+        state.withLock { $0.script += answers }
+    }
+
+    /// The answer to every request that the script has none for.
+    func answerAlways(_ answer: ScriptedAnswer) {
+        state.withLock { $0.otherwise = answer }
+    }
+
+    /// Lets all held answers go, now and later.
+    func release() {
+        state.withLock { $0.isReleased = true }
+    }
+
+    // MARK: What it received
+
+    var requests: [CollectedRequest] { state.withLock { $0.requests } }
+
+    /// How many connections it ever had.
+    var connectionCount: Int { state.withLock { $0.connectionCount } }
+
+    /// The requests that were answered with 2xx.
+    var accepted: [CollectedRequest] { requests.filter { (200..<300).contains($0.status) } }
+
+    /// The ids of all accepted events, in order of arrival, copies included.
+    var acceptedIDs: [String] { accepted.flatMap(\.ids) }
+
+    /// Waits until so many requests have arrived, answered or not.
+    @discardableResult
+    func requests(atLeast count: Int) async throws -> [CollectedRequest] {
+        try await eventually("\(count) requests at the collector") { requests.count >= count ? requests : nil }
+    }
+
+    /// Waits until so many events were accepted, copies included, and gives back their ids.
+    @discardableResult
+    func acceptedIDs(atLeast count: Int) async throws -> [String] {
+        do {
+            return try await eventually("\(count) delivered events") {
+                let ids = acceptedIDs
+                return ids.count >= count ? ids : nil
+            }
+        } catch let vain as NeverHappened {
+            throw NeverHappened(vain.what, details: "\(acceptedIDs.count) came in \(requests.count) requests")
+        }
+    }
+
+    // MARK: Where it is
+
+    var endpoint: String { "http://127.0.0.1:\(port)/events" }
+
+    /// Settings of a dispatcher that sends here, with short waits after failures.
+    func dispatcher(_ more: JSON = [:]) -> JSON {
+        let usual: JSON = [
+            "kind": "http", "endpoint": .string(endpoint), "backoff": ["base_ms": 20, "cap_ms": 100],
+            "annotate_queued": false,
+        ]
+        return usual.merging(more)
+    }
+
+    func listen() throws {
+        let listener = try Self.bound(to: port)
+        _ = try SystemError.check(Glibc.listen(listener, 64), "listen")
+        state.withLock { $0.listener = listener }
+        Thread.detachNewThread { self.accept(on: listener) }
+    }
+
+    /// Stops listening and cuts every connection; the port stays ours and refuses.
+    func goDown() {
+        state.withLock { state in
+            if let listener = state.listener { shutdown(listener, Int32(SHUT_RDWR)) }
+            state.listener = nil
+            for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
+        }
+    }
+
+    func discard() {
+        release()
+        goDown()
+        close(reservation)
+    }
+
+    private func accept(on listener: Int32) {
+        defer { close(listener) }
+        while true {
+            let connection = Glibc.accept(listener, nil, nil)
+            if connection < 0, errno == EINTR { continue }
+            guard connection >= 0 else { return }
+            _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
+            Thread.detachNewThread { CollectorConnection(connection, of: self).serve() }
+        }
+    }
+
+    private static func bound(to port: UInt16) throws -> Int32 {
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = try SystemError.check(socket(AF_INET, kind, 0), "socket")
+        var yes: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let answer = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        _ = try SystemError.check(answer, "bind to port \(port)")
+        return descriptor
+    }
+
+    private static func port(of descriptor: Int32) throws -> UInt16 {
+        var address = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let answer = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
+        }
+        _ = try SystemError.check(answer, "getsockname")
+        return UInt16(bigEndian: address.sin_port)
+    }
+}

@@ -1,0 +1,31 @@
+import Foundation
+
+/// One run of the `headgate` tool: its exit code and what it wrote.
+struct CommandLineTool {
+    let exitCode: Int32
+    let output: String
+    let errorOutput: String
+
+    /// What it wrote on standard output, read as one JSON text.
+    var json: JSON {
+        get throws { try JSON(parsing: output) }
+    }
+
+    /// Runs `headgate` with the arguments and waits for its end.
+    static func run(_ arguments: String..., on daemon: Daemon, input: String? = nil) async throws -> CommandLineTool {
+        try await run(arguments + ["--socket", daemon.socketPath], in: daemon.folder, input: input)
+    }
+
+    /// Runs `headgate` with just these arguments.
+    static func run(
+        _ arguments: [String], in folder: String, input: String? = nil, environment: [String: String] = [:]
+    ) async throws -> CommandLineTool {
+        let name = folder + "/" + UUID().uuidString
+        let process = try ChildProcess(
+            BuiltProducts.path(of: "headgate"), arguments,
+            environment: environment.merging(["HOME": folder]) { own, _ in own }, input: input,
+            outputPath: name + ".out", errorPath: name + ".err")
+        let code = try await process.exitCode()
+        return CommandLineTool(exitCode: code, output: process.output, errorOutput: process.errorOutput)
+    }
+}

@@ -1,0 +1,162 @@
+import Foundation
+
+/// A raw connection to a daemon's socket: lines out, lines in. It never blocks its thread.
+final class LineClient {
+    private var descriptor: Int32
+    private var received: [UInt8] = []
+    private var kept: [JSON] = []
+    private var lastID = 0
+
+    /// Connects, or throws the reason of the refusal.
+    init(_ socketPath: String) async throws {
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        descriptor = try SystemError.check(socket(AF_UNIX, kind, 0), "socket")
+        try await eventually("room in the backlog of \(socketPath)") { [descriptor] in
+            if Self.connect(descriptor, to: socketPath) == 0 { return true }
+            guard errno == EAGAIN else { throw SystemError("connect to \(socketPath)") }
+            return false
+        }
+    }
+
+    deinit { close() }
+
+    // MARK: Sending
+
+    /// Sends one line; the line feed is added.
+    func send(_ line: String) async throws {
+        try await send(bytes: Array((line + "\n").utf8))
+    }
+
+    /// Sends these bytes and nothing else. Waits as long as the other side takes none.
+    func send(bytes: [UInt8]) async throws {
+        var rest = bytes[...]
+        try await eventually("room to send") {
+            rest = rest.dropFirst(try offer(rest))
+            return rest.isEmpty
+        }
+    }
+
+    /// Hands over what the socket takes right now, and says how many bytes that were.
+    func offer(_ bytes: ArraySlice<UInt8>) throws -> Int {
+        let sent = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        if sent >= 0 { return sent }
+        guard errno == EAGAIN else { throw SystemError("send") }
+        return 0
+    }
+
+    /// Closes this side; what is on its way to us still arrives.
+    func finishSending() {
+        shutdown(descriptor, Int32(SHUT_WR))
+    }
+
+    func close() {
+        guard descriptor >= 0 else { return }
+        Glibc.close(descriptor)
+        descriptor = -1
+    }
+
+    // MARK: Receiving
+
+    /// The next line without its line feed.
+    func line() async throws -> String {
+        guard let line = try await nextLine() else { throw ConnectionEnded() }
+        return line
+    }
+
+    /// The next line; nil when the other side has closed.
+    func nextLine() async throws -> String? {
+        while true {
+            if let line = takeLine() { return line }
+            var ended = false
+            try await eventually("a line from the daemon") {
+                guard let bytes = try read() else { return false }
+                received += bytes
+                ended = bytes.isEmpty
+                return true
+            }
+            if ended { return nil }
+        }
+    }
+
+    /// What has arrived; empty at the end of the stream, nil when there is nothing yet.
+    private func read() throws -> [UInt8]? {
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        let count = recv(descriptor, &chunk, chunk.count, 0)
+        if count >= 0 { return Array(chunk[..<count]) }
+        guard errno != EAGAIN else { return nil }
+        guard errno != ECONNRESET else { return [] }
+        throw SystemError("recv")
+    }
+
+    private func takeLine() -> String? {
+        guard let end = received.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+        defer { received.removeFirst(end + 1) }
+        return String(decoding: received[..<end], as: UTF8.self)
+    }
+
+    // MARK: Calls
+
+    /// The next message that no call has taken.
+    func message() async throws -> JSON {
+        guard kept.isEmpty else { return kept.removeFirst() }
+        return try JSON(parsing: await line())
+    }
+
+    /// Sends a request and gives back its id.
+    func request(_ method: String, _ params: JSON? = nil) async throws -> Int {
+        lastID += 1
+        var message: JSON = ["jsonrpc": "2.0", "id": JSON(lastID), "method": .string(method)]
+        if let params { message["params"] = params }
+        try await send(message.description)
+        return lastID
+    }
+
+    /// The whole answer to the request of that id. Other messages are kept for `message()`.
+    func answer(to id: Int) async throws -> JSON {
+        if let place = kept.firstIndex(where: { $0["id"].int == id }) { return kept.remove(at: place) }
+        while true {
+            let message = try JSON(parsing: await line())
+            if message["id"].int == id { return message }
+            kept.append(message)
+        }
+    }
+
+    /// Calls a method and gives back its result; an error is thrown as `RefusedCall`.
+    func result(_ method: String, _ params: JSON? = nil) async throws -> JSON {
+        let answer = try await answer(to: request(method, params))
+        guard answer["error"] == .null else { throw RefusedCall(method: method, error: answer["error"]) }
+        return answer["result"]
+    }
+
+    /// Calls a method that must be refused, and gives back its error.
+    func refusal(_ method: String, _ params: JSON? = nil) async throws -> JSON {
+        do {
+            let result = try await result(method, params)
+            throw NeverHappened("a refusal of \(method)", details: "it answered \(result)")
+        } catch let refused as RefusedCall {
+            return refused.error
+        }
+    }
+
+    private static func connect(_ descriptor: Int32, to path: String) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        precondition(path.utf8.count < MemoryLayout.size(ofValue: address.sun_path), "too long: \(path)")
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}
+
+/// The daemon closed the connection where a line was expected.
+struct ConnectionEnded: Error {}
+
+/// A method that answered with an error.
+struct RefusedCall: Error, CustomStringConvertible {
+    let method: String
+    let error: JSON
+    var description: String { "\(method) was refused: \(error)" }
+}

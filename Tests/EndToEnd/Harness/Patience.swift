@@ -1,0 +1,34 @@
+extension Duration {
+    /// How long a test waits for what must happen. It only matters when the test fails: a loaded machine is slow.
+    static let patience = Duration.seconds(60)
+}
+
+/// What a test waited for in vain.
+struct NeverHappened: Error, CustomStringConvertible {
+    let what: String
+    let description: String
+
+    init(_ what: String, details: String = "") {
+        self.what = what
+        description = "never happened: \(what)" + (details.isEmpty ? "" : "; \(details)")
+    }
+}
+
+/// Waits until the probe finds something, and gives it back.
+func eventually<Found>(
+    _ what: String, within limit: Duration = .patience, probe: () async throws -> Found?
+) async throws -> Found {
+    let deadline = ContinuousClock.now + limit
+    while true {
+        if let found = try await probe() { return found }
+        guard ContinuousClock.now < deadline else { throw NeverHappened(what) }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}
+
+/// Waits until the condition holds.
+func eventually(
+    _ what: String, within limit: Duration = .patience, condition: () async throws -> Bool
+) async throws {
+    let _: Bool = try await eventually(what, within: limit) { try await condition() ? true : nil }
+}

@@ -1,0 +1,85 @@
+import Foundation
+
+/// All that one test has around it: a folder, daemons, collectors. What it made is gone when the test ends.
+final class Scene {
+    let directory: TemporaryDirectory
+    private var daemons: [Daemon] = []
+    private var collectors: [Collector] = []
+
+    fileprivate init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// A running collector; with `listening: false` its port refuses connections until `listen()`.
+    func collector(listening: Bool = true) throws -> Collector {
+        let collector = try Collector()
+        collectors.append(collector)
+        if listening { try collector.listen() }
+        return collector
+    }
+
+    /// A daemon with that configuration, ready for clients. The first one lives under the name `a`, the next `b`.
+    func daemon(_ configuration: JSON) async throws -> Daemon {
+        let daemon = idleDaemon()
+        try daemon.configure(configuration)
+        try await daemon.start()
+        return daemon
+    }
+
+    /// A daemon that sends everything to one collector as its dispatcher `collect`.
+    func daemon(sendingTo collector: Collector, _ settings: JSON = [:], top: JSON = [:]) async throws -> Daemon {
+        try await daemon(top.merging(["dispatchers": ["collect": collector.dispatcher(settings)]]))
+    }
+
+    /// A daemon that has neither configuration nor process yet.
+    func idleDaemon() -> Daemon {
+        let name = String("abcdefgh"[String.Index(utf16Offset: daemons.count, in: "abcdefgh")])
+        let daemon = Daemon(folder: directory.path(name))
+        daemons.append(daemon)
+        return daemon
+    }
+
+    fileprivate func strike() {
+        for daemon in daemons { daemon.discard() }
+        for collector in collectors { collector.discard() }
+        directory.remove()
+    }
+}
+
+/// Runs a test in a scene of its own. Only so many go on at once: each has processes of its own.
+func withScene(_ test: (Scene) async throws -> Void) async throws {
+    await SceneLimit.shared.enter()
+    do {
+        let scene = try Scene()
+        defer { scene.strike() }
+        try await test(scene)
+    } catch {
+        await SceneLimit.shared.leave()
+        throw error
+    }
+    await SceneLimit.shared.leave()
+}
+
+/// Lets so many scenes go on at once.
+private actor SceneLimit {
+    static let shared = SceneLimit(places: 4)
+    private var places: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(places: Int) {
+        self.places = places
+    }
+
+    func enter() async {
+        guard places == 0 else {
+            places -= 1
+            return
+        }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    func leave() {
+        guard waiting.isEmpty else { return waiting.removeFirst().resume() }
+        places += 1
+    }
+}

@@ -1,0 +1,65 @@
+import Testing
+
+/// Dispatchers do not hold each other up.
+@Suite struct IndependenceTests {
+    @Test("One dead dispatcher: the other gets everything, and its queue is empty in the end")
+    func oneDeadDispatcher() async throws {
+        try await withScene { scene in
+            let (alive, dead) = (try scene.collector(), try scene.collector(listening: false))
+            let daemon = try await scene.daemon([
+                "dispatchers": ["alive": alive.dispatcher(), "dead": dead.dispatcher()]
+            ])
+            let ids = try await daemon.track(1...500)
+            #expect(try await alive.acceptedIDs(atLeast: 500) == ids)
+            try await daemon.dispatcher("alive", until: "an empty queue") {
+                $0["pending"].int == 0 && $0["in_flight"].int == 0
+            }
+            #expect(try await daemon.dispatcher("alive").contains(["way": "open", "sent": 500, "last_error": nil]))
+            let held = try await daemon.dispatcher("dead")
+            #expect((held["pending"].int ?? 0) + (held["in_flight"].int ?? 0) == 500)
+            #expect(held["sent"] == 0)
+
+            // The dead one comes back to life and misses nothing.
+            try dead.listen()
+            #expect(try await dead.acceptedIDs(atLeast: 500) == ids)
+        }
+    }
+
+    @Test("A dispatcher whose collector never answers holds up no other")
+    func oneSilentDispatcher() async throws {
+        try await withScene { scene in
+            let (alive, silent) = (try scene.collector(), try scene.collector())
+            silent.answerAlways(.held)
+            let daemon = try await scene.daemon([
+                "dispatchers": ["alive": alive.dispatcher(), "silent": silent.dispatcher()]
+            ])
+            let ids = try await daemon.track(1...200)
+            #expect(try await alive.acceptedIDs(atLeast: 200) == ids)
+            #expect(silent.acceptedIDs.isEmpty)
+            silent.release()
+            #expect(try await silent.acceptedIDs(atLeast: 200) == ids)
+        }
+    }
+
+    @Test("Q3: after kill -9 each dispatcher goes on from its own place")
+    func ownPlaceAfterKill() async throws {
+        try await withScene { scene in
+            let (fast, slow) = (try scene.collector(), try scene.collector())
+            let daemon = try await scene.daemon([
+                "dispatchers": ["fast": fast.dispatcher(), "slow": slow.dispatcher()]
+            ])
+            try await daemon.pause("slow")
+            let ids = try await daemon.track(1...30)
+            try await daemon.dispatcher("fast", until: "an empty queue") { $0["sent"].int == 30 }
+            // An orderly stop has settled what `fast` delivered; the kill comes after it.
+            #expect(try await daemon.stop() == 0)
+            try await daemon.start()
+            try await daemon.killNow()
+            try await daemon.start()
+            try await daemon.resume("slow")
+            #expect(try await slow.acceptedIDs(atLeast: 30) == ids)
+            let more = try await daemon.track(31...31)
+            #expect(try await fast.acceptedIDs(atLeast: 31) == ids + more)
+        }
+    }
+}

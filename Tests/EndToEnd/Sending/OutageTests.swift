@@ -1,0 +1,132 @@
+import Testing
+
+/// A collector that goes away and comes back.
+@Suite struct OutageTests {
+    /// Retries come so late that a test can look at the wait. (It is random between 0 and this: D4.)
+    static let slow: JSON = ["backoff": ["base_ms": 100_000_000, "cap_ms": 100_000_000]]
+
+    @Test("D3: a refused connection keeps the events; the collector back, they come once and in order")
+    func downAndUpAgain() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector(listening: false)
+            let daemon = try await scene.daemon(sendingTo: collector)
+            let ids = try await daemon.track(1...60)
+            try await daemon.dispatcher(until: "an attempt has failed") { $0["last_error"] != .null }
+            #expect(try await daemon.dispatcher().contains(["sent": 0, "failed": 0, "dead": 0]))
+
+            try collector.listen()
+            #expect(try await collector.acceptedIDs(atLeast: 60) == ids)
+            let settled = try await daemon.dispatcher(until: "an empty queue") {
+                $0["pending"].int == 0 && $0["in_flight"].int == 0
+            }
+            #expect(settled.contains(["way": "open", "blocked_by": [], "sent": 60, "retry_at": nil]))
+            #expect(collector.acceptedIDs == ids)
+        }
+    }
+
+    @Test("B28, D8: the wait is the closed BackoffBarrier with its cause and the time of the next attempt")
+    func waitIsVisible() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector(listening: false)
+            let daemon = try await scene.daemon(sendingTo: collector, Self.slow)
+            #expect(try await daemon.barrier("BackoffBarrier:collect")["states"] == ["collect": "open"])
+            try await daemon.track(1...3)
+            let waiting = try await daemon.dispatcher(until: "a closed way") { $0["way"] == "closed" }
+            #expect(waiting["blocked_by"] == ["BackoffBarrier:collect"])
+            #expect(waiting["pending"] == 3)
+            #expect(waiting["retry_at"].string?.wholeMatch(of: timestampPattern) != nil)
+            #expect(waiting["last_error"].string?.lowercased().contains("connection refused") == true)
+
+            let barrier = try await daemon.barrier("BackoffBarrier:collect")
+            #expect(barrier.contains(["word": "backoff", "flushable": false, "states": ["collect": "closed"]]))
+            #expect(barrier["reason"].string?.lowercased().contains("connection refused") == true)
+        }
+    }
+
+    @Test("D8: after an HTTP error its status is the cause")
+    func statusIsTheCause() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerAlways(.status(503))
+            let daemon = try await scene.daemon(sendingTo: collector, Self.slow)
+            try await daemon.track(1...1)
+            try await daemon.dispatcher(until: "a closed way") { $0["way"] == "closed" }
+            #expect(try await daemon.barrier("BackoffBarrier:collect")["reason"].string?.contains("HTTP 503") == true)
+        }
+    }
+
+    @Test("D5: new events never shorten a wait")
+    func newEventsDoNotShortenTheWait() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerAlways(.status(503))
+            let daemon = try await scene.daemon(sendingTo: collector, Self.slow)
+            try await daemon.track(1...1)
+            let before = try await daemon.dispatcher(until: "a closed way") { $0["way"] == "closed" }
+            try await daemon.track(2...50)
+            let after = try await daemon.dispatcher()
+            #expect(after["retry_at"] == before["retry_at"])
+            #expect(after["pending"] == 50)
+            #expect(collector.requests.count == 1)
+        }
+    }
+
+    @Test("P5: 503 and then 200: the same events come again under the same ids, and are sent once")
+    func unavailableThenAccepted() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerNext(.status(503), .status(503))
+            let daemon = try await scene.daemon(sendingTo: collector)
+            try await daemon.pause()
+            let ids = try await daemon.track(1...3)
+            try await daemon.resume()
+            #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
+            #expect(collector.requests.map(\.status) == [503, 503, 200])
+            #expect(collector.requests.map(\.ids) == [ids, ids, ids])
+            // A refusal with a status charges an attempt (D9).
+            #expect(collector.requests.map { $0.events[0]["attempt"] } == [1, 2, 3])
+            try await daemon.dispatcher(until: "an empty queue") { $0["sent"].int == 3 && $0["pending"].int == 0 }
+        }
+    }
+
+    @Test("D3: a connection that is cut in place of an answer is retried, and charges no attempt")
+    func cutConnection() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerNext(ScriptedAnswer(hangsUp: true))
+            let daemon = try await scene.daemon(sendingTo: collector)
+            try await daemon.track(1...1)
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
+            #expect(collector.accepted[0].events[0]["attempt"] == 1)
+        }
+    }
+
+    @Test("D5: waits do not outlive a restart")
+    func restartEndsTheWait() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector(listening: false)
+            let daemon = try await scene.daemon(sendingTo: collector, Self.slow)
+            let ids = try await daemon.track(1...5)
+            try await daemon.dispatcher(until: "a closed way") { $0["way"] == "closed" }
+            #expect(try await daemon.stop() == 0)
+            try collector.listen()
+            try await daemon.start()
+            #expect(try await collector.acceptedIDs(atLeast: 5) == ids)
+        }
+    }
+
+    @Test("A collector that goes down between two batches stops nothing for good")
+    func downBetweenBatches() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector)
+            try await daemon.track(1...5)
+            try await collector.acceptedIDs(atLeast: 5)
+            collector.goDown()
+            try await daemon.track(6...10)
+            try await daemon.dispatcher(until: "an attempt has failed") { $0["last_error"] != .null }
+            try collector.listen()
+            #expect(try await collector.acceptedIDs(atLeast: 10) == (1...10).map { "e\($0)" })
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import Testing
+
+/// `headgated --check`, and what becomes of a faulty configuration.
+@Suite struct CheckTests {
+    @Test("S2: --check of a good configuration exits with 0 and touches nothing")
+    func goodConfiguration() async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            let code = try await check(
+                daemon,
+                """
+                // A comment is allowed.
+                {
+                  "data_dir": "\(daemon.dataPath)", "socket": "\(daemon.socketPath)", /* and another */
+                  "dispatchers": {
+                    "collect": {"kind": "http", "endpoint": "http://127.0.0.1:8080/events", "dispatch_limit": 100},
+                    "archive": {"kind": "file", "path": "events.ndjson"}
+                  },
+                  "barriers": {
+                    "BatchingBarrier": {"barrier_id": "BatchingBarrier", "scopes": ["collect"],
+                                        "configuration": {"batch_size": 10, "max_wait_ms": 5000}}
+                  }
+                }
+                """)
+            #expect(code == 0)
+            #expect(!FileManager.default.fileExists(atPath: daemon.dataPath))
+            #expect(!FileManager.default.fileExists(atPath: daemon.socketPath))
+        }
+    }
+
+    @Test("S2: --check tells every fault with its path and exits with 1")
+    func everyFault() async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            let code = try await check(
+                daemon,
+                """
+                {"durability": "maybe",
+                 "dispatchers": {"collect": {"kind": "http"},
+                                 "pigeon": {"kind": "pigeon"},
+                                 "archive": {"kind": "file", "path": "x", "dispatch_limit": "many"}}}
+                """)
+            #expect(code == 1)
+            for path in [
+                "durability", "dispatchers.collect.endpoint", "dispatchers.pigeon.kind",
+                "dispatchers.archive.dispatch_limit",
+            ] {
+                #expect(daemon.log.contains(path + ":"), "\(path) in \(daemon.log)")
+            }
+        }
+    }
+
+    @Test("S2: an unknown key is a warning that names it")
+    func unknownKey() async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            let code = try await check(
+                daemon, #"{"dispatchers": {"collect": {"kind": "file", "path": "x", "colour": "red"}}}"#)
+            #expect(code == 0)
+            #expect(daemon.log.contains("dispatchers.collect.colour"))
+        }
+    }
+
+    @Test("S2: what is not JSON, or not there, is told", arguments: ["{\"dispatchers\": ", "[]", ""])
+    func notJSON(text: String) async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            #expect(try await check(daemon, text) == 1)
+            #expect(daemon.log.contains(daemon.configurationPath))
+            try FileManager.default.removeItem(atPath: daemon.configurationPath)
+            #expect(try await daemon.run(arguments: daemon.usualArguments + ["--check"]) == 1)
+        }
+    }
+
+    @Test("S2: a daemon does not start with a faulty configuration")
+    func doesNotStart() async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            try daemon.configure(["dispatchers": ["collect": ["kind": "http"]]])
+            #expect(try await daemon.run() > 0)
+            #expect(daemon.log.contains("dispatchers.collect.endpoint"))
+            #expect(!daemon.log.contains("headgated ready"))
+        }
+    }
+
+    @Test("B4: a scope with an unknown dispatcher is a warning, shown in status")
+    func unknownScope() async throws {
+        try await withScene { scene in
+            let barrier: JSON = [
+                "barrier_id": "BatchingBarrier", "scopes": ["nowhere"], "configuration": ["batch_size": 5],
+            ]
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector, top: ["barriers": ["BatchingBarrier": barrier]])
+            let warnings = try await daemon.ask("status")["warnings"]
+            #expect(warnings.description.contains("nowhere"))
+            #expect(try await daemon.barrier("BatchingBarrier")["scopes"] == ["nowhere"])
+            try await daemon.track(1...1)
+            try await collector.acceptedIDs(atLeast: 1)
+        }
+    }
+
+    @Test("An unknown option is a usage error")
+    func unknownOption() async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            let code = try await daemon.run(arguments: ["--colour"])
+            #expect(code > 0)
+            #expect(daemon.log.contains("--colour"))
+        }
+    }
+
+    /// Checks the text as the daemon's configuration and gives back the exit code.
+    private func check(_ daemon: Daemon, _ text: String) async throws -> Int32 {
+        try text.write(toFile: daemon.configurationPath, atomically: true, encoding: .utf8)
+        return try await daemon.run(arguments: ["--config", daemon.configurationPath, "--check"])
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import Testing
+
+/// The orderly stop.
+@Suite struct ShutdownTests {
+    private static let noFlush: JSON = ["flush_on": ["start": false, "shutdown": false]]
+
+    @Test(
+        "D11: on SIGTERM what is in flight finishes, the rest stays stored, the exit code is 0",
+        arguments: [SIGTERM, SIGINT])
+    func inFlightFinishes(signal: Int32) async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerNext(ScriptedAnswer(delay: .milliseconds(700)))
+            let daemon = try await scene.daemon(sendingTo: collector, ["dispatch_limit": 2], top: Self.noFlush)
+            try await daemon.pause()
+            let ids = try await daemon.track(1...6)
+            try await daemon.resume()
+            try await collector.requests(atLeast: 1)
+            daemon.process?.signal(signal)
+            #expect(try await daemon.process?.exitCode() == 0)
+            #expect(collector.acceptedIDs == ["e1", "e2"])
+            #expect(collector.requests.count == 1)
+
+            try await daemon.start()
+            #expect(try await collector.acceptedIDs(atLeast: 6) == ids)
+            try await daemon.dispatcher(until: "an empty queue") { $0["pending"].int == 0 && $0["in_flight"].int == 0 }
+            #expect(collector.acceptedIDs == ids)
+        }
+    }
+
+    @Test("D11: the stop is bounded by shutdown_timeout_ms; what was in flight comes again under its ids")
+    func stopIsBounded() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerNext(.held)
+            let top = Self.noFlush.merging(["shutdown_timeout_ms": 300])
+            let daemon = try await scene.daemon(sendingTo: collector, top: top)
+            let ids = try await daemon.track(1...1)
+            try await collector.requests(atLeast: 1)
+            #expect(try await daemon.stop() == 0)
+            try await daemon.start()
+            try await collector.requests(atLeast: 2)
+            #expect(collector.requests[1].ids == ids)
+        }
+    }
+
+    @Test("D11: the stop interrupts a wait for a retry")
+    func stopInterruptsWaits() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector(listening: false)
+            let daemon = try await scene.daemon(sendingTo: collector, OutageTests.slow, top: Self.noFlush)
+            try await daemon.track(1...3)
+            try await daemon.dispatcher(until: "a closed way") { $0["way"] == "closed" }
+            let start = ContinuousClock.now
+            #expect(try await daemon.stop() == 0)
+            #expect(ContinuousClock.now - start < .seconds(20))
+        }
+    }
+
+    @Test("P1: who tracks while the daemon stops loses nothing that was acknowledged")
+    func stoppedWhileTracking() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector)
+            let socketPath = daemon.socketPath
+            async let outcome = StubbornTracker(name: "s", count: 500, socketPath: socketPath).run()
+            for stop in 1...3 {
+                try await collector.acceptedIDs(atLeast: stop * 80)
+                #expect(try await daemon.stop() == 0)
+                try await daemon.start()
+            }
+            let acknowledged = try await outcome.acknowledged
+            try await eventually("all events at the collector") {
+                Set(collector.acceptedIDs).isSuperset(of: acknowledged)
+            }
+            #expect(acknowledged.count == 500)
+        }
+    }
+
+    @Test("A stop closes the connections of its clients")
+    func connectionsEnd() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(sendingTo: scene.collector())
+            let client = try await daemon.connect()
+            #expect(try await client.result("ping") == [:])
+            #expect(try await daemon.stop() == 0)
+            while let line = try await client.nextLine() {
+                #expect(try JSON(parsing: line)["method"] == "closing")
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import Testing
+
+/// The lines and answers of `Fixtures/exchanges.json`, over a real socket.
+@Suite struct ExchangeTests {
+    @Test("Every exchange of the fixtures is answered as written, and the connection stays")
+    func exchanges() async throws {
+        try await withScene { scene in
+            let client = try await scene.daemon(sendingTo: scene.collector()).connect()
+            let exchanges = try Fixture.json("exchanges.json").elements
+            #expect(exchanges.count > 40)
+            for exchange in exchanges { try await play(exchange, over: client) }
+        }
+    }
+
+    @Test(
+        "The id of a request comes back as it was written",
+        arguments: [
+            "12345678901234567890123", "1.0", "1e3", "-0", #""ä""#,
+        ])
+    func idComesBack(id: String) async throws {
+        try await withScene { scene in
+            let client = try await scene.daemon(sendingTo: scene.collector()).connect()
+            try await client.send(#"{"jsonrpc":"2.0","id":\#(id),"method":"ping"}"#)
+            #expect(try await client.line().contains(#""id":\#(id)"#))
+        }
+    }
+
+    @Test("Notifications do their work unanswered; those that fail are counted")
+    func notifications() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let client = try await scene.daemon(sendingTo: collector).connect()
+            try await client.send(#"{"jsonrpc":"2.0","method":"track","params":{"event":"x","id":"n-1"}}"#)
+            try await client.send(#"{"jsonrpc":"2.0","method":"track","params":{"event":""}}"#)
+            try await client.send(#"{"jsonrpc":"2.0","method":"nothing"}"#)
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["n-1"])
+            #expect(try await client.result("status")["counters"].contains(["received": 1, "failed_notifications": 2]))
+        }
+    }
+
+    /// Sends the line and a ping behind it. What is answered before the pong belongs to the line: a ping overtakes nothing
+    /// that was answered at once, and events are waited for.
+    private func play(_ exchange: JSON, over client: LineClient) async throws {
+        let name = exchange["name"].string ?? "?"
+        var wanted = exchange["answers"].elements
+        try await client.send(try #require(exchange["send"].string))
+        while !wanted.isEmpty {
+            let answer = try await client.message()
+            let place = wanted.firstIndex { answer.containsInAnyOrder($0) }
+            guard let place else {
+                Issue.record("\(name): got \(answer), wanted \(wanted)")
+                return
+            }
+            wanted.remove(at: place)
+        }
+        try await client.send(#"{"jsonrpc":"2.0","id":"after","method":"ping"}"#)
+        let after = try await client.message()
+        #expect(after == ["jsonrpc": "2.0", "id": "after", "result": [:]], "\(name): an answer too many")
+    }
+}
+
+extension JSON {
+    /// Like `contains`, but the elements of an outermost array may come in any order, as those of a batch do.
+    fileprivate func containsInAnyOrder(_ part: JSON) -> Bool {
+        guard case .array(let wanted) = part else { return contains(part) }
+        guard case .array(var mine) = self, mine.count == wanted.count else { return false }
+        for one in wanted {
+            guard let place = mine.firstIndex(where: { $0.contains(one) }) else { return false }
+            mine.remove(at: place)
+        }
+        return true
+    }
+}

@@ -1,0 +1,96 @@
+import Testing
+
+/// Lines on the socket.
+@Suite struct FramingTests {
+    private static let ping = #"{"jsonrpc":"2.0","id":1,"method":"ping"}"#
+    private static let pong: JSON = ["jsonrpc": "2.0", "id": 1, "result": [:]]
+
+    @Test("A line may come in any pieces, down to single bytes")
+    func pieces() async throws {
+        try await withScene { scene in
+            let client = try await scene.daemon(sendingTo: scene.collector()).connect()
+            for byte in (Self.ping + "\n").utf8 { try await client.send(bytes: [byte]) }
+            #expect(try await client.message() == Self.pong)
+        }
+    }
+
+    @Test("CR LF ends a line, blank lines are nothing")
+    func lineEnds() async throws {
+        try await withScene { scene in
+            let client = try await scene.daemon(sendingTo: scene.collector()).connect()
+            try await client.send(bytes: Array("\n\r\n\n\(Self.ping)\r\n\r\n\(Self.ping)\n".utf8))
+            #expect(try await client.message() == Self.pong)
+            #expect(try await client.message() == Self.pong)
+        }
+    }
+
+    @Test("Who half-closes still gets all answers; then the server closes")
+    func halfClose() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector)
+            let client = try await daemon.connect()
+            let lines = (1...200).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"track","params":{"event":"x"}}"# }
+            try await client.send(lines.joined(separator: "\n"))
+            client.finishSending()
+            for number in 1...200 { #expect(try await client.message()["id"].int == number) }
+            #expect(try await client.nextLine() == nil)
+            try await collector.acceptedIDs(atLeast: 200)
+        }
+    }
+
+    @Test("A line over the limit is line_too_long once; the rest of it is skipped and the connection stays")
+    func longLine() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(
+                sendingTo: scene.collector(), top: ["limits": ["max_line_bytes": 4_096]])
+            let client = try await daemon.connect()
+            try await client.send(String(repeating: "x", count: 1_000_000))
+            try await client.send(Self.ping)
+            let error = try await client.message()
+            #expect(error["id"] == .null)
+            #expect(error["error"]["code"] == -32000)
+            #expect(error["error"]["data"]["reason"] == "line_too_long")
+            #expect(try await client.message() == Self.pong)
+            #expect(try await client.result("status")["counters"]["line_too_long"] == 1)
+        }
+    }
+
+    @Test("A line of just the limit is taken, one byte more is too long")
+    func exactLimit() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(
+                sendingTo: scene.collector(), top: ["limits": ["max_line_bytes": 1_024]])
+            let client = try await daemon.connect()
+            let frame = #"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"p":""}}"#
+            for (length, isTaken) in [(1_024, true), (1_025, false)] {
+                let filler = String(repeating: "x", count: length - frame.utf8.count)
+                try await client.send(frame.replacing(#""p":"""#, with: #""p":"\#(filler)""#))
+                let answer = try await client.message()
+                #expect((answer == Self.pong) == isTaken)
+                #expect((answer["error"]["data"]["reason"] == "line_too_long") == !isTaken)
+            }
+        }
+    }
+
+    @Test("Nesting over max_depth is refused as limit with id null; up to it, it is taken")
+    func depth() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(sendingTo: scene.collector(), top: ["limits": ["max_depth": 10]])
+            let client = try await daemon.connect()
+            // The request, its params and data are three levels.
+            for (levels, isTaken) in [(7, true), (8, false), (5_000, false)] {
+                let nested = String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
+                try await client.send(
+                    #"{"jsonrpc":"2.0","id":1,"method":"track","params":{"event":"x","data":{"d":\#(nested)}}}"#)
+                let answer = try await client.message()
+                #expect((answer["result"]["seq"] != .null) == isTaken, "\(levels) levels")
+                guard !isTaken else { continue }
+                #expect(answer["id"] == .null)
+                #expect(answer["error"]["code"] == -32000)
+                #expect(answer["error"]["data"]["reason"] == "limit")
+            }
+            #expect(try await client.result("ping") == [:])
+        }
+    }
+}

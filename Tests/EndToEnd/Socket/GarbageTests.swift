@@ -1,0 +1,87 @@
+import Testing
+
+/// X3: any bytes at any time. While some send garbage, another client goes on.
+@Suite struct GarbageTests {
+    @Test("X3: garbage of every kind harms nobody else", arguments: Garbage.allCases)
+    func garbage(kind: Garbage) async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector, top: ["limits": ["max_line_bytes": 65_536]])
+            let good = try await daemon.connect()
+            var bad: [LineClient] = []
+            for round in 1...20 {
+                let client = try await daemon.connect()
+                try await pour(kind.bytes(seed: UInt64(round)), into: client)
+                bad.append(client)
+                _ = try await good.result("track", ["event": "x", "id": "e\(round)"])
+            }
+            #expect(try await collector.acceptedIDs(atLeast: 20) == (1...20).map { "e\($0)" })
+            for client in bad.prefix(10) { client.close() }
+            for client in bad.suffix(10) { client.finishSending() }
+            _ = try await good.result("track", ["event": "x", "id": "e21"])
+            try await collector.acceptedIDs(atLeast: 21)
+            #expect(daemon.process?.isRunning == true)
+        }
+    }
+
+    @Test("X3: after garbage on it a connection still works", arguments: Garbage.allCases.filter(\.isLines))
+    func connectionStays(kind: Garbage) async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(
+                sendingTo: scene.collector(), top: ["limits": ["max_line_bytes": 65_536]])
+            let client = try await daemon.connect()
+            try await pour(kind.bytes(seed: 7) + Array("\n".utf8), into: client)
+            #expect(try await client.result("ping") == [:])
+        }
+    }
+
+    @Test("X2: a client that never reads its answers holds up no other and is bounded")
+    func neverReading() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(
+                sendingTo: collector, top: ["limits": ["max_output_bytes": 65_536, "max_unanswered": 256]])
+            let deaf = try await daemon.connect()
+            let good = try await daemon.connect()
+            let flood =
+                Array(repeating: #"{"jsonrpc":"2.0","id":1,"method":"status"}"#, count: 200).joined(separator: "\n")
+                + "\n"
+            var taken = 0
+            for round in 1...50 {
+                // What the daemon does not read stays with its sender.
+                taken += (try? deaf.offer(Array(flood.utf8)[...])) ?? 0
+                _ = try await good.result("track", ["event": "x", "id": "e\(round)"])
+            }
+            #expect(taken > 0)
+            #expect(try await collector.acceptedIDs(atLeast: 50).count == 50)
+            #expect(try await good.result("ping") == [:])
+        }
+    }
+
+    @Test("X3: connections that come and go by the hundred leave nothing behind")
+    func comeAndGo() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector)
+            let good = try await daemon.connect()
+            for round in 1...300 {
+                let client = try await daemon.connect()
+                if round % 3 == 0 { try await client.send(#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#) }
+                if round % 3 == 1 { try await client.send(bytes: Array(#"{"jsonrpc":"2.0","id":1,"#.utf8)) }
+                client.close()
+            }
+            try await eventually("the others are gone") { try await good.result("status")["clients"] == 1 }
+            _ = try await good.result("track", ["event": "x", "id": "last"])
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["last"])
+        }
+    }
+
+    /// Sends all of it unless the daemon closes the connection first, as it may.
+    private func pour(_ bytes: [UInt8], into client: LineClient) async throws {
+        do {
+            try await client.send(bytes: bytes)
+        } catch is SystemError {
+            return
+        }
+    }
+}

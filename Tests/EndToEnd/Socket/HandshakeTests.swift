@@ -1,0 +1,73 @@
+import Testing
+
+/// `hello`, `ping`, `status`.
+@Suite struct HandshakeTests {
+    @Test("hello tells the server, the protocol, a session and the limits of the configuration")
+    func hello() async throws {
+        try await withScene { scene in
+            let limits: JSON = ["max_line_bytes": 50_000, "max_depth": 20]
+            let daemon = try await scene.daemon(sendingTo: scene.collector(), top: ["limits": limits])
+            let client = try await daemon.connect()
+            let hello = try await client.result(
+                "hello", ["client": ["name": "shop", "version": "2.1"], "protocol": 1])
+            #expect(hello["server"]["name"].string?.isEmpty == false)
+            #expect(hello["server"]["version"].string?.isEmpty == false)
+            #expect(hello["server"]["pid"].int == daemon.process.map { Int($0.processIdentifier) })
+            #expect(hello["protocol"] == 1)
+            #expect(hello["session"] != .null)
+            #expect(hello["limits"].contains(["max_line_bytes": 50_000, "max_depth": 20, "max_connections": 4_096]))
+        }
+    }
+
+    @Test("Another protocol number is a conflict")
+    func otherProtocol() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(sendingTo: scene.collector())
+            let client = try await daemon.connect()
+            let error = try await client.refusal(
+                "hello", ["client": ["name": "shop", "version": "2.1"], "protocol": 2])
+            #expect(error["code"] == -32000)
+            #expect(error["data"]["reason"] == "conflict")
+        }
+    }
+
+    @Test("hello is optional; two sessions are told apart")
+    func optional() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(sendingTo: scene.collector())
+            #expect(try await daemon.ask("ping") == [:])
+            let hello: JSON = ["client": ["name": "shop", "version": "2.1"]]
+            let first = try await daemon.ask("hello", hello)["session"]
+            let second = try await daemon.ask("hello", hello)["session"]
+            #expect(first != second)
+        }
+    }
+
+    @Test("status has what a person asks first")
+    func status() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(sendingTo: scene.collector(), top: ["durability": "normal"])
+            try await daemon.pause()
+            try await daemon.track(1...4)
+            let status = try await daemon.ask("status")
+            #expect(status["ready"] == true)
+            #expect(status["version"].string?.isEmpty == false)
+            #expect((status["uptime_ms"].int ?? -1) >= 0)
+            #expect(status["store"].contains(["kind": "sqlite", "durability": "normal", "events": 4]))
+            #expect((status["store"]["bytes"].int ?? 0) > 0)
+            #expect((status["store"]["oldest_ms"].int ?? -1) >= 0)
+            #expect((status["clients"].int ?? 0) >= 1)
+            #expect(status["dispatchers"].elements.map(\.["id"]) == ["collect"])
+            #expect(status["barriers"].elements.contains { $0["id"] == "BackoffBarrier:collect" })
+            #expect(status["warnings"] == [])
+            for counter in Self.counters { #expect(status["counters"][counter].int != nil, "\(counter)") }
+            #expect(status["counters"]["received"] == 4)
+        }
+    }
+
+    private static let counters = [
+        "received", "duplicates", "unrouted", "rejected", "delivered", "retried", "dead", "expired", "evicted",
+        "transformed_away", "quarantined", "rejected_connections", "failed_notifications", "line_too_long",
+        "slow_readers_closed", "collector_errors", "barrier_errors", "transformation_errors",
+    ]
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Testing
+
+/// One daemon, one data directory, and nobody else's eyes.
+@Suite struct DataDirectoryTests {
+    @Test("Q9: a second daemon on the same data directory fails with a clear message; the first goes on")
+    func secondDaemonOnTheSameData() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let first = try await scene.daemon(sendingTo: collector)
+            let second = scene.idleDaemon()
+            try second.configure(["dispatchers": ["collect": collector.dispatcher()]])
+            second.dataPath = first.dataPath
+            #expect(try await second.run() > 0)
+            #expect(second.log.contains(first.dataPath))
+            #expect(!second.log.contains("headgated ready"))
+
+            let ids = try await first.track(1...3)
+            #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
+        }
+    }
+
+    @Test("A second daemon on the same socket fails with a clear message; the first goes on")
+    func secondDaemonOnTheSameSocket() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let first = try await scene.daemon(sendingTo: collector)
+            let second = scene.idleDaemon()
+            try second.configure(["dispatchers": ["collect": collector.dispatcher()]])
+            second.socketPath = first.socketPath
+            #expect(try await second.run() > 0)
+            #expect(second.log.contains(first.socketPath))
+
+            let ids = try await first.track(1...3)
+            #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
+        }
+    }
+
+    @Test("A left-over socket that nobody answers on is replaced")
+    func leftOverSocket() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(sendingTo: scene.collector())
+            try await daemon.killNow()
+            #expect(FileManager.default.fileExists(atPath: daemon.socketPath))
+            try await daemon.start()
+            #expect(try await daemon.ask("ping") == [:])
+        }
+    }
+
+    @Test("Q9, X1: data files are 0600, the socket is 0660, its directory 0750")
+    func modes() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon([
+                "dispatchers": [
+                    "collect": collector.dispatcher(), "archive": ["kind": "file", "path": "events.ndjson"],
+                ]
+            ])
+            try await daemon.track(1...3)
+            try await daemon.dispatcher("archive", until: "all is written") { $0["sent"].int == 3 }
+            #expect(try mode(of: daemon.socketPath) == 0o660)
+            #expect(try mode(of: (daemon.socketPath as NSString).deletingLastPathComponent) == 0o750)
+            let files = try #require(FileManager.default.subpaths(atPath: daemon.dataPath))
+            #expect(files.contains("events.ndjson"))
+            for file in files {
+                let path = daemon.dataPath + "/" + file
+                var isDirectory: ObjCBool = false
+                #expect(FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory))
+                if !isDirectory.boolValue { #expect(try mode(of: path) == 0o600, "\(file)") }
+            }
+        }
+    }
+
+    @Test("An orderly stop removes the socket")
+    func stopRemovesTheSocket() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(sendingTo: scene.collector())
+            #expect(try await daemon.stop() == 0)
+            #expect(!FileManager.default.fileExists(atPath: daemon.socketPath))
+        }
+    }
+
+    @Test("A socket path that is too long is refused, not cut")
+    func longSocketPath() async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            try daemon.configure(["dispatchers": ["collect": scene.collector().dispatcher()]])
+            daemon.socketPath = daemon.folder + "/" + String(repeating: "x", count: 120)
+            #expect(try await daemon.run() > 0)
+            #expect(daemon.log.contains("socket"))
+            #expect(!daemon.log.contains("headgated ready"))
+        }
+    }
+
+    private func mode(of path: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        let permissions = try #require(attributes[.posixPermissions] as? NSNumber)
+        return permissions.intValue & 0o777
+    }
+}

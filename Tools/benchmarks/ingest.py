@@ -1,0 +1,153 @@
+"""Synced, acknowledged events a second: Headgate beside Redis with `appendfsync always`, in interleaved pairs."""
+
+import argparse
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+
+from report import Load, Row, Run, print_remarks, print_table
+from servers import BenchmarkError, Headgate, Redis, Server
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SIZE = 300
+LOADS = [Load(4, 64), Load(4, 64, ids=True), Load(1, 1), Load(4, 1), Load(1, 256)]
+
+
+def generate(loadgen: pathlib.Path, server: Server, load: Load, seconds: float) -> dict[str, float]:
+    """Loads the server and returns the generator's figures by name."""
+    command = [
+        str(loadgen), "--proto", server.name, "--socket", str(server.socket_path), "--size", str(SIZE),
+        "--connections", str(load.connections), "--window", str(load.window), "--seconds", str(seconds),
+    ]  # fmt: skip
+    finished = subprocess.run(command + ["--ids"] * load.ids, stdout=subprocess.PIPE, text=True)
+    if finished.returncode != 0:
+        log = server.log.read_text(errors="replace")[-2000:]
+        raise BenchmarkError(f"{server.name} failed under {load}; its log ends:\n{log}")
+    return {name: float(value) for name, value in (field.split("=") for field in finished.stdout.split())}
+
+
+def measure(loadgen: pathlib.Path, server: Server, load: Load, seconds: float) -> Run:
+    """One run on fresh data, checked against what the server says it has stored."""
+    # What earlier runs left to be written must not be written during this one.
+    os.sync()
+    with server:
+        cpu_before = server.cpu_seconds()
+        figures = generate(loadgen, server, load, seconds)
+        cpu = server.cpu_seconds() - cpu_before
+        delivered = server.delivered()
+        total = int(figures["total"])
+        if (stored := server.stored()) != total:
+            raise BenchmarkError(f"{server.name} acknowledged {total} events and has {stored}")
+        return Run(
+            figures["rate"], figures["p50_us"], figures["p99_us"], figures["cpu"],
+            cpu / total * 1e6, server.peak_mebibytes(), delivered / total,
+        )  # fmt: skip
+
+
+def run_pairs(arguments: argparse.Namespace, loadgen: pathlib.Path, disk: pathlib.Path, load: Load) -> Row:
+    row = Row(load)
+    for pair in range(1, arguments.pairs + 1):
+        headgate = Headgate(disk, arguments.headgated, load.delivering)
+        row.headgate.append(measure(loadgen, headgate, load, arguments.seconds))
+        row.redis.append(measure(loadgen, Redis(disk), load, arguments.seconds))
+        ours, theirs = row.headgate[-1].rate, row.redis[-1].rate
+        print(f"{load}, pair {pair}: {ours:,.0f} / {theirs:,.0f} = {ours / theirs:.2f}", file=sys.stderr)
+    return row
+
+
+def build(command: list[str]) -> str:
+    """Runs a build step; what it prints on standard output is returned, the rest is shown."""
+    finished = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    if finished.returncode != 0:
+        raise BenchmarkError(f"{' '.join(command)} failed:\n{finished.stdout}")
+    return finished.stdout
+
+
+def build_headgated() -> pathlib.Path:
+    print("building headgated …", file=sys.stderr)
+    command = ["swift", "build", "-c", "release", "--product", "headgated"]
+    build(command)
+    return pathlib.Path(build([*command, "--show-bin-path"]).strip()) / "headgated"
+
+
+def build_loadgen() -> pathlib.Path:
+    build(["make", "--silent", "-C", "Tools/benchmarks", f"OUT={ROOT / '.build/bench'}"])
+    return ROOT / ".build/bench/loadgen"
+
+
+def real_disk(directory: pathlib.Path) -> pathlib.Path:
+    """The directory for both servers' data, refused where a sync costs nothing."""
+    directory.mkdir(parents=True, exist_ok=True)
+    kind = subprocess.run(["stat", "-f", "-c", "%T", directory], check=True, stdout=subprocess.PIPE, text=True)
+    if kind.stdout.strip() in ("tmpfs", "ramfs"):
+        raise BenchmarkError(f"{directory} is on {kind.stdout.strip()}: a sync there is free. Use --disk.")
+    return directory.resolve()
+
+
+def first_line(*command: str) -> str:
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[0]
+
+
+def print_conditions(arguments: argparse.Namespace, loads: list[Load]) -> None:
+    except_delivering = " except where it says delivering" if any(load.delivering for load in loads) else ""
+    pairs = "pair" if arguments.pairs == 1 else "pairs"
+    print("connections × unanswered requests on each;", end=" ")
+    print(f"medians of {arguments.pairs} {pairs} of {arguments.seconds:g} s;")
+    print(f"track requests of {SIZE} bytes, and XADD of the same event objects, over a Unix socket.")
+    print(f"Headgate: durability full, the way to its dispatcher closed by dispatcher.pause{except_delivering}.")
+    print(f"Redis: appendfsync always, no rewrite. {first_line('redis-server', '--version')}")
+    print(f"{os.cpu_count()} CPUs for servers and generator; data of both in {arguments.disk}.\n")
+
+
+def read_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="Tools/bench ingest", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one pair of 0.5 s each: does it work at all")
+    parser.add_argument("--pairs", type=int, help="pairs of runs for each load (5)")
+    parser.add_argument("--seconds", type=float, help="measured time of each run (2)")
+    parser.add_argument("--delivering", action="store_true", help="one row more: 4 × 64 while the file dispatcher runs")
+    parser.add_argument("--headgated", type=pathlib.Path, help="a built daemon ($HEADGATED; else a release build)")
+    parser.add_argument("--disk", type=pathlib.Path, help="where both servers keep their data (.build/bench)")
+    arguments = parser.parse_args()
+    arguments.pairs = arguments.pairs or (1 if arguments.quick else 5)
+    arguments.seconds = arguments.seconds or (0.5 if arguments.quick else 2.0)
+    if arguments.pairs < 1 or not 0.05 <= arguments.seconds <= 3600:
+        parser.error("--pairs must be 1 or more, --seconds 0.05 to 3600")
+    return arguments
+
+
+def find_programs(arguments: argparse.Namespace) -> pathlib.Path:
+    """Settles `arguments.headgated` and `arguments.disk`; returns the load generator."""
+    if not shutil.which("redis-server"):
+        raise BenchmarkError("redis-server is missing: apt-get install redis-server")
+    named = arguments.headgated or os.environ.get("HEADGATED")
+    arguments.headgated = pathlib.Path(named).absolute() if named else build_headgated()
+    if not os.access(arguments.headgated, os.X_OK):
+        raise BenchmarkError(f"{arguments.headgated} is no program")
+    arguments.disk = real_disk(arguments.disk or ROOT / ".build/bench")
+    return build_loadgen()
+
+
+def main() -> int:
+    arguments = read_arguments()
+    # An orderly end, so that no server is left running.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    loads = LOADS + [Load(4, 64, delivering=True)] * arguments.delivering
+    loadgen = find_programs(arguments)
+    rows = [run_pairs(arguments, loadgen, arguments.disk, load) for load in loads]
+    print_conditions(arguments, loads)
+    print_table(rows)
+    print()
+    print_remarks(rows)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except BenchmarkError as error:
+        sys.exit(f"bench: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

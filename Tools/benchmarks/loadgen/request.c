@@ -1,0 +1,50 @@
+#include "request.h"
+
+#include <string.h>
+
+#include "fault.h"
+#include "uuid.h"
+
+static const char opening[] = "{\"event\":\"item_sold\",";
+static const char id_member[] = "\"id\":\"" UUID_SLOT "\",";
+static const char data[] =
+    "\"data\":{\"order\":" NUMBER_SLOT ",\"article\":\"espresso beans\",\"price\":12.50,\"currency\":\"EUR\","
+    "\"quantity\":2,\"member\":true,\"note\":\"";
+static const char closing[] = "\"}}";
+
+static char *append(char *out, const char *text, size_t length) {
+    memcpy(out, text, length);
+    return out + length;
+}
+
+void event_write(char *out, size_t size, bool with_id) {
+    size_t fixed = sizeof opening + sizeof data + sizeof closing - 3 + (with_id ? sizeof id_member - 1 : 0);
+    if (size < fixed) fault("--size is too small by %zu bytes", fixed - size);
+    out = append(out, opening, sizeof opening - 1);
+    if (with_id) out = append(out, id_member, sizeof id_member - 1);
+    out = append(out, data, sizeof data - 1);
+    for (size_t index = 0; index < size - fixed; index++) *out++ = "the quick brown fox "[index % 20];
+    append(out, closing, sizeof closing - 1);
+}
+
+void template_find_slots(struct template *template) {
+    const char *end = template->bytes + template->length;
+    const char *at = template->bytes;
+    while ((at = memmem(at, (size_t)(end - at), NUMBER_SLOT, NUMBER_DIGITS))) {
+        if (template->number_count == 2) fault("a request has at most two numbers");
+        template->numbers_at[template->number_count++] = (size_t)(at - template->bytes);
+        at += NUMBER_DIGITS;
+    }
+    at = memmem(template->bytes, template->length, UUID_SLOT, UUID_LENGTH);
+    template->has_uuid = at != NULL;
+    if (at) template->uuid_at = (size_t)(at - template->bytes);
+}
+
+void template_render(const struct template *template, uint64_t number, char *out) {
+    char digits[NUMBER_DIGITS];
+    for (int index = NUMBER_DIGITS - 1; index >= 0; index--, number /= 10) digits[index] = (char)('0' + number % 10);
+    memcpy(out, template->bytes, template->length);
+    for (size_t index = 0; index < template->number_count; index++)
+        memcpy(out + template->numbers_at[index], digits, NUMBER_DIGITS);
+    if (template->has_uuid) uuid_write(out + template->uuid_at);
+}

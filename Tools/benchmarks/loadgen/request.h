@@ -1,0 +1,39 @@
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    /// Longest request, framing included.
+    REQUEST_LIMIT = 65536,
+    /// Every number in a request has so many digits, so that all requests have one length.
+    NUMBER_DIGITS = 10,
+    UUID_LENGTH = 36,
+};
+
+/// What stands in a template where each request has its own number and its own id.
+#define NUMBER_SLOT "@@@@@@@@@@"
+#define UUID_SLOT "####################################"
+
+/// The first request's number: the least with `NUMBER_DIGITS` digits.
+#define FIRST_NUMBER UINT64_C(1000000000)
+
+/// A request rendered once, with the places that differ from request to request.
+struct template {
+    char bytes[REQUEST_LIMIT];
+    size_t length;
+    size_t numbers_at[2];
+    size_t number_count;
+    size_t uuid_at;
+    bool has_uuid;
+};
+
+/// Finds the slots in `bytes[0..<length]`.
+void template_find_slots(struct template *template);
+
+/// Writes the request with this number to `out`, which has room for `template->length` bytes.
+void template_render(const struct template *template, uint64_t number, char *out);
+
+/// Writes an event object for a `track` request, with slots, of exactly `size` bytes. A fault if `size` is too small.
+void event_write(char *out, size_t size, bool with_id);

@@ -1,0 +1,176 @@
+"""The two servers that are compared, each started on fresh data and asked what it holds."""
+
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+START_SECONDS = 20
+STOP_SECONDS = 20
+
+
+class BenchmarkError(Exception):
+    """Why there is no figure; told to the person who asked for one."""
+
+
+class Server:
+    """A process with its own data directory. A context: it is stopped, and its data removed, at the end."""
+
+    name = ""
+
+    def __init__(self, disk: pathlib.Path) -> None:
+        self.data = pathlib.Path(tempfile.mkdtemp(prefix=f"{self.name}-", dir=disk))
+        # Apart from the data: a socket's path may have 107 bytes only.
+        self.socket_directory = pathlib.Path(tempfile.mkdtemp(prefix="bench-"))
+        self.socket_path = self.socket_directory / "s"
+        self.log = self.data / "log"
+        self.process: subprocess.Popen | None = None
+
+    def __enter__(self) -> "Server":
+        try:
+            self.start()
+            self.connection = self.connect()
+            self.prepare()
+        except BaseException:
+            self.remove()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.connection.close()
+        self.remove()
+
+    def start(self) -> None:
+        try:
+            with self.log.open("wb") as log:
+                self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        except OSError as error:
+            raise BenchmarkError(f"{self.name} did not start: {error}") from error
+
+    def connect(self) -> socket.socket:
+        """Connects as soon as the server listens."""
+        deadline = time.monotonic() + START_SECONDS
+        while self.process.poll() is None and time.monotonic() < deadline:
+            connection = socket.socket(socket.AF_UNIX)
+            connection.settimeout(START_SECONDS)
+            try:
+                connection.connect(str(self.socket_path))
+                return connection
+            except (FileNotFoundError, ConnectionRefusedError):
+                connection.close()
+                time.sleep(0.01)
+        raise BenchmarkError(f"{self.name} did not start:\n{self.log.read_text(errors='replace')[-2000:]}")
+
+    def stop(self) -> None:
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.process.terminate()
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def remove(self) -> None:
+        self.stop()
+        shutil.rmtree(self.data)
+        shutil.rmtree(self.socket_directory)
+
+    def read_line(self) -> bytes:
+        line = b""
+        while not line.endswith(b"\n"):
+            received = self.connection.recv(65536)
+            if not received:
+                raise BenchmarkError(f"{self.name} closed the connection")
+            line += received
+        return line
+
+    def cpu_seconds(self) -> float:
+        """User and system time of the process so far."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def peak_mebibytes(self) -> float:
+        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+        raise BenchmarkError(f"{self.name} has gone")
+
+    def command(self) -> list[str]:
+        raise NotImplementedError
+
+    def prepare(self) -> None:
+        """Brings the server to the state in which it is measured."""
+
+    def stored(self) -> int:
+        """How many events the server says it has taken."""
+        raise NotImplementedError
+
+    def delivered(self) -> int:
+        return 0
+
+
+class Redis(Server):
+    """Every XADD is synced to the append-only file before it is answered. No rewrite of that file is measured."""
+
+    name = "redis"
+
+    def command(self) -> list[str]:
+        return [
+            "redis-server", "--port", "0", "--unixsocket", str(self.socket_path), "--dir", str(self.data),
+            "--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-percentage", "0", "--save", "",
+        ]  # fmt: skip
+
+    def stored(self) -> int:
+        self.connection.sendall(b"XLEN events\r\n")
+        answer = self.read_line()
+        if not answer.startswith(b":"):
+            raise BenchmarkError(f"redis: {answer!r}")
+        return int(answer[1:])
+
+
+class Headgate(Server):
+    """Durability `full`. Unless it is to deliver, the way to its one dispatcher is closed by `dispatcher.pause`."""
+
+    name = "headgate"
+
+    def __init__(self, disk: pathlib.Path, program: pathlib.Path, delivering: bool) -> None:
+        super().__init__(disk)
+        self.program = program
+        self.delivering = delivering
+
+    def command(self) -> list[str]:
+        configuration = {
+            "durability": "full",
+            # A benchmark stores more than the default limits allow.
+            "store": {"max_events": 1_000_000_000, "max_bytes": 1 << 40},
+            "flush_on": {"start": False, "shutdown": False},
+            "dispatchers": {"collect": {"kind": "file", "path": "events.ndjson"}},
+        }
+        file = self.data / "configuration.json"
+        file.write_text(json.dumps(configuration))
+        arguments = ["--config", file, "--socket", self.socket_path, "--data", self.data / "data"]
+        return [str(argument) for argument in [self.program, *arguments]]
+
+    def prepare(self) -> None:
+        if not self.delivering:
+            self.call("dispatcher.pause", {"id": "collect", "reason": "benchmark"})
+
+    def call(self, method: str, parameters: dict) -> dict:
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
+        self.connection.sendall(json.dumps(request).encode() + b"\n")
+        answer = json.loads(self.read_line())
+        if "result" not in answer:
+            raise BenchmarkError(f"headgate: {method}: {answer}")
+        return answer["result"]
+
+    def stored(self) -> int:
+        status = self.call("status", {})
+        return status["counters"]["received"] if self.delivering else status["store"]["events"]
+
+    def delivered(self) -> int:
+        return self.call("status", {})["counters"]["delivered"]

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""Counts what became of the events.
+
+    count.py LEDGER TRACKED ACKNOWLEDGED…
+
+LEDGER has a line `id attempt` for every event that the collector accepted, TRACKED the number of events that were to be
+tracked, each ACKNOWLEDGED file one acknowledged id a line. Exits with 1 if anything was lost.
+"""
+
+import collections
+import sys
+
+
+def main():
+    ledger, tracked, *files = sys.argv[1:]
+    acknowledged = collections.Counter()
+    for name in files:
+        with open(name, encoding="ascii") as file:
+            acknowledged.update(file.read().split())
+    with open(ledger, encoding="ascii") as file:
+        arrived = collections.Counter(line.split()[0] for line in file)
+    lost = acknowledged.keys() - arrived.keys()
+    unasked = int(tracked) - len(acknowledged)
+    rows = [
+        ("tracked", int(tracked), "lines, by three processes"),
+        ("acknowledged", len(acknowledged), "each only after it was safe on disk"),
+        ("delivered", len(arrived), "distinct ids at the collector"),
+        ("redelivered", arrived.total() - len(arrived), "copies of those, known by their ids: at least once"),
+        ("lost", len(lost), "acknowledged and never delivered"),
+    ]
+    for name, count, meaning in rows:
+        print(f"  {name:<13}{count:>7}   {meaning}")
+    for event_id in sorted(lost)[:10]:
+        print(f"    lost: {event_id}")
+    if unasked:
+        print(f"  {unasked} were never acknowledged")
+    sys.exit(1 if lost or unasked else 0)
+
+
+main()
