@@ -64,7 +64,7 @@ import Testing
             try await daemon.track(1...2)
             try await daemon.dispatcher("archive", until: "an attempt has failed") { $0["last_error"] != .null }
             try FileManager.default.removeItem(atPath: folder)
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             try await daemon.dispatcher("archive", until: "all is written") { $0["sent"].int == 2 }
             #expect(try lines(of: folder + "/out.ndjson").count == 2)
         }

@@ -19,7 +19,16 @@ final class ChildProcess {
         process.standardInput = try Self.inputFile(input)
         process.standardOutput = try Self.appendable(outputPath)
         process.standardError = try Self.appendable(errorPath)
-        try process.run()
+        try Self.withAllSignals { try process.run() }
+    }
+
+    /// A child inherits its maker's signal mask, and the threads that tests run on block nearly all signals.
+    private static func withAllSignals(_ start: () throws -> Void) rethrows {
+        var (none, before) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        try start()
     }
 
     var isRunning: Bool { process.isRunning }

@@ -20,7 +20,9 @@ final class Collector: Sendable {
 
     /// Takes a free port of 127.0.0.1; it refuses connections until `listen()`.
     init() throws {
-        reservation = try Self.bound(to: 0)
+        reservation = try Self.bound(to: 0, isShared: false)
+        // Only now: a port that is free may be given to two sockets when both allow sharing.
+        Self.share(reservation)
         port = try Self.port(of: reservation)
     }
 
@@ -87,7 +89,7 @@ final class Collector: Sendable {
     }
 
     func listen() throws {
-        let listener = try Self.bound(to: port)
+        let listener = try Self.bound(to: port, isShared: true)
         _ = try SystemError.check(Glibc.listen(listener, 64), "listen")
         state.withLock { $0.listener = listener }
         Thread.detachNewThread { self.accept(on: listener) }
@@ -119,11 +121,15 @@ final class Collector: Sendable {
         }
     }
 
-    private static func bound(to port: UInt16) throws -> Int32 {
-        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        let descriptor = try SystemError.check(socket(AF_INET, kind, 0), "socket")
+    private static func share(_ descriptor: Int32) {
         var yes: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    private static func bound(to port: UInt16, isShared: Bool) throws -> Int32 {
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = try SystemError.check(socket(AF_INET, kind, 0), "socket")
+        if isShared { share(descriptor) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian

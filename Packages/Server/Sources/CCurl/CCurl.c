@@ -14,12 +14,18 @@ CURLcode ccurl_set_list(CURL *easy, CURLoption option, struct curl_slist *lines)
 
 CURLcode ccurl_set_body(CURL *easy, const void *bytes, size_t count) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count);
-    return code == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_POSTFIELDS, bytes) : code;
+    // Without an address libcurl would ask a callback for the body.
+    return code == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_POSTFIELDS, bytes ? bytes : "") : code;
 }
 
 CURLcode ccurl_set_reader(CURL *easy, curl_write_callback reader, void *context) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, reader);
     return code == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_WRITEDATA, context) : code;
+}
+
+CURLcode ccurl_set_header_reader(CURL *easy, curl_write_callback reader, void *context) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, reader);
+    return code == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_HEADERDATA, context) : code;
 }
 
 long ccurl_status(CURL *easy) {

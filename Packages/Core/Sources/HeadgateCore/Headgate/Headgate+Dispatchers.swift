@@ -63,6 +63,8 @@ extension Headgate {
     /// The dispatchers' ids, in alphabetical order.
     public var dispatcherIds: [String] { dispatchers.keys.sorted() }
 
+    public func hasDispatcher(_ id: String) -> Bool { dispatchers[id] != nil }
+
     /// The route of an event for all dispatchers, or for some only; nil when one of these is unknown.
     public func route(narrowedTo ids: [String]? = nil) -> RouteNumber? {
         guard let ids else { return routeToAll }

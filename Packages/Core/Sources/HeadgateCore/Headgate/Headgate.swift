@@ -29,7 +29,7 @@ public final class Headgate {
     /// Flushes that begin once what was offered before them is stored.
     var beginning: Set<String> = []
     /// The route of an event that all dispatchers want.
-    var routeToAll = RouteTable.nobody
+    public internal(set) var routeToAll = RouteTable.nobody
     /// The orderly stop under way.
     var stopping: OrderlyStop?
 
@@ -63,6 +63,9 @@ public final class Headgate {
             networkConnectionType: { [weak self] in self?.networkConnectionType },
             markDirty: { [weak self] in self?.markDirty($0) })
     }
+
+    /// Whether an orderly stop is under way.
+    public var isStopping: Bool { stopping != nil }
 
     // MARK: The turn
 

@@ -165,10 +165,3 @@ public final class EventQueue {
         return .forgetIDs(through: oldest)
     }
 }
-
-extension TrackedEvent {
-    /// What the event's stored JSON takes: its own pieces, and the names, times and number around them.
-    fileprivate var approximateByteCount: Int {
-        id.count + name.count + (key.map { $0.count + 7 } ?? 0) + context.count + data.count + 110
-    }
-}

@@ -21,6 +21,9 @@ CURLcode ccurl_set_body(CURL *easy, const void *bytes, size_t count);
 /// Sets who gets the bytes of the answer's body.
 CURLcode ccurl_set_reader(CURL *easy, curl_write_callback reader, void *context);
 
+/// Sets who gets the lines of the answer's header.
+CURLcode ccurl_set_header_reader(CURL *easy, curl_write_callback reader, void *context);
+
 /// The status of the last answer; 0 while there is none.
 long ccurl_status(CURL *easy);
 

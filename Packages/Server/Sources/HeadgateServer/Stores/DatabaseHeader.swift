@@ -1,15 +1,27 @@
 import Glibc
 
-/// The beginning of a database file, read without SQLite: a file of a newer version is not to be touched, and SQLite
-/// would open its log and write beside it.
+/// What a database file says of itself.
 struct DatabaseHeader {
-    let applicationID: UInt32
-    let userVersion: UInt32
+    var applicationID: UInt32
+    var userVersion: UInt32
 
+    /// Whether a newer version wrote the file, so that it must not be touched.
+    var isNewer: Bool {
+        applicationID == StoreSchema.applicationID && userVersion > StoreSchema.version
+    }
+
+    /// Whether the file is an event store of this version.
+    var isOurs: Bool {
+        applicationID == StoreSchema.applicationID && userVersion == StoreSchema.version
+    }
+}
+
+extension DatabaseHeader {
     private static let size = 100
     private static let magic = Array("SQLite format 3\0".utf8)
 
-    /// Nil where there is no such file, or no database.
+    /// Reads the beginning of a file without SQLite, which would open its log and write beside it. Nil where there is no
+    /// such file, or no database.
     init?(path: String) {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }

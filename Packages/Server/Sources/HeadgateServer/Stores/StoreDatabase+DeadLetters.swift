@@ -9,9 +9,7 @@ struct DeadLetterRoom {
 extension StoreDatabase {
     /// Puts a dead letter aside; beyond the bounds the oldest go (Behaviour D10).
     func save(_ letter: DeadLetter) throws(SQLiteError) {
-        var room = try deadLetterRoom ?? countDeadLetters()
-        // Should the transaction fail, they are counted anew.
-        deadLetterRoom = nil
+        var room = try countDeadLetters()
         try insert(letter)
         room.count += 1
         room.bytes += letter.event.count
@@ -34,7 +32,8 @@ extension StoreDatabase {
     }
 
     private func countDeadLetters() throws(SQLiteError) -> DeadLetterRoom {
-        DeadLetterRoom(
+        if let deadLetterRoom { return deadLetterRoom }
+        return DeadLetterRoom(
             count: Int(try connection.integer("SELECT count(*) FROM dead_letters")),
             bytes: Int(try connection.integer("SELECT sum(size) FROM dead_letters")))
     }

@@ -64,6 +64,7 @@ final class StoreDatabase {
             jobs.forEach(committed)
             return jobs.map { _ in nil }
         } catch {
+            deadLetterRoom = nil
             guard jobs.count == 1 else { return jobs.flatMap { commit([$0]) } }
             keepRoutes(of: jobs[0])
             return [error.fault]
@@ -71,7 +72,7 @@ final class StoreDatabase {
     }
 
     /// Only events have to survive a power failure: a synced commit costs ten times as much as one that is not.
-    private func setSyncing(_ isOn: Bool) throws(SQLiteError) {
+    func setSyncing(_ isOn: Bool) throws(SQLiteError) {
         guard isOn != isSyncing else { return }
         try connection.execute(isOn ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
         isSyncing = isOn

@@ -4,6 +4,9 @@ enum StoreSchema {
     static let applicationID: UInt32 = 0x4867_7465
     static let version: UInt32 = 1
 
+    /// The most damaged groups that are kept for whoever wants to look into them.
+    static let mostQuarantined = 256
+
     /// Settings of a new file. They have to come before anything is written.
     ///
     /// A group of events goes into few large pages: with 16 KiB a commit costs a third less than with 4 KiB, and a lone
@@ -19,6 +22,7 @@ enum StoreSchema {
     /// The log is moved into the file every 4 MiB: more often costs throughput, less often makes single commits wait
     /// longer. What was deleted is not overwritten: its pages are soon used again.
     static let connection = """
+        PRAGMA synchronous = FULL;
         PRAGMA secure_delete = OFF;
         PRAGMA cache_size = -2048;
         PRAGMA wal_autocheckpoint = 256;

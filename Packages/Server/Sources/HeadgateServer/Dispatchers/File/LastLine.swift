@@ -17,8 +17,8 @@ struct LastLine {
         guard start < size else { return }
         // What is no event was not written here, and is only ended.
         let isEvent = try read(start..<start + 1).first == UInt8(ascii: "{")
-        let outcome = isEvent ? ftruncate(descriptor, off_t(start)) : off_t(write(descriptor, "\n", 1) - 1)
-        guard outcome == 0 else { throw .last }
+        let isRepaired = isEvent ? ftruncate(descriptor, off_t(start)) == 0 : write(descriptor, "\n", 1) == 1
+        guard isRepaired else { throw .last }
     }
 
     /// Where it begins: behind the last LF; at the end of a file that ends with one.

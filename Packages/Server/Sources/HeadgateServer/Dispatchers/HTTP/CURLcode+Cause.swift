@@ -32,8 +32,8 @@ extension CURLcode {
         switch self {
         case CURLE_GOT_NOTHING: "connection closed without an answer"
         case CURLE_PARTIAL_FILE: "answer cut short"
-        case CURLE_WRITE_ERROR: "answer too long"
-        case CURLE_TOO_LARGE: "answer headers too long"
+        // The second is libcurl's word for a header line longer than it takes. Without memory Swift would have stopped.
+        case CURLE_WRITE_ERROR, CURLE_OUT_OF_MEMORY: "answer too long"
         // libcurl knows a scheme or an answer that it does not take by the same code; settings let no other scheme in.
         case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL: "not an HTTP answer"
         case CURLE_HTTP2, CURLE_HTTP2_STREAM: "HTTP/2 failure"

@@ -60,11 +60,11 @@ final class HTTPClient {
     /// Gives all requests up and closes all connections. Call it before the loop stops.
     func close() {
         guard let multi else { return }
-        transfers.values.forEach(cancel)
+        for transfer in Array(transfers.values) { cancel(transfer) }
         curl_multi_cleanup(multi)
         self.multi = nil
         timer.cancel()
-        watches.values.forEach { $0.close() }
+        for watch in watches.values { watch.close() }
         watches = [:]
     }
 

@@ -56,7 +56,8 @@ final class HTTPSender: Sender {
         let mask = SecretMask(headers.secrets + endpointSecrets)
         var request = settings.request(for: batch, headers: headers)
         request.answerHeaders = [Self.retryAfter]
-        request.answerLimit = Self.excerptLimit + mask.longest
+        // One byte more shows whether the excerpt would end inside a character.
+        request.answerLimit = Self.excerptLimit + max(1, mask.longest)
         let limit = request.answerLimit
         inFlight[flight]?.transfer = client.send(request) { outcome in
             self.end(flight, Self.result(of: outcome, mask, keptAtMost: limit))

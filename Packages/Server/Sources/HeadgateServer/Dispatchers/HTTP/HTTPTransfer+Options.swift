@@ -49,21 +49,29 @@ extension HTTPTransfer {
         // The pointer outlives the closure: the array is a constant of this object and so neither moved nor freed before
         // the transfer ends, and arrays have no other storage than their own on Linux. This spares a copy.
         request.body.withUnsafeBytes { bytes in
-            set { ccurl_set_body($0, bytes.baseAddress ?? $0, bytes.count) }
+            set { ccurl_set_body($0, bytes.baseAddress, bytes.count) }
         }
     }
 
     private func setReader() {
         // Unretained: the client keeps the transfer for as long as libcurl has it.
         let context = Unmanaged.passUnretained(self).toOpaque()
-        set { ccurl_set_reader($0, Self.reader, context) }
+        set { ccurl_set_reader($0, Self.bodyReader, context) }
+        set { ccurl_set_header_reader($0, Self.headerReader, context) }
     }
 
-    private static let reader: curl_write_callback = { bytes, size, count, context in
-        guard let bytes, let context else { return 0 }
-        let transfer = Unmanaged<HTTPTransfer>.fromOpaque(context).takeUnretainedValue()
+    private static let bodyReader: curl_write_callback = { bytes, size, count, context in
         let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
-        return transfer.take(piece) ? piece.count : 0
+        return HTTPTransfer.of(context).take(piece) ? piece.count : 0
+    }
+
+    private static let headerReader: curl_write_callback = { _, size, count, context in
+        HTTPTransfer.of(context).takeHeader(size * count) ? size * count : 0
+    }
+
+    private static func of(_ context: UnsafeMutableRawPointer?) -> HTTPTransfer {
+        // `setReader` hands it to libcurl, which hands it back as it is.
+        Unmanaged<HTTPTransfer>.fromOpaque(context!).takeUnretainedValue()
     }
 
     /// libcurl takes 0 for no limit.

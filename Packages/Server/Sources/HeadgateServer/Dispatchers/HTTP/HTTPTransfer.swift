@@ -12,6 +12,7 @@ final class HTTPTransfer {
     private var lines: UnsafeMutablePointer<curl_slist>?
     private var kept: [UInt8] = []
     private var received = 0
+    private var headerReceived = 0
 
     init(_ request: HTTPRequest, _ then: @escaping (HTTPOutcome) -> Void) {
         self.request = request
@@ -62,6 +63,12 @@ final class HTTPTransfer {
         return received <= Self.longestRefusal || (200..<300).contains(ccurl_status(easy))
     }
 
+    /// Counts a line of the answer's header, interim answers' among them; false ends the transfer.
+    func takeHeader(_ count: Int) -> Bool {
+        headerReceived += count
+        return headerReceived <= Self.longestHeader
+    }
+
     /// What came of it, by libcurl's word.
     func outcome(_ code: CURLcode) -> HTTPOutcome {
         let status = ccurl_status(easy)
@@ -81,10 +88,13 @@ final class HTTPTransfer {
     private func answerHeader(_ name: String) -> String? {
         var header: UnsafeMutablePointer<curl_header>?
         let ofLastAnswer: Int32 = -1
-        guard curl_easy_header(easy, name, 0, UInt32(CURLH_HEADER), ofLastAnswer, &header) == CURLHE_OK else { return nil }
+        let code = curl_easy_header(easy, name, 0, UInt32(CURLH_HEADER), ofLastAnswer, &header)
+        guard code == CURLHE_OK else { return nil }
         return header.map { String(cString: $0.pointee.value) }
     }
 
     /// The most bytes of an answer that is no success; the connection is closed at more.
     private static let longestRefusal = 64 * 1024
+    /// The most bytes of an answer's header; the connection is closed at more.
+    private static let longestHeader = 64 * 1024
 }

@@ -1,13 +1,13 @@
 /// Text in which some bytes stand as `%` and two hexadecimal digits (RFC 3986, 2.1).
-struct PercentEncoding {
-    private let isKept: (UInt8) -> Bool
+struct PercentEncoding: Sendable {
+    private let isKept: @Sendable (UInt8) -> Bool
 
     /// For a value in a URL's query: only what has no meaning in any URL stays.
     static let query = PercentEncoding { byte in
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
         case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        default: byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "~")
+        default: unreservedMarks.contains(byte)
         }
     }
 
@@ -51,5 +51,6 @@ struct PercentEncoding {
         return UInt8(high << 4 | low)
     }
 
+    private static let unreservedMarks = Array("-._~".utf8)
     private static let digits = Array("0123456789ABCDEF".utf8)
 }

@@ -6,6 +6,7 @@ extension FileSettings {
         reader.require("path")
         self.init(path: reader.filePath("path") ?? "")
         if path.hasSuffix("/") { reader.fault("path", "", "must be a file, not a directory") }
+        if isOfStore { reader.fault("path", "", "is a name that the store uses in the data directory") }
         rotateBytes = reader.integer("rotate_bytes", in: 1...SettingsReader.most)
         rotateAge = reader.seconds("rotate_s")
         reader.integer("keep", in: 0...1_000_000, into: &keep)
@@ -32,6 +33,11 @@ extension Settings {
 }
 
 extension FileSettings {
+    /// Whether it is where the store has its database, with all that SQLite puts beside it, or its lock.
+    fileprivate var isOfStore: Bool {
+        plainPath.hasPrefix("events.db") || plainPath == "headgate.lock"
+    }
+
     /// Whether it is something like `/dev/null`, which may be shared.
     fileprivate var isDevice: Bool { plainPath.hasPrefix("/dev/") }
 }

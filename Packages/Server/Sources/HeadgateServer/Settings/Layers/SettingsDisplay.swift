@@ -33,15 +33,9 @@ public enum SettingsDisplay {
     }
 
     private static func blankedHeader(_ value: DataItem, name: String) -> DataItem {
-        guard case .string = value else { return blanked(value, key: name) }
-        let name = name.lowercased()
-        return secretWords.contains { name.contains($0) } ? .string(blank) : value
+        if case .string = value, HeaderName.soundsSecret(name) { return .string(blank) }
+        return blanked(value, key: name)
     }
-
-    /// `auth` is in `Authorization` as well.
-    private static let secretWords = [
-        "auth", "cookie", "credential", "key", "pass", "secret", "session", "signature", "token",
-    ]
 
     /// The text with `***` for what stands before the `@` of a URL's host.
     ///

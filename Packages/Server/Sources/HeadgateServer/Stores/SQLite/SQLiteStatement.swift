@@ -25,7 +25,7 @@ final class SQLiteStatement {
         let place = Int32(values.startIndex + 1)
         switch value {
         case .null: try check(sqlite3_bind_null(handle, place))
-        case .integer(let integer): try check(sqlite3_bind_int64(handle, place, integer))
+        case .number(let number): try check(sqlite3_bind_int64(handle, place, number))
         case .text(let text): try check(bind(text, place))
         case .blob(let bytes): return try bind(bytes, place, then: values.dropFirst(), row)
         }

@@ -1,12 +1,12 @@
 /// What is bound to a parameter of a statement.
 enum SQLiteValue {
     case null
-    case integer(Int64)
+    case number(Int64)
     case text(String)
     case blob([UInt8])
 
     static func integer(_ value: some BinaryInteger) -> SQLiteValue {
-        .integer(Int64(truncatingIfNeeded: value))
+        .number(Int64(truncatingIfNeeded: value))
     }
 
     /// NULL for nil.

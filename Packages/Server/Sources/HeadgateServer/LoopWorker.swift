@@ -1,0 +1,57 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateTransport
+
+/// The worker of a service: its event loop (Behaviour B11).
+final class LoopWorker: Worker {
+    let loop: EventLoop
+
+    init(loop: EventLoop) {
+        self.loop = loop
+    }
+
+    var now: Instant { Instant(nanoseconds: loop.monotonicNow) }
+    var wall: Timestamp { loop.wallNow }
+
+    func soon(_ work: @escaping () -> Void) {
+        loop.atEndOfTurn(work)
+    }
+
+    func schedule(at deadline: Instant, _ work: @escaping () -> Void) -> any Disposable {
+        let alarm = Alarm(on: loop, work)
+        alarm.arm(at: deadline)
+        return alarm
+    }
+
+    func preconditionOnWorker() {
+        loop.preconditionCurrent()
+    }
+}
+
+/// A timer that keeps itself until it has fired or is disposed of.
+private final class Alarm: Disposable {
+    private var timer: LoopTimer?
+    private var work: (() -> Void)?
+
+    init(on loop: EventLoop, _ work: @escaping () -> Void) {
+        self.work = work
+        // The cycle ends when the timer fires or is disposed of; a closed loop has no timers and never calls back.
+        timer = LoopTimer(on: loop) { self.fire() }
+    }
+
+    func arm(at deadline: Instant) {
+        timer?.arm(at: deadline.nanoseconds)
+    }
+
+    func dispose() {
+        work = nil
+        timer?.cancel()
+        timer = nil
+    }
+
+    private func fire() {
+        let work = self.work
+        dispose()
+        work?()
+    }
+}

@@ -1,0 +1,52 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateWire
+
+/// `status`.
+enum StatusMethods {
+    static let all = [Method("status", .observe, status)]
+
+    private static func status(_ service: Service, _ call: Call) throws(RPCError) {
+        call.reply.answer { writer in
+            writer.beginObject()
+            writer.member("version", Version.current)
+            writer.member("uptime_ms", service.uptime.wholeMilliseconds)
+            writer.member("ready", service.isReady)
+            writer.member("store", item: .object(store(service)))
+            writer.member("clients", service.sessions.count)
+            writer.member("network", item: ["state": "unknown", "kind": .null])
+            writer.dispatchers(service.gate.dispatcherSummaries)
+            writer.barriers(service.gate.barrierSummaries)
+            writer.member("warnings", item: .array(service.warnings.map { .string($0) }))
+            writer.member("counters", item: .object(counters(service)))
+            writer.endObject()
+        }
+    }
+
+    private static func store(_ service: Service) -> DataObject {
+        let stored = service.gate.stored
+        return [
+            "kind": .string(service.gate.events.store.kind),
+            "durability": .string(service.settings.durability.rawValue),
+            "events": .number(DataNumber(stored.events)), "bytes": .number(DataNumber(stored.bytes)),
+            "oldest_ms": service.gate.oldestAge.milliseconds,
+        ]
+    }
+
+    private static func counters(_ service: Service) -> DataObject {
+        let events = service.gate.board.counters
+        let all: KeyValuePairs<String, Int> = [
+            "received": events.received, "duplicates": events.duplicates, "unrouted": events.unrouted,
+            "rejected": events.rejected, "delivered": events.delivered, "retried": events.retried,
+            "dead": events.dead, "expired": events.expired, "evicted": events.evicted,
+            "transformed_away": events.transformedAway, "quarantined": events.quarantined,
+            "rejected_connections": service.counters.rejectedConnections,
+            "failed_notifications": service.counters.failedNotifications,
+            "line_too_long": service.counters.lineTooLong,
+            "slow_readers_closed": service.counters.slowReadersClosed,
+            "collector_errors": events.collectorErrors, "barrier_errors": events.barrierErrors,
+            "transformation_errors": events.transformationErrors,
+        ]
+        return DataObject(all.map { ($0.key, .number(DataNumber($0.value))) })
+    }
+}

@@ -1,0 +1,166 @@
+import Glibc
+import HeadgateCore
+import HeadgateData
+import HeadgateTransport
+import HeadgateWire
+
+/// A running daemon: the gate with its store and dispatchers behind it, and the sessions of its clients before it. It
+/// lives on the event loop.
+final class Service {
+    let worker: LoopWorker
+    let gate: Headgate
+    let settings: Settings
+    let layers: SettingsLayers
+    let places: Places
+    let decoder: MessageDecoder
+    let tracking: Tracking
+    let collector: ContextCollector
+    let log = Log()
+    var sessions = SessionRegistry()
+    var counters = ConnectionCounters()
+    var warnings: [String] = []
+    private(set) var isReady = false
+
+    private let methods = MethodTable()
+    private let started: Instant
+    private var listeners: [UnixListener] = []
+    private var slowReaders: (any Disposable)?
+
+    /// Opens the store and builds everything behind the socket.
+    init(loop: EventLoop, layers: SettingsLayers, settings: Settings, places: Places) throws(StartFault) {
+        worker = LoopWorker(loop: loop)
+        started = worker.now
+        self.layers = layers
+        self.settings = settings
+        self.places = places
+        let store = ServiceStore(settings: settings, places: places, worker: worker)
+        let state = try store.open()
+        gate = Headgate(worker: worker, store: store.store, state: state, limits: StoreLimits(settings.store))
+        decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)
+        tracking = Tracking(gate: gate)
+        collector = ContextCollector(settings: settings.collectors)
+        store.onQuarantine = { [weak gate] in gate?.board.counters.quarantined += $0 }
+        warnings = state.warnings
+        try addDispatchers()
+        try addBarriers()
+    }
+
+    var uptime: Duration { worker.now - started }
+
+    private func addDispatchers() throws(StartFault) {
+        var senders = Senders(loop: worker.loop, dataDirectory: places.dataDirectory)
+        for dispatcher in settings.dispatchers {
+            do throws(TransportError) {
+                let sender = try senders.make(dispatcher.kind)
+                gate.addDispatcher(dispatcher.common, kind: dispatcher.kind.name, sender: sender)
+            } catch {
+                throw StartFault("dispatchers.\(dispatcher.id): \(error)")
+            }
+        }
+        gate.noteOrphans()
+    }
+
+    private func addBarriers() throws(StartFault) {
+        for barrier in settings.barriers {
+            do {
+                try gate.addBarrier(
+                    id: barrier.id, kind: barrier.kind, scopes: barrier.scopes, configuration: barrier.configuration)
+            } catch {
+                throw StartFault("barriers.\(barrier.id): \(error)")
+            }
+        }
+    }
+
+    // MARK: Listening
+
+    /// Opens the socket, or takes over those that a service manager opened, and flushes if the settings ask for that
+    /// (Behaviour F5).
+    func listen(inherited: [Int32]) throws(StartFault) {
+        do throws(TransportError) {
+            for descriptor in inherited { listeners.append(try listener(fileDescriptor: descriptor)) }
+            if listeners.isEmpty { listeners.append(try listener()) }
+        } catch {
+            throw StartFault("\(error)")
+        }
+        for listener in listeners {
+            listener.onError = { [log] in log.warning("a connection could not be taken: \($0)") }
+        }
+        isReady = true
+        if settings.flushOn.start { _ = gate.flush(timeout: FlushMethods.usualTimeout) { _ in } }
+    }
+
+    private func listener() throws(TransportError) -> UnixListener {
+        try UnixListener(path: places.socket, on: worker.loop) { [weak self] in self?.accept($0) }
+    }
+
+    private func listener(fileDescriptor: Int32) throws(TransportError) -> UnixListener {
+        try UnixListener(fileDescriptor: fileDescriptor, on: worker.loop) { [weak self] in self?.accept($0) }
+    }
+
+    private func accept(_ connection: Connection) {
+        let caller = Caller(connection.peer, access: settings.access, daemonUID: geteuid())
+        let session = Session(
+            number: sessions.nextNumber(), connection: connection, caller: caller, service: self)
+        guard sessions.hasRoom(for: caller.credentials.uid, limits: settings.limits) else {
+            counters.rejectedConnections += 1
+            session.sendError(RPCError(.limit, "too many connections"))
+            return connection.closeAfterFlush()
+        }
+        sessions.add(session)
+        connection.start(session)
+    }
+
+    func ended(_ session: Session) {
+        sessions.remove(session)
+    }
+
+    // MARK: Calls
+
+    /// Carries out a request that is not on the hot path.
+    func call(_ method: JSONView, params: JSONView?, session: Session, reply: Reply) {
+        do throws(RPCError) {
+            let name = method.string ?? ""
+            let method = try methods.method(name, for: session.caller)
+            try method.run(self, Call(session: session, params: params, reply: reply))
+            session.hasSpoken = true
+        } catch {
+            reply.fail(error)
+        }
+    }
+
+    // MARK: Slow readers
+
+    /// Looks now and then whether readers take their answers, as long as there are any that do not (Behaviour X2).
+    func watchSlowReaders() {
+        guard slowReaders == nil else { return }
+        let look = min(settings.limits.slowReaderTimeout, .seconds(1))
+        slowReaders = worker.schedule(at: worker.now + look) { [weak self] in
+            self?.slowReaders = nil
+            self?.closeSlowReaders()
+        }
+    }
+
+    private func closeSlowReaders() {
+        let oldest = worker.now.nanoseconds - settings.limits.slowReaderTimeout.wholeNanoseconds
+        let waiting = sessions.all.filter { $0.connection.outputBytes > 0 }
+        for session in waiting where session.connection.lastOutputProgress <= oldest {
+            counters.slowReadersClosed += 1
+            session.connection.close()
+        }
+        if !waiting.isEmpty { watchSlowReaders() }
+    }
+
+    // MARK: Stopping
+
+    /// Stops in an orderly way (Behaviour D11); `then` is called when all is written down.
+    func stop(then: @escaping () -> Void) {
+        guard !gate.isStopping else { return }
+        isReady = false
+        listeners.forEach { $0.close() }
+        sessions.all.forEach { $0.announceClosing() }
+        gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown) { [weak self] in
+            self?.sessions.all.forEach { $0.connection.closeAfterFlush() }
+            then()
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import HeadgateTransport
+
+/// Who speaks on a connection, and what that allows (Behaviour X1).
+struct Caller {
+    let credentials: PeerCredentials
+    /// What the settings grant it.
+    let groups: Set<MethodGroup>
+    /// How a client named itself in `hello`: `shop/2.1`.
+    var client: String?
+    /// Where its events' ids are unique (Behaviour Q7).
+    var namespace: String
+
+    /// - Parameter daemonUID: the user that the daemon runs as.
+    init(_ credentials: PeerCredentials, access: AccessSettings, daemonUID: UInt32) {
+        self.credentials = credentials
+        namespace = "uid:\(credentials.uid)"
+        let isTrusted = credentials.uid == 0 || credentials.uid == daemonUID
+        groups = Set(MethodGroup.allCases.filter { isTrusted || access.grants($0, to: credentials) })
+    }
+}
+
+extension AccessSettings {
+    /// Whether the settings open a group of methods to someone; everyone may track.
+    fileprivate func grants(_ group: MethodGroup, to peer: PeerCredentials) -> Bool {
+        switch group {
+        case .track: true
+        case .observe: observe.includes(peer)
+        case .control: control.includes(peer)
+        case .serve: serve.includes(peer)
+        }
+    }
+}
+
+extension AccessSettings.Grant {
+    /// Supplementary groups count.
+    fileprivate func includes(_ peer: PeerCredentials) -> Bool {
+        uids.contains(peer.uid) || gids.contains(peer.gid) || peer.groups.contains(where: gids.contains)
+    }
+}

@@ -1,0 +1,66 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateWire
+
+/// The acknowledgements of one session's events that wait for their group to be committed: rendered when the events
+/// come, sent in one piece when they are safe (Behaviour P1). No object is made for an event.
+struct HeldAnswers {
+    private var answers = JSONWriter()
+    /// Where each request's id stands in the answers, should they have to become errors.
+    private var ids: [Range<Int>] = []
+    /// Bytes of the requests.
+    private(set) var requestBytes = 0
+
+    var count: Int { ids.count }
+    var isEmpty: Bool { ids.isEmpty }
+    var bytes: [UInt8] { answers.bytes }
+
+    /// Holds the acknowledgement of an event.
+    mutating func hold(
+        id: UnsafeRawBufferPointer, event: UnsafeRawBufferPointer, admission: Admission, requestBytes bytes: Int
+    ) {
+        let start = answers.bytes.count + #"{"jsonrpc":"2.0","id":"#.utf8.count
+        answers.answer(id: id) { $0.acknowledgement(of: event, admission) }
+        answers.endLine()
+        ids.append(start..<start + id.count)
+        requestBytes += bytes
+    }
+
+    /// The same requests, answered with an error.
+    func refused(with error: RPCError) -> [UInt8] {
+        var refusals = JSONWriter()
+        answers.bytes.withUnsafeBytes { bytes in
+            for id in ids {
+                refusals.errorAnswer(id: UnsafeRawBufferPointer(rebasing: bytes[id]), error: error)
+                refusals.endLine()
+            }
+        }
+        return refusals.bytes
+    }
+
+    /// Starts again.
+    mutating func take() -> HeldAnswers {
+        defer { self = HeldAnswers() }
+        return self
+    }
+}
+
+extension JSONWriter {
+    /// The result of `track`: `{"id","seq"}`, with `duplicate` for a repeat; an event that nobody wants has no `seq`.
+    mutating func acknowledgement(of id: UnsafeRawBufferPointer, _ admission: Admission) {
+        raw(#"{"id":"#)
+        raw(id)
+        switch admission {
+        case .stored(let number):
+            raw(#","seq":"#)
+            integer(number)
+        case .duplicate(let number):
+            raw(#","seq":"#)
+            integer(number)
+            raw(#","duplicate":true"#)
+        case .unrouted, .queueFull, .tooLarge:
+            raw(#","unrouted":true"#)
+        }
+        raw("}")
+    }
+}

@@ -1,0 +1,213 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateTransport
+import HeadgateWire
+
+/// One client's connection: frames its lines, hands its requests on, and sends the answers. What it holds dies with it.
+final class Session {
+    let number: Int
+    let connection: Connection
+    var caller: Caller
+    /// The context of its events, in JSON.
+    private(set) var context = FixedBytes([])
+    /// Whether it has sent anything but `hello`, which comes first if at all.
+    var hasSpoken = false
+
+    private unowned let service: Service
+    private var framer: LineFramer
+    private var held = HeldAnswers()
+    private var unanswered = 0
+    private var unansweredBytes = 0
+    private var isPaused = false
+    private var hasReachedEnd = false
+    /// Bytes of the line that is being handled.
+    private var lineBytes = 0
+
+    init(number: Int, connection: Connection, caller: Caller, service: Service) {
+        self.number = number
+        self.connection = connection
+        self.caller = caller
+        self.service = service
+        framer = LineFramer(maxLineBytes: service.settings.limits.maxLineBytes)
+        collectContext()
+    }
+
+    /// Makes the context anew, after something that it tells has changed.
+    func collectContext() {
+        context = FixedBytes(service.collector.context(of: caller, networkConnectionType: service.gate.networkConnectionType))
+    }
+
+    // MARK: Reading
+
+    /// Whether more requests may be taken on (Behaviour X2); else reading stops until there is room.
+    private var hasRoom: Bool {
+        let limits = service.settings.limits
+        return unanswered < limits.maxUnanswered && unansweredBytes < limits.maxUnansweredBytes
+            && connection.outputBytes < limits.maxOutputBytes && !service.gate.events.isGroupFull
+    }
+
+    private func readLines() {
+        while connection.isOpen, hasRoom, let line = framer.next() { handle(line) }
+        framer.keepRest()
+        guard connection.isOpen else { return }
+        if !hasRoom { return pause() }
+        if hasReachedEnd, unanswered == 0 { connection.closeAfterFlush() }
+    }
+
+    private func pause() {
+        isPaused = true
+        connection.pauseReading()
+        guard service.gate.events.isGroupFull else { return }
+        service.gate.events.whenCommitted { [weak self] _ in self?.resumeIfThereIsRoom() }
+    }
+
+    /// Goes on reading if that had stopped and there is room now.
+    func resumeIfThereIsRoom() {
+        guard isPaused, hasRoom, connection.isOpen else { return }
+        isPaused = false
+        readLines()
+        if !isPaused { connection.resumeReading() }
+    }
+
+    private func handle(_ line: LineFramer.Line) {
+        switch line {
+        case .tooLong:
+            service.counters.lineTooLong += 1
+            sendError(RPCError(.lineTooLong))
+        case .text(let bytes):
+            lineBytes = bytes.count
+            handle(service.decoder.decode(bytes))
+        }
+    }
+
+    // MARK: Messages
+
+    private func handle(_ line: IncomingLine) {
+        switch line {
+        case .message(let message): handle(message, batch: nil)
+        case .batch(let messages):
+            let batch = BatchReply(to: self)
+            for message in messages { handle(message, batch: batch) }
+            batch.close()
+        }
+    }
+
+    private func handle(_ message: IncomingMessage, batch: BatchReply?) {
+        switch message {
+        case .request(let request):
+            unanswered += 1
+            // A batch's bytes are counted with its first request.
+            let bytes = lineBytes
+            lineBytes = 0
+            unansweredBytes += bytes
+            if batch == nil, request.method.equals("track") { return track(request, requestBytes: bytes) }
+            let reply = Reply(to: self, id: Array(request.id.raw), batch: batch, requestBytes: bytes)
+            service.call(request.method, params: request.params, session: self, reply: reply)
+        case .notification(let notification):
+            let reply = Reply(to: self, id: nil)
+            service.call(notification.method, params: notification.params, session: self, reply: reply)
+        case .invalid(let id, let error): refuse(id, error, batch)
+        case .invalidNotification: notificationFailed()
+        case .response: break  // Nothing is asked of clients that do not serve.
+        }
+    }
+
+    private func refuse(_ id: RequestID?, _ error: RPCError, _ batch: BatchReply?) {
+        var writer = JSONWriter()
+        writer.errorAnswer(id: id?.raw, error: error)
+        guard let batch else {
+            writer.endLine()
+            return send(writer.bytes)
+        }
+        batch.expect()
+        batch.add(writer.bytes)
+    }
+
+    // MARK: Tracking
+
+    /// The one method on the hot path: the answer is rendered at once and held until the event is safe.
+    private func track(_ request: IncomingMessage.Request, requestBytes: Int) {
+        hasSpoken = true
+        do {
+            let (event, admission) = try service.tracking.track(request.params, from: self)
+            if held.isEmpty { service.gate.events.whenCommitted { [weak self] in self?.release($0) } }
+            held.hold(id: request.id.raw, event: event.id, admission: admission, requestBytes: requestBytes)
+        } catch {
+            refuse(request.id, error, nil)
+            answered(1, bytes: requestBytes)
+        }
+    }
+
+    /// The group is committed, or could not be.
+    private func release(_ fault: StoreFault?) {
+        let answers = held.take()
+        if let fault {
+            send(answers.refused(with: service.tracking.refusal(of: answers.count, fault)))
+        } else {
+            send(answers.bytes)
+        }
+        answered(answers.count, bytes: answers.requestBytes)
+    }
+
+    // MARK: Answering
+
+    /// Sends whole lines.
+    func send(_ bytes: [UInt8]) {
+        connection.write(bytes)
+        service.watchSlowReaders()
+    }
+
+    func sendError(_ error: RPCError) {
+        var writer = JSONWriter()
+        writer.errorAnswer(id: nil, error: error)
+        writer.endLine()
+        send(writer.bytes)
+    }
+
+    /// Requests have got their answers, and make room for others.
+    func answered(_ count: Int, bytes: Int) {
+        unanswered -= count
+        unansweredBytes -= bytes
+        if isPaused { return resumeIfThereIsRoom() }
+        if hasReachedEnd, unanswered == 0, framer.waitingBytes == 0, connection.isOpen { connection.closeAfterFlush() }
+    }
+
+    /// Tells the client that the server is about to close the connection.
+    func announceClosing() {
+        var writer = JSONWriter()
+        writer.notification(method: "closing") { $0.object(["reason": "shutting_down"]) }
+        writer.endLine()
+        send(writer.bytes)
+    }
+
+    func notificationFailed() {
+        service.counters.failedNotifications += 1
+    }
+}
+
+extension Session: ConnectionHandler {
+    func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
+        framer.lend(bytes)
+        readLines()
+    }
+
+    /// A client that half-closes its side still gets its answers (Protocol, Framing).
+    func connectionDidReachEnd(_ connection: Connection) {
+        hasReachedEnd = true
+        framer.finish()
+        if !isPaused { readLines() }
+    }
+
+    func connectionDidDrain(_ connection: Connection) {
+        resumeIfThereIsRoom()
+    }
+
+    /// What it sent before is still read and counts, answered or not.
+    func connectionDidLosePeer(_ connection: Connection) {
+        if isPaused { connection.resumeReading() }
+    }
+
+    func connectionDidClose(_ connection: Connection, error: TransportError?) {
+        service.ended(self)
+    }
+}

@@ -1,0 +1,61 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateWire
+
+/// Takes events in: checks them, gives them to the queue, counts what becomes of them.
+final class Tracking {
+    private let gate: Headgate
+    private let reader: EventReader
+
+    init(gate: Headgate) {
+        self.gate = gate
+        reader = EventReader(gate: gate)
+    }
+
+    /// Takes one event in. Its acknowledgement has to wait for ``EventQueue/whenCommitted(_:)``.
+    func track(
+        _ params: JSONView?, at place: @autoclosure () -> String = "", from session: Session
+    ) throws(RPCError) -> (event: TrackedEvent, admission: Admission) {
+        if gate.isStopping { throw RPCError(.shuttingDown) }
+        let event = try reader.read(params, at: place(), from: session)
+        let admission = gate.events.admit(event)
+        gate.board.counters.received += 1
+        switch admission {
+        case .stored: break
+        case .duplicate: gate.board.counters.duplicates += 1
+        case .unrouted: gate.board.counters.unrouted += 1
+        case .queueFull: throw rejected(RPCError(.queueFull))
+        case .tooLarge: throw rejected(RPCError(.eventTooLarge))
+        }
+        return (event, admission)
+    }
+
+    /// Checks an event without taking it in.
+    /// - Returns: what it would take in the store, about.
+    func check(_ params: JSONView, at place: String, from session: Session) throws(RPCError) -> Int {
+        try reader.read(params, at: place, from: session).approximateByteCount
+    }
+
+    /// Whether so many events may be taken in together.
+    func checkRoom(events: Int, bytes: Int) throws(RPCError) {
+        if gate.isStopping { throw RPCError(.shuttingDown) }
+        switch gate.events.refusal(events: events, bytes: bytes) {
+        case nil, .stored, .duplicate, .unrouted: return
+        case .queueFull: throw rejected(RPCError(.queueFull), events)
+        case .tooLarge: throw rejected(RPCError(.eventTooLarge), events)
+        }
+    }
+
+    /// What clients are told whose events could not be stored. The fault itself is for the log: local errors do not
+    /// cross the socket.
+    func refusal(of events: Int, _ fault: StoreFault) -> RPCError {
+        gate.board.counters.rejected += events
+        if case .noRoom = fault { return RPCError(.storage, "the event could not be stored: no room") }
+        return RPCError(.storage, "the event could not be stored")
+    }
+
+    private func rejected(_ error: RPCError, _ events: Int = 1) -> RPCError {
+        gate.board.counters.rejected += events
+        return error
+    }
+}

@@ -1,0 +1,108 @@
+import HeadgateCore
+
+extension StoreDatabase {
+    /// Opens the database of a data directory, and makes it if there is none. A damaged file is set aside, and the start
+    /// goes on with a fresh one (Behaviour Q8).
+    static func open(_ options: SQLiteEventStore.Options) throws(StoreFault) -> (StoreDatabase, StoredState) {
+        let directory = try DataDirectory(options.directory)
+        do throws(OpeningFault) {
+            return try open(directory, options)
+        } catch {
+            switch error {
+            case .fault(let fault): throw fault
+            case .damaged(let reason): return try startAfresh(directory, options, reason: reason)
+            }
+        }
+    }
+
+    private static func startAfresh(
+        _ directory: DataDirectory, _ options: SQLiteEventStore.Options, reason: String
+    ) throws(StoreFault) -> (StoreDatabase, StoredState) {
+        let name = try directory.setDatabaseAside()
+        do throws(OpeningFault) {
+            var (database, state) = try open(directory, options)
+            state.warnings.append("the event store was damaged (\(reason)) and is set aside as \(name)")
+            return (database, state)
+        } catch {
+            switch error {
+            case .fault(let fault): throw fault
+            case .damaged(let reason): throw .failed("\(directory.databasePath): \(reason)")
+            }
+        }
+    }
+
+    private static func open(
+        _ directory: DataDirectory, _ options: SQLiteEventStore.Options
+    ) throws(OpeningFault) -> (StoreDatabase, StoredState) {
+        let path = directory.databasePath
+        if let header = DatabaseHeader(path: path) { try refuseNewer(header, path) }
+        do throws(StoreFault) { try directory.prepareDatabase() } catch { throw .fault(error) }
+        let connection = try OpeningFault.of { () throws(SQLiteError) in try SQLiteConnection(path: path) }
+        do throws(OpeningFault) {
+            try prepare(connection, options, path)
+            return try OpeningFault.of { () throws(SQLiteError) in try open(connection, directory, options) }
+        } catch {
+            // What is damaged or of a newer version stays as it was found.
+            connection.closeWithoutCheckpoint()
+            throw error
+        }
+    }
+
+    private static func open(
+        _ connection: SQLiteConnection, _ directory: DataDirectory, _ options: SQLiteEventStore.Options
+    ) throws(SQLiteError) -> (StoreDatabase, StoredState) {
+        var (state, damaged) = try state(of: connection)
+        let database = StoreDatabase(
+            connection, directory: directory, options: options, lastAppended: state.lastSequenceNumber)
+        damaged.forEach(database.quarantine)
+        state.warnings += damaged.map { "the group of events that ends with \($0) was damaged and is put aside" }
+        return (database, state)
+    }
+
+    /// Sees to it that the file has the tables that it should have.
+    private static func prepare(
+        _ connection: SQLiteConnection, _ options: SQLiteEventStore.Options, _ path: String
+    ) throws(OpeningFault) {
+        let isNew = try OpeningFault.of { () throws(SQLiteError) in
+            try connection.integer("SELECT count(*) FROM sqlite_schema") == 0
+        }
+        if !isNew {
+            let header = try header(of: connection)
+            try refuseNewer(header, path)
+            guard header.isOurs else { throw .damaged("the file is not an event store") }
+        }
+        try OpeningFault.of { () throws(SQLiteError) in
+            try connection.execute(StoreSchema.layout)
+            try connection.execute(StoreSchema.connection)
+            if let most = options.mostPages { try connection.execute("PRAGMA max_page_count = \(most)") }
+            if isNew { try create(connection) }
+        }
+    }
+
+    /// The header as the log has it, which may be newer than the file's own.
+    private static func header(of connection: SQLiteConnection) throws(OpeningFault) -> DatabaseHeader {
+        try OpeningFault.of { () throws(SQLiteError) in
+            DatabaseHeader(
+                applicationID: UInt32(truncatingIfNeeded: try connection.integer("PRAGMA application_id")),
+                userVersion: UInt32(truncatingIfNeeded: try connection.integer("PRAGMA user_version")))
+        }
+    }
+
+    private static func refuseNewer(_ header: DatabaseHeader, _ path: String) throws(OpeningFault) {
+        guard header.isNewer else { return }
+        throw .fault(
+            .newerVersion(
+                "\(path) was written by a newer headgated (version \(header.userVersion), "
+                    + "this one knows \(StoreSchema.version)); it was left as it is"))
+    }
+
+    private static func create(_ connection: SQLiteConnection) throws(SQLiteError) {
+        try connection.transaction { () throws(SQLiteError) in
+            try connection.execute(StoreSchema.tables)
+            try connection.execute("PRAGMA application_id = \(StoreSchema.applicationID)")
+            try connection.execute("PRAGMA user_version = \(StoreSchema.version)")
+        }
+        // Into the file with it, so that its header tells what it is.
+        try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+}

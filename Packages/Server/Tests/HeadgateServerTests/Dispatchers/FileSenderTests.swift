@@ -1,0 +1,72 @@
+import Foundation
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+/// The file dispatcher over a real loop.
+@Suite("file dispatcher", .timeLimit(.minutes(1)))
+struct FileSenderTests {
+    @Test("K2: each event is a line, in the order of the batches")
+    func order() async throws {
+        let folder = try ScratchFolder()
+        try await SenderStage.file(FileSettings(path: folder("events.ndjson"))) { stage in
+            let batches = (0..<100).map { ["{\"n\":\($0)}", "{\"m\":\($0)}"] }
+            #expect(await stage.sendTogether(batches) == Array(repeating: .delivered, count: 100))
+        }
+        let lines = (0..<100).map { "{\"n\":\($0)}\n{\"m\":\($0)}\n" }
+        #expect(folder.text(of: "events.ndjson") == lines.joined())
+    }
+
+    @Test("Q9: the file is its owner's alone")
+    func mode() async throws {
+        let folder = try ScratchFolder()
+        try await SenderStage.file(FileSettings(path: folder("new/events.ndjson"))) { stage in
+            #expect(await stage.send("{}") == .delivered)
+        }
+        let file = try FileManager.default.attributesOfItem(atPath: folder("new/events.ndjson"))
+        #expect(file[.posixPermissions] as? Int == 0o600)
+        let parent = try FileManager.default.attributesOfItem(atPath: folder("new"))
+        #expect((parent[.posixPermissions] as? Int).map { $0 & ~0o750 } == 0)
+    }
+
+    @Test("D9: a failure says why, and the sender goes on once it is mended")
+    func missingDirectory() async throws {
+        let folder = try ScratchFolder()
+        try await SenderStage.file(FileSettings(path: folder("a/b/events.ndjson"))) { stage in
+            #expect(await stage.send("{}") == .noAnswer(cause: "no such directory"))
+            try FileManager.default.createDirectory(atPath: folder("a"), withIntermediateDirectories: false)
+            #expect(await stage.send("{}") == .delivered)
+        }
+    }
+
+    @Test("D11: interrupting ends all that waits, each once, and the sender can go on")
+    func interrupt() async throws {
+        let folder = try ScratchFolder()
+        // A pipe that nobody empties: the first batch fills it, so that all are in flight.
+        #expect(mkfifo(folder("pipe"), 0o600) == 0)
+        let reader = open(folder("pipe"), O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        let full = String(repeating: "x", count: 1 << 20)
+        try await SenderStage.file(FileSettings(path: folder("pipe"))) { stage in
+            async let results = stage.sendTogether([[full], ["{}"], ["{}"]])
+            await PipeReader.waitForFirstByte(of: reader)
+            await stage.interrupt()
+            #expect(await results == [.interrupted, .interrupted, .interrupted])
+        }
+    }
+
+    @Test("K2: another writer's file is left alone")
+    func locked() async throws {
+        let folder = try ScratchFolder()
+        let path = try folder.write("", to: "events.ndjson")
+        let other = open(path, O_RDWR)
+        defer { close(other) }
+        #expect(flock(other, LOCK_EX) == 0)
+        try await SenderStage.file(FileSettings(path: path)) { stage in
+            #expect(await stage.send("{}") == .noAnswer(cause: "in use by another process"))
+            #expect(flock(other, LOCK_UN) == 0)
+            #expect(await stage.send("{}") == .delivered)
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+/// What a sender makes of a server's answers, and of none.
+@Suite("http dispatcher: answers", .timeLimit(.minutes(1)))
+struct HTTPAnswerTests {
+    /// Sends one event to a server that answers so.
+    private func result(
+        timeout: Duration = .seconds(30), of reply: ScriptedReply, headers: [HTTPSettings.Header] = []
+    ) async throws -> SendResult {
+        let server = try ScriptedServer { _ in reply }
+        defer { server.stop() }
+        let settings = HTTPSettings(endpoint: server.url, headers: headers, timeout: timeout)
+        nonisolated(unsafe) var result = SendResult.interrupted
+        try await SenderStage.http(settings) { result = await $0.send("{}") }
+        return result
+    }
+
+    @Test("D3: any 2xx with a whole answer is a delivery", arguments: ["200 OK", "201 Created", "202 Accepted"])
+    func success(line: String) async throws {
+        #expect(try await result(of: .status(line, body: "thanks")) == .delivered)
+    }
+
+    @Test("D3: 204 has no body and is whole")
+    func noContent() async throws {
+        #expect(try await result(of: .bytes("HTTP/1.1 204 No Content\r\n\r\n")) == .delivered)
+    }
+
+    @Test("D3: a whole answer may come in chunks, behind interim ones, or end with its connection")
+    func wholeAnswers() async throws {
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+        #expect(try await result(of: .bytes(chunked)) == .delivered)
+        let interim = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+        #expect(try await result(of: .bytes(interim)) == .delivered)
+        #expect(try await result(of: .last("HTTP/1.1 200 OK\r\n\r\nall of it")) == .delivered)
+    }
+
+    @Test("D3: other statuses are told with their answer", arguments: [301, 400, 401, 404, 413, 429, 500, 503])
+    func refusal(status: Int) async throws {
+        let refusal = SendResult.Refusal(status: status, answer: "no: \(status)")
+        #expect(try await result(of: .status("\(status) X", body: "no: \(status)")) == .refused(refusal))
+    }
+
+    @Test("D3: a redirect is not followed")
+    func redirect() async throws {
+        let server = try ScriptedServer { _ in .status("307 Elsewhere", headers: ["Location: /other"]) }
+        defer { server.stop() }
+        try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
+            #expect(await stage.send("{}") == .refused(.init(status: 307)))
+        }
+        #expect(server.requests.map(\.target) == ["/events"])
+    }
+
+    @Test("D5: Retry-After is handed on as it came", arguments: ["120", "Wed, 21 Oct 2026 07:28:00 GMT", "soon"])
+    func retryAfter(value: String) async throws {
+        let reply = ScriptedReply.status("503 Busy", headers: ["retry-after: \(value)"])
+        #expect(try await result(of: reply) == .refused(.init(status: 503, retryAfter: value)))
+    }
+
+    @Test("D3: a success that breaks off is no delivery")
+    func cutShort() async throws {
+        let length = ScriptedReply.last("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort")
+        #expect(try await result(of: length) == .noAnswer(cause: "answer cut short"))
+        let chunk = ScriptedReply.last("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nshort")
+        #expect(try await result(of: chunk) == .noAnswer(cause: "answer cut short"))
+    }
+
+    @Test("D3: a refusal that breaks off is still one")
+    func refusalCutShort() async throws {
+        let reply = ScriptedReply.last("HTTP/1.1 422 No\r\nContent-Length: 100\r\n\r\nshort")
+        #expect(try await result(of: reply) == .refused(.init(status: 422, answer: "short")))
+    }
+
+    @Test("D9: a connection closed without an answer is a network error")
+    func nothing() async throws {
+        #expect(try await result(of: .last("")) == .noAnswer(cause: "connection closed without an answer"))
+    }
+
+    @Test("D9: what is no HTTP is a network error", arguments: ["220 mail.example ESMTP\r\n", "\u{0}\u{1}\u{2}\r\n\r\n"])
+    func notHTTP(greeting: String) async throws {
+        #expect(try await result(of: .last(greeting)) == .noAnswer(cause: "not an HTTP answer"))
+    }
+
+    @Test("D9: silence ends at the timeout")
+    func timeout() async throws {
+        let result = try await result(timeout: .milliseconds(100), of: .silence)
+        #expect(result == .noAnswer(cause: "timed out"))
+    }
+
+    @Test("D9: a success that never ends is ended by the timeout")
+    func endlessSuccess() async throws {
+        let reply = ScriptedReply.endless("HTTP/1.1 200 OK\r\n\r\n", again: String(repeating: "x", count: 4096))
+        #expect(try await result(timeout: .milliseconds(300), of: reply) == .noAnswer(cause: "timed out"))
+    }
+
+    @Test("D3: a refusal that never ends is cut")
+    func endlessRefusal() async throws {
+        let reply = ScriptedReply.endless("HTTP/1.1 500 No\r\n\r\n", again: String(repeating: "x", count: 4096))
+        let answer = String(repeating: "x", count: 512)
+        #expect(try await result(of: reply) == .refused(.init(status: 500, answer: answer)))
+    }
+
+    @Test("X3: headers that never end are cut")
+    func endlessHeaders() async throws {
+        let line = "X-Noise: \(String(repeating: "x", count: 4000))\r\n"
+        let result = try await result(of: .endless("HTTP/1.1 200 OK\r\n", again: line))
+        #expect(result == .noAnswer(cause: "answer too long"))
+    }
+
+    @Test("X3: a header line that never ends is cut")
+    func endlessHeaderLine() async throws {
+        let reply = ScriptedReply.endless("HTTP/1.1 200 OK\r\nX-Noise: ", again: String(repeating: "x", count: 4000))
+        let result = try await result(of: reply)
+        #expect(result == .noAnswer(cause: "answer too long"))
+    }
+
+    @Test("D10: of an answer the first 512 bytes are kept, as text, cut between characters")
+    func excerpt() async throws {
+        let long = "a" + String(repeating: "é", count: 600)
+        let kept = "a" + String(repeating: "é", count: 255)
+        #expect(try await result(of: .status("400 No", body: long)) == .refused(.init(status: 400, answer: kept)))
+    }
+
+    @Test("D9: nobody listens: connection refused")
+    func connectionRefused() async throws {
+        let endpoint = "http://127.0.0.1:\(try TestSocket.unusedPort())/"
+        try await SenderStage.http(HTTPSettings(endpoint: endpoint)) { stage in
+            #expect(await stage.send("{}") == .noAnswer(cause: "connection refused"))
+        }
+    }
+
+    @Test("D9: no such Unix socket")
+    func noSocket() async throws {
+        let folder = try ScratchFolder()
+        let settings = HTTPSettings(endpoint: "http://x/", unixSocket: folder("none"))
+        try await SenderStage.http(settings) { stage in
+            #expect(await stage.send("{}") == .noAnswer(cause: "no such socket"))
+        }
+    }
+
+    @Test("D9: no such host")
+    func noHost() async throws {
+        // The name is reserved, so no resolver knows it (RFC 6761).
+        try await SenderStage.http(HTTPSettings(endpoint: "http://nowhere.invalid/")) { stage in
+            #expect(await stage.send("{}") == .noAnswer(cause: "could not resolve host"))
+        }
+    }
+
+    @Test("K1: an endpoint that is no URL is told, not tried", arguments: ["http://", "http://[::1/", "ftp://127.0.0.1/"])
+    func badEndpoint(endpoint: String) async throws {
+        try await SenderStage.http(HTTPSettings(endpoint: endpoint)) { stage in
+            guard case .noAnswer = await stage.send("{}") else {
+                Issue.record("sent to \(endpoint)")
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Testing
+
+@testable import HeadgateCore
+@testable import HeadgateServer
+
+/// The pure parts of the http dispatcher.
+@Suite("http dispatcher: parts")
+struct HTTPPartsTests {
+    private func key(_ ids: String...) -> String {
+        let events = ids.map { Batch.Event(id: $0, sequenceNumber: 1, range: 0..<0) }
+        return Batch(number: 1, body: [], events: events).idempotencyHeader
+    }
+
+    @Test("K1: an idempotency key is always a header's value")
+    func idempotencyKey() {
+        #expect(key("018f-a") == "018f-a")
+        #expect(key("a", "b", "c") == "a:c:3")
+        #expect(key("a\r\nX: 1%é") == "a%0D%0AX:%201%25%C3%A9")
+    }
+
+    @Test("K1: a long idempotency key becomes a short one, the same for the same batch only")
+    func longIdempotencyKey() {
+        let long = String(repeating: "x", count: 100_000)
+        #expect(key(long, "a") == key(long, "a"))
+        #expect(key(long, "a") != key(long, "b"))
+        #expect(key(long).utf8.count < 64)
+    }
+
+    @Test("RFC 4648: base64", arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")])
+    func base64(text: String, encoded: String) {
+        #expect(Base64.encode(Array(text.utf8)) == encoded)
+    }
+
+    @Test("RFC 3986: percent-encoding gives back what went in, and leaves alone what is none")
+    func percent() {
+        let all = (0...255).map { UInt8($0) }
+        #expect(PercentEncoding.query.encode(all).utf8.allSatisfy { $0 < 0x7F && $0 > 0x20 })
+        #expect(PercentEncoding.decode(PercentEncoding.query.encode("aé%/ ~".utf8)) == "aé%/ ~")
+        #expect(PercentEncoding.decode("100%, 5%zz, %4") == "100%, 5%zz, %4")
+    }
+
+    @Test("X4: user info is found where there is some", arguments: ["http://h/", "http://h/a@b", "h", "http://@h/"])
+    func noUserInfo(url: String) {
+        #expect(URLCredentials(url: url) == nil)
+    }
+
+    @Test("X4: without a password the user is the secret")
+    func tokenAsUser() {
+        #expect(URLCredentials(url: "https://tok%20en@host/")?.secrets.contains("tok en") == true)
+        #expect(URLCredentials(url: "https://u:p@ss@host/")?.secrets.contains("p@ss") == true)
+    }
+}

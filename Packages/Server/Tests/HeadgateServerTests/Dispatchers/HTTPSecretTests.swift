@@ -1,0 +1,136 @@
+import Foundation
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+/// Header values from files and the environment, and that they stay secret.
+@Suite("http dispatcher: secrets", .timeLimit(.minutes(1)))
+struct HTTPSecretTests {
+    @Test("K1: a header's file is read again for each request, without its line end", arguments: ["", "\n", "\r\n"])
+    func file(lineEnd: String) async throws {
+        let folder = try ScratchFolder()
+        let path = try folder.write("Bearer one\(lineEnd)", to: "token")
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        let headers = [HTTPSettings.Header(name: "Authorization", value: .file(path))]
+        try await SenderStage.http(HTTPSettings(endpoint: server.url, headers: headers)) { stage in
+            #expect(await stage.send("{}") == .delivered)
+            try folder.write("Bearer two\(lineEnd)", to: "token")
+            #expect(await stage.send("{}") == .delivered)
+        }
+        #expect(server.requests.map { $0.headers["authorization"] } == ["Bearer one", "Bearer two"])
+    }
+
+    @Test("K1: a header's variable is read again for each request")
+    func environment() async throws {
+        let variable = "HEADGATE_TEST_\(UUID().uuidString.prefix(8))"
+        defer { unsetenv(variable) }
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        let headers = [HTTPSettings.Header(name: "X-Key", value: .environment(variable))]
+        try await SenderStage.http(HTTPSettings(endpoint: server.url, headers: headers)) { stage in
+            #expect(await stage.send("{}") == .noAnswer(cause: "header X-Key: variable not set"))
+            setenv(variable, "first", 1)
+            #expect(await stage.send("{}") == .delivered)
+            setenv(variable, "second", 1)
+            #expect(await stage.send("{}") == .delivered)
+        }
+        #expect(server.requests.map { $0.headers["x-key"] } == ["first", "second"])
+    }
+
+    @Test("K1: headers of the settings go before the service's own, and may be empty")
+    func text() async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        let headers: [HTTPSettings.Header] = [
+            .init(name: "content-type", value: .text("application/vnd.shop+json")),
+            .init(name: "User-Agent", value: .text("shop")),
+            .init(name: "X-Empty", value: .text("")),
+        ]
+        try await SenderStage.http(HTTPSettings(endpoint: server.url, headers: headers)) { stage in
+            #expect(await stage.send("{}") == .delivered)
+        }
+        let request = try #require(server.requests.first)
+        #expect(request.headers["content-type"] == "application/vnd.shop+json")
+        #expect(request.headers["user-agent"] == "shop")
+        #expect(request.headers["x-empty"] == "")
+    }
+
+    @Test("X4: a header that cannot be sent is told by its name, not by its value")
+    func unusableHeaders() async throws {
+        let folder = try ScratchFolder()
+        let path = try folder.write("secret\r\nX-Injected: 1", to: "token")
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        let causes: [(HTTPSettings.HeaderValue, String)] = [
+            (.file(folder("none")), "header X-Key: file not readable"),
+            (.file(folder.path), "header X-Key: file not readable"),
+            (.file(path), "header X-Key: not a valid header"),
+            (.text("secret\u{0}"), "header X-Key: not a valid header"),
+        ]
+        for (value, cause) in causes {
+            let headers = [HTTPSettings.Header(name: "X-Key", value: value)]
+            try await SenderStage.http(HTTPSettings(endpoint: server.url, headers: headers)) { stage in
+                #expect(await stage.send("{}") == .noAnswer(cause: cause))
+            }
+        }
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test("X4: a secret that the server repeats is blanked, wherever the excerpt ends")
+    func repeated() async throws {
+        let folder = try ScratchFolder()
+        let secret = "s3cret-\(String(repeating: "x", count: 300))"
+        let path = try folder.write("Bearer \(secret)", to: "token")
+        let server = try ScriptedServer { request in
+            let sent = request.headers["authorization"] ?? ""
+            return .status("401 No", body: "bad \(sent), \(secret) and \(secret) and \(secret)")
+        }
+        defer { server.stop() }
+        let headers = [HTTPSettings.Header(name: "Authorization", value: .file(path))]
+        try await SenderStage.http(HTTPSettings(endpoint: server.url, headers: headers)) { stage in
+            let expected = SendResult.Refusal(status: 401, answer: "bad ***, *** and ***")
+            guard case .refused(let refusal) = await stage.send("{}") else {
+                Issue.record("not refused")
+                return
+            }
+            #expect(refusal.answer?.hasPrefix(expected.answer ?? "") == true)
+            #expect(refusal.answer?.contains("s3c") == false)
+        }
+    }
+
+    @Test("X4: user info of the endpoint is sent as basic authentication and blanked in answers")
+    func userInfo() async throws {
+        let server = try ScriptedServer { request in
+            .status("403 No", body: "\(request.headers["authorization"] ?? ""), p@ss, shop:p%40ss")
+        }
+        defer { server.stop() }
+        let endpoint = "http://shop:p%40ss@127.0.0.1:\(server.port)/"
+        try await SenderStage.http(HTTPSettings(endpoint: endpoint)) { stage in
+            #expect(await stage.send("{}") == .refused(.init(status: 403, answer: "Basic ***, ***, ***")))
+        }
+        #expect(server.requests.first?.headers["authorization"] == "Basic c2hvcDpwQHNz")
+    }
+
+    @Test("X4: a secret cut by the end of what is known is blanked as well")
+    func cutSecret() {
+        let mask = SecretMask(["topsecret"])
+        #expect(mask.excerpt(of: Array("see tops".utf8), isCut: true, limit: 512) == "see ***")
+        #expect(mask.excerpt(of: Array("see tops".utf8), isCut: false, limit: 512) == "see tops")
+        #expect(mask.excerpt(of: Array("topsecretopsecret".utf8), isCut: false, limit: 512) == "***opsecret")
+    }
+
+    @Test("X4: what is no UTF-8 is repaired")
+    func repaired() {
+        let mask = SecretMask([])
+        #expect(mask.excerpt(of: [0x61, 0xFF, 0x62], isCut: false, limit: 512) == "a\u{FFFD}b")
+    }
+
+    @Test("X4: a name that speaks of a secret makes text one", arguments: ["Authorization", "X-Api-Key", "cookie"])
+    func secretNames(name: String) {
+        #expect(HTTPSettings.Header(name: name, value: .text("x")).isSecret)
+        #expect(HTTPSettings.Header(name: "X-Plain", value: .environment("x")).isSecret)
+        #expect(!HTTPSettings.Header(name: "X-Plain", value: .text("x")).isSecret)
+    }
+}

@@ -1,0 +1,173 @@
+import Testing
+
+@testable import HeadgateCore
+@testable import HeadgateServer
+
+/// Requests as a real server gets them.
+@Suite("http dispatcher: requests", .timeLimit(.minutes(1)))
+struct HTTPSenderTests {
+    @Test("K1: a batch is one POST with a JSON array, its type, its idempotency key and the service's name")
+    func jsonArray() async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
+            #expect(await stage.send(#"{"a":1}"#, #"{"b":2}"#) == .delivered)
+        }
+        let request = try #require(server.requests.first)
+        #expect(server.requests.count == 1)
+        #expect(request.method == "POST")
+        #expect(request.target == "/events")
+        #expect(request.text == #"[{"a":1},{"b":2}]"#)
+        #expect(request.headers["content-type"] == "application/json")
+        #expect(request.headers["idempotency-key"] == "id-0:id-1:2")
+        #expect(request.headers["user-agent"] == "headgate/test")
+        #expect(request.headers["expect"] == nil)
+    }
+
+    @Test("K1: ndjson is one event a line, each line ended")
+    func ndjson() async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        try await SenderStage.http(HTTPSettings(endpoint: server.url, format: .ndjson)) { stage in
+            #expect(await stage.send(#"{"a":1}"#, #"{"b":2}"#) == .delivered)
+        }
+        #expect(server.requests.first?.text == "{\"a\":1}\n{\"b\":2}\n")
+        #expect(server.requests.first?.headers["content-type"] == "application/x-ndjson")
+    }
+
+    @Test("K1: an envelope names its schema")
+    func envelope() async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        let settings = HTTPSettings(endpoint: server.url, format: .envelope, envelopeSchema: "shop/\"2\"")
+        try await SenderStage.http(settings) { stage in
+            #expect(await stage.send(#"{"a":1}"#, #"{"b":2}"#) == .delivered)
+        }
+        #expect(server.requests.first?.text == #"{"schema":"shop/\"2\"","data":[{"a":1},{"b":2}]}"#)
+        #expect(server.requests.first?.headers["content-type"] == "application/json")
+    }
+
+    @Test("K1: GET takes one event in the query, which may hold something already", arguments: ["", "?key=1", "?", "?a=b&"])
+    func get(query: String) async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        let settings = HTTPSettings(endpoint: "\(server.url)\(query)#top", method: .get)
+        #expect(settings.batchFormat.mostEvents == 1)
+        try await SenderStage.http(settings) { stage in
+            #expect(await stage.send(#"{"a":"b c&d=é+%"}"#) == .delivered)
+        }
+        let request = try #require(server.requests.first)
+        let start = query == "" ? "?" : query == "?key=1" ? "?key=1&" : query
+        #expect(request.method == "GET")
+        #expect(request.target == "/events\(start)event=%7B%22a%22%3A%22b%20c%26d%3D%C3%A9%2B%25%22%7D")
+        #expect(request.body.isEmpty)
+        #expect(request.headers["idempotency-key"] == "id-0")
+        #expect(request.headers["content-type"] == nil)
+    }
+
+    @Test("K1: gzip gives the same bytes back")
+    func gzip() async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        let event = #"{"text":"\#(String(repeating: "again and ", count: 1000))"}"#
+        try await SenderStage.http(HTTPSettings(endpoint: server.url, gzip: true)) { stage in
+            #expect(await stage.send(event, event) == .delivered)
+        }
+        let request = try #require(server.requests.first)
+        #expect(request.headers["content-encoding"] == "gzip")
+        #expect(request.body.count < 2000)
+        #expect(try Gunzip.decompressed(request.body) == "[\(event),\(event)]")
+    }
+
+    @Test("K1: a body of several megabytes arrives whole, and without asking for leave")
+    func largeBody() async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        let event = #"{"text":"\#(String(repeating: "0123456789", count: 300_000))"}"#
+        try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
+            #expect(await stage.send(event) == .delivered)
+        }
+        #expect(server.requests.first?.text == "[\(event)]")
+        #expect(server.requests.first?.headers["expect"] == nil)
+    }
+
+    @Test("K1: one connection serves one request after the other")
+    func reuse() async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
+            for _ in 0..<100 { #expect(await stage.send("{}") == .delivered) }
+        }
+        #expect(server.requests.count == 100)
+        #expect(server.connectionCount == 1)
+    }
+
+    @Test("K1: a connection that the server has closed meanwhile costs no attempt")
+    func staleConnection() async throws {
+        let server = try ScriptedServer { _ in .last("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") }
+        defer { server.stop() }
+        try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
+            for _ in 0..<10 { #expect(await stage.send("{}") == .delivered) }
+        }
+        #expect(server.requests.count >= 10)
+    }
+
+    @Test("K1: the endpoint may be behind a Unix socket")
+    func unixSocket() async throws {
+        let folder = try ScratchFolder()
+        let server = try ScriptedServer(unixSocket: folder("http")) { _ in .ok }
+        defer { server.stop() }
+        let settings = HTTPSettings(endpoint: "http://collector.example/in", unixSocket: folder("http"))
+        try await SenderStage.http(settings) { stage in
+            #expect(await stage.send("{}") == .delivered)
+        }
+        #expect(server.requests.first?.headers["host"] == "collector.example")
+        #expect(server.requests.first?.target == "/in")
+    }
+
+    @Test("Q2: fifty batches may be on their way at once")
+    func fiftyAtOnce() async throws {
+        let meeting = Meeting(of: 50)
+        let server = try ScriptedServer { _ in
+            meeting.arrive()
+            return .ok
+        }
+        defer { server.stop() }
+        try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
+            let results = await stage.sendTogether((0..<50).map { ["{\"n\":\($0)}"] })
+            #expect(results == Array(repeating: .delivered, count: 50))
+        }
+        #expect(Set(server.requests.map(\.text)) == Set((0..<50).map { "[{\"n\":\($0)}]" }))
+    }
+
+    @Test("D11: interrupting ends all that is in flight, each once")
+    func interrupt() async throws {
+        let meeting = Meeting(of: 4)
+        let server = try ScriptedServer { _ in
+            meeting.arrive()
+            return .silence
+        }
+        defer { server.stop() }
+        try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
+            async let results = stage.sendTogether([["{}"], ["{}"], ["{}"]])
+            await meeting.wait()
+            await stage.interrupt()
+            await stage.interrupt()
+            #expect(await results == [.interrupted, .interrupted, .interrupted])
+        }
+    }
+
+    @Test("D11: closing leaves nothing behind, even with a request on its way")
+    func closeInFlight() async throws {
+        let meeting = Meeting(of: 2)
+        let server = try ScriptedServer { _ in
+            meeting.arrive()
+            return .silence
+        }
+        defer { server.stop() }
+        try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
+            await stage.start("{}") { _ in Issue.record("a closed client told of a request") }
+            await meeting.wait()
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+/// Requests over TLS.
+@Suite("http dispatcher: TLS", .timeLimit(.minutes(1)), .enabled(if: TLSServer.isAvailable))
+struct HTTPTLSTests {
+    private func send(to server: TLSServer, host: String = "localhost", _ tls: HTTPSettings.TLS) async throws -> SendResult {
+        let settings = HTTPSettings(endpoint: "https://\(host):\(server.port)/", timeout: .seconds(20), tls: tls)
+        nonisolated(unsafe) var result = SendResult.interrupted
+        try await SenderStage.http(settings) { result = await $0.send("{}") }
+        return result
+    }
+
+    @Test("K1: a server is trusted by the settings' CA file")
+    func trusted() async throws {
+        let server = try TLSServer()
+        defer { server.stop() }
+        #expect(try await send(to: server, .init(caFile: server.certificate)) == .delivered)
+    }
+
+    @Test("K1: a server with a certificate of its own making is not trusted")
+    func untrusted() async throws {
+        let server = try TLSServer()
+        defer { server.stop() }
+        #expect(try await send(to: server, .init()) == .noAnswer(cause: "TLS: certificate not trusted"))
+    }
+
+    @Test("K1: a certificate for another name is not trusted")
+    func otherName() async throws {
+        let server = try TLSServer()
+        defer { server.stop() }
+        let result = try await send(to: server, host: "127.0.0.1", .init(caFile: server.certificate))
+        #expect(result == .noAnswer(cause: "TLS: certificate not trusted"))
+    }
+
+    @Test("K1: a client certificate is shown to a server that asks for one")
+    func clientCertificate() async throws {
+        let server = try TLSServer(asksForClientCertificate: true)
+        defer { server.stop() }
+        let tls = HTTPSettings.TLS(caFile: server.certificate, certFile: server.certificate, keyFile: server.key)
+        #expect(try await send(to: server, tls) == .delivered)
+    }
+
+    @Test("K1: files that are missing are told")
+    func missingFiles() async throws {
+        let server = try TLSServer()
+        defer { server.stop() }
+        let noCA = try await send(to: server, .init(caFile: "/nowhere/ca.pem"))
+        #expect(noCA == .noAnswer(cause: "TLS: CA file not usable"))
+        let noKey = HTTPSettings.TLS(caFile: server.certificate, certFile: "/nowhere/c.pem", keyFile: "/nowhere/k.pem")
+        #expect(try await send(to: server, noKey) == .noAnswer(cause: "TLS: client certificate or key not usable"))
+    }
+
+    @Test("D9: a server that does not speak TLS")
+    func noTLS() async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        let settings = HTTPSettings(endpoint: "https://127.0.0.1:\(server.port)/", timeout: .seconds(2))
+        try await SenderStage.http(settings) { stage in
+            guard case .noAnswer(let cause) = await stage.send("{}") else {
+                Issue.record("delivered")
+                return
+            }
+            #expect(cause == "TLS: handshake failed" || cause == "timed out")
+        }
+    }
+}

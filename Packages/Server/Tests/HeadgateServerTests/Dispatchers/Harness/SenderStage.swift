@@ -1,0 +1,117 @@
+import HeadgateTransport
+
+@testable import HeadgateCore
+@testable import HeadgateServer
+
+/// A real loop with one sender on it.
+actor SenderStage {
+    nonisolated let loop: EventLoop
+    private var client: HTTPClient?
+    private var sender: (any Sender)?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        loop.asUnownedSerialExecutor()
+    }
+
+    init() throws {
+        loop = try EventLoop.onNewThread(named: "test-senders")
+    }
+
+    /// Runs `body` with a sender of kind `http`, and checks afterwards that the loop closes clean.
+    static func http(_ settings: HTTPSettings, _ body: (SenderStage) async throws -> Void) async throws {
+        let stage = try SenderStage()
+        await stage.openHTTP(settings)
+        try await play(stage, body)
+    }
+
+    /// Runs `body` with a sender of kind `file`.
+    static func file(_ settings: FileSettings, _ body: (SenderStage) async throws -> Void) async throws {
+        let stage = try SenderStage()
+        try await stage.openFile(settings)
+        try await play(stage, body)
+    }
+
+    /// What came of one batch. Stops the program when it came before `send` had returned.
+    func send(_ events: String...) async -> SendResult {
+        await send(events)
+    }
+
+    /// What came of batches that were all handed over at once, in their order.
+    func sendTogether(_ batches: [[String]]) async -> [SendResult] {
+        await withCheckedContinuation { continuation in
+            var results: [Int: SendResult] = [:]
+            for (index, events) in batches.enumerated() {
+                hand(over: events) { result in
+                    results[index] = result
+                    guard results.count == batches.count else { return }
+                    continuation.resume(returning: batches.indices.compactMap { results[$0] })
+                }
+            }
+        }
+    }
+
+    /// Hands over a batch and tells what comes of it to `then`, without waiting.
+    func start(_ events: String..., then: @escaping @Sendable (SendResult) -> Void) {
+        hand(over: events, then)
+    }
+
+    func interrupt() {
+        sender?.interrupt()
+    }
+
+    private func send(_ events: [String]) async -> SendResult {
+        await withCheckedContinuation { continuation in
+            hand(over: events) { continuation.resume(returning: $0) }
+        }
+    }
+
+    private func hand(over events: [String], _ then: @escaping (SendResult) -> Void) {
+        guard let sender else { return then(.noAnswer(cause: "no sender")) }
+        var hasReturned = false
+        sender.send(Batch(of: events, in: sender.format)) { result in
+            precondition(hasReturned)
+            then(result)
+        }
+        hasReturned = true
+    }
+
+    private func openHTTP(_ settings: HTTPSettings) {
+        let client = HTTPClient(loop: loop, userAgent: "headgate/test")
+        self.client = client
+        sender = HTTPSender(settings, client: client)
+    }
+
+    private func openFile(_ settings: FileSettings) throws {
+        sender = try FileSender(settings, loop: loop)
+    }
+
+    private static func play(_ stage: SenderStage, _ body: (SenderStage) async throws -> Void) async throws {
+        do {
+            try await body(stage)
+        } catch {
+            await stage.end()
+            throw error
+        }
+        await stage.end()
+    }
+
+    private func end() async {
+        sender?.close()
+        client?.close()
+        sender = nil
+        client = nil
+        loop.stop()
+        await loop.waitUntilClosed()
+    }
+}
+
+extension Batch {
+    /// A batch of events that are whole JSON texts, with the ids `id-0`, `id-1` and so on.
+    init(of events: [String], in format: BatchFormat) {
+        let body = format.prefix + Array(events.map { Array($0.utf8) }.joined(separator: format.separator)) + format.suffix
+        let parts = events.indices.map { index in
+            Batch.Event(id: "id-\(index)", sequenceNumber: Int64(index + 1), range: 0..<0)
+        }
+        self.init(number: 1, body: body, events: parts)
+    }
+}

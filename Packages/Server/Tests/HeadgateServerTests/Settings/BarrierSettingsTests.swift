@@ -1,0 +1,131 @@
+import HeadgateCore
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("Barriers in settings")
+struct BarrierSettingsTests {
+    /// A reading of barriers beside two dispatchers.
+    private func reading(_ barriers: String, kinds: BarrierKinds = .builtIn) throws -> SettingsReading {
+        let dispatchers = #"{"a": {"kind": "file", "path": "a"}, "b": {"kind": "file", "path": "b"}}"#
+        let text = #"{"dispatchers": \#(dispatchers), "barriers": \#(barriers)}"#
+        return Settings.read(try SettingsText.parse(Array(text.utf8)), barrierKinds: kinds)
+    }
+
+    @Test("S4: the barriers object of the source documents is accepted as it is")
+    func sourceDocument() throws {
+        var kinds = BarrierKinds.builtIn
+        kinds.add("ConnectivityBarrier") { _, _ in SettingsFindings() }
+        let barriers = #"""
+            {
+              "ConnectivityBarrier": {
+                "barrier_id": "ConnectivityBarrier", "scopes": ["all"], "configuration": {"wifi_only": true}
+              },
+              "BatchingBarrier": {
+                "barrier_id": "BatchingBarrier",
+                "scopes": ["analytics_dispatcher", "collect_dispatcher"],
+                "configuration": {"batch_size": 10}
+              }
+            }
+            """#
+        let read = try reading(barriers, kinds: kinds)
+        #expect(
+            read.settings?.barriers == [
+                BarrierSettings(
+                    id: "ConnectivityBarrier", kind: "ConnectivityBarrier", scopes: [.all],
+                    configuration: ["wifi_only": true]),
+                BarrierSettings(
+                    id: "BatchingBarrier", kind: "BatchingBarrier",
+                    scopes: [.dispatcher(id: "analytics_dispatcher"), .dispatcher(id: "collect_dispatcher")],
+                    configuration: ["batch_size": 10]),
+            ])
+        #expect(
+            try reading(barriers).faults.map(\.path) == ["barriers.ConnectivityBarrier.kind"],
+            "a kind that the table does not have is refused")
+    }
+
+    @Test(
+        "B4: scopes are words, one or many, or none at all",
+        arguments: [
+            (#"{}"#, nil),
+            (#"{"scopes": null}"#, nil),
+            (#"{"scopes": []}"#, []),
+            (#"{"scopes": "a"}"#, [.dispatcher(id: "a")]),
+            (#"{"scopes": "all"}"#, [.all]),
+            (#"{"scopes": ["b", "all", "b"]}"#, [.dispatcher(id: "b"), .all]),
+        ] as [(String, [BarrierScope]?)])
+    func scopes(entry: String, expected: [BarrierScope]?) throws {
+        let read = try reading(#"{"BatchingBarrier": \#(entry)}"#)
+        let settings = try #require(read.settings)
+        #expect(settings.barriers.map(\.scopes) == [expected])
+        #expect(read.warnings.isEmpty)
+    }
+
+    @Test("B4: a scope that names an unknown dispatcher is kept, with a warning")
+    func unknownDispatcher() throws {
+        let read = try reading(#"{"BatchingBarrier": {"scopes": ["a", "c"]}}"#)
+        #expect(read.settings?.barriers.first?.scopes == [.dispatcher(id: "a"), .dispatcher(id: "c")])
+        #expect(
+            read.findings.lines == ["barriers.BatchingBarrier.scopes: warning: there is no dispatcher `c`"])
+    }
+
+    @Test(
+        "A barrier's kind is its `kind`, else its `barrier_id`, else its name",
+        arguments: [
+            (#"{"night": {"barrier_id": "night", "kind": "BatchingBarrier"}}"#, "night"),
+            (#"{"second": {"barrier_id": "BatchingBarrier"}}"#, "second"),
+            (#"{"BatchingBarrier": {}}"#, "BatchingBarrier"),
+        ])
+    func kind(barriers: String, id: String) throws {
+        let settings = try #require(try reading(barriers).settings)
+        #expect(settings.barriers == [BarrierSettings(id: id, kind: "BatchingBarrier")])
+    }
+
+    @Test(
+        "S2: faults of barriers are told with their paths",
+        arguments: [
+            (#"[]"#, ["barriers: must be an object"]),
+            (#"{"BatchingBarrier": []}"#, ["barriers.BatchingBarrier: must be an object"]),
+            (#"{"x": {}}"#, ["barriers.x.kind: must be one of: BatchingBarrier"]),
+            (#"{"x": {"kind": "ManualBarrier"}}"#, ["barriers.x.kind: the service has this barrier by itself"]),
+            (#"{"BackoffBarrier": {}}"#, ["barriers.BackoffBarrier.kind: the service has this barrier by itself"]),
+            (
+                #"{"ManualBarrier:a": {"kind": "BatchingBarrier"}}"#,
+                ["barriers.ManualBarrier:a: is the name of a barrier that the service has by itself"]
+            ),
+            (
+                #"{"": {"kind": "BatchingBarrier"}}"#,
+                ["barriers.: a barrier's name has 1 to 128 bytes and no control characters"]
+            ),
+            (
+                #"{"BatchingBarrier": {"scopes": 1}}"#,
+                ["barriers.BatchingBarrier.scopes: must be `all`, the id of a dispatcher, or a list of those"]
+            ),
+            (
+                #"{"BatchingBarrier": {"scopes": ["a", 1, ""]}}"#,
+                [1, 2].map { "barriers.BatchingBarrier.scopes[\($0)]: must be `all` or the id of a dispatcher" }
+            ),
+            (
+                #"{"BatchingBarrier": {"configuration": 1}}"#,
+                ["barriers.BatchingBarrier.configuration: must be an object"]
+            ),
+        ])
+    func faults(barriers: String, lines: [String]) throws {
+        let read = try reading(barriers)
+        #expect(read.findings.lines == lines)
+        #expect(read.settings == nil)
+    }
+
+    @Test("B22: any whole batch size will do, but a wait must last", arguments: [-5, 0, 1, 10_000])
+    func batching(size: Int) throws {
+        let read = try reading(#"{"BatchingBarrier": {"configuration": {"batch_size": \#(size), "max_wait_ms": 1}}}"#)
+        let configuration = try #require(read.settings?.barriers.first?.configuration)
+        #expect(try BatchingSettings(configuration).batchSize == max(size, 1), "the barrier itself takes it too")
+        let faults = try reading(
+            #"{"BatchingBarrier": {"configuration": {"batch_size": 1.5, "max_wait_ms": 0}}}"#
+        ).faults
+        #expect(
+            faults.map(\.path) == ["batch_size", "max_wait_ms"].map { "barriers.BatchingBarrier.configuration.\($0)" })
+    }
+}

@@ -1,0 +1,148 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("Dispatchers in settings")
+struct DispatcherSettingsTests {
+    @Test("D1, D4, D9: what all kinds can be told")
+    func common() throws {
+        let settings = try SettingsReading.ofDispatcher(
+            #"""
+            "kind": "file", "path": "f", "dispatch_limit": 7, "byte_limit": 8, "in_flight": 9, "max_attempts": 10,
+            "max_retry_age_s": 11, "backoff": {"base_ms": 12, "cap_ms": 13}, "retry_failed_requests": false,
+            "annotate_queued": false
+            """#
+        ).settings
+        var expected = DispatcherSettings(id: "d")
+        expected.dispatchLimit = 7
+        expected.byteLimit = 8
+        expected.inFlight = 9
+        expected.maxAttempts = 10
+        expected.maxRetryAge = .seconds(11)
+        expected.backoffBase = .milliseconds(12)
+        expected.backoffCap = .milliseconds(13)
+        expected.retryFailedRequests = false
+        expected.annotateQueued = false
+        #expect(settings?.dispatchers.map(\.common) == [expected])
+    }
+
+    @Test("K1: all that a dispatcher of kind http can be told")
+    func http() throws {
+        let reading = try SettingsReading.ofDispatcher(
+            #"""
+            "kind": "http", "endpoint": "collector.example/e", "method": "GET", "format": "envelope",
+            "envelope_schema": "shop/2", "gzip": true, "timeout_ms": 1, "connect_timeout_ms": 2, "unix_socket": "/s",
+            "headers": {"X-A": "1", "Authorization": {"file": "/key"}, "X-B": {"env": "B"}},
+            "tls": {"ca_file": "/ca", "cert_file": "/cert", "key_file": "/tls-key"},
+            "retry_for_status_codes": {"403": true, "500": false}, "on_unauthorized": "pause"
+            """#)
+        var http = HTTPSettings(endpoint: "https://collector.example/e", method: .get, format: .envelope)
+        http.envelopeSchema = "shop/2"
+        http.headers = [
+            .init(name: "X-A", value: .text("1")), .init(name: "Authorization", value: .file("/key")),
+            .init(name: "X-B", value: .environment("B")),
+        ]
+        http.timeout = .milliseconds(1)
+        http.connectTimeout = .milliseconds(2)
+        http.gzip = true
+        http.tls = HTTPSettings.TLS(caFile: "/ca", certFile: "/cert", keyFile: "/tls-key")
+        http.unixSocket = "/s"
+        let dispatcher = try #require(reading.settings?.dispatchers.first)
+        #expect(reading.findings == SettingsFindings())
+        #expect(dispatcher.kind == .http(http))
+        #expect(dispatcher.common.retryForStatusCodes == [403: true, 500: false])
+        #expect(dispatcher.common.onUnauthorized == .pause)
+    }
+
+    @Test("K2: all that a dispatcher of kind file can be told")
+    func file() throws {
+        let reading = try SettingsReading.ofDispatcher(
+            #""kind": "file", "path": "a/b", "rotate_bytes": 1, "rotate_s": 2, "keep": 0"#)
+        #expect(
+            reading.settings?.dispatchers.map(\.kind)
+                == [.file(FileSettings(path: "a/b", rotateBytes: 1, rotateAge: .seconds(2), keep: 0))])
+    }
+
+    @Test(
+        "S2: faults of a dispatcher are told with their paths",
+        arguments: [
+            (#""path": "f""#, ["kind: is required, and must be one of: http, file"]),
+            (#""kind": "smoke""#, ["kind: must be one of: http, file"]),
+            (#""kind": 1, "whatever": 1"#, ["kind: must be one of: http, file"]),
+            (#""kind": "file""#, ["path: is required"]),
+            (#""kind": "file", "path": """#, ["path: must be a path"]),
+            (#""kind": "file", "path": "a/""#, ["path: must be a file, not a directory"]),
+            (
+                #""kind": "file", "path": "./events.db-wal""#,
+                ["path: is a name that the store uses in the data directory"]
+            ),
+            (
+                #""kind": "file", "path": "headgate.lock""#,
+                ["path: is a name that the store uses in the data directory"]
+            ),
+            (#""kind": "http""#, ["endpoint: is required"]),
+            (#""kind": "http", "endpoint": 1"#, ["endpoint: must be a string"]),
+            (#""kind": "http", "endpoint": "ftp://x""#, ["endpoint: must be a URL with http:// or https://"]),
+            (#""kind": "http", "endpoint": "x", "method": "get""#, ["method: must be one of: POST, GET"]),
+            (
+                #""kind": "http", "endpoint": "x", "format": "xml""#,
+                ["format: must be one of: json_array, ndjson, envelope"]
+            ),
+            (#""kind": "http", "endpoint": "x", "tls": {"key_file": "k"}"#, ["tls.key_file: needs a cert_file"]),
+            (
+                #""kind": "http", "endpoint": "x", "on_unauthorized": "retry""#,
+                ["on_unauthorized: must be one of: dead, pause"]
+            ),
+            (
+                #""kind": "http", "endpoint": "x", "retry_for_status_codes": {"abc": true, "200": true, "403": 1}"#,
+                [
+                    "retry_for_status_codes.abc: must be a status code from 300 to 999",
+                    "retry_for_status_codes.200: must be a status code from 300 to 999",
+                    "retry_for_status_codes.403: must be true (retry) or false (give up)",
+                ]
+            ),
+        ])
+    func faults(members: String, lines: [String]) throws {
+        let reading = try SettingsReading.ofDispatcher(members)
+        #expect(reading.findings.lines == lines.map { "dispatchers.d." + $0 })
+        #expect(reading.settings == nil)
+    }
+
+    @Test(
+        "A dispatcher's name is a plain word",
+        arguments: ["collect", "a", "A_b-c.9", String(repeating: "x", count: 64)])
+    func goodName(id: String) {
+        #expect(DispatcherID.complaint(about: id) == nil)
+    }
+
+    @Test(
+        "B4: `all` and what is no plain word name no dispatcher",
+        arguments: ["all", "", "a b", "é", "a/b", "a:b", "\n"])
+    func badName(id: String) {
+        #expect(DispatcherID.complaint(about: id) != nil)
+        #expect(DispatcherID.complaint(about: String(repeating: "x", count: 65)) != nil)
+    }
+
+    @Test("K2: two dispatchers do not share a file, but may share a device")
+    func sharedFiles() throws {
+        let reading = try SettingsReading.of(
+            #"""
+            {"dispatchers": {
+              "a": {"kind": "file", "path": "x/y"}, "b": {"kind": "file", "path": "./x//y"},
+              "c": {"kind": "file", "path": "/x/y"}, "d": {"kind": "file", "path": "/dev/null"},
+              "e": {"kind": "file", "path": "/dev/null"}}}
+            """#)
+        #expect(reading.findings.lines == ["dispatchers.b.path: is the file of dispatcher `a`"])
+    }
+
+    @Test("Dispatchers keep the order of the configuration")
+    func order() throws {
+        let reading = try SettingsReading.of(
+            #"""
+            {"dispatchers": {"z": {"kind": "file", "path": "1"}, "a": {"kind": "file", "path": "2"},
+             "m": {"kind": "file", "path": "3"}}}
+            """#)
+        #expect(reading.settings?.dispatcherIDs == ["z", "a", "m"])
+    }
+}

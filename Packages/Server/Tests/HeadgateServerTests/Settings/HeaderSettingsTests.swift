@@ -1,0 +1,51 @@
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("Headers in settings")
+struct HeaderSettingsTests {
+    @Test(
+        "K1: a header that would break the request, or says nothing, is refused",
+        arguments: [
+            (#""X": "a\r\nHost: b""#, "X: must be without line ends and other control characters"),
+            (#""X": "a\u0000""#, "X: must be without line ends and other control characters"),
+            (#""X": 1"#, #"X: must be a string, {"file": path} or {"env": name}"#),
+            (#""X": ["a"]"#, #"X: must be a string, {"file": path} or {"env": name}"#),
+            (#""X": {}"#, #"X: must be a string, {"file": path} or {"env": name}"#),
+            (#""X": {"file": "a", "env": "b"}"#, #"X: must be a string, {"file": path} or {"env": name}"#),
+            (#""X": {"env": "a=b"}"#, "X.env: must be the name of an environment variable"),
+            (#""X": "a", "x": "b""#, "x: is there twice"),
+            (#""content-length": "0""#, "content-length: is set by the dispatcher itself"),
+            (
+                #""a b": "c""#,
+                "a b: a header's name has letters, digits, and none of the marks that mean something in HTTP"
+            ),
+        ])
+    func faults(headers: String, line: String) throws {
+        let reading = try SettingsReading.ofDispatcher(#""kind": "http", "endpoint": "x", "headers": {\#(headers)}"#)
+        #expect(reading.findings.lines == ["dispatchers.d.headers." + line])
+        #expect(reading.settings == nil)
+    }
+
+    @Test("A header's text may have tabs and any script")
+    func text() throws {
+        let reading = try SettingsReading.ofDispatcher(
+            #""kind": "http", "endpoint": "x", "headers": {"X": "a\tä", "Y": null}"#)
+        guard case .http(let http) = reading.settings?.dispatchers.first?.kind else {
+            Issue.record("no http dispatcher: \(reading.findings.lines)")
+            return
+        }
+        #expect(http.headers == [HTTPSettings.Header(name: "X", value: .text("a\tä"))])
+    }
+
+    @Test("X4: what a fault says never repeats a value")
+    func silence() throws {
+        let reading = try SettingsReading.ofDispatcher(
+            #"""
+            "kind": "http", "endpoint": "ftp://user:hunter2@host", "method": "hunter2",
+            "headers": {"Authorization": "hunter2\n", "X": {"env": "hunter2="}}, "unix_socket": "hunter2\u0000"
+            """#)
+        #expect(reading.faults.count == 5)
+        #expect(!reading.findings.lines.contains { $0.contains("hunter2") })
+    }
+}

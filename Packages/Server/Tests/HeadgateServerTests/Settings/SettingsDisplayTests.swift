@@ -1,0 +1,64 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("Settings as they are shown")
+struct SettingsDisplayTests {
+    private let places = Places(socket: "/s", dataDirectory: "/d")
+
+    @Test("X4: secrets are blanked, what refers to them is shown")
+    func secrets() {
+        let settings: DataObject = [
+            "dispatchers": [
+                "a": [
+                    "kind": "http", "endpoint": "https://user:hunter2@host/x@y",
+                    "headers": [
+                        "Authorization": "hunter2", "X-Api-Key": "hunter2", "cookie": "hunter2",
+                        "X-Token": ["env": "TOKEN"], "X-Secret": ["file": "/key"], "X-Plain": "shown",
+                        "Referer": "https://hunter2@host",
+                    ],
+                ],
+                "b": ["endpoint": "user:hunter2@host"],
+                "c": ["servers": ["nats://hunter2@host", "nats://host"]],
+            ]
+        ]
+        #expect(
+            SettingsDisplay.blanked(settings) == [
+                "dispatchers": [
+                    "a": [
+                        "kind": "http", "endpoint": "https://***@host/x@y",
+                        "headers": [
+                            "Authorization": "***", "X-Api-Key": "***", "cookie": "***", "X-Token": ["env": "TOKEN"],
+                            "X-Secret": ["file": "/key"], "X-Plain": "shown", "Referer": "https://***@host",
+                        ],
+                    ],
+                    "b": ["endpoint": "***@host"],
+                    "c": ["servers": ["nats://***@host", "nats://host"]],
+                ]
+            ])
+    }
+
+    @Test("X4: a user is found whatever stands around it")
+    func awkwardURLs() {
+        for text in ["x://hunter2@\u{301}host", "x://a@hunter2@host", "x://hunter2@", "x://:hunter2@host?@"] {
+            let shown = SettingsDisplay.blanked(["url": .string(text)]).get(key: "url", as: String.self)
+            #expect(shown?.contains("hunter2") == false, "\(text)")
+        }
+        let harmless: DataObject = ["mail": "me@example.org", "endpoint": "host/x@y", "path": "a://b/c@d"]
+        #expect(SettingsDisplay.blanked(harmless) == harmless)
+    }
+
+    @Test("The settings in force have their defaults, and the places that were found")
+    func inForce() {
+        let shown = SettingsDisplay.inForce(
+            ["socket": "/other", "store": ["max_events": 5], "dispatchers": ["a": ["kind": "file", "path": "f"]]],
+            places: places)
+        var expected = Settings().sections
+        expected["store"] = .object(StoreSettings().object.patched(with: ["max_events": 5]))
+        expected["dispatchers"] = ["a": ["kind": "file", "path": "f"]]
+        expected["socket"] = "/s"
+        expected["data_dir"] = "/d"
+        #expect(shown == expected)
+    }
+}

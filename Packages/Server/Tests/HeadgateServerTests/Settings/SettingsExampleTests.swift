@@ -1,0 +1,70 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("Whole configurations")
+struct SettingsExampleTests {
+    @Test("The protocol's example is refused only for what this version cannot do")
+    func protocolExample() throws {
+        let reading = try SettingsReading.of(
+            #"""
+            {
+              "dispatchers": {
+                "collect": {"kind": "http", "endpoint": "http://127.0.0.1:8080/events", "dispatch_limit": 100, "load_rule": "not_debug"},
+                "archive": {"kind": "file", "path": "events.ndjson"}
+              },
+              "barriers": {
+                "BatchingBarrier": {"barrier_id": "BatchingBarrier", "scopes": ["collect"], "configuration": {"batch_size": 10, "max_wait_ms": 5000}}
+              },
+              "load_rules": {"not_debug": {"not": {"operator": "equals", "path": "event", "value": "debug"}}},
+              "transformations": [{"id": "drop_email", "scopes": ["dispatcher:collect"], "remove": ["data.email"]}]
+            }
+            """#)
+        #expect(
+            reading.findings.lines
+                == ["dispatchers.collect.load_rule", "load_rules", "transformations"].map {
+                    "\($0): not supported by this version yet"
+                })
+    }
+
+    @Test("The protocol's example without those parts is read")
+    func supportedExample() throws {
+        let reading = try SettingsReading.of(
+            #"""
+            {
+              // where to
+              "dispatchers": {
+                "collect": {"kind": "http", "endpoint": "http://127.0.0.1:8080/events", "dispatch_limit": 100},
+                "archive": {"kind": "file", "path": "events.ndjson"} /* a copy */
+              },
+              "barriers": {
+                "BatchingBarrier": {"barrier_id": "BatchingBarrier", "scopes": ["collect"], "configuration": {"batch_size": 10, "max_wait_ms": 5000}}
+              }
+            }
+            """#)
+        #expect(reading.findings == SettingsFindings())
+        var expected = Settings()
+        var collect = DispatcherSettings(id: "collect")
+        collect.dispatchLimit = 100
+        expected.dispatchers = [
+            ConfiguredDispatcher(
+                common: collect, kind: .http(HTTPSettings(endpoint: "http://127.0.0.1:8080/events"))),
+            ConfiguredDispatcher(
+                common: DispatcherSettings(id: "archive"), kind: .file(FileSettings(path: "events.ndjson"))),
+        ]
+        expected.barriers = [
+            BarrierSettings(
+                id: "BatchingBarrier", kind: "BatchingBarrier", scopes: [.dispatcher(id: "collect")],
+                configuration: ["batch_size": 10, "max_wait_ms": 5000])
+        ]
+        #expect(reading.settings == expected)
+    }
+
+    @Test("The default configuration is without fault")
+    func defaultConfiguration() throws {
+        let reading = Settings.read(DefaultConfiguration.object)
+        #expect(reading.findings == SettingsFindings())
+        #expect(reading.settings?.dispatcherIDs == ["collect"])
+    }
+}

@@ -1,0 +1,121 @@
+import Testing
+
+@testable import HeadgateServer
+
+/// Each configuration, and all that is to be said about it.
+@Suite("Faults of settings")
+struct SettingsFaultTests {
+    static let dispatcher = #""dispatchers": {"d": {"kind": "file", "path": "f"}}"#
+
+    @Test(
+        "S2: faults of the sections are told with their paths",
+        arguments: [
+            (#""socket": 5"#, ["socket: must be a string"]),
+            (#""socket": """#, ["socket: must be a path"]),
+            (#""socket": "a\u0000b""#, ["socket: must be a path"]),
+            (#""data_dir": []"#, ["data_dir: must be a string"]),
+            (#""durability": "always""#, ["durability: must be one of: full, normal, memory"]),
+            (#""durability": true"#, ["durability: must be one of: full, normal, memory"]),
+            (#""limits": 1"#, ["limits: must be an object"]),
+            (#""limits": {"max_depth": 0}"#, ["limits.max_depth: must be a whole number from 1 to 1024"]),
+            (#""limits": {"max_depth": 1.5}"#, ["limits.max_depth: must be a whole number from 1 to 1024"]),
+            (#""limits": {"max_depth": "64"}"#, ["limits.max_depth: must be a whole number from 1 to 1024"]),
+            (#""limits": {"max_depth": 1e400}"#, ["limits.max_depth: must be a whole number from 1 to 1024"]),
+            (
+                #""access": {"observe": {"uids": [1000, -1, "root", 4294967295]}}"#,
+                [1, 2, 3].map { "access.observe.uids[\($0)]: must be a whole number from 0 to 4294967294" }
+            ),
+            (#""access": {"serve": {"gids": 50}}"#, ["access.serve.gids: must be a list"]),
+            (#""store": {"overflow": "drop"}"#, ["store.overflow: must be one of: reject, drop_oldest"]),
+            (#""store": {"max_age_s": 0}"#, ["store.max_age_s: must be a whole number from 1 to 315360000"]),
+            (
+                #""shutdown_timeout_ms": -1"#,
+                ["shutdown_timeout_ms: must be a whole number from 0 to 315360000000"]
+            ),
+            (#""flush_on": {"start": "yes"}"#, ["flush_on.start: must be true or false"]),
+            (#""collectors": {"peer": 1}"#, ["collectors.peer: must be true or false"]),
+        ])
+    func sections(text: String, lines: [String]) throws {
+        let reading = try SettingsReading.of("{\(Self.dispatcher), \(text)}")
+        #expect(reading.findings.lines == lines)
+        #expect(reading.settings == nil)
+    }
+
+    @Test("S2: every fault of a whole file is told, not only the first")
+    func allFaults() throws {
+        let reading = try SettingsReading.of(
+            #"""
+            {"durability": "x", "store": {"max_events": 0},
+             "dispatchers": {"all": {"kind": "file", "path": "f", "in_flight": 0}, "b": {"kind": "http"}},
+             "barriers": {"BatchingBarrier": {"configuration": {"max_wait_ms": 0}}}}
+            """#)
+        #expect(
+            reading.faults.map(\.path) == [
+                "durability", "store.max_events", "dispatchers.all", "dispatchers.all.in_flight",
+                "dispatchers.b.endpoint", "barriers.BatchingBarrier.configuration.max_wait_ms",
+            ])
+        #expect(reading.settings == nil)
+    }
+
+    @Test("S2: an unknown key is a warning, wherever it is")
+    func unknownKeys() throws {
+        let reading = try SettingsReading.of(
+            #"""
+            {"dispatcher": {}, "limits": {"max_dept": 1}, "access": {"track": {}, "serve": {"users": []}},
+             "dispatchers": {"d": {"kind": "file", "path": "f", "gzip": true, "backoff": {"base": 1}}},
+             "barriers": {"BatchingBarrier": {"scope": "d", "configuration": {"size": 1}}}}
+            """#)
+        #expect(
+            reading.findings.lines == [
+                "limits.max_dept: warning: unknown key, ignored",
+                "access.serve.users: warning: unknown key, ignored",
+                "access.track: warning: unknown key, ignored",
+                "dispatchers.d.backoff.base: warning: unknown key, ignored",
+                "dispatchers.d.gzip: warning: unknown key, ignored",
+                "barriers.BatchingBarrier.configuration.size: warning: unknown key, ignored",
+                "barriers.BatchingBarrier.scope: warning: unknown key, ignored",
+                "dispatcher: warning: unknown key, ignored",
+            ])
+        #expect(reading.settings != nil)
+    }
+
+    @Test("What this version cannot do is refused, not ignored")
+    func notYetSupported() throws {
+        let reading = try SettingsReading.of(
+            #"""
+            {"remote": {"url": "https://c"}, "network": {}, "load_rules": {}, "transformations": [], "gateway": {},
+             "dispatchers": {
+               "n": {"kind": "nats", "servers": ["nats://x"]}, "w": {"kind": "worker"},
+               "h": {"kind": "http", "endpoint": "x", "load_rule": "r", "activation_barrier": {"board": "b"},
+                     "headers": {"Authorization": {"output": "token", "prefix": "Bearer "}}}},
+             "barriers": {"ConnectivityBarrier": {}}}
+            """#)
+        let expected = [
+            "dispatchers.n.kind", "dispatchers.w.kind", "dispatchers.h.load_rule", "dispatchers.h.activation_barrier",
+            "dispatchers.h.headers.Authorization.output", "barriers.ConnectivityBarrier.kind", "remote", "network",
+            "load_rules", "transformations", "gateway",
+        ]
+        #expect(reading.findings.lines == expected.map { "\($0): not supported by this version yet" })
+    }
+
+    @Test("A null counts as absent")
+    func null() throws {
+        let reading = try SettingsReading.of(
+            #"{"socket": null, "limits": null, "remote": null, "dispatchers": {"d": null}, "barriers": {"b": null}}"#)
+        #expect(reading.settings == Settings())
+    }
+
+    @Test("Settings without a dispatcher are told of", arguments: ["{}", #"{"dispatchers": {}}"#])
+    func noDispatcher(text: String) throws {
+        #expect(
+            try SettingsReading.of(text).findings.lines == ["dispatchers: warning: there is none, so no event is kept"])
+    }
+
+    @Test("A socket's path is held to what the system takes")
+    func longSocketPath() throws {
+        let longest = "/" + String(repeating: "x", count: 106)
+        #expect(try SettingsReading.of(#"{"socket": "\#(longest)"}"#).settings?.socket == longest)
+        let faults = try SettingsReading.of(#"{"socket": "\#(longest)x"}"#).faults
+        #expect(faults.map(\.description) == ["socket: must be a path of at most 107 bytes"])
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("Layers of settings")
+struct SettingsLayersTests {
+    private let file: DataObject = [
+        "durability": "normal",
+        "dispatchers": ["a": ["kind": "file", "path": "a", "keep": 2], "b": ["kind": "file", "path": "b"]],
+        "barriers": ["BatchingBarrier": ["scopes": ["a", "b"], "configuration": ["batch_size": 5]]],
+    ]
+
+    private var layers: SettingsLayers {
+        var layers = SettingsLayers()
+        layers[.file] = file
+        return layers
+    }
+
+    @Test("S1: later layers win; objects are merged by key, arrays and scalars replaced")
+    func merge() {
+        var layers = layers
+        layers[.remote] = ["durability": "memory", "dispatchers": ["a": ["keep": 3]]]
+        layers[.programmatic] = [
+            "dispatchers": ["a": ["keep": 4], "c": ["kind": "file", "path": "c"]],
+            "barriers": ["BatchingBarrier": ["scopes": ["c"]]],
+        ]
+        #expect(
+            layers.effective == [
+                "durability": "memory",
+                "dispatchers": [
+                    "a": ["kind": "file", "path": "a", "keep": 4], "b": ["kind": "file", "path": "b"],
+                    "c": ["kind": "file", "path": "c"],
+                ],
+                "barriers": ["BatchingBarrier": ["scopes": ["c"], "configuration": ["batch_size": 5]]],
+            ])
+        #expect(layers[.file] == file)
+    }
+
+    @Test("S1: a scalar and an object replace each other")
+    func kindsOfValues() {
+        let object: DataObject = ["a": ["x": 1], "b": 2]
+        #expect(object.patched(with: ["a": 1, "b": ["y": nil, "z": 3]]) == ["a": 1, "b": ["z": 3]])
+    }
+
+    @Test("S1: null in a patch takes the programmatic value away, and the file's counts again")
+    func patch() {
+        var layers = layers
+        layers.patch(["dispatchers": ["a": ["keep": 9], "c": ["kind": "file", "path": "c"]]])
+        layers.patch(["dispatchers": ["a": ["keep": nil], "c": nil, "b": ["keep": 1]]])
+        #expect(layers[.programmatic] == ["dispatchers": ["a": [:], "b": ["keep": 1]]])
+        #expect(
+            layers.effective["dispatchers"] == [
+                "a": ["kind": "file", "path": "a", "keep": 2], "b": ["kind": "file", "path": "b", "keep": 1],
+            ])
+    }
+
+    @Test("S1: null in the remote layer takes away what the file says")
+    func remoteNull() {
+        var layers = layers
+        layers[.remote] = ["dispatchers": ["b": nil]]
+        #expect(Settings.read(layers.effective).settings?.dispatcherIDs == ["a"])
+    }
+
+    @Test("S2: a change with a fault changes nothing")
+    func change() throws {
+        var layers = layers
+        let refused = layers.change { $0.patch(["durability": "full", "dispatchers": ["a": ["keep": -1]]]) }
+        #expect(refused.faults.map(\.path) == ["dispatchers.a.keep"])
+        #expect(layers == self.layers)
+        let taken = layers.change { $0.patch(["durability": "full"]) }
+        #expect(taken.settings?.durability == .full)
+        #expect(layers.effective["durability"] == "full")
+    }
+
+    @Test("S3: a reload reads the file again and keeps the other layers")
+    func reload() throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).json").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        var layers = SettingsLayers()
+        #expect(layers.load(file: nil, environment: [:]).settings?.dispatcherIDs == ["collect"])
+        layers.patch(["durability": "memory"])
+        try #"{"dispatchers": {"x": {"kind": "file", "path": "x"}}, "durability": "normal"}"#
+            .write(toFile: path, atomically: true, encoding: .utf8)
+        let reloaded = layers.load(file: path, environment: [:])
+        #expect(reloaded.settings?.dispatcherIDs == ["x"])
+        #expect(reloaded.settings?.durability == .memory)
+        try #"{"dispatchers": }"#.write(toFile: path, atomically: true, encoding: .utf8)
+        let before = layers
+        #expect(
+            layers.load(file: path, environment: [:]).findings.lines == ["line 1, column 17: expected a value"])
+        #expect(layers == before)
+    }
+
+    @Test("S3: a reload tells which places changed")
+    func changedPaths() {
+        let new: DataObject = [
+            "durability": "normal",
+            "dispatchers": ["a": ["kind": "file", "path": "a", "keep": 3], "c": ["kind": "file", "path": "c"]],
+            "barriers": ["BatchingBarrier": ["scopes": ["a"], "configuration": ["batch_size": 5]]],
+            "socket": "/s",
+        ]
+        #expect(
+            SettingsChange.paths(from: file, to: new) == [
+                "dispatchers.a.keep", "dispatchers.b", "dispatchers.c", "barriers.BatchingBarrier.scopes", "socket",
+            ])
+        #expect(SettingsChange.paths(from: file, to: file) == [])
+    }
+}

@@ -1,0 +1,69 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("Sections of settings")
+struct SettingsSectionTests {
+    @Test("Q4: what is in force where the configuration is silent")
+    func defaults() throws {
+        let settings = try #require(try SettingsReading.of("{}").settings)
+        #expect(settings == Settings())
+        #expect(settings.durability == .full)
+        #expect(settings.store.maxEvents == 1_000_000)
+        #expect(settings.store.maxBytes == 1_073_741_824)
+        #expect(settings.store.maxAge == .seconds(2_592_000))
+        #expect(settings.store.overflow == .reject)
+        #expect(settings.store.dedupeWindow == .seconds(86_400))
+        #expect(settings.store.orphanRetention == .seconds(604_800))
+        #expect(settings.shutdownTimeout == .seconds(5))
+    }
+
+    @Test("X2: the limits have the names and defaults of the protocol")
+    func limits() {
+        let object: DataObject = [
+            "max_line_bytes": 1_048_576, "max_depth": 64, "max_connections": 4096, "max_connections_per_uid": 1024,
+            "max_unanswered": 16_384, "max_unanswered_bytes": 16_777_216, "max_output_bytes": 4_194_304,
+            "slow_reader_timeout_ms": 30_000,
+        ]
+        #expect(Limits().object == object)
+    }
+
+    @Test("Every section is read")
+    func sections() throws {
+        let settings = try #require(try SettingsReading.of(Self.full).settings)
+        #expect(settings.socket == "/run/h.sock")
+        #expect(settings.dataDirectory == "/data")
+        #expect(settings.durability == .memory)
+        #expect(settings.access.observe == AccessSettings.Grant(uids: [1000], gids: [50, 51]))
+        #expect(settings.access.control == AccessSettings.Grant(uids: [0]))
+        #expect(settings.access.serve == AccessSettings.Grant(gids: [7]))
+        #expect(settings.shutdownTimeout == .zero)
+        #expect(settings.limits.slowReaderTimeout == .milliseconds(18))
+        #expect(settings.store.overflow == .dropOldest)
+    }
+
+    @Test("A section written from what was read says the same again")
+    func roundTrip() throws {
+        let given = try SettingsText.parse(Array(Self.full.utf8))
+        let settings = try #require(Settings.read(given).settings)
+        for (key, section) in settings.sections { #expect(given[key] == section, "\(key)") }
+        #expect(Settings.read(Settings().sections).settings == Settings())
+    }
+
+    /// Nothing in it is at its default.
+    static let full = """
+        {
+          "socket": "/run/h.sock", "data_dir": "/data", "durability": "memory", "shutdown_timeout_ms": 0,
+          "limits": {"max_line_bytes": 64, "max_depth": 12, "max_connections": 13, "max_connections_per_uid": 14,
+                     "max_unanswered": 15, "max_unanswered_bytes": 16, "max_output_bytes": 17,
+                     "slow_reader_timeout_ms": 18},
+          "access": {"observe": {"uids": [1000], "gids": [50, 51]}, "control": {"uids": [0], "gids": []},
+                     "serve": {"uids": [], "gids": [7]}},
+          "store": {"max_events": 1, "max_bytes": 2, "max_age_s": 3, "overflow": "drop_oldest",
+                    "dedupe_window_s": 0, "orphan_retention_s": 5},
+          "flush_on": {"start": false, "background": false, "foreground": false, "exiting": false, "shutdown": false},
+          "collectors": {"peer": false, "client": false, "host": false, "network": false}
+        }
+        """
+}

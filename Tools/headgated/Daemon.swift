@@ -1,0 +1,58 @@
+import Glibc
+import HeadgateServer
+import HeadgateTransport
+
+/// The daemon's life: start, serve until a signal comes, stop in order.
+struct Daemon {
+    let options: DaemonOptions
+    let environment: [String: String]
+
+    /// Runs until the daemon has stopped.
+    /// - Returns: the exit code.
+    func run() -> Int32 {
+        do {
+            try serve()
+            return 0
+        } catch {
+            Terminal.error("headgated: \(error)")
+            return 1
+        }
+    }
+
+    private func serve() throws {
+        var layers = SettingsLayers()
+        let reading = layers.load(file: options.configuration, environment: environment)
+        for line in reading.findings.lines { Terminal.error("headgated: \(line)") }
+        guard let settings = reading.settings else { throw Refusal.invalidConfiguration }
+        let places = try Places.find(
+            options: options, settings: settings, environment: environment, userID: geteuid())
+        let loop = try EventLoop()
+        let server = Server(on: loop)
+        try server.assumeIsolated { server in
+            try server.start(
+                layers: layers, settings: settings, places: places, inherited: SocketActivation.descriptors)
+        }
+        let signals = try stopOnSignals(server, loop)
+        Terminal.error("headgated ready \(places.socket)")
+        withExtendedLifetime(signals) { loop.run() }
+    }
+
+    private func stopOnSignals(_ server: Server, _ loop: EventLoop) throws -> [LoopSignal] {
+        let stop = try [SIGTERM, SIGINT].map { signal in
+            try LoopSignal(signal, on: loop) {
+                server.assumeIsolated { $0.stop { loop.stop() } }
+            }
+        }
+        // A reload comes with a later version; until then the signal must not end the daemon.
+        let reload = try LoopSignal(SIGHUP, on: loop) {
+            Terminal.error("headgated: reload is not supported by this version yet")
+        }
+        return stop + [reload]
+    }
+
+    private enum Refusal: Error, CustomStringConvertible {
+        case invalidConfiguration
+
+        var description: String { "the configuration cannot be used" }
+    }
+}

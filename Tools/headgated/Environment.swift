@@ -1,0 +1,16 @@
+import Glibc
+
+/// The environment of the process.
+enum Environment {
+    /// Its variables, as they are now.
+    static var current: [String: String] {
+        var variables: [String: String] = [:]
+        var entry = environ
+        while let text = entry.pointee {
+            let pair = String(cString: text).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if pair.count == 2 { variables[String(pair[0])] = String(pair[1]) }
+            entry += 1
+        }
+        return variables
+    }
+}
