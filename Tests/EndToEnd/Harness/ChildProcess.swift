@@ -2,57 +2,59 @@ import Foundation
 
 /// A program that runs with its output in files, so that no pipe can ever fill up.
 final class ChildProcess {
-    private let process = Process()
+    let name: String
     let outputPath: String
     let errorPath: String
+    let processIdentifier: pid_t
+    /// As `waitpid` tells it; nil while the process runs.
+    private var status: Int32?
 
-    /// Starts the program. Nothing of the test's own environment reaches it but `PATH`.
+    /// Starts the program. Nothing of the test's own environment reaches it but a plain `PATH`, and no descriptors but 0, 1
+    /// and 2.
     init(
         _ executable: String, _ arguments: [String], environment: [String: String] = [:], input: String? = nil,
         outputPath: String, errorPath: String
     ) throws {
+        name = executable.split(separator: "/").last.map(String.init) ?? executable
         self.outputPath = outputPath
         self.errorPath = errorPath
-        process.executableURL = URL(fileURLWithPath: executable)
-        process.arguments = arguments
-        process.environment = environment.merging(["PATH": "/usr/bin:/bin"]) { own, _ in own }
-        process.standardInput = try Self.inputFile(input)
-        process.standardOutput = try Self.appendable(outputPath)
-        process.standardError = try Self.appendable(errorPath)
-        try Self.withAllSignals { try process.run() }
+        let inputPath = try input.map { try Self.keep($0, beside: outputPath) } ?? "/dev/null"
+        let variables = environment.merging(["PATH": "/usr/bin:/bin"]) { own, _ in own }.map { "\($0)=\($1)" }
+        processIdentifier = try SpawnSettings(input: inputPath, output: outputPath, error: errorPath)
+            .spawn(executable, [executable] + arguments, variables)
     }
 
-    /// A child inherits its maker's signal mask, and the threads that tests run on block nearly all signals.
-    private static func withAllSignals(_ start: () throws -> Void) rethrows {
-        var (none, before) = (sigset_t(), sigset_t())
-        sigemptyset(&none)
-        pthread_sigmask(SIG_SETMASK, &none, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        try start()
-    }
+    deinit { discard() }
 
-    var isRunning: Bool { process.isRunning }
-    var processIdentifier: Int32 { process.processIdentifier }
+    var isRunning: Bool {
+        guard status == nil else { return false }
+        var told: Int32 = 0
+        guard waitpid(processIdentifier, &told, WNOHANG) == processIdentifier else { return true }
+        status = told
+        return false
+    }
 
     /// Sends a signal, unless the process is gone.
     func signal(_ number: Int32) {
-        guard process.isRunning else { return }
-        kill(process.processIdentifier, number)
+        guard isRunning else { return }
+        kill(processIdentifier, number)
     }
 
     /// Waits for the end. Killed by a signal: its number, negated.
     func exitCode() async throws -> Int32 {
-        try await eventually("the end of \(process.executableURL?.lastPathComponent ?? "a program")") {
-            !process.isRunning
-        }
-        return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+        try await eventually("the end of \(name)") { !isRunning }
+        let status = status ?? 0
+        let killedBy = status & 0x7f
+        return killedBy == 0 ? status >> 8 & 0xff : -killedBy
     }
 
-    /// Ends it at once and waits, without suspending, until it is gone.
+    /// Ends it at once, and waits until it is gone.
     func discard() {
-        guard process.isRunning else { return }
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
+        guard isRunning else { return }
+        kill(processIdentifier, SIGKILL)
+        var told: Int32 = 0
+        waitpid(processIdentifier, &told, 0)
+        status = told
     }
 
     var output: String { Self.text(of: outputPath) }
@@ -62,21 +64,8 @@ final class ChildProcess {
         String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
     }
 
-    private static func inputFile(_ text: String?) throws -> FileHandle {
-        guard let text else { return .nullDevice }
-        // Unlinked at once: the descriptor is all that is needed.
-        var template = Array("\(FileManager.default.temporaryDirectory.path)/hg-input-XXXXXX".utf8CString)
-        let descriptor = try SystemError.check(mkstemp(&template), "mkstemp")
-        unlink(template)
-        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        try handle.write(contentsOf: Data(text.utf8))
-        try handle.seek(toOffset: 0)
-        return handle
-    }
-
-    private static func appendable(_ path: String) throws -> FileHandle {
-        let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC
-        let descriptor = try SystemError.check(open(path, flags, 0o600), "open \(path)")
-        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    private static func keep(_ input: String, beside path: String) throws -> String {
+        try input.write(toFile: path + ".in", atomically: true, encoding: .utf8)
+        return path + ".in"
     }
 }

@@ -12,7 +12,7 @@ import Testing
                 "hello", ["client": ["name": "shop", "version": "2.1"], "protocol": 1])
             #expect(hello["server"]["name"].string?.isEmpty == false)
             #expect(hello["server"]["version"].string?.isEmpty == false)
-            #expect(hello["server"]["pid"].int == daemon.process.map { Int($0.processIdentifier) })
+            #expect(hello["server"]["pid"].int == (daemon.process?.processIdentifier).map(Int.init))
             #expect(hello["protocol"] == 1)
             #expect(hello["session"] != .null)
             #expect(hello["limits"].contains(["max_line_bytes": 50_000, "max_depth": 20, "max_connections": 4_096]))

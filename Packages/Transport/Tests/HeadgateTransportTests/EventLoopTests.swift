@@ -9,7 +9,7 @@ import Testing
     @Test("work from eight threads runs in each one's order, all of it on the loop")
     func submissionsKeepTheirOrder() async throws {
         let loop = try EventLoop.onNewThread(named: "test")
-        let seen = Mutex<[[Int]]>(Array(repeating: [], count: 8))
+        let seen = Guarded<[[Int]]>(Array(repeating: [], count: 8))
         let left = Atomic(8 * 10_000)
         for thread in 0..<8 {
             Thread.detachNewThread {

@@ -136,7 +136,7 @@ final class Dispatcher {
     @discardableResult
     func prepare(_ count: Int) -> Bool {
         let events = surroundings.events
-        while unread > 0, !queue.fill(count, isWanted: { self.isWanted($0) }) {
+        while unread > 0, !fill(count) {
             guard queue.readPosition < events.lastStored else {
                 missUnread()
                 return true
@@ -151,8 +151,9 @@ final class Dispatcher {
         return true
     }
 
-    private func isWanted(_ route: RouteNumber) -> Bool {
-        surroundings.events.routes.dispatchers(of: route).contains(queue.number)
+    private func fill(_ count: Int) -> Bool {
+        let (number, routes) = (queue.number, surroundings.events.routes)
+        return queue.fill(count) { routes.dispatchers(of: $0).contains(number) }
     }
 
     private func read() {

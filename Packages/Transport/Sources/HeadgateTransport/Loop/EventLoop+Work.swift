@@ -1,5 +1,4 @@
 import CUV
-import Synchronization
 
 extension EventLoop {
     /// Runs `work` on the loop, in the order in which it was submitted. From any thread.

@@ -15,7 +15,7 @@ public final class EventLoop: @unchecked Sendable {
 
     let handles: HandleRegistry
     let turnEnd: TurnEnd
-    let inbox = Mutex(Inbox())
+    let inbox = Guarded(Inbox())
     let wakeUp: UnsafeMutablePointer<uv_async_t>
     /// What was taken from the inbox, and how many of it have been run.
     var taken: [Inbox.Work] = []
@@ -108,8 +108,7 @@ public final class EventLoop: @unchecked Sendable {
         handles.closeAll()
         let code = uv_loop_close(raw)
         precondition(code == 0, "the event loop has open handles: \(code)")
-        let waiters = runLeftovers()
-        waiters.forEach { $0() }
+        for waiter in runLeftovers() { waiter() }
     }
 
     /// Runs what came while the loop was closing, and closes the inbox.

@@ -1,5 +1,5 @@
 /// What other threads have handed to a loop and it has not yet taken, and how far the loop's life has come.
-/// It lives inside a mutex.
+/// It lives behind a mutex.
 struct Inbox: Sendable {
     /// What a loop is asked to run.
     enum Work: Sendable {

@@ -1,0 +1,22 @@
+/// How a client treats its connection.
+public struct ClientOptions: Sendable {
+    /// How long a call waits for the first connection before it fails with `cannotConnect`; nil is for ever. One attempt
+    /// is always made, and zero makes no other.
+    public var connectTimeout: Duration?
+    /// How long calls wait for a connection that was lost to come back before they fail with `cannotConnect`, or with
+    /// `disconnected` if zero: then it is not waited for at all. Nil is for ever.
+    public var reconnectTimeout: Duration?
+    /// How long the daemon may take to answer its greeting before the attempt counts as failed.
+    public var greetingTimeout: Duration = .seconds(10)
+    /// How many calls may be written and not answered. More wait for their turn, in order.
+    public var maxUnanswered = 16_384
+    /// How many bytes may be written and not answered. One call is always let through.
+    public var maxUnansweredBytes = 8 << 20
+    /// About how long the first wait between two attempts to connect is; each next one is twice as long.
+    public var backoffBase: Duration = .milliseconds(50)
+    /// The longest wait between two attempts to connect.
+    public var backoffCap: Duration = .seconds(5)
+
+    /// The usual: wait for the daemon for ever.
+    public init() {}
+}

@@ -1,0 +1,228 @@
+import HeadgateWire
+
+/// Decides when to connect, what to write, what to write again, and what becomes of every call.
+///
+/// Facts go in, with the time where it matters; orders come out, to be carried out in their order. Nothing that may be
+/// repeated is lost with a connection: it is written again on the next one, in the same order and under the same ids, which
+/// the daemon tells apart from new events (Behaviour Q7).
+struct ConnectionMachine<Answer> {
+    /// What to do.
+    enum Order {
+        /// Connect, and tell `connected` or `couldNotConnect`.
+        case connect
+        /// Write `hello`, and tell what is answered.
+        case greet
+        /// Write these bytes.
+        case write([UInt8])
+        /// Close the connection, and tell nothing more of it.
+        case disconnect
+        /// Tell the caller.
+        case finish(CallNumber, Result<Answer, ClientError>)
+    }
+
+    enum Phase: Equatable {
+        /// Not connected, and nothing to send.
+        case idle
+        /// `connect` was ordered.
+        case connecting
+        /// Connected; the answer to `hello` is waited for until this moment.
+        case greeting(until: Int64)
+        /// Calls are written as they come.
+        case open
+        /// The daemon is about to close the connection: what is written is still answered, nothing more is written.
+        case draining
+        /// The next attempt to connect is made at this moment.
+        case waiting(until: Int64)
+        /// For good.
+        case closed
+    }
+
+    /// When the caller of a call stops waiting.
+    private struct Deadline: Comparable {
+        let moment: Int64
+        let call: CallNumber
+
+        static func < (left: Deadline, right: Deadline) -> Bool {
+            (left.moment, left.call) < (right.moment, right.call)
+        }
+    }
+
+    let path: String
+    let options: ClientOptions
+    var phase = Phase.idle
+    var limits = DaemonLimits()
+    /// All calls that are neither answered nor given up.
+    private(set) var calls: [CallNumber: OutgoingCall] = [:]
+    /// The bytes of all these calls.
+    private(set) var heldBytes = 0
+    /// The calls that are to be written, in order.
+    var waiting = SortedLine<CallNumber>()
+    /// How many calls are written and not answered, and their bytes.
+    private(set) var unanswered = (count: 0, bytes: 0)
+    private var deadlines = SortedLine<Deadline>()
+    private var orders: [Order] = []
+    private var ordersTaken = 0
+
+    /// Failures since the last answer.
+    var failures = 0
+    /// After which no further attempt to connect is begun; nil while there is no need, `Int64.max` for never.
+    var patienceEnd: Int64?
+    var wasConnected = false
+    var lastFailure: ClientError?
+    var backoff: Backoff
+
+    /// A machine for one socket. `seed` makes the waits between attempts differ from those of others.
+    init(path: String, options: ClientOptions, seed: UInt64) {
+        self.path = path
+        self.options = options
+        backoff = Backoff(base: options.backoffBase, cap: options.backoffCap, seed: seed)
+    }
+
+    /// Whether another call is written soon and not only kept.
+    var hasRoom: Bool {
+        calls.count < options.maxUnanswered && heldBytes < options.maxUnansweredBytes
+    }
+
+    /// When to call `timePassed`; nil for never.
+    var nextDeadline: Int64? {
+        let ofCalls = deadlines.first?.moment
+        switch phase {
+        case .greeting(let until), .waiting(let until): return min(ofCalls ?? until, until)
+        case .idle, .connecting, .open, .draining, .closed: return ofCalls
+        }
+    }
+
+    /// The next order; nil when there is none.
+    mutating func nextOrder() -> Order? {
+        guard ordersTaken < orders.count else {
+            orders.removeAll(keepingCapacity: true)
+            ordersTaken = 0
+            return nil
+        }
+        defer { ordersTaken += 1 }
+        return orders[ordersTaken]
+    }
+
+    mutating func order(_ order: Order) {
+        orders.append(order)
+    }
+}
+
+/// The number of a call, which is the id of its request. Those made later have greater ones.
+typealias CallNumber = Int64
+
+// MARK: Calls
+
+extension ConnectionMachine {
+    /// A caller wants something.
+    mutating func called(_ number: CallNumber, _ call: OutgoingCall, now: Int64) {
+        guard phase != .closed else { return order(.finish(number, .failure(.closed))) }
+        calls[number] = call
+        heldBytes += call.line.count
+        waiting.insert(number)
+        if let deadline = call.deadline { deadlines.insert(Deadline(moment: deadline, call: number)) }
+        if phase == .idle { seekConnection(now) } else { proceed(now) }
+    }
+
+    /// A caller waits no longer. If its call has been written, what it asks for may be done all the same.
+    mutating func abandoned(_ number: CallNumber, now: Int64) {
+        guard calls[number] != nil else { return }
+        remove(number)
+        proceed(now)
+    }
+
+    /// The daemon answered a call. An answer that nobody waits for any more is no error.
+    mutating func answered(_ number: CallNumber, _ result: Result<Answer, RPCError>, now: Int64) {
+        guard let call = calls[number], call.isWritten else { return }
+        switch result {
+        case .failure(let error) where error.reason == .shuttingDown && call.isRepeatable:
+            unmarkWritten(number)
+            waiting.insert(number)
+            phase = .draining
+        case .failure(let error):
+            noteProgress()
+            finish(number, .failure(.refused(error)))
+        case .success(let answer):
+            noteProgress()
+            finish(number, .success(answer))
+        }
+        proceed(now)
+    }
+
+    /// The time that `nextDeadline` told has come, or some time else.
+    mutating func timePassed(now: Int64) {
+        while let deadline = deadlines.first, deadline.moment <= now {
+            let isConnected = phase == .open || phase == .draining
+            finish(deadline.call, .failure(isConnected ? .timedOut : lastFailure ?? .timedOut))
+        }
+        switch phase {
+        case .waiting(let until) where until <= now: attemptAgain()
+        case .greeting(let until) where until <= now:
+            order(.disconnect)
+            couldNotConnect(.cannotConnect(path: path, cause: "connected, but the daemon does not answer"), now: now)
+        default: proceed(now)
+        }
+    }
+
+    /// Nothing more is wanted. Every caller is told `closed`.
+    mutating func closed() {
+        guard phase != .closed else { return }
+        order(.disconnect)
+        failAll(.closed)
+        phase = .closed
+    }
+
+    mutating func finish(_ number: CallNumber, _ result: Result<Answer, ClientError>) {
+        remove(number)
+        order(.finish(number, result))
+    }
+
+    mutating func failAll(_ error: ClientError) {
+        for number in calls.keys.sorted() { finish(number, .failure(error)) }
+    }
+
+    /// Writes what there is room for, or ends a connection on which nothing more is to come.
+    mutating func proceed(_ now: Int64) {
+        if phase == .draining, unanswered.count == 0 {
+            order(.disconnect)
+            return lose(.disconnected, now)
+        }
+        guard phase == .open else { return }
+        while hasRoomToWrite, let number = waiting.first { write(number) }
+    }
+
+    private var hasRoomToWrite: Bool {
+        unanswered.count < options.maxUnanswered && unanswered.bytes < options.maxUnansweredBytes
+    }
+
+    private mutating func write(_ number: CallNumber) {
+        guard let call = calls[number] else { return waiting.remove(number) }
+        if let fault = limits.fault(of: call) { return finish(number, .failure(.refused(fault))) }
+        waiting.remove(number)
+        calls[number]?.isWritten = true
+        unanswered.count += 1
+        unanswered.bytes += call.line.count
+        order(.write(call.line))
+    }
+
+    private mutating func remove(_ number: CallNumber) {
+        guard let call = calls.removeValue(forKey: number) else { return }
+        heldBytes -= call.line.count
+        if let deadline = call.deadline { deadlines.remove(Deadline(moment: deadline, call: number)) }
+        guard call.isWritten else { return waiting.remove(number) }
+        unanswered.count -= 1
+        unanswered.bytes -= call.line.count
+    }
+
+    func isWritten(_ number: CallNumber) -> Bool {
+        calls[number]?.isWritten == true
+    }
+
+    /// The call has to be written again, or its answer is not waited for any more.
+    mutating func unmarkWritten(_ number: CallNumber) {
+        guard let call = calls[number], call.isWritten else { return }
+        calls[number]?.isWritten = false
+        unanswered.count -= 1
+        unanswered.bytes -= call.line.count
+    }
+}

@@ -1,0 +1,21 @@
+/// A request, ready to be written.
+struct OutgoingCall {
+    /// The message with its LF. Its id is the call's number on every connection.
+    let line: [UInt8]
+    /// How deep arrays and objects are nested in it.
+    let depth: Int
+    /// Whether it may be sent again when it is not known what came of it.
+    let isRepeatable: Bool
+    /// When its caller stops waiting, in nanoseconds of the monotonic clock; nil for never.
+    let deadline: Int64?
+    /// Whether it has been written on the present connection and is not answered.
+    var isWritten = false
+
+    /// A request with the line that it is sent as, which is one whole JSON text and LF.
+    init(line: [UInt8], isRepeatable: Bool, deadline: Int64? = nil) {
+        self.line = line
+        self.isRepeatable = isRepeatable
+        self.deadline = deadline
+        depth = NestingDepth(of: line).deepest
+    }
+}

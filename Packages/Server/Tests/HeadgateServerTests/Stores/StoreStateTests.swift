@@ -1,0 +1,118 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("SQLite event store: what a restart gives back")
+struct StoreStateTests {
+    let scene = StoreScene()
+
+    @Test("Q3: a fresh store is empty")
+    func fresh() throws {
+        let state = try scene.open()
+        #expect(state.dispatchers.isEmpty && state.routes.isEmpty && state.unsettled.isEmpty)
+        #expect(state.recentIDs.isEmpty && state.kept.isEmpty && state.warnings.isEmpty)
+        #expect(state.lastSequenceNumber == 0)
+        #expect(try scene.read(after: 0) == nil)
+    }
+
+    @Test("Q3: dispatchers, routes and groups come back")
+    func comesBack() throws {
+        try scene.open()
+        let orphan = StoredDispatcher(number: 2, id: "archive", position: 1, orphanedSince: 77)
+        #expect(scene.write(.dispatcher(.at(0)), .dispatcher(orphan)) == nil)
+        let group = Groups.of(1...3, newRoutes: [1: [1, 2], 2: []])
+        #expect(scene.append(group) == nil)
+        let state = try scene.reopen()
+        #expect(state.dispatchers == [.at(0), orphan])
+        #expect(state.routes == [1: [1, 2], 2: []])
+        #expect(state.lastSequenceNumber == 3)
+        #expect(state.warnings.isEmpty)
+        let chunk = try #require(try scene.read(after: 0))
+        #expect(chunk.bytes == group.chunk.bytes)
+        #expect(chunk.lastSequenceNumber == 3)
+    }
+
+    @Test("Q3: a position inside a group counts the events behind it, for each dispatcher and route")
+    func positionInsideGroup() throws {
+        try scene.open()
+        for (number, position) in [(1, 0), (2, 2), (3, 4), (4, 6), (5, 8)] as [(DispatcherNumber, SequenceNumber)] {
+            scene.write(.dispatcher(.at(0, number: number, id: "d\(number)")), .position(number, position))
+        }
+        let routes: [RouteNumber: [DispatcherNumber]] = [1: [1, 2, 4], 2: [2, 3, 5]]
+        scene.append(Groups.of([(1, 1), (2, 2), (3, 1), (4, 2)], newRoutes: routes))
+        scene.append(Groups.of([(5, 2), (6, 1), (7, 1), (8, 2)]))
+        let unsettled = try scene.reopen().unsettled.mapValues { $0.mapValues(\.events) }
+        #expect(unsettled == [1: [1: 4], 2: [1: 3, 2: 3], 3: [2: 2], 4: [1: 1], 5: [:]])
+    }
+
+    @Test("Q3: bytes are counted as the queue counts them")
+    func bytes() throws {
+        try scene.open()
+        scene.write(.dispatcher(.at(1)))
+        let group = Groups.of(1...2, newRoutes: [1: [1]])
+        let last = try #require(Array(group.chunk).last)
+        scene.append(group)
+        #expect(try scene.reopen().unsettled == [1: [1: Tally(events: 1, bytes: last.byteCount)]])
+        scene.write(.position(1, 0))
+        #expect(try scene.reopen().unsettled == [1: [1: try #require(group.tallies[1])]])
+    }
+
+    @Test("Q3: a forgotten dispatcher is gone with its dead letters, others stay")
+    func forgotten() throws {
+        try scene.open()
+        scene.write(.dispatcher(.at(0)), .dispatcher(.at(0, number: 2, id: "archive")))
+        scene.write(.deadLetter(.sample(1, dispatcher: 1)), .deadLetter(.sample(2, dispatcher: 2)))
+        scene.write(.forgetDispatcher(1))
+        #expect(try scene.reopen().dispatchers.map(\.number) == [2])
+        #expect(try scene.sql("SELECT sum(dispatcher) FROM dead_letters") == 2)
+    }
+
+    @Test("Q3: a dispatcher that was renamed takes its new place")
+    func changedDispatcher() throws {
+        try scene.open()
+        scene.write(.dispatcher(.at(5)))
+        scene.write(.dispatcher(StoredDispatcher(number: 1, id: "collect", position: 9, orphanedSince: 3)))
+        #expect(
+            try scene.reopen().dispatchers
+                == [StoredDispatcher(number: 1, id: "collect", position: 9, orphanedSince: 3)])
+    }
+
+    @Test("Q7: recent ids come back oldest first, and those that are too old are forgotten")
+    func recentIDs() throws {
+        try scene.open()
+        for number in 1...200 as ClosedRange<SequenceNumber> {
+            let ids = RecentIDs(lastSequenceNumber: number, receivedStamp: 10 * number, count: 1, bytes: [UInt8(number)])
+            scene.append(Groups.of(number...number, recentIDs: ids))
+        }
+        #expect(try scene.reopen().recentIDs.map(\.lastSequenceNumber) == Array(1...200))
+        scene.write(.forgetIDs(through: 1_980))
+        let ids = try scene.reopenWhenIdle().recentIDs
+        #expect(ids.map(\.lastSequenceNumber) == [199, 200])
+        #expect(ids.last == RecentIDs(lastSequenceNumber: 200, receivedStamp: 2_000, count: 1, bytes: [200]))
+    }
+
+    @Test("B23: what is kept under a name comes back, empty or not, until it is taken away")
+    func kept() throws {
+        try scene.open()
+        scene.write(.keep("pause", [1, 2]), .keep("empty", []), .keep("gone", [3]), .keep("ünïcode", [4]))
+        scene.write(.keep("pause", [5]), .keep("gone", nil), .keep("never", nil))
+        #expect(try scene.reopen().kept == ["pause": [5], "empty": [], "ünïcode": [4]])
+    }
+
+    @Test("Q6: ten thousand groups are counted without reading the events")
+    func manyGroups() throws {
+        let database = try openDatabase()
+        let jobs = (1...10_000).map { StoreJob.append(Groups.of($0...$0, newRoutes: $0 == 1 ? [1: [1]] : [:])) }
+        database.carryOut([.write([.dispatcher(.at(2_500))])] + jobs) { _ in }
+        // Whoever reads the events now is told that they are damaged.
+        try database.connection.execute("UPDATE chunks SET records = x'00'")
+        let (state, damaged) = try StoreDatabase.state(of: database.connection)
+        #expect(state.unsettled[1]?[1]?.events == 7_500)
+        #expect(damaged.isEmpty)
+    }
+
+    private func openDatabase() throws -> StoreDatabase {
+        try StoreDatabase.open(scene.options).0
+    }
+}

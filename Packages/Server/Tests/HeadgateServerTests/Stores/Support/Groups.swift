@@ -1,0 +1,64 @@
+import HeadgateData
+
+@testable import HeadgateCore
+
+/// Makes groups of events as the queue would.
+enum Groups {
+    /// A group of events with the numbers and routes given.
+    static func of(
+        _ events: [(number: SequenceNumber, route: RouteNumber)], size: Int = 40,
+        newRoutes: [RouteNumber: [DispatcherNumber]] = [:], recentIDs: RecentIDs? = nil
+    ) -> AppendGroup {
+        var writer = RecordWriter()
+        var tallies: [RouteNumber: Tally] = [:]
+        for (number, route) in events {
+            let bytes = write(number, route, size, into: &writer)
+            tallies[route, default: .zero] += Tally(events: 1, bytes: bytes)
+        }
+        return AppendGroup(
+            chunk: Chunk(bytes: writer.take(), lastSequenceNumber: events.last?.number ?? 0), tallies: tallies,
+            newRoutes: newRoutes, recentIDs: recentIDs)
+    }
+
+    /// A group of consecutive events of one route.
+    static func of(
+        _ numbers: ClosedRange<SequenceNumber>, route: RouteNumber = 1, size: Int = 40,
+        newRoutes: [RouteNumber: [DispatcherNumber]] = [:], recentIDs: RecentIDs? = nil
+    ) -> AppendGroup {
+        of(numbers.map { ($0, route) }, size: size, newRoutes: newRoutes, recentIDs: recentIDs)
+    }
+
+    private static func write(
+        _ number: SequenceNumber, _ route: RouteNumber, _ size: Int, into writer: inout RecordWriter
+    ) -> Int {
+        let id = Array("\"event-\(number)\"".utf8)
+        let name = Array("\"order\"".utf8)
+        let data = Array("{\"n\":\"".utf8) + Array(repeating: UInt8(ascii: "x"), count: size) + Array("\"}".utf8)
+        return id.withUnsafeBytes { id in
+            name.withUnsafeBytes { name in
+                data.withUnsafeBytes { data in
+                    writer.append(
+                        event(id, name, data, route), sequenceNumber: number,
+                        receivedAt: Timestamp(milliseconds: 1_000), receivedStamp: 1_000)
+                }
+            }
+        }
+    }
+
+    private static func event(
+        _ id: UnsafeRawBufferPointer, _ name: UnsafeRawBufferPointer, _ data: UnsafeRawBufferPointer,
+        _ route: RouteNumber
+    ) -> TrackedEvent {
+        // A literal's bytes stay where they are.
+        let context: StaticString = "{}"
+        return TrackedEvent(
+            id: id, identity: nil, name: name, time: nil, key: nil, timeToLive: nil,
+            context: UnsafeRawBufferPointer(start: context.utf8Start, count: 2), data: data, route: route)
+    }
+}
+
+extension StoredDispatcher {
+    static func at(_ position: SequenceNumber, number: DispatcherNumber = 1, id: String = "collect") -> StoredDispatcher {
+        StoredDispatcher(number: number, id: id, position: position)
+    }
+}
