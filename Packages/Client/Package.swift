@@ -3,16 +3,27 @@ import PackageDescription
 
 let package = Package(
     name: "Client",
-    products: [.library(name: "HeadgateClient", targets: ["HeadgateClient"])],
+    products: [
+        .library(name: "HeadgateClient", targets: ["HeadgateClient"]),
+        .library(name: "HeadgateClientTesting", targets: ["HeadgateClientTesting"]),
+        .library(name: "HeadgateCommands", targets: ["HeadgateCommands"]),
+    ],
     dependencies: [.package(path: "../Core"), .package(path: "../Transport")],
     targets: [
-        .target(
-            name: "HeadgateClient",
-            dependencies: [
-                .product(name: "HeadgateData", package: "Core"),
-                .product(name: "HeadgateWire", package: "Transport"),
-                .product(name: "HeadgateTransport", package: "Transport"),
-            ]),
-        .testTarget(name: "HeadgateClientTests", dependencies: ["HeadgateClient"]),
+        .target(name: "HeadgateClient", dependencies: [.data, .wire, .transport]),
+        .target(name: "HeadgateClientTesting", dependencies: [.data, .wire, .transport]),
+        .target(name: "HeadgateCommands", dependencies: ["HeadgateClient", .data, .wire, .transport]),
+        .testTarget(
+            name: "HeadgateClientTests",
+            dependencies: ["HeadgateClient", "HeadgateClientTesting", .data, .wire, .transport]),
+        .testTarget(
+            name: "HeadgateCommandsTests",
+            dependencies: ["HeadgateCommands", "HeadgateClient", "HeadgateClientTesting", .data]),
     ]
 )
+
+extension Target.Dependency {
+    static let data = product(name: "HeadgateData", package: "Core")
+    static let wire = product(name: "HeadgateWire", package: "Transport")
+    static let transport = product(name: "HeadgateTransport", package: "Transport")
+}

@@ -19,7 +19,7 @@ import Testing
             let settled = try await daemon.dispatcher(until: "an empty queue") {
                 $0["pending"].int == 0 && $0["in_flight"].int == 0
             }
-            #expect(settled.contains(["way": "open", "blocked_by": [], "sent": 60, "retry_at": nil]))
+            #expect(settled.contains(["way": "open", "blocked_by": [], "sent": 60, "retry_at": .null]))
             #expect(collector.acceptedIDs == ids)
         }
     }

@@ -24,7 +24,7 @@ public struct UUIDv7: Sendable {
                 place += 1
             }
             let word = digit < 16 ? high : low
-            target[place] = UUIDv7.digits[Int(word >> UInt64(60 - 4 * (digit & 15)) & 15)]
+            target[place] = UUIDv7.hexDigit(UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (digit & 15)) & 15))
             place += 1
         }
     }
@@ -62,5 +62,7 @@ public struct UUIDv7: Sendable {
         return word ^ word >> 31
     }
 
-    private static let digits = Array("0123456789abcdef".utf8)
+    private static func hexDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? 0x30 + value : 0x61 + value - 10
+    }
 }

@@ -56,7 +56,7 @@ import Testing
                 }
                 #expect(near.lastOutputProgress == before)
                 #expect(loop.monotonicNow > before)
-                withExtendedLifetime(far) {}
+                withExtendedLifetime(far) { timers = [] }
                 loop.stop()
             }
             timers = [watch]

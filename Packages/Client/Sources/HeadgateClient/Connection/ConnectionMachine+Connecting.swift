@@ -73,9 +73,15 @@ extension ConnectionMachine {
         }
     }
 
+    /// An error came that names no request: in place of a greeting it says why there is no connection.
+    mutating func gotAnonymousError(_ error: RPCError, now: Int64) {
+        guard case .greeting = phase else { return gotNonsense(error.message, now: now) }
+        greetingRefused(error, now: now)
+    }
+
     /// Begins to look for a connection, which is wanted from now on.
     mutating func seekConnection(_ now: Int64) {
-        let patience = wasConnected ? options.reconnectTimeout ?? nil : options.connectTimeout
+        let patience = wasConnected ? options.reconnectTimeout : options.connectTimeout
         patienceEnd = end(of: patience, from: now)
         attemptAgain()
     }

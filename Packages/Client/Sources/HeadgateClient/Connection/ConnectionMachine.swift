@@ -92,9 +92,15 @@ struct ConnectionMachine<Answer> {
         }
     }
 
+    /// The number of the greeting's request, lower than those of all calls.
+    static var greetingNumber: CallNumber { 0 }
+
+    /// Whether there is something to do.
+    var hasOrders: Bool { ordersTaken < orders.count }
+
     /// The next order; nil when there is none.
     mutating func nextOrder() -> Order? {
-        guard ordersTaken < orders.count else {
+        guard hasOrders else {
             orders.removeAll(keepingCapacity: true)
             ordersTaken = 0
             return nil

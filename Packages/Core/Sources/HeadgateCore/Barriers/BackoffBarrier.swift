@@ -14,8 +14,10 @@ public final class BackoffBarrier: DescribedBarrier {
         self.worker = worker
     }
 
-    /// Closes until a moment, and says why. Waits always end by themselves (Behaviour D5).
+    /// Closes until a moment, and says why. A wait under way is never shortened; all waits end by themselves
+    /// (Behaviour D5).
     func close(until instant: Instant, cause: String) {
+        let instant = max(instant, retryAt ?? instant)
         self.cause = cause
         retryAt = instant
         alarm?.dispose()

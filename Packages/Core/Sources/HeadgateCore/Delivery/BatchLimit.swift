@@ -10,9 +10,10 @@ struct BatchLimit {
         current = self.most
     }
 
-    /// A batch of so many events was too large.
+    /// A batch of so many events was too large: two of the larger half's size will hold it. One that was sent before the
+    /// limit last shrank does not raise it again.
     mutating func halve(_ events: Int) {
-        current = max(1, events / 2)
+        current = max(1, min(current, (events + 1) / 2))
     }
 
     /// A batch of so many events was taken: a tenth more may go next time, once batches are as large as they may be.

@@ -19,7 +19,7 @@ extension Dispatcher {
         lastError = result.cause
         switch verdict {
         case .delivered, .keep: break
-        case .halve: limit.halve(batch.events.count)
+        case .halve: halve(batch)
         case .dead(let reason): bury(batch.sequenceNumbers, reason, result)
         case .hold(let cause): manual.set(ManualBarrier.Setting(isPaused: true, reason: cause))
         case .retry(let cause, let charged): retry(batch, cause: cause, charged: charged, result)
@@ -31,6 +31,12 @@ extension Dispatcher {
         retries.succeeded()
         limit.succeeded(batch.events.count)
         settle(batch.sequenceNumbers, as: .delivered)
+    }
+
+    /// Has both halves of a batch that was too large go again, no attempt charged (Behaviour D6).
+    private func halve(_ batch: Batch) {
+        limit.halve(batch.events.count)
+        halvedThrough = max(halvedThrough, batch.events.last?.sequenceNumber ?? 0)
     }
 
     private func retry(_ batch: Batch, cause: String, charged: Bool, _ result: SendResult) {
@@ -101,7 +107,8 @@ extension Dispatcher {
         }
         count(removed.count, end)
         surroundings.settlements.settled(queue.number, position: queue.position)
-        surroundings.flushes.settled(removed.map(\.sequenceNumber), of: id, sent: end == .delivered)
+        surroundings.flushes.settled(
+            removed.map(\.sequenceNumber), of: id, sent: end == .delivered, position: queue.position)
     }
 
     private func count(_ events: Int, _ end: End) {

@@ -23,6 +23,9 @@ extension Dispatcher {
         return surroundings.events.ages.instant(of: end)
     }
 
+    /// Whether the oldest event that waits is not in hand yet.
+    var isFrontUnread: Bool { pending > 0 && queue.firstWaiting == nil }
+
     /// Gives up the front event to make room (Behaviour Q4, `drop_oldest`).
     func evict(_ sequenceNumber: SequenceNumber) {
         settle([sequenceNumber], as: .evicted)

@@ -16,6 +16,8 @@ final class Dispatcher {
     var retries = RetryPolicy()
     var tally = DispatcherTally()
     var held = HeldMarks()
+    /// The newest event of the batches that were too large and go again in halves.
+    var halvedThrough: SequenceNumber = 0
     /// What the last failed attempt failed of; nil after a success.
     var lastError: String?
     /// Set when the dispatcher takes no more batches (Behaviour D11).
@@ -73,28 +75,39 @@ final class Dispatcher {
 
     /// Sends what may be sent now, and tells how much waits.
     func evaluate() {
-        prepare(1)
-        while expireInHand() { prepare(1) }
-        while let builder = nextBatch() { send(builder) }
+        freshen()
+        while let builder = nextBatch() {
+            send(builder)
+            // Barriers that look at the depth have a say in every batch (Behaviour B22).
+            publishDepth()
+        }
         prepare(1)
         publishDepth()
         markHeld()
     }
 
-    /// Up to which event may be sent now; nil when the way is closed. A flush opens it for what it covers (Behaviour F1).
+    /// Has the next event in hand, lets go of what is too old, and tells how much waits.
+    func freshen() {
+        prepare(1)
+        while expireInHand() { prepare(1) }
+        publishDepth()
+    }
+
+    /// Up to which event may be sent now; nil when the way is closed. A flush opens it for what it covers (Behaviour F1),
+    /// and so does a batch that has to go in halves: no barrier waits for their company (Behaviour D6).
     private var openThrough: SequenceNumber? {
         let way = surroundings.coordinator.way(to: id)
         if way.isOpen(flushing: false) { return .max }
-        guard let target = surroundings.flushes.target(for: id), way.isOpen(flushing: true) else { return nil }
-        return target
+        let target = max(surroundings.flushes.target(for: id) ?? 0, halvedThrough)
+        return target > queue.position && way.isOpen(flushing: true) ? target : nil
     }
 
     private func nextBatch() -> BatchBuilder? {
         guard !isStopping, batchesInFlight < settings.inFlight, pending > 0 else { return nil }
-        guard let openThrough, prepareBatch() else { return nil }
+        guard openThrough != nil, prepareBatch(), let openThrough else { return nil }
         var builder = BatchBuilder(
             format: sender.format, mostEvents: limit.current, byteLimit: settings.byteLimit)
-        for entry in queue.entries where !entry.isInFlight && entry.sequenceNumber <= openThrough {
+        for entry in queue.candidates(through: openThrough, inOrderOfKeys: settings.inFlight > 1) {
             guard builder.add(entry, annotation: annotation(of: entry)) else { break }
         }
         return builder.isEmpty ? nil : builder
@@ -102,9 +115,13 @@ final class Dispatcher {
 
     /// Has a whole batch's events wait in hand, none of them too old (Behaviour D12).
     private func prepareBatch() -> Bool {
+        var hasExpired = false
         repeat {
-            guard prepare(limit.current) else { return false }
-        } while expireInHand()
+            guard prepare(limit.current * settings.inFlight) else { return false }
+            guard expireInHand() else { break }
+            hasExpired = true
+        } while true
+        if hasExpired { publishDepth() }
         return true
     }
 
@@ -166,8 +183,20 @@ final class Dispatcher {
             switch result {
             case .success(let chunk?): self.queue.load(chunk)
             case .success(nil): self.queue.skip(to: newest)
-            case .failure(let fault): self.backOff(cause: "event store: \(fault.message)", retryAfter: nil)
+            case .failure(let fault): return self.readLater(fault)
             }
+            self.surroundings.markDirty(self.id)
+        }
+    }
+
+    /// A store that cannot read now is asked again after a wait, and not at every look.
+    private func readLater(_ fault: StoreFault) {
+        backOff(cause: "event store: \(fault.message)", retryAfter: nil)
+        isReading = true
+        let worker = surroundings.worker
+        _ = worker.schedule(at: backoff.retryAt ?? worker.now) { [weak self] in
+            guard let self else { return }
+            self.isReading = false
             self.surroundings.markDirty(self.id)
         }
     }
@@ -178,11 +207,13 @@ final class Dispatcher {
         surroundings.events.backlog.keep(queue.entries, of: queue.number)
         surroundings.board.counters.quarantined += missing
         surroundings.settlements.settled(queue.number, position: queue.position)
+        surroundings.flushes.settled([], of: id, sent: false, position: queue.position)
     }
 
     // MARK: Telling
 
     private func publishDepth() {
+        guard surroundings.depths.isWatched(id) else { return }
         let oldest = queue.firstWaiting.map { surroundings.events.ages.instant(of: $0.event.receivedStamp) }
         let depth = QueueDepth(pending: pending, oldestSince: oldest, dispatchLimit: limit.most)
         surroundings.depths.publish(depth, of: id)

@@ -18,7 +18,9 @@ struct RetryPolicy: Sendable {
     /// - Returns: how long to wait: `random(0, min(cap, base·2^(k−1)))`, and no less than the floor.
     mutating func failed(base: Duration, cap: Duration, retryAfter: Duration?, chance: Double) -> Duration {
         failures += 1
-        let longest = min(cap, base * Double(sign: .plus, exponent: min(failures - 1, 40), significand: 1))
+        let factor = Double(sign: .plus, exponent: min(failures - 1, 40), significand: 1)
+        // Divided, not multiplied, to compare: the product of a long base could not be represented.
+        let longest = base >= cap / factor ? cap : base * factor
         let floor = min(retryAfter ?? .zero, RetryPolicy.longestRetryAfter)
         return max(longest * chance, floor)
     }

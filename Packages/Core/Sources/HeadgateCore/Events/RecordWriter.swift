@@ -67,3 +67,31 @@ struct RecordWriter {
         return overflow ? 0 : end
     }
 }
+
+extension TrackedEvent {
+    /// What the event's JSON takes once it is stored under a number, as ``RecordWriter`` lays it: its own pieces, and
+    /// around them the names, the two times and the number.
+    func storedByteCount(_ sequenceNumber: SequenceNumber) -> Int {
+        let pieces = id.count + name.count + context.count + data.count
+        let frame = #"{"id":,"seq":,"event":,"time":,"received_at":"#.utf8.count + 2 * Timestamp.jsonByteCount
+        return pieces + frame + (key.map { $0.count + #","key":"#.utf8.count } ?? 0) + sequenceNumber.digitCount
+    }
+}
+
+extension SequenceNumber {
+    /// How many decimal digits it takes; it is never negative.
+    fileprivate var digitCount: Int {
+        var count = 1
+        var rest = self / 10
+        while rest > 0 {
+            count += 1
+            rest /= 10
+        }
+        return count
+    }
+}
+
+extension Timestamp {
+    /// Bytes of a moment as a JSON string, like `"2026-11-20T09:41:55.123Z"`.
+    fileprivate static let jsonByteCount = 26
+}

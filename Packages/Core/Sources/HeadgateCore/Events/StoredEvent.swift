@@ -28,6 +28,13 @@ public struct StoredEvent {
         withPiece(from: RecordHeader.idStart, count: Int(header.idLength)) { String(decoding: $0, as: UTF8.self) }
     }
 
+    /// The key's JSON string, as it was spelled; nil when there is none.
+    var key: ArraySlice<UInt8>? {
+        guard header.keyLength > 0 else { return nil }
+        let end = offset + RecordHeader.size + Int(header.headLength)
+        return chunk.bytes[(end - Int(header.keyLength))..<end]
+    }
+
     /// Writes the event as dispatchers deliver it: `{"id","seq","event","time","received_at","key"?,"attempt","context","data"}`.
     /// - Parameters:
     ///   - attempt: the charged attempts plus one (Behaviour D9).

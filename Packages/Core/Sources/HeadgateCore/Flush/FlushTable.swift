@@ -8,6 +8,12 @@ struct FlushTable {
         var left: Int
         var sent = 0
         var failed = 0
+
+        /// Nothing more of it will be settled.
+        mutating func endHere() {
+            failed += left
+            left = 0
+        }
     }
 
     struct Flush {
@@ -37,16 +43,26 @@ struct FlushTable {
         }.max()
     }
 
-    /// Events of a dispatcher are settled: `sent`, or given up.
-    mutating func settled(_ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, sent: Bool) {
+    /// Events of a dispatcher are settled: `sent`, or given up. So are all up to `position`: what a flush still misses
+    /// of these is lost, and it does not wait for that.
+    mutating func settled(
+        _ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, sent: Bool, position: SequenceNumber
+    ) {
         for id in flushes.keys {
             guard var part = flushes[id]?.parts[dispatcher], part.left > 0 else { continue }
             let covered = sequenceNumbers.reduce(0) { $0 + ($1 <= part.target ? 1 : 0) }
             part.left = max(0, part.left - covered)
             part.sent += sent ? covered : 0
             part.failed += sent ? 0 : covered
+            if position >= part.target { part.endHere() }
             flushes[id]?.parts[dispatcher] = part
         }
+    }
+
+    /// No more than so many of the events that a flush covers are left of a dispatcher's.
+    mutating func limit(_ id: String, _ dispatcher: String, to most: Int) {
+        guard let left = flushes[id]?.parts[dispatcher]?.left else { return }
+        flushes[id]?.parts[dispatcher]?.left = min(left, most)
     }
 
     /// A dispatcher is gone, and nobody waits for it any more.

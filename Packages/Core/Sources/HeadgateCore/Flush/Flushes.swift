@@ -13,11 +13,17 @@ final class Flushes {
         self.worker = worker
     }
 
-    /// Begins a flush; `then` is told how it ended.
+    /// Begins a flush; `then` is told how it ended, later, also when there is nothing to wait for.
     func start(_ id: String, parts: [String: FlushTable.Part], timeout: Duration?, then: @escaping (FlushAnswer) -> Void) {
         waiters[id] = then
         table.start(id, FlushTable.Flush(parts: parts, deadline: timeout.map { worker.now + $0 }))
         parts.keys.forEach(onChange)
+        worker.soon { [weak self] in self?.endThoseOver() }
+    }
+
+    /// Events that a flush covers turned out not to be stored: no more than so many are left of a dispatcher's.
+    func limit(_ id: String, _ dispatcher: String, to left: Int) {
+        table.limit(id, dispatcher, to: left)
         endThoseOver()
     }
 
@@ -35,9 +41,10 @@ final class Flushes {
         return true
     }
 
-    func settled(_ sequenceNumbers: [SequenceNumber], of dispatcher: String, sent: Bool) {
+    /// Events of a dispatcher are settled, and so are all up to `position`.
+    func settled(_ sequenceNumbers: [SequenceNumber], of dispatcher: String, sent: Bool, position: SequenceNumber) {
         guard target(for: dispatcher) != nil else { return }
-        table.settled(sequenceNumbers, of: dispatcher, sent: sent)
+        table.settled(sequenceNumbers, of: dispatcher, sent: sent, position: position)
         endThoseOver()
     }
 

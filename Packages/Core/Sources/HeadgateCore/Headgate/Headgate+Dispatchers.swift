@@ -22,17 +22,6 @@ extension Headgate {
         forgetOrphans()
     }
 
-    /// Gives up the queues of dispatchers that have been gone for too long.
-    func forgetOrphans() {
-        let oldest = events.ages.stamp(worker.now) - events.limits.orphanRetention.wholeMilliseconds
-        for orphan in known.values where orphan.orphanedSince.map({ $0 <= oldest }) ?? false {
-            board.counters.expired += events.backlog.unsettled(of: orphan.number).events
-            events.backlog.remove(orphan.number)
-            known[orphan.id] = nil
-            settlements.add(.forgetDispatcher(orphan.number))
-        }
-    }
-
     private func adopt(_ id: String) -> StoredDispatcher {
         let next = (known.values.map(\.number).max() ?? 0) + 1
         var stored = known[id] ?? StoredDispatcher(number: next, id: id, position: events.lastStored)

@@ -1,11 +1,11 @@
 extension Headgate {
-    /// Starts a flush of what these dispatchers have queued now (Behaviour F1). What was offered to the queue before is
-    /// covered as well: the flush begins once that is stored.
+    /// Starts a flush of what these dispatchers have queued now (Behaviour F1), and of what was offered to the queue
+    /// before and is about to be stored; nothing that is offered later is in it.
     /// - Parameters:
     ///   - id: the flush's name, to cancel it by; made up when nil.
     ///   - ids: the dispatchers; nil is all.
     ///   - timeout: after which it ends in any case; nil is never.
-    ///   - then: is told how it ended.
+    ///   - then: is told how it ended, never before this returns.
     /// - Returns: the flush's name; nil when a dispatcher is unknown.
     public func flush(
         id: String? = nil, dispatchers ids: [String]? = nil, timeout: Duration?, then: @escaping (FlushAnswer) -> Void
@@ -13,13 +13,10 @@ extension Headgate {
         let ids = ids ?? dispatcherIds
         if let unknown = ids.first(where: { dispatchers[$0] == nil }) { return .failure(.unknownDispatcher(unknown)) }
         let name = id ?? unusedFlushName()
-        guard !flushes.isUnderWay(name), !beginning.contains(name) else { return .failure(.idInUse) }
-        beginning.insert(name)
-        events.whenCommitted { [weak self] _ in
-            guard let self, self.beginning.remove(name) != nil else {
-                return then(FlushAnswer(ended: .cancelled, dispatchers: [:]))
-            }
-            self.flushes.start(name, parts: self.flushParts(ids), timeout: timeout, then: then)
+        guard !flushes.isUnderWay(name) else { return .failure(.idInUse) }
+        flushes.start(name, parts: flushParts(ids), timeout: timeout, then: then)
+        events.whenCommitted { [weak self] fault in
+            if fault != nil { self?.leaveOutUnstored(name, ids) }
         }
         return .success(name)
     }
@@ -27,20 +24,28 @@ extension Headgate {
     /// Ends a flush before its time (Behaviour F4).
     /// - Returns: false when there is none of this name.
     public func cancelFlush(_ id: String) -> Bool {
-        beginning.remove(id) != nil || flushes.cancel(id)
+        flushes.cancel(id)
     }
 
     private func flushParts(_ ids: [String]) -> [String: FlushTable.Part] {
         let parts = ids.compactMap { id in
-            dispatchers[id].map { (id, FlushTable.Part(target: events.lastStored, left: $0.unsettled.events)) }
+            dispatchers[id].map { dispatcher in
+                let left = dispatcher.unsettled.events + events.offered(to: dispatcher.queue.number)
+                return (id, FlushTable.Part(target: events.lastSequenceNumber, left: left))
+            }
         }
         return Dictionary(parts) { first, _ in first }
+    }
+
+    /// What was offered before a flush could not be stored: only what was stored before is left.
+    private func leaveOutUnstored(_ flush: String, _ ids: [String]) {
+        for id in ids { flushes.limit(flush, id, to: dispatchers[id]?.unsettled.events ?? 0) }
     }
 
     private func unusedFlushName() -> String {
         defer { nextFlush += 1 }
         let name = "flush-\(nextFlush)"
-        return flushes.isUnderWay(name) || beginning.contains(name) ? "\(name)-\(nextFlush)" : name
+        return flushes.isUnderWay(name) ? "\(name)-\(nextFlush)" : name
     }
 }
 

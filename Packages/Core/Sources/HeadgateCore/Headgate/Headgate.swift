@@ -23,11 +23,10 @@ public final class Headgate {
     var kept: [String: [UInt8]]
     private var dirty: Set<String> = []
     private var isDrainDue = false
-    private var sweep: (any Disposable)?
+    /// The next look at what has become too old.
+    var sweep: (any Disposable)?
     private let chance: () -> Double
     var nextFlush = 1
-    /// Flushes that begin once what was offered before them is stored.
-    var beginning: Set<String> = []
     /// The route of an event that all dispatchers want.
     public internal(set) var routeToAll = RouteTable.nobody
     /// The orderly stop under way.
@@ -45,7 +44,7 @@ public final class Headgate {
         events = EventQueue(worker: worker, store: store, limits: limits, state: state)
         flushes = Flushes(worker: worker)
         settlements = Settlements(worker: worker, store: store)
-        known = Dictionary(uniqueKeysWithValues: state.dispatchers.map { ($0.id, $0) })
+        known = Dictionary(state.dispatchers.map { ($0.id, $0) }) { first, _ in first }
         kept = state.kept
         let changes = ChangeRelay()
         coordinator = BarrierCoordinator(worker: worker) { changes.onChange($0) }
@@ -83,8 +82,9 @@ public final class Headgate {
     private func drain() {
         let ids = dirty.sorted()
         dirty = []
-        ids.forEach { dispatchers[$0]?.evaluate() }
+        guard stopping?.isClosing != true else { return }
         makeRoom()
+        ids.forEach { dispatchers[$0]?.evaluate() }
         scheduleSweep()
         stopping?.look()
     }
@@ -94,47 +94,6 @@ public final class Headgate {
         for dispatcher in dispatchers.values where numbers.contains(dispatcher.queue.number) {
             markDirty(dispatcher.id)
         }
-    }
-
-    // MARK: Retention
-
-    /// Evicts the oldest events that are not in flight until the store is within its limits (Behaviour Q4).
-    private func makeRoom() {
-        guard events.limits.overflow == .dropOldest else { return }
-        while events.limits.excess(of: events.backlog.live) {
-            let fronts = dispatchers.values.compactMap { $0.queue.firstWaiting?.sequenceNumber }
-            guard let oldest = fronts.min() else { return }
-            for dispatcher in dispatchers.values where dispatcher.queue.firstWaiting?.sequenceNumber == oldest {
-                dispatcher.evict(oldest)
-                markDirty(dispatcher.id)
-            }
-        }
-    }
-
-    /// Looks again when the next event becomes too old, and once a minute for the rest.
-    private func scheduleSweep() {
-        let latest = worker.now + .seconds(60)
-        let next = dispatchers.values.compactMap(\.nextExpiry).min().map { min($0, latest) } ?? latest
-        sweep?.dispose()
-        sweep = stopping != nil ? nil : worker.schedule(at: next) { [weak self] in self?.sweepOnce() }
-    }
-
-    private func sweepOnce() {
-        forgetOrphans()
-        settlements.add(events.forgetOldIDs())
-        dispatchers.keys.forEach(markDirty)
-        scheduleSweep()
-    }
-
-    /// Up to which event nobody needs anything: where the dispatcher stands that is farthest behind.
-    private func trim() -> SequenceNumber {
-        let positions = known.values.compactMap { dispatcher in
-            events.backlog.unsettled(of: dispatcher.number).events == 0
-                ? nil : dispatchers[dispatcher.id]?.queue.position ?? dispatcher.position
-        }
-        let point = positions.min() ?? events.lastStored
-        events.trimRecent(through: point)
-        return point
     }
 }
 

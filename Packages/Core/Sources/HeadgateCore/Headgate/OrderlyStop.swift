@@ -28,6 +28,9 @@ final class OrderlyStop {
     private unowned let gate: Headgate
     private let then: () -> Void
     private var step = Step.flushing
+    /// Whether all that was offered before the stop is stored, or refused.
+    private var isAllStored = false
+    private var alarm: (any Disposable)?
 
     init(gate: Headgate, then: @escaping () -> Void) {
         self.gate = gate
@@ -35,10 +38,17 @@ final class OrderlyStop {
     }
 
     func begin(within timeout: Duration, flushing: Bool) {
-        _ = gate.worker.schedule(at: gate.worker.now + timeout) { [weak self] in self?.outOfTime() }
+        alarm = gate.worker.schedule(at: gate.worker.now + timeout) { [weak self] in self?.outOfTime() }
         guard flushing else { return finish() }
         _ = gate.flush(id: OrderlyStop.flushName, timeout: timeout) { [weak self] _ in self?.finish() }
+        gate.events.whenCommitted { [weak self] _ in
+            self?.isAllStored = true
+            self?.look()
+        }
     }
+
+    /// Whether nothing is sent any more, and the store is about to be closed.
+    var isClosing: Bool { step == .closing }
 
     /// Looks whether the next step is due.
     func look() {
@@ -51,7 +61,7 @@ final class OrderlyStop {
 
     /// Whether the flush could only wait: all that is left is held by barriers that a flush does not open.
     private var isStuck: Bool {
-        gate.flushes.isUnderWay(OrderlyStop.flushName)
+        isAllStored && gate.flushes.isUnderWay(OrderlyStop.flushName)
             && gate.dispatchers.values.allSatisfy { dispatcher in
                 dispatcher.batchesInFlight == 0
                     && (dispatcher.unsettled.events == 0
@@ -78,6 +88,7 @@ final class OrderlyStop {
 
     private func close() {
         step = .closing
+        alarm?.dispose()
         gate.dispatchers.values.forEach { $0.sender.close() }
         gate.events.whenCommitted { [gate, then] _ in
             gate.settlements.whenWritten { _ in gate.events.store.close(then: then) }

@@ -36,8 +36,11 @@ public struct DedupeWindow {
         var hasher = Hasher()
         hasher.combine(seed)
         var namespace = identity.namespace
-        namespace.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        hasher.combine(0 as UInt8)
+        // The length in front keeps apart what only differs in where the namespace ends.
+        namespace.withUTF8 { bytes in
+            hasher.combine(bytes.count)
+            hasher.combine(bytes: UnsafeRawBufferPointer(bytes))
+        }
         hasher.combine(bytes: identity.id)
         return UInt64(bitPattern: Int64(hasher.finalize()))
     }

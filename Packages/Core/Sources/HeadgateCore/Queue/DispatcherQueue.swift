@@ -68,6 +68,22 @@ struct DispatcherQueue {
         return nil
     }
 
+    // MARK: Taking
+
+    /// What may go into the next batch, in order: what waits, up to an event.
+    /// - Parameter inOrderOfKeys: whether an event has to wait for older ones of its key that are on their way
+    ///   (Behaviour Q2). Of events that go in one batch none waits for another.
+    func candidates(through newest: SequenceNumber, inOrderOfKeys: Bool) -> [QueueEntry] {
+        let due = entries.prefix { $0.sequenceNumber <= newest }
+        guard inOrderOfKeys else { return due.filter { !$0.isInFlight } }
+        var busyKeys: Set<ArraySlice<UInt8>> = []
+        return due.filter { entry in
+            guard let key = entry.event.key else { return !entry.isInFlight }
+            if entry.isInFlight { busyKeys.insert(key) }
+            return !busyKeys.contains(key)
+        }
+    }
+
     // MARK: Settling
 
     /// Marks events as being on their way.

@@ -81,12 +81,19 @@ public final class EventQueue {
     }
 
     private func refusal(of event: TrackedEvent) -> Admission? {
-        refusal(events: 1, bytes: event.approximateByteCount)
+        refusal(events: 1, bytes: event.storedByteCount(lastSequenceNumber + 1))
     }
 
     /// What is stored, and what is about to be.
     private var held: Tally {
         backlog.live + gathering.tally + (committing?.tally ?? .zero)
+    }
+
+    /// How many events for a dispatcher are offered and not stored yet.
+    func offered(to dispatcher: DispatcherNumber) -> Int {
+        [gathering.tallies, committing?.group.tallies ?? [:]].joined().reduce(0) { sum, offered in
+            routes.dispatchers(of: offered.key).contains(dispatcher) ? sum + offered.value.events : sum
+        }
     }
 
     /// Calls `work` once all that has been offered so far is stored, with nil, or could not be stored.

@@ -4,9 +4,9 @@ import HeadgateData
 struct GatheringGroup {
     private var records = RecordWriter()
     private var ids = RecentIDsWriter()
-    private var tallies: [RouteNumber: Tally] = [:]
+    private var closedRuns: [RouteNumber: Tally] = [:]
     private var lastSequenceNumber: SequenceNumber = 0
-    /// The route of the last event, and what has been counted for it but not put into `tallies` yet: nearly all events
+    /// The route of the last event, and what has been counted for it but not put into `closedRuns` yet: nearly all events
     /// take the same route as the one before.
     private var run: (route: RouteNumber, tally: Tally) = (RouteTable.nobody, .zero)
     private(set) var tally = Tally.zero
@@ -18,6 +18,12 @@ struct GatheringGroup {
     }
 
     var byteCount: Int { records.byteCount }
+
+    /// What the group holds of each route.
+    var tallies: [RouteNumber: Tally] {
+        guard run.tally.events > 0 else { return closedRuns }
+        return closedRuns.merging([run.route: run.tally], uniquingKeysWith: +)
+    }
 
     /// Whether there is neither an event to commit nor anyone to tell.
     var isIdle: Bool { tally.events == 0 && waiters.isEmpty }
@@ -46,14 +52,13 @@ struct GatheringGroup {
     }
 
     mutating func group(_ chunk: Chunk, newRoutes: [RouteNumber: [DispatcherNumber]], receivedStamp: Int64) -> AppendGroup {
-        endRun(startingWith: RouteTable.nobody)
-        return AppendGroup(
+        AppendGroup(
             chunk: chunk, tallies: tallies, newRoutes: newRoutes,
             recentIDs: ids.take(lastSequenceNumber: lastSequenceNumber, receivedStamp: receivedStamp))
     }
 
     private mutating func endRun(startingWith route: RouteNumber) {
-        if run.tally.events > 0 { tallies[run.route, default: .zero] += run.tally }
+        if run.tally.events > 0 { closedRuns[run.route, default: .zero] += run.tally }
         run = (route, .zero)
     }
 }

@@ -1,13 +1,13 @@
 /// Gathers the ids of a group in the form in which a store keeps them: for each, the sequence number (8 bytes), the
-/// lengths of namespace and id (2 bytes each), and both. Little-endian, whatever the machine.
+/// lengths of namespace and id (4 bytes each), and both. Little-endian, whatever the machine.
 struct RecentIDsWriter {
     private var bytes: [UInt8] = []
     private var count = 0
 
     mutating func append(_ identity: TrackedEvent.Identity, sequenceNumber: SequenceNumber) {
         bytes.append(littleEndian: sequenceNumber)
-        bytes.append(littleEndian: UInt16(identity.namespace.utf8.count))
-        bytes.append(littleEndian: UInt16(identity.id.count))
+        bytes.append(littleEndian: UInt32(identity.namespace.utf8.count))
+        bytes.append(littleEndian: UInt32(identity.id.count))
         bytes.append(contentsOf: identity.namespace.utf8)
         bytes.append(contentsOf: identity.id)
         count += 1
@@ -27,11 +27,11 @@ extension RecentIDs {
     func forEach(_ body: (TrackedEvent.Identity, SequenceNumber) -> Void) {
         bytes.withUnsafeBytes { bytes in
             var place = 0
-            while place + 12 <= bytes.count {
+            while place + 16 <= bytes.count {
                 let number = SequenceNumber(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: Int64.self))
-                let namespace = Int(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: place + 8, as: UInt16.self)))
-                let id = Int(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: place + 10, as: UInt16.self)))
-                let start = place + 12
+                let namespace = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: place + 8, as: UInt32.self)))
+                let id = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: place + 12, as: UInt32.self)))
+                let start = place + 16
                 guard start + namespace + id <= bytes.count else { return }
                 let name = String(decoding: bytes[start..<start + namespace], as: UTF8.self)
                 let idBytes = UnsafeRawBufferPointer(rebasing: bytes[start + namespace..<start + namespace + id])

@@ -12,8 +12,8 @@ final class Settlements {
     /// Up to which event nobody needs anything.
     var trimPoint: () -> SequenceNumber = { 0 }
 
-    /// What waits for a store that fails is bounded as the dead letters themselves are; the oldest go.
-    private static let mostChanges = 10_000
+    /// Dead letters that wait for a store that fails are bounded as those in the store are; the oldest go.
+    private static let mostLetters = 10_000
     private static let pauseAfterFault = Duration.seconds(1)
 
     init(worker: any Worker, store: any EventStore) {
@@ -82,12 +82,35 @@ final class Settlements {
             guard case .position(let dispatcher, let position) = change else { continue }
             positions[dispatcher] = max(position, positions[dispatcher] ?? 0)
         }
-        let others = written.filter { if case .position = $0 { false } else { true } }
-        changes = Array((others + changes).suffix(Settlements.mostChanges))
+        changes = Settlements.condensed(written + changes)
         isDue = true
         _ = worker.schedule(at: worker.now + Settlements.pauseAfterFault) { [weak self] in
             self?.isDue = false
             self?.write()
         }
     }
+
+    /// What has to be kept of changes that wait for a store that fails, so that they do not grow without end: of those
+    /// that supersede each other the last, and no more dead letters than the newest.
+    private static func condensed(_ changes: [StoreChange]) -> [StoreChange] {
+        let lastTrim = changes.lastIndex { $0.isTrim }
+        let lastForgotten = changes.lastIndex { $0.isForgottenIDs }
+        var spareLetters = changes.count { $0.isDeadLetter } - mostLetters
+        return changes.indices.compactMap { index in
+            let change = changes[index]
+            if change.isPosition { return nil }
+            if change.isTrim, index != lastTrim { return nil }
+            if change.isForgottenIDs, index != lastForgotten { return nil }
+            guard change.isDeadLetter, spareLetters > 0 else { return change }
+            spareLetters -= 1
+            return nil
+        }
+    }
+}
+
+extension StoreChange {
+    fileprivate var isPosition: Bool { if case .position = self { true } else { false } }
+    fileprivate var isTrim: Bool { if case .trim = self { true } else { false } }
+    fileprivate var isForgottenIDs: Bool { if case .forgetIDs = self { true } else { false } }
+    fileprivate var isDeadLetter: Bool { if case .deadLetter = self { true } else { false } }
 }

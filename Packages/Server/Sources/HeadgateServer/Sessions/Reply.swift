@@ -9,7 +9,8 @@ final class Reply {
         case batch(BatchReply)
     }
 
-    private weak var session: Session?
+    /// Strong: an answer is owed for a moment, and weak references would slow down every use of a session.
+    private let session: Session
     private let id: [UInt8]?
     private let target: Target
     private let requestBytes: Int
@@ -38,7 +39,7 @@ final class Reply {
 
     /// Answers with an error.
     func fail(_ error: RPCError) {
-        if id == nil { session?.notificationFailed() }
+        if id == nil { session.notificationFailed() }
         finish { id, writer in id.withUnsafeBytes { writer.errorAnswer(id: $0, error: error) } }
     }
 
@@ -51,17 +52,17 @@ final class Reply {
         switch target {
         case .session:
             writer.endLine()
-            session?.send(writer.bytes)
+            session.send(writer.bytes)
         case .batch(let batch):
             batch.add(writer.bytes)
         }
-        session?.answered(1, bytes: requestBytes)
+        session.answered(1, bytes: requestBytes)
     }
 }
 
 /// The answers to a batch, which go out together in one line; none at all for notifications only.
 final class BatchReply {
-    private weak var session: Session?
+    private let session: Session
     private var answers: [[UInt8]] = []
     private var expected = 0
     private var isWhole = false
@@ -87,6 +88,6 @@ final class BatchReply {
 
     private func sendIfComplete() {
         guard isWhole, answers.count == expected, expected > 0 else { return }
-        session?.send(Array("[".utf8) + Array(answers.joined(separator: [UInt8(ascii: ",")])) + Array("]\n".utf8))
+        session.send(Array("[".utf8) + Array(answers.joined(separator: [UInt8(ascii: ",")])) + Array("]\n".utf8))
     }
 }

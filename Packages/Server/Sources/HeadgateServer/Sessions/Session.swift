@@ -58,7 +58,7 @@ final class Session {
         isPaused = true
         connection.pauseReading()
         guard service.gate.events.isGroupFull else { return }
-        service.gate.events.whenCommitted { [weak self] _ in self?.resumeIfThereIsRoom() }
+        service.gate.events.whenCommitted { _ in self.resumeIfThereIsRoom() }
     }
 
     /// Goes on reading if that had stopped and there is room now.
@@ -130,7 +130,7 @@ final class Session {
         hasSpoken = true
         do {
             let (event, admission) = try service.tracking.track(request.params, from: self)
-            if held.isEmpty { service.gate.events.whenCommitted { [weak self] in self?.release($0) } }
+            if held.isEmpty { service.gate.events.whenCommitted { self.release($0) } }
             held.hold(id: request.id.raw, event: event.id, admission: admission, requestBytes: requestBytes)
         } catch {
             refuse(request.id, error, nil)

@@ -26,8 +26,10 @@ struct ListeningSocket: ~Copyable {
         try Self.clear(address)
         try Self.bind(descriptor, to: address)
         let file = try SocketFile(boundAt: address.path)
-        guard listen(descriptor.number, backlog) == 0 else {
-            let error = TransportError.last("listen", path: address.path)
+        do throws(TransportError) {
+            try Self.setMode(Self.socketMode, of: address.path)
+            guard listen(descriptor.number, backlog) == 0 else { throw .last("listen", path: address.path) }
+        } catch {
             file.remove()
             throw error
         }
@@ -42,8 +44,8 @@ struct ListeningSocket: ~Copyable {
         guard errno == ENOENT else { throw .last("stat", path: path) }
         let above = path.lastIndex(of: "/").map { path[..<$0] } ?? ""
         if !above.isEmpty { try makeDirectory(String(above)) }
-        let failed = withFileMask(0o027) { mkdir(path, 0o750) != 0 && errno != EEXIST }
-        if failed { throw .last("mkdir", path: path) }
+        guard mkdir(path, 0o750) != 0 else { return try setMode(0o750, of: path) }
+        if errno != EEXIST { throw .last("mkdir", path: path) }
     }
 
     /// Removes a socket file that nobody answers on. All else that may lie there is an error.
@@ -67,17 +69,19 @@ struct ListeningSocket: ~Copyable {
 
     private static func bind(_ descriptor: borrowing Descriptor, to address: UnixAddress) throws(TransportError) {
         let number = descriptor.number
-        let code = withFileMask(0o117) { address.withSystemAddress { Glibc.bind(number, $0, $1) } }
-        guard code != 0 else { return }
+        // The file that bind makes has at most the rights of the socket itself.
+        guard fchmod(number, socketMode) == 0 else { throw .last("fchmod") }
+        guard address.withSystemAddress({ Glibc.bind(number, $0, $1) }) != 0 else { return }
         guard errno != EADDRINUSE else { throw .inUse(path: address.path) }
         throw .last("bind", path: address.path)
     }
 
-    // The mask is the whole process's: another thread that makes a file in these microseconds gets it too tight rather
-    // than too wide. A chmod afterwards would leave a moment, and might hit what somebody else has put in its place.
-    private static func withFileMask<Result>(_ mask: mode_t, _ body: () -> Result) -> Result {
-        let former = umask(mask)
-        defer { _ = umask(former) }
-        return body()
+    // The process's mask may have taken rights away, and asking for the mask would change it for other threads. What was
+    // made may already have been replaced by a link, which is not followed.
+    private static func setMode(_ mode: mode_t, of path: String) throws(TransportError) {
+        guard fchmodat(AT_FDCWD, path, mode, AT_SYMLINK_NOFOLLOW) != 0 else { return }
+        throw .last("chmod", path: path)
     }
+
+    private static let socketMode: mode_t = 0o660
 }

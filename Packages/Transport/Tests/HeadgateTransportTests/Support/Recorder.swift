@@ -49,6 +49,13 @@ final class Recorder: ConnectionHandler {
     func connectionDidClose(_ connection: Connection, error: TransportError?) {
         closes += 1
         closeError = error
-        onClose()
+        let closed = onClose
+        forgetClosures()
+        closed()
+    }
+
+    /// They often hold the recorder itself.
+    private func forgetClosures() {
+        (onRead, onEnd, onDrain, onLoss, onClose) = ({ _ in }, { _ in }, { _ in }, { _ in }, {})
     }
 }

@@ -1,0 +1,84 @@
+import HeadgateData
+
+extension HeadgateClient {
+    /// Calls any method of the daemon.
+    ///
+    /// When the connection breaks, methods that change nothing are called again on the next one; others end with
+    /// ``ClientError/disconnected`` if they had been written.
+    /// - Parameter deadline: how long to wait; nil is for ever.
+    @discardableResult
+    public func call(
+        _ method: String, params: DataObject = [:], deadline: Duration? = nil
+    ) async throws -> DataItem {
+        try await ask(\.item) { $0.call($1, method, params, deadline: deadline, $2) }
+    }
+
+    /// Has dispatchers send what they have queued, through flushable barriers (Behaviour F1).
+    /// - Parameters:
+    ///   - dispatchers: the ids of those to flush; nil for all.
+    ///   - wait: whether to wait for the end.
+    ///   - timeout: how long the flush lasts at most, to the millisecond; zero is for ever, nil as long as the daemon
+    ///     usually gives it.
+    ///   - deadline: how long to wait for the answer; nil is for ever.
+    /// - Returns: how it ended; nil unless it was waited for.
+    @discardableResult
+    public func flush(
+        dispatchers: [String]? = nil, wait: Bool = false, timeout: Duration? = nil, deadline: Duration? = nil
+    ) async throws -> FlushAnswer? {
+        var params: DataObject = [:]
+        params["dispatchers"] = dispatchers.map { .array($0.map { .string($0) }) }
+        if wait { params["wait"] = true }
+        params["timeout_ms"] = timeout.map { .number(DataNumber(Int($0.milliseconds))) }
+        let result = try await object("flush", params, deadline)
+        return wait ? try FlushAnswer(result) : nil
+    }
+
+    /// What a person asks first: how the daemon is and what it has done (Protocol, `status`).
+    public func status(deadline: Duration? = nil) async throws -> DataObject {
+        try await object("status", [:], deadline)
+    }
+
+    /// Closes the way to a dispatcher by its ManualBarrier, which survives a restart (Behaviour B23).
+    /// - Parameters:
+    ///   - dispatcher: its id.
+    ///   - reason: why, for people.
+    ///   - flushable: whether flushes go through all the same.
+    public func pause(
+        _ dispatcher: String, reason: String? = nil, flushable: Bool = false, deadline: Duration? = nil
+    ) async throws {
+        var params: DataObject = ["id": .string(dispatcher)]
+        params["reason"] = reason.map { .string($0) }
+        if flushable { params["flushable"] = true }
+        _ = try await object("dispatcher.pause", params, deadline)
+    }
+
+    /// Opens a dispatcher's ManualBarrier again (Behaviour B23).
+    public func resume(_ dispatcher: String, deadline: Duration? = nil) async throws {
+        _ = try await object("dispatcher.resume", ["id": .string(dispatcher)], deadline)
+    }
+
+    /// All barriers, with what they hold and why (Behaviour B10).
+    public func barriers(deadline: Duration? = nil) async throws -> [BarrierSummary] {
+        let result = try await object("barrier.list", [:], deadline)
+        guard let barriers = BarrierSummary.list(in: result) else {
+            throw ClientError.badAnswer("a result of barrier.list without barriers")
+        }
+        return barriers
+    }
+
+    /// All dispatchers, with what they have done and what holds them.
+    public func dispatchers(deadline: Duration? = nil) async throws -> [DispatcherSummary] {
+        let result = try await object("dispatcher.list", [:], deadline)
+        guard let dispatchers = DispatcherSummary.list(in: result) else {
+            throw ClientError.badAnswer("a result of dispatcher.list without dispatchers")
+        }
+        return dispatchers
+    }
+
+    private func object(_ method: String, _ params: DataObject, _ deadline: Duration?) async throws -> DataObject {
+        guard case .object(let object) = try await call(method, params: params, deadline: deadline) else {
+            throw ClientError.badAnswer("a result of \(method) that is no object")
+        }
+        return object
+    }
+}

@@ -1,0 +1,119 @@
+import HeadgateData
+import HeadgateTransport
+import HeadgateWire
+
+/// A client of the daemon, for any number of tasks at once.
+///
+/// All calls share one connection and do not wait for each other's answers. The connection is made when it is first needed
+/// and again whenever it is lost. Every event gets an id before it is sent, and is sent under this id until it is
+/// acknowledged: a restart of the daemon loses none and doubles none (Behaviour Q7). Calls wait for the daemon, for ever
+/// unless the options or a deadline say otherwise.
+///
+/// Failures are a ``ClientError``, or `CancellationError` when the task was cancelled: it stops waiting then, while what it
+/// asked for may be done all the same.
+///
+/// A client has a thread of its own, which ends with ``close()`` or with the client.
+public actor HeadgateClient {
+    /// The path of the daemon's socket.
+    public nonisolated let socketPath: String
+
+    private nonisolated let loop: EventLoop
+    private let identity: ClientIdentity
+    private let options: ClientOptions
+    /// Made at the first call, since it belongs to the loop's thread.
+    private lazy var connection = ClientConnection(to: socketPath, as: identity, options: options, on: loop)
+
+    /// A client that connects when it is first called.
+    /// - Parameters:
+    ///   - socketPath: the daemon's socket; nil looks in the usual places (``SocketPlace``).
+    ///   - name: the program's name; with the version it is the events' `context.client`.
+    ///   - namespace: in which ids are told apart; nil for that of the user.
+    /// - Throws: ``ClientError/cannotStart(cause:)``.
+    public init(
+        socketPath: String? = nil, name: String, version: String, namespace: String? = nil,
+        options: ClientOptions = ClientOptions()
+    ) throws(ClientError) {
+        self.socketPath = socketPath ?? SocketPlace.usual
+        identity = ClientIdentity(name: name, version: version, namespace: namespace)
+        self.options = options
+        do throws(TransportError) {
+            loop = try EventLoop.onNewThread(named: "headgate-client")
+        } catch {
+            throw .cannotStart(cause: error.description)
+        }
+    }
+
+    isolated deinit {
+        connection.close()
+        loop.stop()
+    }
+
+    /// The client's thread, on which the actor lives.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+        loop.asUnownedSerialExecutor()
+    }
+
+    /// Closes the connection. Calls under way, and later ones, end with ``ClientError/closed``.
+    public func close() async {
+        connection.close()
+        loop.stop()
+        await loop.waitUntilClosed()
+    }
+
+    /// Makes a call, waits for its answer, and reads it.
+    func ask<Answer: Sendable>(
+        _ read: @escaping (JSONView) throws -> Answer,
+        begin: (ClientConnection, ClientConnection.Call, @escaping ClientConnection.Completion) -> Void
+    ) async throws -> Answer {
+        let call = connection.reserve()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                begin(connection, call) { result in
+                    continuation.resume(with: Result { try read(result.get()) })
+                }
+            }
+        } onCancel: {
+            loop.submit { self.assumeIsolated { $0.connection.abandon(call) } }
+        }
+    }
+
+    /// Makes several calls in their order, and waits for all answers.
+    func askEach<Question, Answer: Sendable>(
+        _ questions: [Question], _ read: @escaping (JSONView) throws -> Answer,
+        begin: (ClientConnection, ClientConnection.Call, Question, @escaping ClientConnection.Completion) -> Void
+    ) async -> [Result<Answer, any Error>] {
+        let calls = questions.map { _ in connection.reserve() }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answers = GatheredAnswers<Answer>(count: calls.count) { continuation.resume(returning: $0) }
+                for (place, (call, question)) in zip(calls, questions).enumerated() {
+                    begin(connection, call, question) { result in
+                        answers.take(Result { try read(result.get()) }, at: place)
+                    }
+                }
+            }
+        } onCancel: {
+            loop.submit { self.assumeIsolated { client in calls.forEach { client.connection.abandon($0) } } }
+        }
+    }
+}
+
+/// Answers that are waited for together.
+private final class GatheredAnswers<Answer> {
+    private var answers: [Result<Answer, any Error>?]
+    private var missing: Int
+    private let completion: ([Result<Answer, any Error>]) -> Void
+
+    init(count: Int, completion: @escaping ([Result<Answer, any Error>]) -> Void) {
+        answers = Array(repeating: nil, count: count)
+        missing = count
+        self.completion = completion
+        if count == 0 { completion([]) }
+    }
+
+    func take(_ answer: Result<Answer, any Error>, at place: Int) {
+        answers[place] = answer
+        missing -= 1
+        if missing == 0 { completion(answers.compactMap { $0 }) }
+    }
+}

@@ -1,0 +1,190 @@
+import HeadgateData
+import HeadgateTransport
+import HeadgateWire
+
+/// A lasting connection to the daemon: it connects when there is something to send, again when it was lost, and what it is
+/// asked to track it tracks once, whatever happens to the daemon meanwhile (Behaviour Q7).
+///
+/// It lives on an event loop and calls back there. ``HeadgateClient`` is the same for tasks; this is for programs that run
+/// on an event loop of their own.
+public final class ClientConnection {
+    /// Told once what came of a call. The answer is gone after the call: read it, or copy its ``JSONView/item``.
+    ///
+    /// The failure is a ``ClientError``, or `CancellationError` after ``abandon(_:)``.
+    public typealias Completion = (Result<JSONView, any Error>) -> Void
+
+    /// A call under way.
+    public struct Call: Hashable, Sendable {
+        let number: CallNumber
+    }
+
+    /// The path of the daemon's socket.
+    public let socketPath: String
+    let loop: EventLoop
+    private let identity: ClientIdentity
+    private var machine: ConnectionMachine<JSONView>
+    private var link: Link?
+    private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.timePassed() }
+    private var completions: [CallNumber: Completion] = [:]
+    private var lastNumber: CallNumber = ConnectionMachine<JSONView>.greetingNumber
+    private var isSettling = false
+    private var waitingForRoom: (() -> Void)?
+    /// Makes the ids of events that have none.
+    var ids = UUIDv7()
+
+    /// A connection that is made when it is needed.
+    public init(
+        to socketPath: String = SocketPlace.usual, as identity: ClientIdentity, options: ClientOptions = ClientOptions(),
+        on loop: EventLoop
+    ) {
+        loop.preconditionCurrent()
+        self.socketPath = socketPath
+        self.identity = identity
+        self.loop = loop
+        machine = ConnectionMachine(path: socketPath, options: options, seed: .random(in: 0...UInt64.max))
+    }
+
+    /// Whether another call is written soon. Calls over the bounds are kept, in order, until their turn comes.
+    public var hasRoom: Bool {
+        machine.hasRoom
+    }
+
+    /// Calls `body` once, as soon as there is room; at once if there is some.
+    public func whenRoom(_ body: @escaping () -> Void) {
+        guard !hasRoom else { return body() }
+        waitingForRoom = body
+    }
+
+    /// Stops waiting for a call, which ends with `CancellationError`. What it asks for may be done all the same.
+    public func abandon(_ call: Call) {
+        guard let completion = completions.removeValue(forKey: call.number) else { return }
+        machine.abandoned(call.number, now: loop.monotonicNow)
+        settle()
+        completion(.failure(CancellationError()))
+    }
+
+    /// Ends everything. Calls that are not answered end with ``ClientError/closed``; those that come later, too.
+    public func close() {
+        machine.closed()
+        settle()
+    }
+
+    /// The next call's number, before the call is made.
+    func reserve() -> Call {
+        lastNumber += 1
+        return Call(number: lastNumber)
+    }
+
+    func begin(_ call: Call, _ line: [UInt8], isRepeatable: Bool, deadline: Duration?, _ completion: @escaping Completion) {
+        let now = loop.monotonicNow
+        let moment = deadline.map { now + $0.nanoseconds }
+        completions[call.number] = completion
+        machine.called(
+            call.number, OutgoingCall(line: line, isRepeatable: isRepeatable, deadline: moment), now: now)
+        settle()
+    }
+
+    private func timePassed() {
+        machine.timePassed(now: loop.monotonicNow)
+        settle()
+    }
+
+    // MARK: Effects
+
+    /// Carries out all orders, and those that come of it. A caller that is told and calls again in turn only adds to them.
+    private func settle() {
+        guard !isSettling else { return }
+        isSettling = true
+        repeat {
+            while let order = machine.nextOrder() { perform(order) }
+            offerRoom()
+        } while machine.hasOrders
+        isSettling = false
+        armTimer()
+    }
+
+    private func perform(_ order: ConnectionMachine<JSONView>.Order) {
+        switch order {
+        case .connect: connect()
+        case .greet: greet()
+        case .write(let bytes): link?.write(bytes)
+        case .disconnect:
+            link?.close()
+            link = nil
+        case .finish(let number, let result):
+            completions.removeValue(forKey: number)?(result.mapError { $0 })
+        }
+    }
+
+    private func connect() {
+        do throws(TransportError) {
+            link = try Link(path: socketPath, on: loop, observer: self)
+            machine.connected(now: loop.monotonicNow)
+        } catch {
+            let failure = ClientError.cannotConnect(path: socketPath, cause: error.cause)
+            machine.couldNotConnect(error == .loopClosed ? .closed : failure, now: loop.monotonicNow)
+        }
+    }
+
+    private func greet() {
+        var client: DataObject = ["name": .string(identity.name), "version": .string(identity.version)]
+        if identity.version.isEmpty { client["version"] = nil }
+        var params: DataObject = ["client": .object(client), "protocol": 1]
+        params["namespace"] = identity.namespace.map { .string($0) }
+        link?.write { $0.request(id: ConnectionMachine<JSONView>.greetingNumber, method: "hello", params: params) }
+    }
+
+    private func offerRoom() {
+        guard machine.hasRoom, let body = waitingForRoom else { return }
+        waitingForRoom = nil
+        body()
+    }
+
+    private func armTimer() {
+        guard let deadline = machine.nextDeadline else { return timer.cancel() }
+        if timer.deadline != deadline { timer.arm(at: deadline) }
+    }
+}
+
+// MARK: What comes from the daemon
+
+extension ClientConnection: LinkObserver {
+    func link(_ link: Link, received message: IncomingMessage) {
+        let now = loop.monotonicNow
+        switch message {
+        case .response(let response): take(response, now)
+        case .notification(let notification):
+            if notification.method.equals("closing") { machine.closing(now: now) }
+        case .request(let request):
+            let refusal = RPCError.methodNotFound(request.method.string ?? "")
+            link.write { $0.errorAnswer(id: request.id.raw, error: refusal) }
+        case .invalid(_, let error): machine.gotNonsense(error.message, now: now)
+        case .invalidNotification: return
+        }
+        settle()
+    }
+
+    func link(_ link: Link, receivedNonsense text: String) {
+        machine.gotNonsense(text, now: loop.monotonicNow)
+        settle()
+    }
+
+    func linkDidEnd(_ link: Link) {
+        self.link = nil
+        machine.disconnected(now: loop.monotonicNow)
+        settle()
+    }
+
+    private func take(_ response: IncomingMessage.Response, _ now: Int64) {
+        switch (response.id.int, response.outcome) {
+        case (ConnectionMachine<JSONView>.greetingNumber, .result(let result)):
+            machine.greeted(DaemonLimits(greeting: result), now: now)
+        case (ConnectionMachine<JSONView>.greetingNumber, .failure(let error)):
+            machine.greetingRefused(error, now: now)
+        case (let number?, .result(let result)): machine.answered(number, .success(result), now: now)
+        case (let number?, .failure(let error)): machine.answered(number, .failure(error), now: now)
+        case (nil, .failure(let error)): machine.gotAnonymousError(error, now: now)
+        case (nil, .result): machine.gotNonsense("an answer to nothing that was asked", now: now)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import HeadgateData
+
+/// An event to be tracked.
+public struct TrackedEvent: Sendable, Equatable {
+    /// Its name, not empty.
+    public var event: String
+    /// What there is to say about it.
+    public var data: DataObject
+    /// By which it is told apart from all others, for ever; nil has the client make one. The daemon stores an event of an
+    /// id once (Behaviour Q7).
+    public var id: String?
+    /// Events of one key are delivered in their order, also where several batches are sent at once (Behaviour Q2).
+    public var key: String?
+    /// When it happened, if that is not now.
+    public var time: Timestamp?
+    /// The ids of the dispatchers that it is for; nil is for all that want it.
+    public var dispatchers: [String]?
+    /// How long after its receipt it is worth delivering, to the millisecond; nil is as long as the store keeps it.
+    public var timeToLive: Duration?
+
+    public init(
+        _ event: String, data: DataObject = [:], id: String? = nil, key: String? = nil, time: Timestamp? = nil,
+        dispatchers: [String]? = nil, timeToLive: Duration? = nil
+    ) {
+        self.event = event
+        self.data = data
+        self.id = id
+        self.key = key
+        self.time = time
+        self.dispatchers = dispatchers
+        self.timeToLive = timeToLive
+    }
+
+    /// Writes it as the params of `track`.
+    func write(into writer: inout JSONWriter, id: String) {
+        writer.beginObject()
+        writer.member("event", event)
+        writer.member("id", id)
+        if !data.isEmpty { writer.member("data", item: .object(data)) }
+        if let key { writer.member("key", key) }
+        if let time { writer.member("time", time) }
+        if let dispatchers { writer.member("dispatchers", item: .array(dispatchers.map { .string($0) })) }
+        if let timeToLive { writer.member("ttl_ms", timeToLive.milliseconds) }
+        writer.endObject()
+    }
+}

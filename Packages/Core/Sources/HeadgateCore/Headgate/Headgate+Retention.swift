@@ -1,0 +1,74 @@
+/// What is given up because the store is full, or because it has become too old.
+extension Headgate {
+    /// Evicts the oldest events that are not in flight until the store is within its limits (Behaviour Q4, D12).
+    func makeRoom() {
+        guard events.limits.overflow == .dropOldest, events.limits.excess(of: events.backlog.live) else { return }
+        dispatchers.values.forEach { $0.freshen() }
+        while events.limits.excess(of: events.backlog.live), evictOldest() {}
+    }
+
+    /// - Returns: false when there is none to evict, or it is not known yet which is the oldest: a dispatcher reads on,
+    ///   and looks again when it has.
+    private func evictOldest() -> Bool {
+        guard !dispatchers.values.contains(where: \.isFrontUnread) else { return false }
+        let oldest = dispatchers.values.compactMap { $0.queue.firstWaiting?.sequenceNumber }.min()
+        if let orphan = orphanFarthestBehind, orphan.position < oldest ?? .max {
+            board.counters.evicted += events.backlog.unsettled(of: orphan.number).events
+            forget(orphan)
+            return true
+        }
+        guard let oldest else { return false }
+        for dispatcher in dispatchers.values where dispatcher.queue.firstWaiting?.sequenceNumber == oldest {
+            dispatcher.evict(oldest)
+            markDirty(dispatcher.id)
+        }
+        return true
+    }
+
+    /// The removed dispatcher with the oldest queue. Nobody reads that queue: to make room it is given up whole.
+    private var orphanFarthestBehind: StoredDispatcher? {
+        known.values.filter { dispatchers[$0.id] == nil && events.backlog.unsettled(of: $0.number).events > 0 }
+            .min { $0.position < $1.position }
+    }
+
+    /// Gives up the queues of dispatchers that have been gone for too long (Behaviour Q3).
+    func forgetOrphans() {
+        let oldest = events.ages.stamp(worker.now) - events.limits.orphanRetention.wholeMilliseconds
+        for orphan in known.values where orphan.orphanedSince.map({ $0 <= oldest }) ?? false {
+            board.counters.expired += events.backlog.unsettled(of: orphan.number).events
+            forget(orphan)
+        }
+    }
+
+    private func forget(_ orphan: StoredDispatcher) {
+        events.backlog.remove(orphan.number)
+        known[orphan.id] = nil
+        settlements.add(.forgetDispatcher(orphan.number))
+    }
+
+    /// Looks again when the next event becomes too old, and once a minute for the rest.
+    func scheduleSweep() {
+        let latest = worker.now + .seconds(60)
+        let next = dispatchers.values.compactMap(\.nextExpiry).min().map { min($0, latest) } ?? latest
+        sweep?.dispose()
+        sweep = stopping != nil ? nil : worker.schedule(at: next) { [weak self] in self?.sweepOnce() }
+    }
+
+    private func sweepOnce() {
+        forgetOrphans()
+        settlements.add(events.forgetOldIDs())
+        dispatchers.keys.forEach(markDirty)
+        scheduleSweep()
+    }
+
+    /// Up to which event nobody needs anything: where the dispatcher stands that is farthest behind.
+    func trim() -> SequenceNumber {
+        let positions = known.values.compactMap { dispatcher in
+            events.backlog.unsettled(of: dispatcher.number).events == 0
+                ? nil : dispatchers[dispatcher.id]?.queue.position ?? dispatcher.position
+        }
+        let point = positions.min() ?? events.lastStored
+        events.trimRecent(through: point)
+        return point
+    }
+}
