@@ -7,11 +7,12 @@ let package = Package(
     dependencies: [.package(path: "../Core"), .package(path: "../Transport")],
     targets: [
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CNetlink"),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
         .target(
             name: "HeadgateServer",
             dependencies: [
-                "CSQLite", "CCurl",
+                "CSQLite", "CCurl", "CNetlink",
                 .product(name: "HeadgateCore", package: "Core"),
                 .product(name: "HeadgateData", package: "Core"),
                 .product(name: "CUV", package: "Transport"),

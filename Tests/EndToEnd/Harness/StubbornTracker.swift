@@ -47,6 +47,8 @@ struct StubbornTracker: Sendable {
 
     /// Acknowledgements come in the order of the requests.
     private func take(_ answer: JSON, _ outcome: inout Outcome) throws {
+        // An orderly stop is announced.
+        guard answer["method"] != "closing" else { return }
         let expected = id(outcome.acknowledged.count)
         guard answer["result"]["id"].string == expected else {
             throw NeverHappened("the acknowledgement of \(expected)", details: "\(answer)")

@@ -44,14 +44,18 @@ import Testing
         }
     }
 
-    @Test("A header whose secret is not there is a fault of the configuration", arguments: ["file", "env"])
-    func missingSecret(source: String) async throws {
+    @Test("A secret that is not there holds the events and is named; once it is there they are sent")
+    func missingSecret() async throws {
         try await withScene { scene in
-            let daemon = scene.idleDaemon()
-            let headers: JSON = ["X-Api-Key": .object([source: .string(scene.directory.path("nothing"))])]
-            try daemon.configure(["dispatchers": ["collect": scene.collector().dispatcher(["headers": headers])]])
-            #expect(try await daemon.run() > 0)
-            #expect(daemon.log.contains("dispatchers.collect.headers.X-Api-Key"))
+            let collector = try scene.collector()
+            let headers: JSON = ["X-Api-Key": ["file": .string(scene.directory.path("key"))]]
+            let daemon = try await scene.daemon(sendingTo: collector, ["headers": headers])
+            try await daemon.track(1...2)
+            let waiting = try await daemon.dispatcher(until: "an attempt has failed") { $0["last_error"] != .null }
+            #expect(waiting["last_error"].string?.contains("X-Api-Key") == true)
+            #expect(collector.requests.isEmpty)
+            try scene.directory.write("s3cret", to: "key")
+            #expect(try await collector.acceptedIDs(atLeast: 2) == ["e1", "e2"])
         }
     }
 }

@@ -23,7 +23,7 @@ enum Garbage: String, CaseIterable, CustomTestStringConvertible, Sendable {
         case .deepObjects: Array(String(repeating: #"{"a":"#, count: 10_000).utf8) + Array("\n".utf8)
         case .longLine: [UInt8](repeating: UInt8(ascii: "x"), count: 300_000)
         case .halfMessage: Array(#"{"jsonrpc":"2.0","id":1,"method":"track","params":{"event":"#.utf8)
-        case .hugeNumbers: Self.request(around: [], id: "1" + String(repeating: "0", count: 30_000))
+        case .hugeNumbers: Self.request(around: [0xff], id: "1" + String(repeating: "0", count: 30_000))
         case .otherProtocol: Array("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
         case .answers: Array(#"{"jsonrpc":"2.0","id":99,"result":{}}"#.utf8) + Array("\n".utf8)
         case .cutInTwo: Array("{\"jsonrpc\":\"2.0\",\"id\":1,\"meth\nod\":\"ping\"}\n".utf8)

@@ -7,6 +7,11 @@ public final class ManualWorker: Worker {
     /// The wall clock, which a test may make jump.
     public var wall: Timestamp
 
+    /// Whether calls seem to come from the worker; false plays another thread.
+    public var isCurrent = true
+    /// Called where the code insists on being on the worker (Behaviour B11).
+    public var onPrecondition: () -> Void = {}
+
     private var waiting: [() -> Void] = []
     private var scheduled: [Int: (deadline: Instant, work: () -> Void)] = [:]
     private var nextKey = 0
@@ -29,14 +34,20 @@ public final class ManualWorker: Worker {
         return DisposeAction { [weak self] in self?.scheduled[key] = nil }
     }
 
-    public func preconditionOnWorker() {}
+    public func submit(_ work: @escaping @Sendable () -> Void) {
+        soon(work)
+    }
+
+    public func preconditionOnWorker() {
+        onPrecondition()
+    }
 
     /// Ends the turn, and every turn that follows from it.
     public func settle() {
         while !waiting.isEmpty {
             let work = waiting
             waiting = []
-            work.forEach { $0() }
+            for piece in work { piece() }
         }
     }
 

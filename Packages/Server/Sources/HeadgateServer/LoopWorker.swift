@@ -23,6 +23,12 @@ final class LoopWorker: Worker {
         return alarm
     }
 
+    var isCurrent: Bool { loop.isCurrent }
+
+    func submit(_ work: @escaping @Sendable () -> Void) {
+        loop.submit(work)
+    }
+
     func preconditionOnWorker() {
         loop.preconditionCurrent()
     }

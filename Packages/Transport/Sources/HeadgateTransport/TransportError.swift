@@ -1,7 +1,8 @@
 import CUV
 import Glibc
 
-/// What went wrong on this side of a socket or in the loop. It is for the log and for people, and never crosses the wire.
+/// What went wrong on this side of a socket or in the loop. It is for the log and for people, and never crosses the
+/// wire.
 public enum TransportError: Error, Equatable, Sendable {
     /// Another process answers on this socket.
     case inUse(path: String)

@@ -95,6 +95,8 @@ import Testing
                 loop.stop()
             }
             near.start(recorder)
+            near.withOutput { _ in }
+            #expect(near.output.bytes.capacity == 0)
             near.write(Self.line)
         }
     }

@@ -243,6 +243,29 @@ import Testing
         #expect(recorder.closeError == nil)
     }
 
+    @Test("closing while more waits to be read leaves the bytes alone that are just being looked at")
+    func closeWhileReading() throws {
+        final class Closer: ConnectionHandler {
+            var onRead: () -> Void = {}
+            var textAfterClose = ""
+            func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
+                onRead()
+                connection.closeAfterFlush()
+                textAfterClose = String(decoding: bytes, as: UTF8.self)
+            }
+            func connectionDidReachEnd(_ connection: Connection) {}
+            func connectionDidClose(_ connection: Connection, error: TransportError?) { connection.loop.stop() }
+        }
+        let closer = Closer()
+        try onLoop { loop in
+            let (forLoop, raw) = try RawSocket.pair()
+            closer.onRead = { raw.send("more that nobody wants") }
+            raw.send("looked at")
+            try Connection(fileDescriptor: forLoop, on: loop).start(closer)
+        }
+        #expect(closer.textAfterClose == "looked at")
+    }
+
     @Test("closeAfterFlush with nothing to write closes at once; towards a peer that is gone it ends too")
     func closeAfterFlushEnds() throws {
         let blocked = Recorder()

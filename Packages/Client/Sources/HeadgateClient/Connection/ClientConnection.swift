@@ -34,7 +34,8 @@ public final class ClientConnection {
 
     /// A connection that is made when it is needed.
     public init(
-        to socketPath: String = SocketPlace.usual, as identity: ClientIdentity, options: ClientOptions = ClientOptions(),
+        to socketPath: String = SocketPlace.usual, as identity: ClientIdentity,
+        options: ClientOptions = ClientOptions(),
         on loop: EventLoop
     ) {
         loop.preconditionCurrent()
@@ -75,7 +76,9 @@ public final class ClientConnection {
         return Call(number: lastNumber)
     }
 
-    func begin(_ call: Call, _ line: [UInt8], isRepeatable: Bool, deadline: Duration?, _ completion: @escaping Completion) {
+    func begin(
+        _ call: Call, _ line: [UInt8], isRepeatable: Bool, deadline: Duration?, _ completion: @escaping Completion
+    ) {
         let now = loop.monotonicNow
         let moment = deadline.map { now + $0.nanoseconds }
         completions[call.number] = completion
@@ -120,9 +123,12 @@ public final class ClientConnection {
         do throws(TransportError) {
             link = try Link(path: socketPath, on: loop, observer: self)
             machine.connected(now: loop.monotonicNow)
+        } catch .loopClosed {
+            // No timer fires any more, so that there is no other attempt.
+            machine.closed()
         } catch {
             let failure = ClientError.cannotConnect(path: socketPath, cause: error.cause)
-            machine.couldNotConnect(error == .loopClosed ? .closed : failure, now: loop.monotonicNow)
+            machine.couldNotConnect(failure, now: loop.monotonicNow)
         }
     }
 

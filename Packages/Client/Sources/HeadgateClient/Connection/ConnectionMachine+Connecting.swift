@@ -19,6 +19,8 @@ extension ConnectionMachine {
     mutating func greeted(_ limits: DaemonLimits, now: Int64) {
         guard case .greeting = phase else { return }
         self.limits = limits
+        // The first connection has been made in time; later ones are another matter.
+        if !wasConnected { patienceEnd = nil }
         wasConnected = true
         lastFailure = nil
         phase = .open

@@ -18,6 +18,15 @@ public class Observable<Value> {
     public func map<Mapped>(_ transform: @escaping (Value) -> Mapped) -> Observable<Mapped> {
         Observable<Mapped> { observer in self.subscribe { observer(transform($0)) } }
     }
+
+    /// The same values, each changed by `transform`, without those that it turns into nil.
+    public func compactMap<Mapped>(_ transform: @escaping (Value) -> Mapped?) -> Observable<Mapped> {
+        Observable<Mapped> { observer in
+            self.subscribe { value in
+                if let mapped = transform(value) { observer(mapped) }
+            }
+        }
+    }
 }
 
 extension Observable where Value: Equatable {
@@ -42,5 +51,10 @@ public enum Observables {
             observer(value)
             return DisposeAction {}
         }
+    }
+
+    /// Nothing, ever.
+    public static func never<Value>() -> Observable<Value> {
+        Observable { _ in DisposeAction {} }
     }
 }

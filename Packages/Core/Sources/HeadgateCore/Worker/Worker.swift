@@ -14,6 +14,10 @@ public protocol Worker: AnyObject {
     func soon(_ work: @escaping () -> Void)
     /// Runs `work` on the worker once `deadline` has come. Disposing the result cancels it.
     func schedule(at deadline: Instant, _ work: @escaping () -> Void) -> any Disposable
+    /// Whether the caller is on the worker. From any thread.
+    var isCurrent: Bool { get }
+    /// Runs `work` on the worker, later, in the order in which it was submitted. From any thread.
+    func submit(_ work: @escaping @Sendable () -> Void)
     /// Stops the program when the caller is not on the worker.
     func preconditionOnWorker()
 }

@@ -32,7 +32,7 @@ struct BacklogCount {
 
     /// There is no older group.
     mutating func finish() {
-        waiting.forEach { note($0.number, with: [:]) }
+        for dispatcher in waiting { note(dispatcher.number, with: [:]) }
         waiting = []
     }
 

@@ -44,7 +44,8 @@ struct BacklogScan {
             let row = ChunkRow(row)
             isSound = row.isSound
             guard isSound else { return false }
-            for event in Chunk(bytes: Array(row.records), lastSequenceNumber: last) where event.sequenceNumber > position {
+            for event in Chunk(bytes: Array(row.records), lastSequenceNumber: last)
+            where event.sequenceNumber > position {
                 tallies[event.route, default: .zero] += Tally(events: 1, bytes: event.byteCount)
             }
             return false

@@ -21,7 +21,8 @@ final class DataDirectory {
 
     var databasePath: String { path + "/events.db" }
 
-    /// Sees to it that there is a database file which only its owner may read: SQLite gives its other files the same mode.
+    /// Sees to it that there is a database file which only its owner may read: SQLite gives its other files the same
+    /// mode.
     func prepareDatabase() throws(StoreFault) {
         let file = open(databasePath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0, fchmod(file, 0o600) == 0 else {

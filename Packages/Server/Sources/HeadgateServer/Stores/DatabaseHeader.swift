@@ -20,8 +20,8 @@ extension DatabaseHeader {
     private static let size = 100
     private static let magic = Array("SQLite format 3\0".utf8)
 
-    /// Reads the beginning of a file without SQLite, which would open its log and write beside it. Nil where there is no
-    /// such file, or no database.
+    /// Reads the beginning of a file without SQLite, which would open its log and write beside it. Nil where there is
+    /// no such file, or no database.
     init?(path: String) {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }

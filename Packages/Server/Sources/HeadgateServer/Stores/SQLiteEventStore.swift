@@ -83,7 +83,7 @@ public final class SQLiteEventStore: EventStore {
     private func answerRefused() {
         let completions = refused
         refused = []
-        completions.forEach { $0.refuse() }
+        for completion in completions { completion.refuse() }
     }
 
     private func takeOutcomes() {

@@ -1,8 +1,8 @@
 import HeadgateCore
 
 extension StoreDatabase {
-    /// Opens the database of a data directory, and makes it if there is none. A damaged file is set aside, and the start
-    /// goes on with a fresh one (Behaviour Q8).
+    /// Opens the database of a data directory, and makes it if there is none. A damaged file is set aside, and the
+    /// start goes on with a fresh one (Behaviour Q8).
     static func open(_ options: SQLiteEventStore.Options) throws(StoreFault) -> (StoreDatabase, StoredState) {
         let directory = try DataDirectory(options.directory)
         do throws(OpeningFault) {

@@ -1,8 +1,8 @@
 import HeadgateCore
 
 extension StoreDatabase {
-    /// Reads some rows behind a sequence number, none beyond `through`. What turns out to be damaged is put aside on the
-    /// way (Behaviour Q8).
+    /// Reads some rows behind a sequence number, none beyond `through`. What turns out to be damaged is put aside on
+    /// the way (Behaviour Q8).
     func read(after: SequenceNumber, through: SequenceNumber) -> Result<Chunk?, StoreFault> {
         do throws(SQLiteError) {
             var place = after
@@ -46,7 +46,8 @@ extension StoreDatabase {
     /// Moves a damaged row out of the way. Where even that fails, it is skipped as long as the daemon runs.
     func quarantine(_ row: SequenceNumber) {
         let events = (try? countEvents(of: row)) ?? 0
-        let isMoved = move(row, "SELECT last_seq, first_seq, tallies, checksum, records FROM chunks WHERE last_seq = ?")
+        let isMoved =
+            move(row, "SELECT last_seq, first_seq, tallies, checksum, records FROM chunks WHERE last_seq = ?")
             || move(row, "VALUES (?, NULL, NULL, NULL, NULL)")
         let isNew = isMoved ? unreadable.remove(row) == nil : unreadable.insert(row).inserted
         if isNew { countQuarantined(events) }
@@ -58,8 +59,10 @@ extension StoreDatabase {
                 try connection.run("INSERT OR REPLACE INTO quarantined \(source)", .integer(row))
                 try connection.run("DELETE FROM chunks WHERE last_seq = ?", .integer(row))
                 try connection.run(
-                    "DELETE FROM quarantined WHERE last_seq NOT IN (SELECT last_seq FROM quarantined ORDER BY last_seq DESC LIMIT ?)",
-                    .integer(StoreSchema.mostQuarantined))
+                    """
+                    DELETE FROM quarantined WHERE last_seq NOT IN
+                        (SELECT last_seq FROM quarantined ORDER BY last_seq DESC LIMIT ?)
+                    """, .integer(StoreSchema.mostQuarantined))
             }
             return true
         } catch {

@@ -2,7 +2,9 @@ import HeadgateCore
 
 extension StoreDatabase {
     /// What the file keeps.
-    static func state(of connection: SQLiteConnection) throws(SQLiteError) -> (state: StoredState, damaged: [SequenceNumber]) {
+    static func state(of connection: SQLiteConnection) throws(SQLiteError) -> (
+        state: StoredState, damaged: [SequenceNumber]
+    ) {
         var state = StoredState()
         state.dispatchers = try dispatchers(connection)
         state.routes = try routes(connection)

@@ -27,8 +27,8 @@ final class StoreDatabase {
         self.lastAppended = lastAppended
     }
 
-    /// Carries out jobs. Appends and writes are committed together first, whatever reads stand between them; a read sees
-    /// what was asked for before it and no more. Outcomes are reported in the jobs' order.
+    /// Carries out jobs. Appends and writes are committed together first, whatever reads stand between them; a read
+    /// sees what was asked for before it and no more. Outcomes are reported in the jobs' order.
     func carryOut(_ jobs: [StoreJob], report: ([StoreOutcome]) -> Void) {
         guard !jobs.isEmpty else { return }
         var faults = commit(jobs.filter(\.isChange))[...]
@@ -116,7 +116,7 @@ final class StoreDatabase {
     private func committed(_ job: StoreJob) {
         switch job {
         case .append: unsavedRoutes = [:]
-        case .write(let changes): changes.forEach { chores.note($0) }
+        case .write(let changes): for change in changes { chores.note(change) }
         case .read, .close: break
         }
     }

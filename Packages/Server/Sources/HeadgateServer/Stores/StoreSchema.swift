@@ -1,4 +1,4 @@
-/// The shape of the event store's database. `Docs` and tests rely on it: a change needs a new ``version``.
+/// The shape of the event store's database. Any change needs a new ``version``.
 enum StoreSchema {
     /// `Hgte`, so that a file tells what it is.
     static let applicationID: UInt32 = 0x4867_7465

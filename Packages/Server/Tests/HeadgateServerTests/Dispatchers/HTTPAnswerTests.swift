@@ -78,7 +78,10 @@ struct HTTPAnswerTests {
         #expect(try await result(of: .last("")) == .noAnswer(cause: "connection closed without an answer"))
     }
 
-    @Test("D9: what is no HTTP is a network error", arguments: ["220 mail.example ESMTP\r\n", "\u{0}\u{1}\u{2}\r\n\r\n"])
+    @Test(
+        "D9: what is no HTTP is a network error",
+        arguments: ["220 mail.example ESMTP\r\n", "\u{0}\u{1}\u{2}\r\n\r\n"]
+    )
     func notHTTP(greeting: String) async throws {
         #expect(try await result(of: .last(greeting)) == .noAnswer(cause: "not an HTTP answer"))
     }
@@ -148,7 +151,10 @@ struct HTTPAnswerTests {
         }
     }
 
-    @Test("K1: an endpoint that is no URL is told, not tried", arguments: ["http://", "http://[::1/", "ftp://127.0.0.1/"])
+    @Test(
+        "K1: an endpoint that is no URL is told, not tried",
+        arguments: ["http://", "http://[::1/", "ftp://127.0.0.1/"]
+    )
     func badEndpoint(endpoint: String) async throws {
         try await SenderStage.http(HTTPSettings(endpoint: endpoint)) { stage in
             guard case .noAnswer = await stage.send("{}") else {

@@ -26,7 +26,10 @@ struct HTTPPartsTests {
         #expect(key(long).utf8.count < 64)
     }
 
-    @Test("RFC 4648: base64", arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")])
+    @Test(
+        "RFC 4648: base64",
+        arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")]
+    )
     func base64(text: String, encoded: String) {
         #expect(Base64.encode(Array(text.utf8)) == encoded)
     }

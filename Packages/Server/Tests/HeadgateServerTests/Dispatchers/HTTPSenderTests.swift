@@ -47,7 +47,10 @@ struct HTTPSenderTests {
         #expect(server.requests.first?.headers["content-type"] == "application/json")
     }
 
-    @Test("K1: GET takes one event in the query, which may hold something already", arguments: ["", "?key=1", "?", "?a=b&"])
+    @Test(
+        "K1: GET takes one event in the query, which may hold something already",
+        arguments: ["", "?key=1", "?", "?a=b&"]
+    )
     func get(query: String) async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }

@@ -39,7 +39,9 @@ struct StoreAppendTests {
     func coalesce() throws {
         let database = try StoreDatabase.open(scene.options).0
         let before = try WriteAheadLog(path: scene.databasePath + "-wal").commits
-        let jobs = (1...20).flatMap { [StoreJob.append(Groups.of($0...$0)), .read(after: 0), .write([.position(1, $0)])] }
+        let jobs = (1...20).flatMap {
+            [StoreJob.append(Groups.of($0...$0)), .read(after: 0), .write([.position(1, $0)])]
+        }
         var outcomes: [StoreOutcome] = []
         database.carryOut(jobs) { outcomes += $0 }
         #expect(outcomes.count == 60)
@@ -59,7 +61,8 @@ struct StoreAppendTests {
         #expect(seen == [[], [1, 2], [1, 2, 3, 4]])
     }
 
-    @Test("Q5: with full durability appends are synced and mere changes are not", arguments: [Durability.full, .normal])
+    @Test(
+        "Q5: with full durability appends are synced and mere changes are not", arguments: [Durability.full, .normal])
     func synced(_ durability: Durability) throws {
         var options = scene.options
         options.durability = durability

@@ -8,7 +8,8 @@ import Testing
 struct StoreDamageTests {
     let scene = StoreScene()
 
-    @Test("Q8: a damaged file is set aside under a new name, and a fresh one takes its place", arguments: Damage.allCases)
+    @Test(
+        "Q8: a damaged file is set aside under a new name, and a fresh one takes its place", arguments: Damage.allCases)
     func setAside(_ damage: Damage) throws {
         try scene.open()
         for number in 1...50 as ClosedRange<SequenceNumber> { scene.append(Groups.of(number...number, size: 5_000)) }
@@ -54,18 +55,15 @@ struct StoreDamageTests {
         return files.filter { $0.hasPrefix("events.db.damaged-") }.sorted()
     }
 
-    @Test("Q8: two damaged files in one second get two names")
-    func twoNames() throws {
-        for _ in 1...2 {
+    @Test("Q8: several damaged files in one second get several names")
+    func severalNames() throws {
+        for _ in 1...3 {
             try scene.open()
             scene.close()
             try Damage.noDatabase.apply(to: scene.databasePath)
         }
         try scene.open()
-        scene.close()
-        try Damage.noDatabase.apply(to: scene.databasePath)
-        try scene.open()
-        #expect(setAsideFiles.filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.count == 2)
+        #expect(setAsideFiles.filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.count == 3)
     }
 
     @Test("Q8: a damaged group is put aside and counted, and those behind it are read")
@@ -128,7 +126,11 @@ struct StoreDamageTests {
     }
 
     private func damageRecords(of row: SequenceNumber) throws {
-        try scene.sql("UPDATE chunks SET records = substr(records, 1, 60) || x'ff' || substr(records, 62) WHERE last_seq = \(row)")
+        try scene.sql(
+            """
+            UPDATE chunks SET records = CAST(substr(records, 1, 60) || x'ff' || substr(records, 62) AS BLOB)
+            WHERE last_seq = \(row)
+            """)
     }
 
     /// Lets the chains of some large records lead nowhere: every fourth page that is not a page of a tree.

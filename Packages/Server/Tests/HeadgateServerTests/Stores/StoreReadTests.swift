@@ -10,7 +10,9 @@ struct StoreReadTests {
     @Test("Q6: lone events are read many at a time")
     func coalescedReads() throws {
         try scene.open()
-        for number in 1...1_200 as ClosedRange<SequenceNumber> { scene.store.append(Groups.of(number...number)) { _ in } }
+        for number in 1...1_200 as ClosedRange<SequenceNumber> {
+            scene.store.append(Groups.of(number...number)) { _ in }
+        }
         let first = try #require(try scene.read(after: 0))
         #expect(first.map(\.sequenceNumber) == Array(1...first.lastSequenceNumber))
         #expect(first.lastSequenceNumber >= 500)

@@ -77,8 +77,9 @@ struct StoreRoomTests {
         try scene.open()
         scene.write(.deadLetter(.sample(7, dispatcher: 3, event: Array("{\"a\":1}".utf8))))
         let known = """
-            SELECT count(*) FROM dead_letters WHERE letter = 1 AND dispatcher = 3 AND seq = 7 AND reason = 'max_attempts'
-            AND status = 503 AND answer = 'busy' AND attempts = 100 AND first_failed_at = 5 AND died_at = 6 AND size = 7
+            SELECT count(*) FROM dead_letters WHERE letter = 1 AND dispatcher = 3 AND seq = 7
+            AND reason = 'max_attempts' AND status = 503 AND answer = 'busy' AND attempts = 100
+            AND first_failed_at = 5 AND died_at = 6 AND size = 7
             AND event = CAST('{"a":1}' AS BLOB)
             """
         #expect(try scene.sql(known) == 1)

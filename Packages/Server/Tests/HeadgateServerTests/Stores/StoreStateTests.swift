@@ -82,7 +82,8 @@ struct StoreStateTests {
     func recentIDs() throws {
         try scene.open()
         for number in 1...200 as ClosedRange<SequenceNumber> {
-            let ids = RecentIDs(lastSequenceNumber: number, receivedStamp: 10 * number, count: 1, bytes: [UInt8(number)])
+            let ids = RecentIDs(
+                lastSequenceNumber: number, receivedStamp: 10 * number, count: 1, bytes: [UInt8(number)])
             scene.append(Groups.of(number...number, recentIDs: ids))
         }
         #expect(try scene.reopen().recentIDs.map(\.lastSequenceNumber) == Array(1...200))

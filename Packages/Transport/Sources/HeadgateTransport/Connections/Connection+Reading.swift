@@ -2,8 +2,8 @@ import CUV
 import Glibc
 
 extension Connection {
-    /// Stops reading until ``resumeReading()``; what the peer sends waits in the kernel, and then the peer does. That the
-    /// peer is gone is told all the same.
+    /// Stops reading until ``resumeReading()``; what the peer sends waits in the kernel, and then the peer does. That
+    /// the peer is gone is told all the same.
     public func pauseReading() {
         isReading = false
         updateInterest()
@@ -59,11 +59,14 @@ extension Connection {
     /// Reads what still lies there, and throws it away: a socket that is closed on unread bytes looks like a crash to
     /// the peer.
     func discardInput() {
-        let room = loop.readBuffer.room
-        for _ in 0..<Self.readsToDiscard {
-            guard recv(number, room.baseAddress, room.count, 0) > 0 else { return }
+        // Not the loop's read buffer: a handler further up may be looking at what was read into it.
+        withUnsafeTemporaryAllocation(byteCount: Self.discardedAtOnce, alignment: 1) { room in
+            for _ in 0..<Self.readsToDiscard {
+                guard recv(number, room.baseAddress, room.count, 0) > 0 else { return }
+            }
         }
     }
 
-    private static let readsToDiscard = 4
+    private static let discardedAtOnce = 16 * 1024
+    private static let readsToDiscard = 32
 }

@@ -7,7 +7,8 @@ extension Connection {
         output.count
     }
 
-    /// Whether ``write(_:)-(UnsafeRawBufferPointer)`` has any effect: not after a close, an end, or the loss of the peer.
+    /// Whether ``write(_:)-(UnsafeRawBufferPointer)`` has any effect: not after a close, an end, or the loss of the
+    /// peer.
     public var isWritable: Bool {
         isOpen && !isPeerGone && ending == .none
     }
@@ -24,13 +25,13 @@ extension Connection {
         withOutput { $0.append(contentsOf: bytes) }
     }
 
-    /// Lends the output, for appending in place. Its first bytes may be on their way: leave them as they are. `body` is not
-    /// called if the connection is not writable.
+    /// Lends the output, for appending in place. Its first bytes may be on their way: leave them as they are. `body` is
+    /// not called if the connection is not writable.
     public func withOutput<Failure: Error>(_ body: (inout [UInt8]) throws(Failure) -> Void) throws(Failure) {
         guard isWritable else { return }
         if output.isEmpty { output.bytes = loop.spareOutput.take() }
         // Also after a failure: what was appended before it goes out.
-        defer { scheduleFlush() }
+        defer { appended() }
         try body(&output.bytes)
     }
 
@@ -83,8 +84,9 @@ extension Connection {
         }
     }
 
-    private func scheduleFlush() {
-        guard !output.isEmpty, !isBlocked, !isFlushScheduled else { return }
+    private func appended() {
+        guard !output.isEmpty else { return loop.spareOutput.give(output.release()) }
+        guard !isBlocked, !isFlushScheduled else { return }
         isFlushScheduled = true
         loop.atEndOfTurn(flushAtEndOfTurn)
     }

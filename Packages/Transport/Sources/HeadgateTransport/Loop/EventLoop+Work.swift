@@ -3,8 +3,8 @@ import CUV
 extension EventLoop {
     /// Runs `work` on the loop, in the order in which it was submitted. From any thread.
     ///
-    /// Work never vanishes, or tasks that still call the loop's actor would hang: what comes after the loop has closed is
-    /// run on a thread of its own, one piece at a time. Sockets and timers cannot be opened there any more.
+    /// Work never vanishes, or tasks that still call the loop's actor would hang: what comes after the loop has closed
+    /// is run on a thread of its own, one piece at a time. Sockets and timers cannot be opened there any more.
     public func submit(_ work: @escaping @Sendable () -> Void) {
         push(.closure(work))
     }

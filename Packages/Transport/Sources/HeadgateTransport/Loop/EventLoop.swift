@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// It belongs to the thread that makes it, until ``run()`` is called on another. Any thread may ``submit(_:)``,
 /// ``stop()``, read the clocks and ask ``isCurrent``; all else is for the loop's own thread.
-// Unchecked: what other threads touch is in `inbox`, behind a mutex, and in `owner`, which is atomic. All other state is
-// touched on the loop's thread only.
+// Unchecked: what other threads touch is in `inbox`, behind a mutex, and in `owner`, which is atomic. All other state
+// is touched on the loop's thread only.
 public final class EventLoop: @unchecked Sendable {
     /// libuv's loop, for what brings handles of its own. Close those before ``stop()``; the loop closes what is left,
     /// and never frees its memory.
@@ -95,8 +95,8 @@ public final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Runs `work` once at the end of the loop's present turn, when all sockets that were ready have been read: for what
-    /// is cheaper in bulk. Work that such work adds is run in the same turn, unless it goes on adding.
+    /// Runs `work` once at the end of the loop's present turn, when all sockets that were ready have been read: for
+    /// what is cheaper in bulk. Work that such work adds is run in the same turn, unless it goes on adding.
     public func atEndOfTurn(_ work: @escaping () -> Void) {
         preconditionCurrent()
         turnEnd.add(work)

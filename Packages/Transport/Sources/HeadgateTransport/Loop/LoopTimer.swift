@@ -24,8 +24,8 @@ public final class LoopTimer {
         loop.release(handle)
     }
 
-    /// Fires at `moment`, in nanoseconds of the loop's monotonic clock, never early; at once if it has passed. An earlier
-    /// arming is forgotten.
+    /// Fires at `moment`, in nanoseconds of the loop's monotonic clock, never early; at once if it has passed. An
+    /// earlier arming is forgotten.
     public func arm(at moment: Int64) {
         guard let handle, handle.isOpen else { return }
         deadline = moment

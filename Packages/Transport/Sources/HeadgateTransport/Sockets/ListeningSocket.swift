@@ -76,8 +76,8 @@ struct ListeningSocket: ~Copyable {
         throw .last("bind", path: address.path)
     }
 
-    // The process's mask may have taken rights away, and asking for the mask would change it for other threads. What was
-    // made may already have been replaced by a link, which is not followed.
+    // The process's mask may have taken rights away, and asking for the mask would change it for other threads. What
+    // was made may already have been replaced by a link, which is not followed.
     private static func setMode(_ mode: mode_t, of path: String) throws(TransportError) {
         guard fchmodat(AT_FDCWD, path, mode, AT_SYMLINK_NOFOLLOW) != 0 else { return }
         throw .last("chmod", path: path)

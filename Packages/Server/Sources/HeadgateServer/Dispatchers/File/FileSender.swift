@@ -1,8 +1,8 @@
 import HeadgateCore
 import HeadgateTransport
 
-/// The way out of a dispatcher of kind `file`: batches are appended to a file, one after the other, in the order in which
-/// they are sent, each synced before it settles (Behaviour K2).
+/// The way out of a dispatcher of kind `file`: batches are appended to a file, one after the other, in the order in
+/// which they are sent, each synced before it settles (Behaviour K2).
 ///
 /// The disk is waited for on a thread of the sender's own: neither the loop nor another dispatcher waits for it.
 // Unchecked: it crosses to the file's thread as a reference only. Its state is touched on the loop alone.

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The last line of a file of events. A process that was killed while it wrote leaves a half one: it was never settled, so
-/// it comes again and may be cut away.
+/// The last line of a file of events. A process that was killed while it wrote leaves a half one: it was never settled,
+/// so it comes again and may be cut away.
 struct LastLine {
     private let descriptor: Int32
     private let size: Int

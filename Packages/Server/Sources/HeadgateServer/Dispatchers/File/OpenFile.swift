@@ -93,7 +93,7 @@ final class OpenFile {
 
     private static func open(_ path: String) throws(FileFault) -> (Int32, FileIdentity) {
         let known = FileIdentity(path: path)
-        // Not blocking, or a pipe that nobody reads would hold the thread for ever. Only for a pipe must it not be open for
+        // Not blocking, or a pipe that nobody reads would hold the thread for ever. Only a pipe must not be open for
         // reading as well: it would be its own reader.
         let access = known?.isPipe == true ? O_WRONLY : O_RDWR
         let flags = access | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK

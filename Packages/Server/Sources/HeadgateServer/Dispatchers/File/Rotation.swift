@@ -1,7 +1,7 @@
 import Glibc
 
-/// Moves a full file out of the way: `events.ndjson` becomes `events.ndjson.1`, which is always the newest of the rotated
-/// ones, and the others move up by one (Behaviour K2).
+/// Moves a full file out of the way: `events.ndjson` becomes `events.ndjson.1`, which is always the newest of the
+/// rotated ones, and the others move up by one (Behaviour K2).
 struct Rotation {
     let path: String
     /// How many rotated files stay; with none the file is removed.

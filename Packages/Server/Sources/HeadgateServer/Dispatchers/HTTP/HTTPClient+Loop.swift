@@ -34,8 +34,10 @@ extension HTTPClient {
     }
 
     private func setTimer(_ milliseconds: Int) {
-        guard milliseconds >= 0 else { return timer.cancel() }
-        timer.arm(after: .milliseconds(milliseconds))
+        timer?.cancel()
+        if milliseconds > 0 { timer?.arm(after: .milliseconds(milliseconds)) }
+        // Each request begins so. A timer would only fire in the next millisecond.
+        if milliseconds == 0 { loop.atEndOfTurn { [weak self] in self?.timeHasCome() } }
     }
 
     private static let socketChanged: curl_socket_callback = { _, socket, wanted, context, _ in

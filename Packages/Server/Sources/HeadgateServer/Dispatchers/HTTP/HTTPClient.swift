@@ -11,8 +11,8 @@ final class HTTPClient {
     private(set) var multi: UnsafeMutableRawPointer?
     /// What libcurl waits for, by socket.
     var watches: [curl_socket_t: SocketWatch] = [:]
-    /// libcurl's own deadline.
-    lazy var timer = LoopTimer(on: loop) { [weak self] in self?.timeHasCome() }
+    /// libcurl's own deadline; nil once the client is closed.
+    private(set) var timer: LoopTimer?
 
     private let userAgent: String
     private let noProxy = ProxyExceptions.ofEnvironment
@@ -26,6 +26,7 @@ final class HTTPClient {
         _ = Self.isPrepared
         _ = BrokenPipe.isIgnored
         multi = curl_multi_init()
+        timer = LoopTimer(on: loop) { [weak self] in self?.timeHasCome() }
         connectToLoop()
         // By default libcurl keeps four times as many connections as there are requests at the moment: often too few.
         ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.mostIdleConnections)
@@ -63,7 +64,7 @@ final class HTTPClient {
         for transfer in Array(transfers.values) { cancel(transfer) }
         curl_multi_cleanup(multi)
         self.multi = nil
-        timer.cancel()
+        timer = nil
         for watch in watches.values { watch.close() }
         watches = [:]
     }

@@ -39,17 +39,24 @@ final class HTTPSender: Sender {
     }
 
     func interrupt() {
-        let given = inFlight
-        for flight in given.values {
-            if let transfer = flight.transfer { client.cancel(transfer) }
-        }
+        let given = inFlight.keys.sorted()
+        cancelTransfers()
         client.loop.atEndOfTurn {
-            for flight in given.keys.sorted() { self.end(flight, .interrupted) }
+            for flight in given { self.end(flight, .interrupted) }
         }
     }
 
-    /// Nothing of its own to let go of: the connections are the client's, and idle ones end by themselves.
-    func close() {}
+    /// The connections stay: they are the client's, and others may use them.
+    func close() {
+        cancelTransfers()
+        inFlight = [:]
+    }
+
+    private func cancelTransfers() {
+        for flight in inFlight.values {
+            if let transfer = flight.transfer { client.cancel(transfer) }
+        }
+    }
 
     private func start(_ flight: Int, with batch: Batch) throws(HeaderFault) {
         let headers = try ResolvedHeaders(settings.headers)

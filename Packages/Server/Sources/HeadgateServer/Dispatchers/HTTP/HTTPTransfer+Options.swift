@@ -46,8 +46,8 @@ extension HTTPTransfer {
     private func setMethod() {
         guard request.method == .post else { return set(CURLOPT_HTTPGET, 1) }
         set(CURLOPT_POST, 1)
-        // The pointer outlives the closure: the array is a constant of this object and so neither moved nor freed before
-        // the transfer ends, and arrays have no other storage than their own on Linux. This spares a copy.
+        // The pointer outlives the closure: the array is a constant of this object and so neither moved nor freed
+        // before the transfer ends, and arrays have no other storage than their own on Linux. This spares a copy.
         request.body.withUnsafeBytes { bytes in
             set { ccurl_set_body($0, bytes.baseAddress, bytes.count) }
         }

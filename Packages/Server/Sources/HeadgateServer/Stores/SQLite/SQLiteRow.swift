@@ -9,7 +9,7 @@ struct SQLiteRow {
     }
 
     func text(_ column: Int32) -> String {
-        sqlite3_column_text(statement, column).map { String(cString: $0) } ?? ""
+        String(decoding: bytes(column), as: UTF8.self)
     }
 
     func isNull(_ column: Int32) -> Bool {

@@ -16,7 +16,8 @@ struct ReceivedRequest: Sendable {
 
     /// What stands before the body; nil while it is not complete.
     init?(head bytes: [UInt8], connection: Int) {
-        guard let text = String(validating: bytes, as: UTF8.self), let end = text.range(of: "\r\n\r\n") else { return nil }
+        guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+        guard let end = text.range(of: "\r\n\r\n") else { return nil }
         var lines = text[..<end.lowerBound].components(separatedBy: "\r\n")
         let parts = lines.removeFirst().split(separator: " ")
         guard parts.count == 3 else { return nil }

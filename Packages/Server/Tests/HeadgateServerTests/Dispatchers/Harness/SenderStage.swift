@@ -108,7 +108,8 @@ actor SenderStage {
 extension Batch {
     /// A batch of events that are whole JSON texts, with the ids `id-0`, `id-1` and so on.
     init(of events: [String], in format: BatchFormat) {
-        let body = format.prefix + Array(events.map { Array($0.utf8) }.joined(separator: format.separator)) + format.suffix
+        let inner = events.map { Array($0.utf8) }.joined(separator: format.separator)
+        let body = format.prefix + Array(inner) + format.suffix
         let parts = events.indices.map { index in
             Batch.Event(id: "id-\(index)", sequenceNumber: Int64(index + 1), range: 0..<0)
         }

@@ -10,8 +10,7 @@ final class TLSServer: Sendable {
     let port: UInt16
 
     private let folder: ScratchFolder
-    // Used by its maker alone, but for the thread that only reads from its pipe.
-    private nonisolated(unsafe) let process: Process
+    private let process: Process
 
     init(asksForClientCertificate: Bool = false) throws {
         folder = try ScratchFolder()
@@ -22,7 +21,8 @@ final class TLSServer: Sendable {
         let making = try Self.start(["req"] + certificate + names + files, Pipe(), Pipe())
         making.waitUntilExit()
         var serving = ["s_server", "-accept", "127.0.0.1:0", "-key", folder("key.pem"), "-cert", folder("cert.pem")]
-        if asksForClientCertificate { serving += ["-Verify", "1", "-verify_return_error", "-CAfile", folder("cert.pem")] }
+        let asking = ["-Verify", "1", "-verify_return_error", "-CAfile", folder("cert.pem")]
+        if asksForClientCertificate { serving += asking }
         let (input, output) = (Pipe(), Pipe())
         process = try Self.start(serving, input, output)
         port = try Self.port(in: output.fileHandleForReading)
@@ -33,7 +33,8 @@ final class TLSServer: Sendable {
     var key: String { folder("key.pem") }
 
     func stop() {
-        process.terminate()
+        // It inherits blocked signals; this one cannot be.
+        kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }
 

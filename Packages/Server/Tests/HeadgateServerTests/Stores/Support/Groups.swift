@@ -58,7 +58,8 @@ enum Groups {
 }
 
 extension StoredDispatcher {
-    static func at(_ position: SequenceNumber, number: DispatcherNumber = 1, id: String = "collect") -> StoredDispatcher {
+    static func at(_ position: SequenceNumber, number: DispatcherNumber = 1, id: String = "collect") -> StoredDispatcher
+    {
         StoredDispatcher(number: number, id: id, position: position)
     }
 }

@@ -72,7 +72,7 @@ final class StoreScene {
         ask { result = $0 }
         while true {
             if let result { return result }
-            posted.takeAll(waiting: true).forEach { $0() }
+            for work in posted.takeAll(waiting: true) { work() }
         }
     }
 

@@ -1,0 +1,73 @@
+import HeadgateWire
+import Testing
+
+@testable import HeadgateClient
+
+/// Any history of answers and losses against a daemon that remembers ids.
+@Suite struct RandomHistoryTests {
+    /// What happens, from a seed that is told when a test fails.
+    private struct Dice: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return state ^ state >> 29
+        }
+    }
+
+    @Test(
+        "Q7: nothing is lost, nothing is stored twice, and everybody is told once",
+        arguments: 1...200 as ClosedRange<UInt64>)
+    func history(seed: UInt64) {
+        var dice = Dice(state: seed)
+        var scene = MachineScene { $0.maxUnanswered = Int(1 + seed % 7) }
+        var stored: [String] = []
+        var unanswered: [CallNumber] = []
+        for _ in 1...300 {
+            switch Int.random(in: 0..<10, using: &dice) {
+            case 0...3: scene.call()
+            case 4...6 where !unanswered.isEmpty:
+                scene.answer(unanswered.remove(at: Int.random(in: 0..<unanswered.count, using: &dice)))
+            case 7 where scene.machine.phase == .open || scene.machine.phase == .draining: scene.lose()
+            case 8 where scene.machine.phase == .open: scene.tell { $0.closing(now: $1) }
+            default: scene.passTime()
+            }
+            follow(&scene, &stored, &unanswered)
+        }
+        finish(&scene, &stored, &unanswered)
+        #expect(stored.count == Set(stored).count)
+        #expect(stored == stored.sorted { Int($0.dropFirst()) ?? 0 < Int($1.dropFirst()) ?? 0 }, "out of order")
+        #expect(Set(scene.results.map(\.call)).count == scene.results.count)
+        #expect(scene.results.count == stored.count)
+        #expect(scene.results.allSatisfy { $0.result == .success("fine") })
+    }
+
+    /// Does what is ordered, as a daemon and a socket would.
+    private func follow(_ scene: inout MachineScene, _ stored: inout [String], _ unanswered: inout [CallNumber]) {
+        for order in scene.takeOrders() {
+            switch order {
+            case "connect":
+                unanswered = []
+                scene.tell { $0.connected(now: $1) }
+                follow(&scene, &stored, &unanswered)
+            case "greet":
+                scene.tell { $0.greeted(DaemonLimits(), now: $1) }
+                follow(&scene, &stored, &unanswered)
+            case "disconnect": unanswered = []
+            case let line where line.hasPrefix("t"):
+                if !stored.contains(line) { stored.append(line) }
+                unanswered.append(CallNumber(line.dropFirst()) ?? 0)
+            default: continue
+            }
+        }
+        if scene.machine.phase != .open, scene.machine.phase != .draining { unanswered = [] }
+    }
+
+    /// Lets everything come to its end.
+    private func finish(_ scene: inout MachineScene, _ stored: inout [String], _ unanswered: inout [CallNumber]) {
+        for _ in 1...1_000 where !scene.machine.calls.isEmpty {
+            if unanswered.isEmpty { scene.passTime() } else { scene.answer(unanswered.removeFirst()) }
+            follow(&scene, &stored, &unanswered)
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import HeadgateWire
+import Testing
+
+@testable import HeadgateClient
+
+/// The machine, when the daemon stops in order or refuses to be spoken to.
+@Suite struct StoppingDaemonTests {
+    @Test("After closing nothing more is written; what is unanswered is waited for, then it connects again")
+    func closing() {
+        var scene = MachineScene()
+        scene.call()
+        scene.call()
+        scene.open()
+        scene.tell { $0.closing(now: $1) }
+        scene.call()
+        _ = scene.takeOrders()
+        scene.answer(1)
+        #expect(scene.takeOrders() == ["finish 1"])
+        scene.answer(2)
+        #expect(scene.takeOrders() == ["finish 2", "disconnect"])
+        scene.passTime()
+        scene.open()
+        #expect(scene.takeOrders() == ["connect", "greet", "t3"])
+    }
+
+    @Test("After closing with nothing unanswered it disconnects at once")
+    func closingIdle() {
+        var scene = MachineScene()
+        scene.call()
+        scene.open()
+        scene.answer(1)
+        _ = scene.takeOrders()
+        scene.tell { $0.closing(now: $1) }
+        #expect(scene.takeOrders() == ["disconnect"])
+        #expect(scene.machine.phase == .idle)
+    }
+
+    @Test("Q7: an event that is answered with shutting_down is tracked after the next connection, in its place")
+    func shuttingDown() {
+        var scene = MachineScene { $0.maxUnanswered = 3 }
+        (1...4).forEach { _ in scene.call() }
+        scene.open()
+        scene.answer(1)
+        scene.refuse(2, RPCError(.shuttingDown))
+        scene.refuse(3, RPCError(.shuttingDown))
+        _ = scene.takeOrders()
+        scene.refuse(4, RPCError(.shuttingDown))
+        #expect(scene.takeOrders() == ["disconnect"])
+        scene.passTime()
+        scene.open()
+        #expect(scene.takeOrders() == ["connect", "greet", "t2", "t3", "t4"])
+        #expect(scene.results.map(\.call) == [1])
+    }
+
+    @Test("A call that may not be repeated is told shutting_down")
+    func shuttingDownOnce() {
+        var scene = MachineScene()
+        scene.call("flush", repeatable: false)
+        scene.open()
+        scene.refuse(1, RPCError(.shuttingDown))
+        #expect(scene.results[0].result.refusal?.reason == .shuttingDown)
+    }
+
+    @Test(
+        "A daemon that refuses the greeting for the moment is asked again",
+        arguments: [
+            ErrorReason.shuttingDown, .limit,
+        ])
+    func greetingRefusedForNow(reason: ErrorReason) {
+        var scene = MachineScene()
+        scene.call()
+        scene.tell { $0.connected(now: $1) }
+        scene.tell { $0.gotAnonymousError(RPCError(reason), now: $1) }
+        #expect(scene.takeOrders() == ["connect", "greet", "disconnect"])
+        scene.passTime()
+        #expect(scene.takeOrders() == ["connect"])
+        #expect(scene.results.isEmpty)
+    }
+
+    @Test("A daemon that refuses the greeting for good ends every call")
+    func greetingRefused() {
+        var scene = MachineScene()
+        scene.call()
+        scene.call()
+        scene.tell { $0.connected(now: $1) }
+        scene.tell { $0.greetingRefused(RPCError(.conflict), now: $1) }
+        #expect(scene.results.compactMap(\.result.refusal?.reason) == [.conflict, .conflict])
+        #expect(scene.takeOrders() == ["connect", "greet", "disconnect", "finish 1", "finish 2"])
+        #expect(scene.machine.phase == .idle)
+    }
+
+    @Test("A connection that is lost before the greeting is answered counts as no connection")
+    func lostWhileGreeting() {
+        var scene = MachineScene { $0.connectTimeout = .zero }
+        scene.call()
+        scene.tell { $0.connected(now: $1) }
+        scene.lose()
+        guard case .failure(.cannotConnect) = scene.results[0].result else {
+            Issue.record("\(scene.results)")
+            return
+        }
+    }
+
+    @Test("Nonsense ends what was written, since it would only come again, and spares what was not")
+    func nonsense() {
+        var scene = MachineScene { $0.maxUnanswered = 1 }
+        scene.call()
+        scene.call()
+        scene.open()
+        scene.tell { $0.gotNonsense("what", now: $1) }
+        #expect(scene.results.map(\.result) == [.failure(.badAnswer("what"))])
+        _ = scene.takeOrders()
+        scene.passTime()
+        scene.open()
+        #expect(scene.takeOrders() == ["connect", "greet", "t2"])
+    }
+}

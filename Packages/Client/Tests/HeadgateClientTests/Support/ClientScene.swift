@@ -1,0 +1,39 @@
+import Foundation
+import HeadgateClient
+import HeadgateClientTesting
+
+/// A scripted daemon on a socket in a directory of its own. What it made is gone when the test ends.
+final class ClientScene: Sendable {
+    let daemon: ScriptedDaemon
+    private let directory: String
+
+    init(script: @escaping ScriptedDaemon.Script = { _ in .answer }) throws {
+        // Short, since a socket's path must be.
+        directory = "/tmp/headgate-\(UUID().uuidString.prefix(13))"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+        daemon = try ScriptedDaemon(path: directory + "/d.sock", script: script)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    /// A client of the daemon, which makes haste to connect.
+    func client(_ change: (inout ClientOptions) -> Void = { _ in }) throws -> HeadgateClient {
+        var options = ClientOptions()
+        options.backoffBase = .milliseconds(1)
+        options.backoffCap = .milliseconds(20)
+        change(&options)
+        return try HeadgateClient(socketPath: daemon.path, name: "test", version: "1.2", options: options)
+    }
+}
+
+/// Runs a test with a daemon that listens, and kills it at the end.
+func withDaemon(
+    script: @escaping ScriptedDaemon.Script = { _ in .answer }, _ test: (ClientScene) async throws -> Void
+) async throws {
+    let scene = try ClientScene(script: script)
+    try await scene.daemon.start()
+    try await test(scene)
+    await scene.daemon.kill()
+}

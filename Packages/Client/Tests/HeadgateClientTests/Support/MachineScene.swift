@@ -1,0 +1,90 @@
+import HeadgateWire
+
+@testable import HeadgateClient
+
+/// A machine with a manual clock, and all that it has ordered.
+struct MachineScene {
+    typealias Machine = ConnectionMachine<String>
+
+    var machine: Machine
+    /// Nanoseconds.
+    var now: Int64 = 1_000
+    private(set) var orders: [String] = []
+    /// What became of the calls, in the order in which they were told.
+    private(set) var results: [(call: CallNumber, result: Result<String, ClientError>)] = []
+    private var next: CallNumber = 0
+
+    init(_ change: (inout ClientOptions) -> Void = { _ in }) {
+        var options = ClientOptions()
+        change(&options)
+        machine = Machine(path: "s", options: options, seed: 7)
+    }
+
+    /// Makes a call, whose line is `TEXTnumber` and LF; gives its number.
+    @discardableResult
+    mutating func call(
+        _ text: String = "t", repeatable: Bool = true, within deadline: Int64? = nil
+    ) -> CallNumber {
+        next += 1
+        let line = Array("\(text)\(next)\n".utf8)
+        let call = OutgoingCall(line: line, isRepeatable: repeatable, deadline: deadline.map { now + $0 })
+        machine.called(next, call, now: now)
+        drain()
+        return next
+    }
+
+    /// Tells the machine something, and notes what it orders.
+    mutating func tell(_ fact: (inout Machine, Int64) -> Void) {
+        fact(&machine, now)
+        drain()
+    }
+
+    /// What has been ordered since the last time.
+    mutating func takeOrders() -> [String] {
+        defer { orders = [] }
+        return orders
+    }
+
+    /// Connects and greets, from the moment that `connect` was ordered.
+    mutating func open() {
+        tell { $0.connected(now: $1) }
+        tell { $0.greeted(DaemonLimits(), now: $1) }
+    }
+
+    mutating func answer(_ number: CallNumber, _ answer: String = "fine") {
+        tell { $0.answered(number, .success(answer), now: $1) }
+    }
+
+    mutating func refuse(_ number: CallNumber, _ error: RPCError) {
+        tell { $0.answered(number, .failure(error), now: $1) }
+    }
+
+    mutating func lose() {
+        tell { $0.disconnected(now: $1) }
+    }
+
+    /// Lets the time pass until the machine wants to be told of it.
+    mutating func passTime() {
+        guard let deadline = machine.nextDeadline else { return }
+        now = max(now, deadline)
+        tell { $0.timePassed(now: $1) }
+    }
+
+    private mutating func drain() {
+        while let order = machine.nextOrder() {
+            switch order {
+            case .connect: orders.append("connect")
+            case .greet: orders.append("greet")
+            case .disconnect: orders.append("disconnect")
+            case .write(let bytes): orders.append(String(decoding: bytes.dropLast(), as: UTF8.self))
+            case .finish(let number, let result):
+                orders.append("finish \(number)")
+                results.append((number, result))
+            }
+        }
+    }
+}
+
+extension ClientError {
+    static let noSocket = ClientError.cannotConnect(path: "s", cause: "there is no such socket")
+}

@@ -1,0 +1,58 @@
+import HeadgateCore
+import HeadgateData
+
+/// An event as a test writes it down. What is not said is sensible: no id of its own, no key, empty data.
+public struct EventDraft {
+    public var name: String
+    /// The client's own id; nil: the bench makes one.
+    public var id: String?
+    /// Whose id it is (Behaviour Q7).
+    public var namespace = "test"
+    public var key: String?
+    /// JSON, as it is to arrive.
+    public var data: String
+    /// JSON, as it is to arrive.
+    public var context = "{}"
+    public var time: Timestamp?
+    public var timeToLive: Duration?
+    /// The dispatchers it is narrowed to; nil: all. Empty: nobody wants it (Behaviour P3).
+    public var dispatchers: [String]?
+
+    public init(
+        _ name: String = "order", id: String? = nil, namespace: String = "test", key: String? = nil,
+        data: String = "{}", timeToLive: Duration? = nil, dispatchers: [String]? = nil
+    ) {
+        self.name = name
+        self.id = id
+        self.namespace = namespace
+        self.key = key
+        self.data = data
+        self.timeToLive = timeToLive
+        self.dispatchers = dispatchers
+    }
+
+    /// Lends the event in the form in which the queue takes it.
+    /// - Parameter spareId: the id of an event that has none of its own.
+    public func withTracked<Result>(
+        route: RouteNumber, spareId: String, _ body: (TrackedEvent) -> Result
+    ) -> Result {
+        let pieces =
+            [EventDraft.quoted(id ?? spareId), EventDraft.quoted(name), EventDraft.quoted(key ?? "")]
+            + [context, data, id ?? ""].map { Array($0.utf8) }
+        let ends = pieces.reduce(into: [0]) { $0.append(($0.last ?? 0) + $1.count) }
+        return pieces.flatMap { $0 }.withUnsafeBytes { bytes in
+            let piece = { UnsafeRawBufferPointer(rebasing: bytes[ends[$0]..<ends[$0 + 1]]) }
+            return body(
+                TrackedEvent(
+                    id: piece(0), identity: id.map { _ in .init(namespace: namespace, id: piece(5)) }, name: piece(1),
+                    time: time, key: key.map { _ in piece(2) }, timeToLive: timeToLive, context: piece(3),
+                    data: piece(4), route: route))
+        }
+    }
+
+    private static func quoted(_ text: String) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.string(text)
+        return writer.bytes
+    }
+}

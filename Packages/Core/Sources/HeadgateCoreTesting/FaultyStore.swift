@@ -1,0 +1,58 @@
+import HeadgateCore
+
+/// A memory store that fails, dawdles and loses things when a test says so.
+public final class FaultyStore: EventStore {
+    /// The store behind it; its `fault` makes appends and changes fail.
+    public let memory: MemoryEventStore
+    /// Whether answers to appends are held back until ``releaseAppend()``.
+    public var holdsAppends = false
+    /// When set, reading fails with it.
+    public var readFault: StoreFault?
+    /// Groups of events up to this one can be read no more.
+    public var lostThrough: SequenceNumber = 0
+    /// How often something was read, or tried to be.
+    public private(set) var readCount = 0
+    public private(set) var isClosed = false
+
+    private let worker: any Worker
+    private var held: [() -> Void] = []
+
+    public init(worker: any Worker) {
+        self.worker = worker
+        memory = MemoryEventStore(worker: worker)
+    }
+
+    public var kind: String { memory.kind }
+
+    public func open() throws(StoreFault) -> StoredState { try memory.open() }
+
+    public func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {
+        memory.append(group) { [weak self] fault in
+            guard let self, self.holdsAppends else { return then(fault) }
+            self.held.append { then(fault) }
+        }
+    }
+
+    /// Lets the oldest answer that was held back through.
+    public func releaseAppend() {
+        guard !held.isEmpty else { return }
+        held.removeFirst()()
+    }
+
+    public func read(
+        after sequenceNumber: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void
+    ) {
+        readCount += 1
+        guard let readFault else { return memory.read(after: max(sequenceNumber, lostThrough), then: then) }
+        worker.soon { then(.failure(readFault)) }
+    }
+
+    public func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
+        memory.write(changes, then: then)
+    }
+
+    public func close(then: @escaping () -> Void) {
+        isClosed = true
+        memory.close(then: then)
+    }
+}

@@ -1,0 +1,69 @@
+import HeadgateCore
+
+/// A destination that writes down what it is sent, and answers as the test says: one batch after the other with
+/// ``answer(_:)``, or by itself with ``reply``.
+public final class RecordingSender: Sender {
+    public let format: BatchFormat
+    /// Every batch, in the order sent.
+    public private(set) var batches: [Batch] = []
+    /// Every batch with what came of it, in the order answered.
+    public private(set) var answered: [(batch: Batch, result: SendResult)] = []
+    /// Answers each batch in the turn after; nil from it, or no `reply`, leaves the batch to the test.
+    public var reply: ((Batch) -> SendResult?)?
+    /// How often all that was in flight was given up.
+    public private(set) var interruptions = 0
+    public private(set) var isClosed = false
+
+    private let worker: any Worker
+    private var waiting: [(batch: Batch, then: (SendResult) -> Void)] = []
+
+    public init(worker: any Worker, format: BatchFormat = .jsonArray, reply: ((Batch) -> SendResult?)? = nil) {
+        self.worker = worker
+        self.format = format
+        self.reply = reply
+    }
+
+    /// Batches without an answer, the oldest first.
+    public var outstanding: [Batch] { waiting.map(\.batch) }
+
+    /// The sequence numbers of every batch's events.
+    public var sent: [[SequenceNumber]] { batches.map { $0.events.map(\.sequenceNumber) } }
+
+    /// The sequence numbers of what was delivered, in the order in which it was.
+    public var delivered: [SequenceNumber] {
+        answered.filter { $0.result == .delivered }.flatMap { $0.batch.events.map(\.sequenceNumber) }
+    }
+
+    public func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
+        batches.append(batch)
+        waiting.append((batch, then))
+        guard let result = reply?(batch) else { return }
+        worker.soon { [weak self] in self?.answer(result, to: batch.number) }
+    }
+
+    /// Answers the oldest batch, or the one of this number. One that is not waiting is left alone.
+    public func answer(_ result: SendResult = .delivered, to number: Int? = nil) {
+        guard let index = waiting.firstIndex(where: { number == nil || $0.batch.number == number }) else { return }
+        let (batch, then) = waiting.remove(at: index)
+        answered.append((batch, result))
+        then(result)
+    }
+
+    public func interrupt() {
+        interruptions += 1
+        for number in outstanding.map(\.number) {
+            worker.soon { [weak self] in self?.answer(.interrupted, to: number) }
+        }
+    }
+
+    public func close() {
+        isClosed = true
+    }
+}
+
+extension SendResult {
+    /// A destination's refusal with a status.
+    public static func status(_ status: Int, retryAfter: String? = nil) -> SendResult {
+        .refused(Refusal(status: status, retryAfter: retryAfter))
+    }
+}

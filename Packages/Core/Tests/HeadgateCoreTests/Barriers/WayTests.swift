@@ -1,0 +1,57 @@
+import HeadgateCoreTesting
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("The way to a dispatcher")
+struct WayTests {
+    typealias Report = Way.Report
+
+    @Test("B1: without barriers the way is open")
+    func noBarrier() {
+        #expect(Way().isOpen(flushing: false))
+        #expect(Way().isOpen(flushing: true))
+    }
+
+    @Test("B1: the way is open when every barrier is")
+    func everyBarrierCounts() {
+        var way = Way()
+        way.set(Report(state: .open, isFlushable: true), of: 1)
+        way.set(Report(state: .closed, isFlushable: true), of: 2)
+        #expect(!way.isOpen(flushing: false))
+        way.set(Report(state: .open, isFlushable: true), of: 2)
+        #expect(way.isOpen(flushing: false))
+        way.set(Report(state: .closed, isFlushable: true), of: 1)
+        way.set(nil, of: 1)
+        #expect(way.isOpen(flushing: false))
+    }
+
+    @Test("B2: a flush ignores closed flushable barriers, and one that is not flushable keeps the way closed")
+    func flushing() {
+        var way = Way()
+        way.set(Report(state: .closed, isFlushable: true), of: 1)
+        #expect(way.isOpen(flushing: true))
+        way.set(Report(state: .closed, isFlushable: false), of: 2)
+        way.set(Report(state: .open, isFlushable: false), of: 3)
+        #expect(!way.isOpen(flushing: true))
+        #expect(way.blockers(flushing: true) == [2])
+        #expect(way.blockers(flushing: false) == [1, 2])
+        way.set(Report(state: .closed, isFlushable: true), of: 2)
+        #expect(way.isOpen(flushing: true))
+    }
+
+    @Test("B3: a barrier without a state counts as closed and not flushable")
+    func waiting() {
+        var way = Way()
+        way.set(Report(state: nil, isFlushable: true), of: 1)
+        #expect(!way.isOpen(flushing: false))
+        #expect(!way.isOpen(flushing: true))
+    }
+
+    @Test("B3: nor is a closed one a flush goes through before it has said whether it is flushable")
+    func waitingForFlushability() {
+        var way = Way()
+        way.set(Report(state: .closed, isFlushable: nil), of: 1)
+        #expect(!way.isOpen(flushing: true))
+    }
+}

@@ -1,0 +1,251 @@
+import HeadgateCoreTesting
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("Flush")
+struct FlushTests {
+    let bench = GateBench()
+    let door = SwitchBarrier(.closed)
+    let ends = Ends()
+
+    init() {
+        bench.gate.registerScopedBarrier(door, id: "door", scopes: [.dispatcher(id: "collect")])
+        bench.settle()
+    }
+
+    /// How flushes ended, in order.
+    final class Ends {
+        var answers: [FlushAnswer] = []
+        var kinds: [FlushAnswer.End] { answers.map(\.ended) }
+    }
+
+    @discardableResult
+    private func flush(_ id: String? = nil, timeout: Duration? = nil) -> Result<String, FlushRefusal> {
+        bench.gate.flush(id: id, timeout: timeout) { [ends] in ends.answers.append($0) }
+    }
+
+    @Test("F1: what was queued goes through a closed flushable barrier; later events are not in it")
+    func coversWhatWasQueued() {
+        bench.track(2)
+        flush()
+        bench.track(1)
+        #expect(bench.sender.sent == [[1, 2]])
+        bench.sender.answer()
+        bench.settle()
+        #expect(ends.kinds == [.settled])
+        #expect(bench.sender.sent == [[1, 2]])
+        #expect(bench.summary().pending == 1)
+    }
+
+    @Test("F1: what was offered just before is covered, what is offered in the same turn behind it is not")
+    func coversWhatWasOffered() {
+        bench.track(EventDraft())
+        flush()
+        bench.track(EventDraft())
+        bench.settle()
+        #expect(bench.sender.sent == [[1]])
+        bench.sender.answer()
+        bench.settle()
+        #expect(ends.answers.first?.dispatchers["collect"] == .init(sent: 1, failed: 0, left: 0, blockedBy: []))
+        #expect(bench.sender.sent == [[1]])
+    }
+
+    @Test("F1: it ends under constant load")
+    func endsUnderLoad() {
+        bench.track(30)
+        flush()
+        bench.sender.reply = { _ in .delivered }
+        for _ in 0..<3 { bench.track(10) }
+        #expect(ends.kinds == [.settled])
+        #expect(bench.sender.delivered == Array(1...30))
+    }
+
+    @Test("F1: with nothing queued it ends at once, and never before its call returns")
+    func nothingQueued() {
+        flush()
+        #expect(ends.answers.isEmpty)
+        bench.settle()
+        #expect(ends.kinds == [.settled])
+        #expect(!bench.summary().isFlushing)
+    }
+
+    @Test("F1: it covers what is in flight")
+    func coversInFlight() {
+        door.set(.open)
+        bench.track(1)
+        flush()
+        bench.settle()
+        #expect(ends.answers.isEmpty)
+        bench.sender.answer()
+        bench.settle()
+        #expect(ends.kinds == [.settled])
+    }
+
+    @Test("F1, Q8: events that could not be stored are not waited for, and not counted")
+    func unstored() {
+        bench.track(1)
+        bench.store.memory.fault = .noRoom("full")
+        bench.track(EventDraft())
+        flush()
+        bench.settle()
+        bench.sender.answer()
+        bench.settle()
+        #expect(ends.answers.first?.dispatchers["collect"] == .init(sent: 1, failed: 0, left: 0, blockedBy: []))
+    }
+
+    @Test("F2: its answer tells what was sent, what failed, what is left, and what blocks")
+    func answer() {
+        let bench = GateBench { $0.dispatchLimit = 1 }
+        let firm = SwitchBarrier(.open, isFlushable: false)
+        bench.gate.registerScopedBarrier(firm, id: "firm", scopes: [.all])
+        bench.gate.registerScopedBarrier(SwitchBarrier(.closed), id: "soft", scopes: [.all])
+        bench.track(4)
+        _ = bench.gate.flush(timeout: .seconds(10)) { [ends] in ends.answers.append($0) }
+        bench.settle()
+        bench.sender.answer(.delivered)
+        bench.settle()
+        bench.sender.answer(.status(400))
+        firm.set(.closed)
+        bench.advance(by: .seconds(9))
+        #expect(ends.answers.isEmpty)
+        bench.advance(by: .seconds(1))
+        #expect(ends.kinds == [.timeout])
+        #expect(ends.answers.first?.dispatchers == ["collect": .init(sent: 1, failed: 1, left: 2, blockedBy: ["firm"])])
+        firm.set(.open)
+        bench.settle()
+        #expect(bench.sender.sent.count == 2)
+    }
+
+    @Test("F2: without a timeout it lasts until all is settled")
+    func noTimeout() {
+        door.setFlushable(false)
+        bench.track(1)
+        flush()
+        bench.advance(by: .seconds(100_000))
+        #expect(ends.answers.isEmpty)
+    }
+
+    @Test("F2: what expires meanwhile is settled")
+    func expires() {
+        door.setFlushable(false)
+        bench.track(1, EventDraft(timeToLive: .seconds(1)))
+        flush()
+        bench.advance(by: .seconds(1))
+        #expect(ends.answers.first?.dispatchers["collect"] == .init(sent: 0, failed: 1, left: 0, blockedBy: []))
+    }
+
+    @Test("F3: while a firm barrier holds, it stays armed, and goes on when that opens")
+    func staysArmed() {
+        let firm = SwitchBarrier(.closed, isFlushable: false)
+        bench.gate.registerScopedBarrier(firm, id: "firm", scopes: [.all])
+        bench.track(1)
+        flush(timeout: .seconds(30))
+        bench.advance(by: .seconds(5))
+        #expect(bench.sender.sent.isEmpty)
+        #expect(bench.summary().isFlushing)
+        firm.set(.open)
+        bench.settle()
+        #expect(bench.sender.sent == [[1]])
+    }
+
+    @Test("F3: a retry's wait holds it, and it goes on behind that")
+    func waitsForRetry() {
+        bench.track(1)
+        flush()
+        bench.settle()
+        bench.sender.answer(.status(500))
+        bench.advance(by: .milliseconds(500))
+        bench.sender.answer()
+        bench.settle()
+        #expect(ends.kinds == [.settled])
+    }
+
+    @Test("F4: two flushes of one dispatcher merge, and each gets its own answer")
+    func merge() {
+        bench.track(1)
+        flush("first")
+        bench.settle()
+        bench.track(1)
+        flush("second")
+        bench.settle()
+        bench.sender.answer()
+        bench.settle()
+        #expect(ends.answers.map { $0.dispatchers["collect"]?.sent } == [1])
+        bench.sender.answer()
+        bench.settle()
+        #expect(ends.answers.map { $0.dispatchers["collect"]?.sent } == [1, 2])
+        #expect(bench.sender.sent == [[1], [2]])
+    }
+
+    @Test("F4: cancelling one leaves the other")
+    func cancel() {
+        let bench = GateBench { $0.dispatchLimit = 1 }
+        bench.gate.registerScopedBarrier(door, id: "door", scopes: [.all])
+        bench.track(1)
+        var ended: [String] = []
+        _ = bench.gate.flush(id: "short", timeout: nil) { ended.append("short \($0.ended)") }
+        bench.track(1)
+        _ = bench.gate.flush(id: "long", timeout: nil) { ended.append("long \($0.ended)") }
+        #expect(bench.gate.cancelFlush("long"))
+        #expect(ended == ["long cancelled"])
+        bench.sender.reply = { _ in .delivered }
+        bench.sender.answer()
+        bench.settle()
+        #expect(ended == ["long cancelled", "short settled"])
+        #expect(bench.sender.sent == [[1]])
+        #expect(!bench.gate.cancelFlush("long"))
+    }
+
+    @Test("F4: a barrier that comes, goes or changes does not end one")
+    func barrierChanges() {
+        door.setFlushable(false)
+        bench.track(1)
+        flush()
+        bench.settle()
+        let other = SwitchBarrier(.closed)
+        bench.gate.registerScopedBarrier(other, id: "other", scopes: [.all])
+        bench.gate.unregisterScopedBarrier(other)
+        bench.settle()
+        #expect(bench.summary().isFlushing)
+        door.setFlushable(true)
+        bench.settle()
+        #expect(bench.sender.sent == [[1]])
+    }
+
+    @Test("F1: it leaves dispatchers alone that it does not name")
+    func named() {
+        let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
+        bench.gate.registerScopedBarrier(door, id: "door", scopes: [.all])
+        bench.track(1)
+        _ = bench.gate.flush(dispatchers: ["archive", "archive"], timeout: nil) { _ in }
+        bench.settle()
+        #expect(bench["archive"].sent == [[1]])
+        #expect(bench["collect"].sent.isEmpty)
+    }
+
+    @Test("F1: an unknown dispatcher, and a name that is taken, are refused")
+    func refusals() throws {
+        #expect(bench.gate.flush(dispatchers: ["x"], timeout: nil) { _ in } == .failure(.unknownDispatcher("x")))
+        bench.track(1)
+        #expect(flush("mine") == .success("mine"))
+        #expect(flush("mine") == .failure(.idInUse))
+        let made = try flush().get()
+        #expect(made != (try flush().get()))
+    }
+
+    @Test("Q8, F2: events that the store lost are not waited for")
+    func lostEvents() throws {
+        bench.track(2)
+        bench.track(1)
+        bench.store.lostThrough = 2
+        try bench.restart()
+        bench.gate.registerScopedBarrier(door, id: "door", scopes: [.all])
+        flush()
+        bench.settle()
+        bench.sender.answer()
+        bench.settle()
+        #expect(ends.kinds == [.settled])
+        #expect(bench.sender.sent == [[3]])
+    }
+}

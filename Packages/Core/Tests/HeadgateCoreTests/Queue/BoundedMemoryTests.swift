@@ -1,0 +1,87 @@
+import HeadgateCoreTesting
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("Memory")
+struct BoundedMemoryTests {
+    @Test("Q6: a dispatcher has a few batches in hand, however many events wait")
+    func entriesAreBounded() throws {
+        let bench = GateBench { $0.dispatchLimit = 10 }
+        for _ in 0..<100 { bench.track(20) }
+        let dispatcher = try #require(bench.gate.dispatchers["collect"])
+        #expect(dispatcher.pending == 1999)
+        #expect(dispatcher.queue.entries.count <= 20)
+        bench.sender.answer()
+        bench.settle()
+        bench.sender.answer(.status(503))
+        bench.settle()
+        #expect(dispatcher.queue.entries.count <= 20)
+        #expect(dispatcher.queue.entries.map(\.sequenceNumber) == Array(2...11))
+    }
+
+    @Test("Q6: the newest events are kept in memory up to a bound, and no event behind the last chunk is missed")
+    func recentIsBounded() {
+        var recent = RecentChunks(mostBytes: 1000, lastSequenceNumber: 0)
+        for number in 1...10 {
+            recent.append(Chunk(bytes: Array(repeating: 0, count: 172), lastSequenceNumber: SequenceNumber(number)))
+        }
+        #expect(recent.chunk(after: 6) == nil)
+        #expect((7...9).map { recent.chunk(after: $0)?.lastSequenceNumber } == [8, 9, 10])
+        #expect(recent.chunk(after: 10) == nil)
+        recent.trim(through: 9)
+        #expect(recent.chunk(after: 8) == nil)
+        #expect(recent.chunk(after: 9)?.lastSequenceNumber == 10)
+    }
+
+    @Test("Q6: what no longer fits in memory is read from the store")
+    func readsFromStore() {
+        let bench = GateBench(reply: { _ in .delivered })
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        let large = EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 20_000))"}"#)
+        for _ in 0..<30 { bench.track(20, large) }
+        _ = bench.gate.resume("collect") { _ in }
+        bench.settle()
+        #expect(bench.sender.delivered == Array(1...600))
+        #expect(bench.store.readCount > 0)
+    }
+
+    @Test("Q6: an append does not touch dispatchers that the event is not for")
+    func othersAreLeftAlone() throws {
+        let ids = (0..<50).map { "d\($0)" }
+        let bench = GateBench(ids.map(DispatcherSettings.init(id:)))
+        let looked = bench.store.readCount
+        bench.track(5, EventDraft(dispatchers: ["d7"]))
+        #expect(bench["d7"].sent == [[1, 2, 3, 4, 5]])
+        for id in ids where id != "d7" {
+            let queue = try #require(bench.gate.dispatchers[id]).queue
+            #expect(queue.readPosition == 0)
+            #expect(queue.entries.isEmpty)
+        }
+        #expect(bench.store.readCount == looked)
+    }
+
+    @Test("Q6: an event is read by those it is for, whatever lies between")
+    func manyRoutes() {
+        let bench = GateBench(["a", "b", "c"].map(DispatcherSettings.init(id:)), reply: { _ in .delivered })
+        for number in 0..<60 {
+            bench.track(1, EventDraft(dispatchers: [["a"], ["b"], ["a", "b"], ["c"]][number % 4]))
+        }
+        #expect(bench["a"].delivered == (1...60).filter { $0 % 4 == 1 || $0 % 4 == 3 })
+        #expect(bench["b"].delivered == (1...60).filter { $0 % 4 == 2 || $0 % 4 == 3 })
+        #expect(bench["c"].delivered == (1...60).filter { $0 % 4 == 0 })
+        #expect(bench.gate.stored == .zero)
+    }
+
+    @Test("Q6: a group has a bound, at which senders are asked to wait")
+    func groupIsBounded() {
+        let bench = GateBench()
+        let large = EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 100_000))"}"#)
+        for _ in 0..<41 { bench.track(large) }
+        #expect(!bench.gate.events.isGroupFull)
+        bench.track(large)
+        #expect(bench.gate.events.isGroupFull)
+        bench.settle()
+        #expect(!bench.gate.events.isGroupFull)
+    }
+}

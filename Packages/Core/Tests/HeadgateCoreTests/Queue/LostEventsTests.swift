@@ -1,0 +1,68 @@
+import HeadgateCoreTesting
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("A store that loses events or fails")
+struct LostEventsTests {
+    @Test("Q8: events that are gone are counted as quarantined, and the rest goes on")
+    func quarantined() throws {
+        let bench = GateBench()
+        bench.track(3)
+        bench.track(2)
+        bench.store.lostThrough = 3
+        try bench.restart()
+        bench.sender.answer()
+        bench.settle()
+        #expect(bench.sender.delivered == [4, 5])
+        #expect(bench.counters.quarantined == 3)
+        #expect(bench.summary().pending == 0)
+        #expect(bench.gate.stored == .zero)
+        bench.track(1)
+        #expect(bench.sender.sent.last == [6])
+    }
+
+    @Test("Q8: when all is gone nothing is stuck")
+    func allGone() throws {
+        let bench = GateBench()
+        bench.track(3)
+        bench.store.lostThrough = 3
+        try bench.restart()
+        #expect(bench.counters.quarantined == 3)
+        #expect(bench.gate.stored == .zero)
+    }
+
+    @Test("Q8: a record that is none ends its chunk, and the next chunk is read")
+    func damagedRecord() throws {
+        let bench = GateBench()
+        bench.track(2)
+        var queue = DispatcherQueue(number: 1, position: 0)
+        let sound = try #require(bench.gate.events.recentChunk(after: 0))
+        for damage in [{ (bytes: inout [UInt8]) in bytes[0] = 255 }, { $0.removeLast(5) }, { $0 = [] }] {
+            var bytes = sound.bytes
+            damage(&bytes)
+            queue = DispatcherQueue(number: 1, position: 0)
+            queue.load(Chunk(bytes: bytes, lastSequenceNumber: 2))
+            #expect(!queue.fill(10) { _ in true })
+            #expect(queue.readPosition == 2)
+            #expect(queue.entries.count < 2)
+        }
+    }
+
+    @Test("Q8: a store that cannot read now is asked again after a wait, and the cause is told")
+    func readFault() throws {
+        let bench = GateBench()
+        bench.track(1)
+        bench.store.readFault = .failed("disk on fire")
+        try bench.restart()
+        #expect(bench.store.readCount == 1)
+        #expect(bench.barrier("BackoffBarrier:collect")?.reason == "event store: disk on fire")
+        bench.track(1)
+        #expect(bench.store.readCount == 1)
+        bench.advance(by: .milliseconds(500))
+        #expect(bench.store.readCount == 2)
+        bench.store.readFault = nil
+        bench.advance(by: .seconds(1))
+        #expect(bench.sender.sent == [[1, 2]])
+    }
+}

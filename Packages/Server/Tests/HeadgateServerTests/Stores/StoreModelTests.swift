@@ -1,0 +1,107 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("SQLite event store: random use against a slow model")
+struct StoreModelTests {
+    @Test(
+        "Q3: whatever was done, a restart gives back what the model says",
+        arguments: (1...4).map { _ in UInt64.random(in: .min ... .max) })
+    func randomUse(_ seed: UInt64) throws {
+        var use = RandomUse(seed: seed)
+        try use.scene.open()
+        for _ in 1...400 { try use.step() }
+        try use.checkRestart()
+    }
+}
+
+/// Does random things to a store and to the model, and compares.
+private struct RandomUse {
+    let seed: UInt64
+    let scene = StoreScene(durability: .normal)
+    private var random: SeededGenerator
+    private var model = StoreModel()
+    private var nextRoute: RouteNumber = 1
+
+    init(seed: UInt64) {
+        self.seed = seed
+        random = SeededGenerator(seed: seed)
+    }
+
+    mutating func step() throws {
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<45: append()
+        case 45..<75: settle()
+        case 75..<80: saveDispatcher()
+        case 80..<81: change(.forgetDispatcher(dispatcher()))
+        case 81..<87: change(.trim(through: model.settled))
+        case 87..<90: change(.forgetIDs(through: Int64.random(in: 0...(model.lastSequenceNumber + 1), using: &random)))
+        case 90..<93: change(.keep("name\(dispatcher())", Bool.random(using: &random) ? [UInt8(dispatcher())] : nil))
+        case 93..<97: try checkReading()
+        default: try checkRestart()
+        }
+    }
+
+    private mutating func append() {
+        let first = model.lastSequenceNumber + Int64.random(in: 1...3, using: &random)
+        let count = Bool.random(using: &random) ? 1 : Int64.random(in: 1...40, using: &random)
+        var routes: [RouteNumber: [DispatcherNumber]] = [:]
+        if nextRoute == 1 || Int.random(in: 0..<10, using: &random) == 0 {
+            routes[nextRoute] = (1...5).filter { _ in Bool.random(using: &random) }
+            nextRoute += 1
+        }
+        let events = (first..<first + count).map {
+            (number: $0, route: RouteNumber.random(in: 1..<nextRoute, using: &random))
+        }
+        let ids = RecentIDs(lastSequenceNumber: first + count - 1, receivedStamp: first, count: 1, bytes: [1])
+        let group = Groups.of(
+            events, size: Int.random(in: 0...3_000, using: &random), newRoutes: routes,
+            recentIDs: Bool.random(using: &random) ? ids : nil)
+        #expect(scene.append(group) == nil, "seed \(seed)")
+        model.append(group)
+    }
+
+    private mutating func settle() {
+        let number = dispatcher()
+        guard let known = model.dispatchers[number] else { return saveDispatcher() }
+        change(
+            .position(
+                number, Int64.random(in: known.position...max(known.position, model.lastSequenceNumber), using: &random)
+            ))
+    }
+
+    private mutating func saveDispatcher() {
+        let number = dispatcher()
+        let position = model.dispatchers[number]?.position ?? model.lastSequenceNumber
+        let orphaned: Int64? = Bool.random(using: &random) ? 5 : nil
+        change(
+            .dispatcher(StoredDispatcher(number: number, id: "d\(number)", position: position, orphanedSince: orphaned))
+        )
+    }
+
+    private mutating func change(_ change: StoreChange) {
+        #expect(scene.write(change) == nil, "seed \(seed)")
+        model.apply(change)
+    }
+
+    private mutating func dispatcher() -> DispatcherNumber {
+        DispatcherNumber.random(in: 1...5, using: &random)
+    }
+
+    private mutating func checkReading() throws {
+        let place = Int64.random(in: model.trimmed...max(model.trimmed, model.lastSequenceNumber), using: &random)
+        #expect(try scene.numbers(after: place) == model.numbers(after: place), "seed \(seed)")
+    }
+
+    mutating func checkRestart() throws {
+        let state = try scene.reopenWhenIdle(turns: 4)
+        #expect(state.dispatchers == model.dispatchers.values.sorted { $0.number < $1.number }, "seed \(seed)")
+        #expect(state.routes == model.routes, "seed \(seed)")
+        #expect(state.unsettled == model.unsettled, "seed \(seed)")
+        #expect(state.recentIDs == model.recentIDs, "seed \(seed)")
+        #expect(state.kept == model.kept, "seed \(seed)")
+        #expect(state.lastSequenceNumber == model.lastSequenceNumber, "seed \(seed)")
+        #expect(state.warnings.isEmpty, "seed \(seed)")
+    }
+}

@@ -1,0 +1,54 @@
+import HeadgateCore
+
+/// What a store has to remember, told in the plainest way: every event on its own, counted one by one.
+struct StoreModel {
+    var dispatchers: [DispatcherNumber: StoredDispatcher] = [:]
+    var routes: [RouteNumber: [DispatcherNumber]] = [:]
+    var events: [StoredEvent] = []
+    var recentIDs: [RecentIDs] = []
+    var kept: [String: [UInt8]] = [:]
+    var lastSequenceNumber: SequenceNumber = 0
+    /// Groups up to here may be gone.
+    var trimmed: SequenceNumber = 0
+
+    mutating func append(_ group: AppendGroup) {
+        routes.merge(group.newRoutes) { $1 }
+        events += group.chunk
+        lastSequenceNumber = group.chunk.lastSequenceNumber
+        if let ids = group.recentIDs { recentIDs.append(ids) }
+    }
+
+    mutating func apply(_ change: StoreChange) {
+        switch change {
+        case .dispatcher(let dispatcher): dispatchers[dispatcher.number] = dispatcher
+        case .forgetDispatcher(let number): dispatchers[number] = nil
+        case .position(let number, let position): dispatchers[number]?.position = position
+        case .deadLetter: break
+        case .trim(let through): trimmed = max(trimmed, through)
+        case .forgetIDs(let through): recentIDs.removeAll { $0.receivedStamp <= through }
+        case .keep(let name, let value): kept[name] = value
+        }
+    }
+
+    /// The numbers of the events behind a place.
+    func numbers(after place: SequenceNumber) -> [SequenceNumber] {
+        events.map(\.sequenceNumber).filter { $0 > place }
+    }
+
+    var unsettled: [DispatcherNumber: [RouteNumber: Tally]] {
+        dispatchers.mapValues { dispatcher in
+            var tallies: [RouteNumber: Tally] = [:]
+            for event in events
+            where event.sequenceNumber > dispatcher.position && routes[event.route]?.contains(dispatcher.number) == true
+            {
+                tallies[event.route, default: .zero] += Tally(events: 1, bytes: event.byteCount)
+            }
+            return tallies
+        }
+    }
+
+    /// What all dispatchers have settled.
+    var settled: SequenceNumber {
+        dispatchers.values.map(\.position).min() ?? 0
+    }
+}

@@ -1,0 +1,141 @@
+import HeadgateClient
+import HeadgateData
+import Testing
+
+/// The Swift client against a real daemon.
+@Suite struct SwiftClientTests {
+    @Test("Q7: over kill -9 of the daemon, the client's tasks lose nothing, double nothing and keep their order")
+    func killedWhileTracking() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector, ["dispatch_limit": 10])
+            let client = try HeadgateClient(socketPath: daemon.socketPath, name: "shop", version: "2.1")
+            let receipts = try await withThrowingTaskGroup(of: [TrackReceipt].self) { group in
+                for task in 1...4 {
+                    group.addTask { try await Self.trackOneByOne(150, as: "task\(task)", over: client) }
+                }
+                for kill in 1...3 {
+                    try await collector.acceptedIDs(atLeast: kill * 100)
+                    try await daemon.killNow()
+                    try await daemon.start()
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(receipts.count == 600)
+            try await expectDeliveredOnce(receipts, by: collector)
+            for task in 1...4 { try expectOrder(of: "task\(task)", in: collector) }
+            await client.close()
+        }
+    }
+
+    @Test("Q7: many events under way at once survive kill -9, each stored once and in order")
+    func manyUnderWay() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector)
+            let client = try HeadgateClient(socketPath: daemon.socketPath, name: "shop", version: "2.1")
+            let events = (0..<5_000).map { TrackedEvent("bulk", data: ["n": .number(DataNumber($0))]) }
+            async let results = client.trackEach(events)
+            try await collector.acceptedIDs(atLeast: 1)
+            try await daemon.killNow()
+            try await daemon.start()
+            let receipts = try await results.map { try $0.get() }
+            #expect(receipts.count == 5_000)
+            let places = receipts.compactMap(\.sequenceNumber)
+            #expect(places == places.sorted())
+            try await expectDeliveredOnce(receipts, by: collector)
+            try expectOrder(of: "bulk", in: collector)
+            await client.close()
+        }
+    }
+
+    @Test("A client that comes before the daemon waits for it")
+    func beforeTheDaemon() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = scene.idleDaemon()
+            try daemon.configure(["dispatchers": ["collect": collector.dispatcher()]])
+            let client = try HeadgateClient(socketPath: daemon.socketPath, name: "shop", version: "2.1")
+            async let receipt = client.track("early", id: "e1")
+            try await daemon.start()
+            #expect(try await receipt.id == "e1")
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
+            #expect(collector.accepted[0].events[0]["context"]["client"] == "shop/2.1")
+            await client.close()
+        }
+    }
+
+    @Test("trackMany, pause, resume, flush, status, barriers and dispatchers do what their methods do")
+    func operations() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector)
+            let client = try HeadgateClient(socketPath: daemon.socketPath, name: "shop", version: "2.1")
+            try await client.pause("collect", reason: "audit")
+            let many = try await client.trackMany([TrackedEvent("a", id: "1"), TrackedEvent("b", id: "2")])
+            #expect(many.ids == ["1", "2"])
+            let held = try #require(try await client.dispatchers().first)
+            #expect(held.id == "collect")
+            #expect(held.blockedBy == ["ManualBarrier:collect"])
+            let barrier = try await client.barriers().first { $0.id == "ManualBarrier:collect" }
+            #expect(barrier?.reason == "audit")
+
+            let blocked = try #require(try await client.flush(wait: true, timeout: .milliseconds(100)))
+            #expect(blocked.ended == .timeout)
+            #expect(blocked.dispatchers.map(\.left) == [2])
+            try await client.resume("collect")
+            let flushed = try #require(try await client.flush(wait: true))
+            #expect(flushed.ended == .settled)
+            #expect(collector.acceptedIDs == ["1", "2"])
+            #expect(try await client.status()["ready"] == true)
+            await client.close()
+        }
+    }
+
+    @Test("A refusal reaches the caller with its reason")
+    func refusal() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(sendingTo: scene.collector())
+            let client = try HeadgateClient(socketPath: daemon.socketPath, name: "shop", version: "2.1")
+            await #expect(throws: ClientError.self) { try await client.pause("nowhere") }
+            await #expect(throws: ClientError.self) { try await client.track("") }
+            #expect(try await client.track("fine").isDuplicate == false)
+            await client.close()
+        }
+    }
+
+    private static func trackOneByOne(
+        _ count: Int, as name: String, over client: HeadgateClient
+    ) async throws -> [TrackReceipt] {
+        var receipts: [TrackReceipt] = []
+        for number in 0..<count {
+            receipts.append(try await client.track(name, data: ["n": .number(DataNumber(number))]))
+        }
+        return receipts
+    }
+
+    /// Every acknowledged id arrives, has the sequence number it was acknowledged with, and no other id arrives.
+    private func expectDeliveredOnce(_ receipts: [TrackReceipt], by collector: Collector) async throws {
+        let wanted = Set(receipts.map(\.id))
+        #expect(wanted.count == receipts.count)
+        let events = try await eventually("all \(wanted.count) events at the collector") {
+            let events = collector.accepted.flatMap(\.events)
+            return wanted.isSubset(of: events.compactMap { $0["id"].string }) ? events : nil
+        }
+        let places = Dictionary(receipts.map { ($0.id, $0.sequenceNumber.map(Int.init)) }) { $1 }
+        for event in events {
+            let id = try #require(event["id"].string)
+            #expect(places[id] == event["seq"].int, "\(id) was stored twice, or under no receipt")
+        }
+    }
+
+    /// The first arrivals of one name's events are numbered in order.
+    private func expectOrder(of name: String, in collector: Collector) throws {
+        let events = collector.accepted.flatMap(\.events).filter { $0["event"].string == name }
+        var seen: Set<String> = []
+        let numbers = try events.filter { seen.insert(try #require($0["id"].string)).inserted }.map {
+            $0["data"]["n"].int
+        }
+        #expect(numbers == (0..<numbers.count).map { $0 })
+    }
+}
