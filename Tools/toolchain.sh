@@ -7,7 +7,7 @@ if ! command -v swift >/dev/null && [ -x /opt/swift/usr/bin/swift ]; then
     PATH=$PATH:/opt/swift/usr/bin
 fi
 if ! command -v swift >/dev/null; then
-    echo "No Swift toolchain in PATH or /opt/swift. Swift 6.1 or later is needed: https://www.swift.org/install/linux/" >&2
+    echo "No Swift toolchain in PATH or /opt/swift. Swift 6.3 or later is needed: https://www.swift.org/install/linux/" >&2
     exit 1
 fi
 

@@ -22,7 +22,7 @@ def main():
     lost = acknowledged.keys() - arrived.keys()
     unasked = int(tracked) - len(acknowledged)
     rows = [
-        ("tracked", int(tracked), "lines, by three processes"),
+        ("tracked", int(tracked), "by three processes, and three by the tool"),
         ("acknowledged", len(acknowledged), "each only after it was safe on disk"),
         ("delivered", len(arrived), "distinct ids at the collector"),
         ("redelivered", arrived.total() - len(arrived), "copies of those, known by their ids: at least once"),

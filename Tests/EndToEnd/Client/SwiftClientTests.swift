@@ -28,6 +28,25 @@ import Testing
         }
     }
 
+    @Test("Q7: over orderly restarts of the daemon the client loses nothing and doubles nothing either")
+    func stoppedWhileTracking() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector)
+            let client = try HeadgateClient(socketPath: daemon.socketPath, name: "shop", version: "2.1")
+            async let tracked = Self.trackOneByOne(400, as: "one", over: client)
+            for stop in 1...3 {
+                try await collector.acceptedIDs(atLeast: stop * 80)
+                #expect(try await daemon.stop() == 0)
+                try await daemon.start()
+            }
+            let receipts = try await tracked
+            try await expectDeliveredOnce(receipts, by: collector)
+            try expectOrder(of: "one", in: collector)
+            await client.close()
+        }
+    }
+
     @Test("Q7: many events under way at once survive kill -9, each stored once and in order")
     func manyUnderWay() async throws {
         try await withScene { scene in

@@ -18,7 +18,7 @@ final class Scene {
         return collector
     }
 
-    /// A daemon with that configuration, ready for clients. The first one lives under the name `a`, the next `b`.
+    /// A daemon with that configuration, ready for clients.
     func daemon(_ configuration: JSON) async throws -> Daemon {
         let daemon = idleDaemon()
         try daemon.configure(configuration)
@@ -33,8 +33,7 @@ final class Scene {
 
     /// A daemon that has neither configuration nor process yet.
     func idleDaemon() -> Daemon {
-        let name = String("abcdefgh"[String.Index(utf16Offset: daemons.count, in: "abcdefgh")])
-        let daemon = Daemon(folder: directory.path(name))
+        let daemon = Daemon(folder: directory.path("d\(daemons.count)"))
         daemons.append(daemon)
         return daemon
     }

@@ -38,7 +38,9 @@ struct StubbornTracker: Sendable {
                 }
                 // A kill may leave half a line: no line feed, no line.
                 guard let line = try await client.nextLine() else { return }
-                try take(JSON(parsing: line), &outcome)
+                let answer = try JSON(parsing: line)
+                guard answer["error"]["data"]["reason"] != "shutting_down" else { return }
+                try take(answer, &outcome)
             }
         } catch is SystemError {
             return

@@ -1,6 +1,7 @@
 /// A JSON object whose members keep their order (Behaviour P6).
 ///
-/// A name occurs once. Setting it again replaces the value and keeps the place; setting nil removes the member.
+/// A name occurs once. Setting it again replaces the value and keeps the place; setting nil removes the member. Names are
+/// told apart by their bytes, as JSON has them: `"é"` written as one scalar and as two are two members.
 /// Two objects are equal when they have the same members, in whatever order.
 public struct DataObject: Sendable {
     /// One member.
@@ -8,7 +9,7 @@ public struct DataObject: Sendable {
 
     private var members: [Element] = []
     /// Where each name is, kept only for objects of so many members that searching them one by one would be slow.
-    private var places: [String: Int]?
+    private var places: [MemberName: Int]?
 
     private static let searchedOneByOne = 16
 
@@ -56,8 +57,8 @@ public struct DataObject: Sendable {
     }
 
     private func place(of key: String) -> Int? {
-        if let places { return places[key] }
-        return members.firstIndex { $0.key == key }
+        if let places { return places[MemberName(key)] }
+        return members.firstIndex { MemberName($0.key) == MemberName(key) }
     }
 
     private mutating func set(_ key: String, _ value: DataItem) {
@@ -65,7 +66,7 @@ public struct DataObject: Sendable {
             members[place].value = value
             return
         }
-        places?[key] = members.count
+        places?[MemberName(key)] = members.count
         members.append((key, value))
         if places == nil, members.count > DataObject.searchedOneByOne { indexPlaces() }
     }
@@ -78,7 +79,7 @@ public struct DataObject: Sendable {
     }
 
     private mutating func indexPlaces() {
-        places = Dictionary(uniqueKeysWithValues: members.enumerated().map { ($1.key, $0) })
+        places = Dictionary(uniqueKeysWithValues: members.enumerated().map { (MemberName($1.key), $0) })
     }
 }
 

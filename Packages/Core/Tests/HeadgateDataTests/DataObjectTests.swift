@@ -30,6 +30,18 @@ struct DataObjectTests {
         #expect(DataItem.object(object) == ["b": 2, "a": 3])
     }
 
+    @Test("P6: names that look alike but differ in their bytes are two members", arguments: [0, 40])
+    func tellsNamesApartByBytes(others: Int) {
+        var object = DataObject((0..<others).map { ("k\($0)", .null) })
+        object["é"] = 1
+        object["e\u{301}"] = 2
+        #expect(object.count == others + 2)
+        #expect(object["é"] == 1 && object["e\u{301}"] == 2)
+        #expect(["é": 1] as DataObject != ["e\u{301}": 1])
+        object["é"] = nil
+        #expect(object["é"] == nil && object["e\u{301}"] == 2)
+    }
+
     @Test("Objects are equal when their members are, in any order")
     func compares() {
         #expect(["a": 1, "b": [2]] as DataObject == ["b": [2], "a": 1])

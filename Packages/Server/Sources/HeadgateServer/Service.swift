@@ -22,6 +22,8 @@ final class Service {
     private(set) var isReady = false
 
     private let methods = MethodTable()
+    private let senders: Senders
+    private var network: NetworkMonitor?
     private let started: Instant
     private var listeners: [UnixListener] = []
     private var slowReaders: (any Disposable)?
@@ -33,6 +35,7 @@ final class Service {
         self.layers = layers
         self.settings = settings
         self.places = places
+        senders = Senders(loop: loop, dataDirectory: places.dataDirectory)
         let store = ServiceStore(settings: settings, places: places, worker: worker)
         let state = try store.open()
         gate = Headgate(worker: worker, store: store.store, state: state, limits: StoreLimits(settings.store))
@@ -48,7 +51,6 @@ final class Service {
     var uptime: Duration { worker.now - started }
 
     private func addDispatchers() throws(StartFault) {
-        var senders = Senders(loop: worker.loop, dataDirectory: places.dataDirectory)
         for dispatcher in settings.dispatchers {
             do throws(TransportError) {
                 let sender = try senders.make(dispatcher.kind)

@@ -66,7 +66,8 @@ public final class MemoryEventStore: EventStore {
             guard let index = state.dispatchers.firstIndex(where: { $0.number == number }) else { return }
             state.dispatchers[index].position = position
         case .deadLetter(let letter):
-            deadLetters = Array((deadLetters + [letter]).suffix(MemoryEventStore.mostDeadLetters))
+            deadLetters.append(letter)
+            if deadLetters.count > MemoryEventStore.mostDeadLetters { deadLetters.removeFirst() }
         case .trim(let sequenceNumber):
             chunks.removeAll { $0.lastSequenceNumber <= sequenceNumber }
         case .forgetIDs(let stamp):

@@ -109,23 +109,4 @@ struct GroupCommitTests {
         #expect(bench.sender.sent.isEmpty)
         #expect(bench.gate.stored == .zero)
     }
-
-    @Test("Q8: what waits to be written is bounded, and no pause or dispatcher is lost among it")
-    func boundedChanges() throws {
-        let bench = GateBench { $0.dispatchLimit = 5000 }
-        bench.dispatchers[0].byteLimit = .max
-        try bench.restart()
-        bench.sender.reply = { _ in .status(400) }
-        for _ in 0..<3 { bench.track(4000) }
-        #expect(bench.store.memory.deadLetters.count == 10_000)
-        bench.track(EventDraft())
-        bench.settle()
-        bench.store.memory.fault = .noRoom("full")
-        _ = bench.gate.pause("collect", reason: "kept", isFlushable: false) { _ in }
-        bench.advance(by: .seconds(300))
-        bench.store.memory.fault = nil
-        bench.advance(by: .seconds(1))
-        try bench.restart()
-        #expect(bench.barrier("ManualBarrier:collect")?.reason == "kept")
-    }
 }

@@ -113,7 +113,6 @@ struct RestartTests {
     @Test("Q3: a place in the numbering that is free again does not inherit a queue")
     func numberIsReused() throws {
         let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
-        bench.gate.events.limits.orphanRetention = .zero
         bench.track(2)
         bench.limits.orphanRetention = .zero
         bench.dispatchers = [DispatcherSettings(id: "archive"), DispatcherSettings(id: "other")]

@@ -1,6 +1,7 @@
-import HeadgateCore
 import HeadgateCoreTesting
 import Testing
+
+@testable import HeadgateCore
 
 @Suite("Limits of the store")
 struct StoreLimitTests {
@@ -114,9 +115,8 @@ struct StoreLimitTests {
         let bench = GateBench(limits: limits { $0.overflow = .dropOldest })
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
         bench.track(10)
-        _ = bench.gate.resume("collect") { _ in }
         bench.limits.maxEvents = 4
-        try bench.restart()
+        try bench.restart { _ = $0.gate.resume("collect") { _ in } }
         #expect(bench.sender.sent == [[7, 8, 9, 10]])
         #expect(bench.counters.evicted == 6)
     }

@@ -7,25 +7,24 @@ final class NetworkWatch {
     private let loop: EventLoop
     private let socket: NetlinkSocket
     private let messages: NetlinkMessages
-    private let onChange: (NetworkState) -> Void
+    private let onEvent: (NetworkState) -> Void
     private var watch: DescriptorWatch?
     private var table: NetworkTable
     /// The lists that are still to be asked for, the one under way first. The state is unknown until all are in.
     private var lists: [Int32] = []
-    private var told: NetworkState?
 
     private static let allLists = [Int32(RTM_GETLINK), Int32(RTM_GETADDR), Int32(RTM_GETROUTE)]
 
-    /// - Parameter onChange: told the state once it is known, and each time that it changes.
+    /// - Parameter onEvent: told the state once it is known, and after each event, changed or not.
     /// - Returns: nil where the kernel does not tell.
     init?(
         on loop: EventLoop, requiresDefaultRoute: Bool, kinds: InterfaceKinds,
-        onChange: @escaping (NetworkState) -> Void
+        onEvent: @escaping (NetworkState) -> Void
     ) {
         guard let socket = NetlinkSocket() else { return nil }
         self.loop = loop
         self.socket = socket
-        self.onChange = onChange
+        self.onEvent = onEvent
         messages = NetlinkMessages(kind: kinds.kind)
         table = NetworkTable(requiresDefaultRoute: requiresDefaultRoute)
         watch = try? DescriptorWatch(readable: socket.descriptor, on: loop) { [weak self] in self?.readAll() }
@@ -41,31 +40,30 @@ final class NetworkWatch {
     }
 
     private func ask() {
-        guard let list = lists.first else { return tell() }
+        guard let list = lists.first else { return }
         _ = socket.request(list)
     }
 
     private func readAll() {
+        var hasNews = false
         while true {
             switch socket.read() {
-            case .datagram(let datagram): take(messages.read(datagram))
+            case .datagram(let datagram): hasNews = take(messages.read(datagram)) || hasNews
             case .overrun: startOver()
-            case .nothing: return tell()
+            case .nothing:
+                if hasNews, lists.isEmpty { onEvent(table.state) }
+                return
             }
         }
     }
 
-    private func take(_ reading: NetlinkMessages.Reading) {
+    /// - Returns: whether something may have changed.
+    private func take(_ reading: NetlinkMessages.Reading) -> Bool {
         reading.facts.forEach { table.take($0) }
-        if reading.hasGaps { return startOver() }
-        guard reading.isListDone, !lists.isEmpty else { return }
+        if reading.hasGaps { startOver() }
+        guard reading.isListDone, !lists.isEmpty else { return !reading.facts.isEmpty }
         lists.removeFirst()
         ask()
-    }
-
-    private func tell() {
-        guard lists.isEmpty, told != table.state else { return }
-        told = table.state
-        onChange(table.state)
+        return true
     }
 }

@@ -30,7 +30,7 @@ extension HTTPSettings.TLS {
 
 extension SettingsReader {
     /// An HTTP URL.
-    fileprivate func endpoint(_ key: String) -> Endpoint? {
+    func endpoint(_ key: String) -> Endpoint? {
         guard let text = string(key) else { return nil }
         do throws(Endpoint.Fault) {
             return try Endpoint(text)

@@ -5,7 +5,7 @@
 enum NotYetSupported {
     static let message = "not supported by this version yet"
 
-    static let sections = ["remote", "network", "load_rules", "transformations", "gateway"]
+    static let sections = ["remote", "load_rules", "transformations", "gateway"]
     static let dispatcherKinds = ["worker", "nats"]
     static let dispatcherKeys = ["load_rule", "activation_barrier"]
     static let headerSources = ["output"]

@@ -11,6 +11,7 @@ extension Settings {
             "shutdown_timeout_ms": .init(milliseconds: shutdownTimeout),
             "flush_on": .object(flushOn.object),
             "collectors": .object(collectors.object),
+            "network": .object(network.object),
         ]
     }
 }

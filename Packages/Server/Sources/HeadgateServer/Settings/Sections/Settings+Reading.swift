@@ -29,6 +29,7 @@ extension Settings {
         reader.milliseconds("shutdown_timeout_ms", atLeast: 0, into: &shutdownTimeout)
         reader.section("flush_on") { flushOn.read($0) }
         reader.section("collectors") { collectors.read($0) }
+        reader.section("network") { network.read($0) }
     }
 
     private mutating func readDispatchers(_ reader: SettingsReader) {

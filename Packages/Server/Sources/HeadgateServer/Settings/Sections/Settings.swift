@@ -18,6 +18,8 @@ public struct Settings: Equatable, Sendable {
     public var flushOn = FlushOccasions()
     /// What is added to events (Behaviour P2).
     public var collectors = CollectorSettings()
+    /// How the machine's network is looked at (Behaviour B20, B21).
+    public var network = NetworkSettings()
     /// The dispatchers, in the order of the configuration.
     var dispatchers: [ConfiguredDispatcher] = []
     /// The barriers, in the order of the configuration.

@@ -1,0 +1,55 @@
+/// What the tool says about itself, made from the command table.
+enum Help {
+    /// About the tool; about a command, or about those that begin with a word, if one is named.
+    static func text(about topic: String) throws(UsageError) -> String {
+        if topic.isEmpty { return overview }
+        if let command = CommandTable.command(topic) { return text(about: command) }
+        let family = CommandTable.family(topic)
+        guard !family.isEmpty else {
+            let hint = NearestWord.hint(for: topic, among: CommandTable.firstWords)
+            throw UsageError(message: "there is no command \(topic)\(hint)")
+        }
+        return family.map(text(about:)).joined(separator: "\n")
+    }
+
+    private static var overview: String {
+        """
+        usage: headgate [--socket PATH] COMMAND [ARGUMENTS]
+
+        Speaks to headgated, which takes events from local programs and passes them on.
+
+        commands
+        \(listed(CommandTable.all.map { (usage(of: $0), $0.summary) }))
+        options
+        \(listed(Option.beforeCommand.map { ($0.usage, $0.summary) }))
+        `headgate COMMAND --help` tells more. Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 cannot connect.
+
+        """
+    }
+
+    private static func text(about command: Command) -> String {
+        let options = command.options + Option.everywhere
+        let notes = command.notes.isEmpty ? "" : "\n\(command.notes)\n"
+        return """
+            usage: headgate \(usage(of: command))
+
+            \(command.summary)
+            \(notes)
+            options
+            \(listed(options.map { ($0.usage, $0.summary) }))
+            """
+    }
+
+    private static func usage(of command: Command) -> String {
+        let operands = command.operands.map(\.usage)
+        let options = command.options.filter { $0 != .json }.map { "[\($0.usage)]" }
+        return ([command.name] + operands + options).joined(separator: " ")
+    }
+
+    private static func listed(_ entries: [(term: String, summary: String)]) -> String {
+        let width = entries.map(\.term.count).max() ?? 0
+        return entries.map { entry in
+            "  \(entry.term)\(String(repeating: " ", count: width - entry.term.count))  \(entry.summary)\n"
+        }.joined()
+    }
+}

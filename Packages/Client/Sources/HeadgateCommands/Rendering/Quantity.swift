@@ -1,0 +1,48 @@
+import HeadgateData
+
+/// Quantities in words that people read.
+enum Quantity {
+    /// `1 event`, `2 events`, `1 000 000 events`.
+    static func counted(_ count: Int, _ noun: String) -> String {
+        "\(grouped(count)) \(noun)\(count == 1 ? "" : "s")"
+    }
+
+    /// A number with its digits in groups.
+    static func grouped(_ number: Int) -> String {
+        var text = ""
+        for (place, digit) in String(number.magnitude).reversed().enumerated() {
+            if place > 0, place % 3 == 0 { text = " " + text }
+            text = String(digit) + text
+        }
+        return number < 0 ? "-" + text : text
+    }
+
+    /// `0 s`, `850 ms`, `12 s`, `3 min`, `2 h 5 min`, `4 d 1 h`.
+    static func time(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        guard seconds > 0 || attoseconds > 0 else { return "0 s" }
+        guard seconds > 0 else { return "\(attoseconds / 1_000_000_000_000_000) ms" }
+        switch seconds {
+        case ..<100: return "\(seconds) s"
+        case ..<6_000: return "\(seconds / 60) min"
+        case ..<172_800: return two(seconds / 3_600, "h", seconds % 3_600 / 60, "min")
+        default: return two(seconds / 86_400, "d", seconds % 86_400 / 3_600, "h")
+        }
+    }
+
+    /// `512 B`, `3.4 KiB`, `1.0 GiB`.
+    static func bytes(_ count: Int) -> String {
+        guard count >= 1_024 else { return "\(count) B" }
+        var tenths = count * 10 / 1_024
+        var units = ["KiB", "MiB", "GiB", "TiB"][...]
+        while tenths >= 10_240, units.count > 1 {
+            tenths /= 1_024
+            units.removeFirst()
+        }
+        return "\(tenths / 10).\(tenths % 10) \(units.first ?? "")"
+    }
+
+    private static func two(_ large: Int64, _ unit: String, _ small: Int64, _ smallUnit: String) -> String {
+        small == 0 ? "\(large) \(unit)" : "\(large) \(unit) \(small) \(smallUnit)"
+    }
+}

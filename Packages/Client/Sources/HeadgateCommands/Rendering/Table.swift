@@ -1,0 +1,69 @@
+/// Rows with their columns aligned.
+struct Table {
+    /// One field.
+    struct Cell {
+        let text: String
+        var tone = Style.Tone.plain
+
+        init(_ text: String, _ tone: Style.Tone = .plain) {
+            self.text = PlainText.line(text)
+            self.tone = tone
+        }
+
+        /// A number, which counts less if it is zero.
+        init(_ number: Int, _ tone: Style.Tone = .plain) {
+            self.init(String(number), number == 0 ? .faint : tone)
+        }
+    }
+
+    /// A column's heading.
+    struct Column {
+        let title: String
+        var isNumeric = false
+
+        init(_ title: String, isNumeric: Bool = false) {
+            self.title = title
+            self.isNumeric = isNumeric
+        }
+    }
+
+    let columns: [Column]
+    private(set) var rows: [[Cell]] = []
+
+    init(_ columns: [Column]) {
+        self.columns = columns
+    }
+
+    mutating func add(_ row: [Cell]) {
+        rows.append(row)
+    }
+
+    /// The lines, each with its end.
+    func text(_ style: Style) -> String {
+        let heading = columns.map { Cell($0.title, .faint) }
+        return ([heading] + rows).map { line($0, style) + "\n" }.joined()
+    }
+
+    private func line(_ row: [Cell], _ style: Style) -> String {
+        let widths = self.widths
+        var line = ""
+        for (place, cell) in row.enumerated() {
+            let padding = String(repeating: " ", count: widths[place] - cell.text.count)
+            let text = style.apply(cell.tone, to: cell.text)
+            let isLast = place == row.count - 1
+            if columns[place].isNumeric {
+                line += padding + text
+            } else {
+                line += isLast ? text : text + padding
+            }
+            if !isLast { line += "  " }
+        }
+        return line
+    }
+
+    private var widths: [Int] {
+        columns.indices.map { place in
+            max(columns[place].title.count, rows.map { $0[place].text.count }.max() ?? 0)
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import HeadgateData
+
+/// Holds dispatchers while every client that announced a status is in the background (Behaviour B26). With no such
+/// client it is open. Flushable.
+public final class ApplicationStatusBarrier: ConfigurableBarrier, DescribedBarrier, WordedBarrier {
+    public static let id = "ApplicationStatusBarrier"
+    static let word = "application_status"
+
+    private var settings: ApplicationStatusSettings
+    private var status: ApplicationStatus?
+    @StateSubject(.open) private var state: ObservableState<BarrierState>
+    private var subscription: (any Disposable)?
+
+    init(context: BarrierContext, configuration: DataObject) throws {
+        settings = try ApplicationStatusSettings(configuration)
+        subscription = context.applicationStatus.subscribe { [weak self] status in
+            self?.status = status
+            self?.judge()
+        }
+    }
+
+    deinit {
+        subscription?.dispose()
+    }
+
+    public func onState(for dispatcherId: String) -> Observable<BarrierState> {
+        state
+    }
+
+    public func updateConfiguration(_ configuration: DataObject) throws {
+        settings = try ApplicationStatusSettings(configuration)
+        judge()
+    }
+
+    public func reason(for dispatcherId: String) -> String? {
+        state.value == .closed ? "every client is in the background" : nil
+    }
+
+    private func judge() {
+        _state.value = settings.blockInBackground && status == .background ? .closed : .open
+    }
+
+    /// Makes application status barriers; by default they stand before all dispatchers.
+    public struct Factory: BarrierFactory {
+        private let scopes: [BarrierScope]
+
+        public init(defaultScopes: [BarrierScope] = [.all]) {
+            scopes = defaultScopes
+        }
+
+        public func create(context: BarrierContext, configuration: DataObject) throws -> ApplicationStatusBarrier {
+            try ApplicationStatusBarrier(context: context, configuration: configuration)
+        }
+
+        public func defaultScopes() -> [BarrierScope] { scopes }
+    }
+}
+
+/// What the clients' statuses do.
+public struct ApplicationStatusSettings: BarrierConfiguration, Equatable {
+    /// Whether the background closes the way.
+    public var blockInBackground = true
+
+    /// Reads `{block_in_background}`.
+    public init(reading reader: ConfigurationReader) {
+        blockInBackground = reader.flag("block_in_background") ?? blockInBackground
+    }
+}

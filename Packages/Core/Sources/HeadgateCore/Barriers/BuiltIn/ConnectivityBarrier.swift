@@ -1,0 +1,91 @@
+import HeadgateData
+
+/// Holds dispatchers while the machine has no network connection, or only one of the wrong kind (Behaviour B20).
+public final class ConnectivityBarrier: ConfigurableBarrier, UncertainBarrier, DescribedBarrier, WordedBarrier {
+    public static let id = "ConnectivityBarrier"
+    static let word = "connectivity"
+
+    private var settings: ConnectivitySettings
+    private var network = NetworkState.unknown
+    @StateSubject(.unknown) private var finding: ObservableState<BarrierFinding>
+    @StateSubject(false) private var flushability: ObservableState<Bool>
+    private var subscription: (any Disposable)?
+
+    init(context: BarrierContext, configuration: DataObject) throws {
+        settings = try ConnectivitySettings(configuration)
+        subscription = context.network.subscribe { [weak self] network in
+            self?.network = network
+            self?.judge()
+        }
+    }
+
+    deinit {
+        subscription?.dispose()
+    }
+
+    public func onFinding(for dispatcherId: String) -> Observable<BarrierFinding> {
+        finding
+    }
+
+    /// Flushable exactly while some connection exists.
+    public var isFlushable: Observable<Bool> {
+        flushability
+    }
+
+    public func updateConfiguration(_ configuration: DataObject) throws {
+        settings = try ConnectivitySettings(configuration)
+        judge()
+    }
+
+    public func reason(for dispatcherId: String) -> String? {
+        switch network {
+        case .unknown: "it is not known whether there is a network connection"
+        case .disconnected: "no network connection"
+        case .connected(let kind): settings.allows(kind) ? nil : "the network connection is \(kind.rawValue)"
+        }
+    }
+
+    private func judge() {
+        _flushability.value = network.kind != nil
+        switch network {
+        case .unknown: _finding.value = .unknown
+        case .disconnected: _finding.value = .state(.closed)
+        case .connected(let kind): _finding.value = .state(settings.allows(kind) ? .open : .closed)
+        }
+    }
+
+    /// Makes connectivity barriers.
+    public struct Factory: BarrierFactory {
+        private let scopes: () -> [BarrierScope]
+
+        public init(defaultScopes: [BarrierScope]) {
+            scopes = { defaultScopes }
+        }
+
+        /// Scopes that follow something, like the dispatchers that reach the network.
+        init(following scopes: @escaping () -> [BarrierScope]) {
+            self.scopes = scopes
+        }
+
+        public func create(context: BarrierContext, configuration: DataObject) throws -> ConnectivityBarrier {
+            try ConnectivityBarrier(context: context, configuration: configuration)
+        }
+
+        public func defaultScopes() -> [BarrierScope] { scopes() }
+    }
+}
+
+/// Which connections will do.
+public struct ConnectivitySettings: BarrierConfiguration, Equatable {
+    /// Whether only Wi-Fi and Ethernet will.
+    public var wifiOnly = false
+
+    /// Reads `{wifi_only}`.
+    public init(reading reader: ConfigurationReader) {
+        wifiOnly = reader.flag("wifi_only") ?? wifiOnly
+    }
+
+    func allows(_ kind: ConnectionKind) -> Bool {
+        !wifiOnly || kind == .wifi || kind == .ethernet
+    }
+}

@@ -1,0 +1,102 @@
+import HeadgateData
+
+/// Opens for a while, again and again (Behaviour B25). Flushable.
+public final class IntervalBarrier: ConfigurableBarrier, WordedBarrier {
+    public static let id = "IntervalBarrier"
+    static let word = "interval"
+
+    private let worker: any Worker
+    private var cycle: IntervalCycle
+    @StateSubject(.closed) private var state: ObservableState<BarrierState>
+    private var alarm: (any Disposable)?
+
+    init(context: BarrierContext, configuration: DataObject) throws {
+        worker = context.worker
+        cycle = IntervalCycle(settings: try IntervalSettings(configuration), start: worker.now)
+        look()
+    }
+
+    deinit {
+        alarm?.dispose()
+    }
+
+    public func onState(for dispatcherId: String) -> Observable<BarrierState> {
+        state
+    }
+
+    /// Other times count from the same start, so that changes that come often do not keep the barrier closed.
+    public func updateConfiguration(_ configuration: DataObject) throws {
+        cycle.settings = try IntervalSettings(configuration)
+        look()
+    }
+
+    private func look() {
+        alarm?.dispose()
+        alarm = cycle.nextChange(after: worker.now).map { deadline in
+            worker.schedule(at: deadline) { [weak self] in self?.look() }
+        }
+        let isOpen = cycle.isOpen(at: worker.now)
+        _state.value = isOpen ? .open : .closed
+    }
+
+    /// Makes interval barriers; by default they stand before all dispatchers.
+    public struct Factory: BarrierFactory {
+        private let scopes: [BarrierScope]
+
+        public init(defaultScopes: [BarrierScope] = [.all]) {
+            scopes = defaultScopes
+        }
+
+        public func create(context: BarrierContext, configuration: DataObject) throws -> IntervalBarrier {
+            try IntervalBarrier(context: context, configuration: configuration)
+        }
+
+        public func defaultScopes() -> [BarrierScope] { scopes }
+    }
+}
+
+/// How often the way opens, and for how long.
+public struct IntervalSettings: BarrierConfiguration, Equatable {
+    /// From one opening to the next; nil: it is always open.
+    public var interval: Duration?
+    /// How long it stays open.
+    public var open = Duration.seconds(1)
+
+    /// Reads `{interval_ms, open_ms}`. Without either the barrier holds nothing.
+    public init(reading reader: ConfigurationReader) {
+        let given = reader.milliseconds("open_ms")
+        open = given ?? open
+        guard let interval = reader.milliseconds("interval_ms") else {
+            if reader.has("open_ms"), !reader.has("interval_ms") { reader.fault("interval_ms", "is required with open_ms") }
+            return
+        }
+        self.interval = interval
+        guard open >= interval else { return }
+        reader.fault(given == nil ? "interval_ms" : "open_ms", "the way must be open (1000 ms by default) for less than interval_ms")
+    }
+}
+
+/// The openings of an interval barrier, counted from a start: the first comes one interval after it.
+struct IntervalCycle: Equatable {
+    var settings: IntervalSettings
+    let start: Instant
+
+    /// Whether the way is open at a moment.
+    func isOpen(at now: Instant) -> Bool {
+        guard let interval = settings.interval else { return true }
+        return now - start >= interval && phase(at: now, interval) < settings.open
+    }
+
+    /// When that changes next; nil: never.
+    func nextChange(after now: Instant) -> Instant? {
+        settings.interval.map { interval in
+            let phase = phase(at: now, interval)
+            return now + (isOpen(at: now) ? settings.open - phase : interval - phase)
+        }
+    }
+
+    /// The time since the last whole interval.
+    private func phase(at now: Instant, _ interval: Duration) -> Duration {
+        .nanoseconds((now - start).wholeNanoseconds % interval.wholeNanoseconds)
+    }
+}

@@ -1,0 +1,27 @@
+import HeadgateData
+
+/// What a clock on the wall shows: a day, and the seconds since it began.
+struct LocalTime: Equatable {
+    /// Days since the first of January 1970.
+    var day: Int
+    /// Seconds since midnight, as the clock shows them.
+    var secondOfDay: Int
+
+    /// - Parameter seconds: counted from the beginning of 1970 as the clock showed it.
+    init(seconds: Int64) {
+        let day = seconds.flooredDividing(by: 86_400)
+        self.day = Int(day)
+        secondOfDay = Int(seconds - day * 86_400)
+    }
+
+    /// The hour, 0 to 23.
+    var hour: Int { secondOfDay / 3600 }
+}
+
+extension Int64 {
+    /// The quotient, rounded down.
+    func flooredDividing(by divisor: Int64) -> Int64 {
+        let quotient = self / divisor
+        return self % divisor < 0 ? quotient - 1 : quotient
+    }
+}

@@ -1,0 +1,93 @@
+import HeadgateData
+
+/// What an operator and its value come to, made ready once.
+enum ConditionTest: Sendable, Equatable {
+    case isDefined
+    case isEmpty
+    case isNull
+    case isBool(Bool)
+    case number(NumberRelation, NumericValue)
+    case text(TextRelation, ComparableText)
+    case matches(Pattern)
+
+    /// Whether a value passes; nil when it is of a type that cannot be asked.
+    func outcome(for value: FieldValue) -> Bool? {
+        switch (self, value) {
+        case (.isDefined, _): true
+        case (.isEmpty, _): ConditionTest.isEmpty(value)
+        case (.isNull, .null): true
+        case (.isBool(let wanted), .bool(let bool)): bool == wanted
+        case (.number(let relation, let wanted), .number(let number)): relation.holds(NumericValue(number), wanted)
+        case (.text(let relation, let wanted), .string(let string)): relation.holds(string, wanted)
+        case (.matches(let pattern), .string(let string)): pattern.isFound(in: string)
+        default: nil
+        }
+    }
+
+    /// Numbers, true and false are neither empty nor not.
+    private static func isEmpty(_ value: FieldValue) -> Bool? {
+        switch value {
+        case .null: true
+        case .string(let string): string.isEmpty
+        case .array(let isEmpty), .object(let isEmpty): isEmpty
+        case .bool, .number: nil
+        }
+    }
+}
+
+extension ConditionTest {
+    /// The test of an operator and its value.
+    init(_ operator: Condition.Operator, _ value: DataItem?, ignoreCase: Bool) throws(ConditionFault) {
+        switch `operator` {
+        case .isDefined, .isNotDefined: self = .isDefined
+        case .isEmpty, .isNotEmpty: self = .isEmpty
+        case .equals, .notEquals: self = try .equality(with: value, ignoreCase: ignoreCase)
+        case .startsWith, .notStartsWith: self = try .text(.prefix, value, ignoreCase)
+        case .endsWith, .notEndsWith: self = try .text(.suffix, value, ignoreCase)
+        case .contains, .notContains: self = try .text(.infix, value, ignoreCase)
+        case .regularExpression, .notRegularExpression: self = try .pattern(value, ignoreCase)
+        case .greaterThan: self = try .number(.greater, value)
+        case .greaterThanOrEquals: self = try .number(.greaterOrEqual, value)
+        case .lessThan: self = try .number(.less, value)
+        case .lessThanOrEquals: self = try .number(.lessOrEqual, value)
+        }
+    }
+
+    private static func equality(with value: DataItem?, ignoreCase: Bool) throws(ConditionFault) -> ConditionTest {
+        switch value {
+        case nil: throw .valueIsMissing
+        case .null: .isNull
+        case .bool(let bool): .isBool(bool)
+        case .number(let number): .number(.equal, NumericValue(number))
+        case .string(let string): .text(.equal, ComparableText(string, ignoreCase: ignoreCase))
+        case .array, .object: throw .valueMustBe("a string, a number, true or false")
+        }
+    }
+
+    private static func text(
+        _ relation: TextRelation, _ value: DataItem?, _ ignoreCase: Bool
+    ) throws(ConditionFault) -> ConditionTest {
+        .text(relation, ComparableText(try string(value), ignoreCase: ignoreCase))
+    }
+
+    private static func number(_ relation: NumberRelation, _ value: DataItem?) throws(ConditionFault) -> ConditionTest {
+        guard let value else { throw .valueIsMissing }
+        guard case .number(let number) = value else { throw .valueMustBe("a number") }
+        return .number(relation, NumericValue(number))
+    }
+
+    private static func pattern(_ value: DataItem?, _ ignoreCase: Bool) throws(ConditionFault) -> ConditionTest {
+        let text = try string(value)
+        do throws(PatternFault) {
+            return .matches(try Pattern(text, ignoreCase: ignoreCase))
+        } catch {
+            throw .pattern(error)
+        }
+    }
+
+    private static func string(_ value: DataItem?) throws(ConditionFault) -> String {
+        guard let value else { throw .valueIsMissing }
+        guard case .string(let string) = value else { throw .valueMustBe("a string") }
+        return string
+    }
+}
