@@ -20,6 +20,8 @@ struct Daemon {
     }
 
     private func serve() throws {
+        // A limit on file sizes is a failed write like any other.
+        signal(SIGXFSZ, SIG_IGN)
         var layers = SettingsLayers()
         let reading = layers.load(file: options.configuration, environment: environment)
         for line in reading.findings.lines { Terminal.error("headgated: \(line)") }

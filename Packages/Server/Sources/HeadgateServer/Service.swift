@@ -42,7 +42,8 @@ final class Service {
         decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)
         tracking = Tracking(gate: gate)
         collector = ContextCollector(settings: settings.collectors)
-        store.onQuarantine = { [weak gate] in gate?.board.counters.quarantined += $0 }
+        // They are counted by each dispatcher that misses them.
+        store.onQuarantine = { [log] in log.error("the store is damaged: \($0) events are quarantined") }
         warnings = state.warnings
         try addDispatchers()
         try addBarriers()

@@ -1,13 +1,17 @@
-/// The depth of every dispatcher's queue, for the barriers that look at it.
+/// What barriers may know of every dispatcher's queue: how much waits, and what is taken.
 final class QueueDepths: QueueObserving {
     private var depths: [String: StateSubject<QueueDepth>] = [:]
+    private var takings: [String: PulseSubject<Int>] = [:]
 
     func onDepth(for dispatcherId: String) -> Observable<QueueDepth> {
         subject(dispatcherId).wrappedValue
     }
 
-    /// Whether anyone looks at a dispatcher's depth, or did.
-    func isWatched(_ dispatcherId: String) -> Bool { depths[dispatcherId] != nil }
+    func onTaken(for dispatcherId: String) -> Observable<Int> {
+        let subject = takings[dispatcherId] ?? PulseSubject()
+        takings[dispatcherId] = subject
+        return subject.observable
+    }
 
     /// Tells a depth to those who look, if it changed.
     func publish(_ depth: QueueDepth, of dispatcherId: String) {
@@ -15,7 +19,12 @@ final class QueueDepths: QueueObserving {
         subject.value = depth
     }
 
-    fileprivate func subject(_ dispatcherId: String) -> StateSubject<QueueDepth> {
+    /// Tells those who look that a batch of so many dispatches was taken.
+    func publishTaken(_ count: Int, of dispatcherId: String) {
+        takings[dispatcherId]?.send(count)
+    }
+
+    private func subject(_ dispatcherId: String) -> StateSubject<QueueDepth> {
         if let subject = depths[dispatcherId] { return subject }
         let subject = StateSubject(QueueDepth(pending: 0, oldestSince: nil, dispatchLimit: 1))
         depths[dispatcherId] = subject

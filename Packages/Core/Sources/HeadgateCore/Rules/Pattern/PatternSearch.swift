@@ -4,6 +4,10 @@ struct PatternSearch {
     private var stepsLeft: Int
     /// Places that wait for a character.
     private var waiting: [Int] = []
+    /// Places that waited for the character before; kept for its room only.
+    private var served: [Int] = []
+    /// Places to go on from; empty between calls, and kept for its room only.
+    private var open: [Int] = []
     /// At which character each place was reached last.
     private var reached: [Int]
     private var isFound = false
@@ -31,10 +35,10 @@ struct PatternSearch {
 
     /// Moves on over one character, and begins anew behind it.
     private mutating func advance(over taken: Unicode.Scalar?, to next: Unicode.Scalar?, _ position: Int) {
-        let before = waiting
+        swap(&waiting, &served)
         waiting.removeAll(keepingCapacity: true)
         if let taken {
-            for place in before where accepts(place, taken) { follow(place + 1, taken, next, position) }
+            for place in served where accepts(place, taken) { follow(place + 1, taken, next, position) }
         }
         follow(0, taken, next, position)
     }
@@ -48,7 +52,7 @@ struct PatternSearch {
     private mutating func follow(
         _ start: Int, _ before: Unicode.Scalar?, _ after: Unicode.Scalar?, _ position: Int
     ) {
-        var open = [start]
+        open.append(start)
         while let place = open.popLast() {
             guard reached[place] != position else { continue }
             reached[place] = position
@@ -56,7 +60,9 @@ struct PatternSearch {
             switch program.instructions[place] {
             case .character: waiting.append(place)
             case .place(let condition): if condition.holds(between: before, and: after) { open.append(place + 1) }
-            case .fork(let first, let second): open += [second, first]
+            case .fork(let first, let second):
+                open.append(second)
+                open.append(first)
             case .jump(let target): open.append(target)
             case .found: isFound = true
             }
