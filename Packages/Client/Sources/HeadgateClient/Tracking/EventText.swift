@@ -30,6 +30,13 @@ public struct EventText: Sendable {
         hasMembers = view.count > 0
     }
 
+    /// Checks a text of one line.
+    public init(_ line: [UInt8], scanner: JSONScanner) throws(Fault) {
+        self = try line.withUnsafeBufferPointer { bytes throws(Fault) in
+            try EventText(UnsafeRawBufferPointer(bytes), scanner: scanner)
+        }
+    }
+
     /// Writes it with the id that it has, else with one that is made.
     func write(into writer: inout JSONWriter, id: () -> String) {
         guard !hasID else { return writer.raw(json) }

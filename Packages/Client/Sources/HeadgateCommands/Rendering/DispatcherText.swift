@@ -15,7 +15,7 @@ struct DispatcherText {
             .init("DEAD", isNumeric: true), .init("OLDEST"),
         ])
         dispatchers.forEach { table.add(row($0)) }
-        let remarks = dispatchers.flatMap { remarks(on: $0, dispatchers) }
+        let remarks = dispatchers.flatMap { self.remarks(on: $0, dispatchers) }
         return table.text(style) + (remarks.isEmpty ? "" : "\n") + remarks.joined()
     }
 

@@ -58,6 +58,7 @@ struct Table {
             }
             if !isLast { line += "  " }
         }
+        while line.last == " " { line.removeLast() }
         return line
     }
 

@@ -29,6 +29,6 @@ import Testing
 
 extension EventText {
     fileprivate init(of text: String) throws {
-        self = try Array(text.utf8).withUnsafeBytes { try EventText($0, scanner: JSONScanner()) }
+        try self.init(Array(text.utf8), scanner: JSONScanner())
     }
 }

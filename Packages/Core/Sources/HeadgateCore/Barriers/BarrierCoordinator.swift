@@ -11,6 +11,8 @@ public final class BarrierCoordinator {
     private var nextKey = 0
     /// Called with a dispatcher's id each time that its way may have changed.
     private let onChange: (String) -> Void
+    /// Called with a barrier whose code threw, and what it threw (Behaviour B9).
+    var onFailure: (BarrierIdentity, any Error) -> Void = { _, _ in }
 
     public init(worker: any Worker, onChange: @escaping (String) -> Void) {
         self.worker = worker
@@ -41,15 +43,20 @@ public final class BarrierCoordinator {
 
     /// Puts a barrier before the dispatchers in its scopes; the same instance again replaces its scopes and identity
     /// (Behaviour B8).
-    func register(_ barrier: any Barrier, identity: BarrierIdentity, scopes: [BarrierScope]) {
+    /// - Parameter stateOnError: its state when it fails (Behaviour B9).
+    func register(
+        _ barrier: any Barrier, identity: BarrierIdentity, scopes: [BarrierScope], stateOnError: BarrierState = .open
+    ) {
         worker.preconditionOnWorker()
         if let key = key(of: barrier) {
             entries[key]?.identity = identity
+            entries[key]?.stateOnError = stateOnError
             return rescope(key, to: scopes)
         }
         let key = nextKey
         nextKey += 1
         let entry = BarrierEntry(barrier: barrier, identity: identity, scopes: scopes, since: worker.wall)
+        entry.stateOnError = stateOnError
         entries[key] = entry
         entry.flushability = barrier.isFlushable.subscribe { [weak self, weak entry] isFlushable in
             guard let self, let entry else { return }
@@ -77,6 +84,16 @@ public final class BarrierCoordinator {
         entries[key]?.configuration = configuration
     }
 
+    /// Who a registered barrier is.
+    func identity(of barrier: any Barrier) -> BarrierIdentity? {
+        key(of: barrier).flatMap { entries[$0]?.identity }
+    }
+
+    /// Whether a barrier of this name stands anywhere.
+    func isTaken(_ id: String) -> Bool {
+        entries.values.contains { $0.identity.id == id }
+    }
+
     private func key(of barrier: any Barrier) -> BarrierKey? {
         entries.first { $0.value.barrier === barrier }?.key
     }
@@ -95,11 +112,27 @@ public final class BarrierCoordinator {
         guard let entry = entries[key] else { return }
         entry.observations[id] = DisposeAction {}
         report(key, for: id) { $0.isFlushable = entry.isFlushable }
-        let subscription = entry.barrier.onState(for: id).subscribe { [weak self] state in
-            self?.worker.preconditionOnWorker()
-            self?.report(key, for: id) { $0.state = state }
+        let subscription = findings(of: entry.barrier, for: id).subscribe { [weak self, weak entry] finding in
+            guard let self, let entry else { return }
+            self.worker.preconditionOnWorker()
+            let state = self.state(by: finding, of: entry)
+            self.report(key, for: id) { $0.state = state }
         }
         entry.observations[id] = subscription
+    }
+
+    private func findings(of barrier: any Barrier, for id: String) -> Observable<BarrierFinding> {
+        (barrier as? any UncertainBarrier)?.onFinding(for: id) ?? barrier.onState(for: id).map { .state($0) }
+    }
+
+    private func state(by finding: BarrierFinding, of entry: BarrierEntry) -> BarrierState? {
+        guard case .failed(let error) = finding else {
+            entry.failure = nil
+            return finding.state
+        }
+        entry.failure = "\(error)"
+        onFailure(entry.identity, error)
+        return entry.stateOnError
     }
 
     private func unobserve(_ key: BarrierKey, for id: String) {

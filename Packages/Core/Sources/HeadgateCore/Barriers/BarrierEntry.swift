@@ -7,6 +7,10 @@ final class BarrierEntry {
     var scopes: [BarrierScope]
     /// The settings that it was made with or told last, for a configured one.
     var configuration: DataObject?
+    /// Its state when it fails (Behaviour B9).
+    var stateOnError = BarrierState.open
+    /// What it failed of last; nil when it did not, or has recovered.
+    var failure: String?
     /// Its last word on being flushable; nil until it has given one.
     var isFlushable: Bool?
     /// When its state last changed.

@@ -40,7 +40,7 @@ extension BarrierCoordinator {
             states: dispatchers.map { ($0, way(to: $0).reports[key]?.state) },
             isFlushable: entry.isFlushable ?? false,
             since: entry.since,
-            reason: dispatchers.lazy.compactMap { described?.reason(for: $0) }.first,
+            reason: dispatchers.lazy.compactMap { described?.reason(for: $0) }.first ?? entry.failure,
             configuration: entry.configuration)
     }
 }

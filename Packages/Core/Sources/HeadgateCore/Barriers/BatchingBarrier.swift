@@ -1,7 +1,7 @@
 import HeadgateData
 
 /// Holds a dispatcher until enough of its dispatches wait, or the oldest has waited long enough (Behaviour B22).
-public final class BatchingBarrier: ConfigurableBarrier {
+public final class BatchingBarrier: ConfigurableBarrier, WordedBarrier {
     public static let id = "BatchingBarrier"
     static let word = "batching"
 
@@ -42,7 +42,7 @@ public final class BatchingBarrier: ConfigurableBarrier {
 }
 
 /// How many dispatches make a batch, and how long the first of them may wait.
-public struct BatchingSettings: Equatable, Sendable {
+public struct BatchingSettings: BarrierConfiguration, Equatable {
     public var batchSize = 1
     /// Nil: for ever.
     public var maxWait: Duration?
@@ -50,13 +50,9 @@ public struct BatchingSettings: Equatable, Sendable {
     public init() {}
 
     /// Reads `{batch_size, max_wait_ms}`; a size under 1 is 1.
-    public init(_ configuration: DataObject) throws(BarrierConfigurationFault) {
-        batchSize = max(1, try configuration.whole("batch_size") ?? 1)
-        guard let wait = try configuration.whole("max_wait_ms") else { return }
-        guard wait > 0 else {
-            throw BarrierConfigurationFault(key: "max_wait_ms", message: "must be more than 0; leave it out to wait for ever")
-        }
-        maxWait = .milliseconds(wait)
+    public init(reading reader: ConfigurationReader) {
+        batchSize = max(1, reader.whole("batch_size") ?? batchSize)
+        maxWait = reader.milliseconds("max_wait_ms")
     }
 
     /// Whether the way opens for a queue of this depth.
@@ -70,17 +66,6 @@ public struct BatchingSettings: Equatable, Sendable {
     func deadline(for depth: QueueDepth) -> Instant? {
         guard let maxWait, let oldest = depth.oldestSince, depth.pending > 0 else { return nil }
         return oldest + maxWait
-    }
-}
-
-extension DataObject {
-    /// A whole number, where the key is there.
-    fileprivate func whole(_ key: String) throws(BarrierConfigurationFault) -> Int? {
-        guard self[key] != nil else { return nil }
-        guard let value = get(key: key, as: Int.self) else {
-            throw BarrierConfigurationFault(key: key, message: "must be a whole number")
-        }
-        return value
     }
 }
 

@@ -23,13 +23,18 @@ struct BatchBuilder {
     private(set) var isOversize = false
 
     /// Adds an event if it fits. The first always does: over the limit it goes alone.
+    /// - Parameter transformed: the event's JSON when it is not sent as it is stored (Behaviour P4).
     /// - Returns: whether the event is in.
-    mutating func add(_ entry: QueueEntry, annotation: QueuedAnnotation?) -> Bool {
+    mutating func add(_ entry: QueueEntry, annotation: QueuedAnnotation?, transformed: [UInt8]? = nil) -> Bool {
         guard hasRoom else { return false }
         let before = body.bytes.count
         if !events.isEmpty { body.raw(format.separator) }
         let start = body.bytes.count
-        entry.event.write(into: &body, attempt: entry.attempts + 1, annotation: annotation)
+        if let transformed {
+            body.raw(transformed)
+        } else {
+            entry.event.write(into: &body, attempt: entry.attempts + 1, annotation: annotation)
+        }
         let isOver = body.bytes.count + format.suffix.count > byteLimit
         if isOver, !events.isEmpty {
             body.bytes.removeLast(body.bytes.count - before)

@@ -7,6 +7,8 @@ extension Dispatcher {
         case dead
         case expired
         case evicted
+        /// Dropped by a transformation, as somebody wanted (Behaviour P4).
+        case transformedAway
     }
 
     /// Carries out what Behaviour D3 says of an attempt.
@@ -20,7 +22,7 @@ extension Dispatcher {
         switch verdict {
         case .delivered, .keep: break
         case .halve: halve(batch)
-        case .dead(let reason): bury(batch.sequenceNumbers, reason, result)
+        case .dead(let reason): bury(batch.sequenceNumbers, of: batch, reason, result)
         case .hold(let cause): manual.set(ManualBarrier.Setting(isPaused: true, reason: cause))
         case .retry(let cause, let charged): retry(batch, cause: cause, charged: charged, result)
         }
@@ -45,7 +47,7 @@ extension Dispatcher {
             entry.attempts += charged ? 1 : 0
             entry.firstFailure = entry.firstFailure ?? QueueEntry.Failure(at: worker.now, wall: worker.wall)
         }
-        buryOld(batch.sequenceNumbers, result)
+        buryOld(batch, result)
         surroundings.board.counters.retried += queue.entries.count { batch.sequenceNumbers.contains($0.sequenceNumber) }
         backOff(cause: cause, retryAfter: result.retryAfter(at: worker.wall))
     }
@@ -61,37 +63,42 @@ extension Dispatcher {
     // MARK: Giving up
 
     /// Gives up the events that have been tried often enough or for long enough (Behaviour D9).
-    private func buryOld(_ sequenceNumbers: Set<SequenceNumber>, _ result: SendResult) {
+    private func buryOld(_ batch: Batch, _ result: SendResult) {
         let now = surroundings.worker.now
+        let sequenceNumbers = batch.sequenceNumbers
         let failed = queue.entries.filter { sequenceNumbers.contains($0.sequenceNumber) }
         let worn = failed.filter { $0.attempts >= settings.maxAttempts }
-        bury(Set(worn.map(\.sequenceNumber)), .maxAttempts, result)
+        bury(Set(worn.map(\.sequenceNumber)), of: batch, .maxAttempts, result)
         let old = failed.filter { entry in
             entry.attempts < settings.maxAttempts
                 && entry.firstFailure.map { now - $0.at >= settings.maxRetryAge } ?? false
         }
-        bury(Set(old.map(\.sequenceNumber)), .maxRetryAge, result)
+        bury(Set(old.map(\.sequenceNumber)), of: batch, .maxRetryAge, result)
     }
 
-    /// Puts events aside as dead letters (Behaviour D10).
-    private func bury(_ sequenceNumbers: Set<SequenceNumber>, _ reason: DeadLetter.Reason, _ result: SendResult) {
+    /// Puts events of a batch aside as dead letters, as they would have been delivered (Behaviour D10).
+    private func bury(
+        _ sequenceNumbers: Set<SequenceNumber>, of batch: Batch, _ reason: DeadLetter.Reason, _ result: SendResult
+    ) {
         guard !sequenceNumbers.isEmpty else { return }
+        let sent = Dictionary(uniqueKeysWithValues: batch.events.map { ($0.sequenceNumber, $0.range) })
         for entry in queue.entries where sequenceNumbers.contains(entry.sequenceNumber) {
-            surroundings.settlements.add(.deadLetter(letter(for: entry, reason, result)))
+            let event = sent[entry.sequenceNumber].map { Array(batch.body[$0]) } ?? []
+            surroundings.settlements.add(.deadLetter(letter(for: entry, event, reason, result)))
         }
         settle(sequenceNumbers, as: .dead)
     }
 
-    private func letter(for entry: QueueEntry, _ reason: DeadLetter.Reason, _ result: SendResult) -> DeadLetter {
+    private func letter(
+        for entry: QueueEntry, _ event: [UInt8], _ reason: DeadLetter.Reason, _ result: SendResult
+    ) -> DeadLetter {
         let wall = surroundings.worker.wall
         // An attempt that kills its events at once was not counted on them yet.
         let attempts = reason == .maxAttempts || reason == .maxRetryAge ? entry.attempts : entry.attempts + 1
-        var event = JSONWriter()
-        entry.event.write(into: &event, attempt: max(1, attempts))
         return DeadLetter(
             dispatcher: queue.number, sequenceNumber: entry.sequenceNumber, reason: reason,
             status: result.refusal?.status, answer: result.refusal?.answer, attempts: attempts,
-            firstFailedAt: entry.firstFailure?.wall ?? wall, diedAt: wall, event: event.bytes)
+            firstFailedAt: entry.firstFailure?.wall ?? wall, diedAt: wall, event: event)
     }
 
     // MARK: Settling
@@ -107,8 +114,16 @@ extension Dispatcher {
         }
         count(removed.count, end)
         surroundings.settlements.settled(queue.number, position: queue.position)
-        surroundings.flushes.settled(
-            removed.map(\.sequenceNumber), of: id, sent: end == .delivered, position: queue.position)
+        tellFlushes(removed.map(\.sequenceNumber), end)
+    }
+
+    private func tellFlushes(_ sequenceNumbers: [SequenceNumber], _ end: End) {
+        let (flushes, position) = (surroundings.flushes, queue.position)
+        switch end {
+        case .delivered: flushes.settled(sequenceNumbers, of: id, sent: true, position: position)
+        case .dead, .expired, .evicted: flushes.settled(sequenceNumbers, of: id, sent: false, position: position)
+        case .transformedAway: flushes.dropped(sequenceNumbers, of: id, position: position)
+        }
     }
 
     private func count(_ events: Int, _ end: End) {
@@ -125,6 +140,8 @@ extension Dispatcher {
         case .evicted:
             tally.evicted += events
             surroundings.board.counters.evicted += events
+        case .transformedAway:
+            surroundings.board.counters.transformedAway += events
         }
     }
 }

@@ -20,6 +20,8 @@ final class Dispatcher {
     var halvedThrough: SequenceNumber = 0
     /// What the last failed attempt failed of; nil after a success.
     var lastError: String?
+    /// Whether its destination is on the other side of a network (Behaviour B20).
+    var reachesNetwork = false
     /// Set when the dispatcher takes no more batches (Behaviour D11).
     var isStopping = false
     private(set) var batchesInFlight = 0
@@ -40,6 +42,8 @@ final class Dispatcher {
         let networkConnectionType: () -> String?
         /// Has a dispatcher look again at the end of the turn.
         let markDirty: (String) -> Void
+        /// What is done with events just before they are sent (Behaviour P4).
+        var transformations = Transformations()
 
         var worker: any Worker { events.worker }
     }
@@ -107,9 +111,13 @@ final class Dispatcher {
         guard openThrough != nil, prepareBatch(), let openThrough else { return nil }
         var builder = BatchBuilder(
             format: sender.format, mostEvents: limit.current, byteLimit: settings.byteLimit)
+        var dropped: Set<SequenceNumber> = []
         for entry in queue.candidates(through: openThrough, inOrderOfKeys: settings.inFlight > 1) {
-            guard builder.add(entry, annotation: annotation(of: entry)) else { break }
+            guard builder.hasRoom, add(entry, to: &builder, droppingTo: &dropped) else { break }
         }
+        settle(dropped, as: .transformedAway)
+        // With nothing left of these, those behind them have their turn.
+        if builder.isEmpty, !dropped.isEmpty { surroundings.markDirty(id) }
         return builder.isEmpty ? nil : builder
     }
 
@@ -130,6 +138,7 @@ final class Dispatcher {
         let batch = builder.batch(number: batchNumber)
         queue.markInFlight(batch.sequenceNumbers)
         batchesInFlight += 1
+        surroundings.depths.publishTaken(batch.events.count, of: id)
         sender.send(batch) { [weak self] result in
             guard let self else { return }
             self.surroundings.worker.preconditionOnWorker()
@@ -139,7 +148,7 @@ final class Dispatcher {
         }
     }
 
-    private func annotation(of entry: QueueEntry) -> QueuedAnnotation? {
+    func annotation(of entry: QueueEntry) -> QueuedAnnotation? {
         guard settings.annotateQueued else { return nil }
         let reasons = held.reasons(for: entry.sequenceNumber)
         guard !reasons.isEmpty else { return nil }

@@ -24,6 +24,8 @@ public struct DispatcherSettings: Sendable, Equatable {
     public var onUnauthorized = OnUnauthorized.dead
     /// Whether events that a barrier held say so (D13).
     public var annotateQueued = true
+    /// Which events it gets; nil is all (P3).
+    public var loadRule: Rule?
 
     /// What 401 and 403 do.
     public enum OnUnauthorized: String, Sendable {

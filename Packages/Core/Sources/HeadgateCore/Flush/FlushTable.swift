@@ -48,12 +48,28 @@ struct FlushTable {
     mutating func settled(
         _ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, sent: Bool, position: SequenceNumber
     ) {
+        settle(sequenceNumbers, of: dispatcher, position: position) { part, covered in
+            part.sent += sent ? covered : 0
+            part.failed += sent ? 0 : covered
+        }
+    }
+
+    /// Events of a dispatcher were dropped, as somebody wanted: they are neither sent nor failed (Behaviour P4).
+    mutating func dropped(
+        _ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, position: SequenceNumber
+    ) {
+        settle(sequenceNumbers, of: dispatcher, position: position) { _, _ in }
+    }
+
+    private mutating func settle(
+        _ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, position: SequenceNumber,
+        _ count: (inout Part, Int) -> Void
+    ) {
         for id in flushes.keys {
             guard var part = flushes[id]?.parts[dispatcher], part.left > 0 else { continue }
             let covered = sequenceNumbers.reduce(0) { $0 + ($1 <= part.target ? 1 : 0) }
             part.left = max(0, part.left - covered)
-            part.sent += sent ? covered : 0
-            part.failed += sent ? 0 : covered
+            count(&part, covered)
             if position >= part.target { part.endHere() }
             flushes[id]?.parts[dispatcher] = part
         }

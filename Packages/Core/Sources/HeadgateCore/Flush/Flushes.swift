@@ -48,6 +48,13 @@ final class Flushes {
         endThoseOver()
     }
 
+    /// Events of a dispatcher were dropped by transformations, and all up to `position` are settled.
+    func dropped(_ sequenceNumbers: [SequenceNumber], of dispatcher: String, position: SequenceNumber) {
+        guard target(for: dispatcher) != nil else { return }
+        table.dropped(sequenceNumbers, of: dispatcher, position: position)
+        endThoseOver()
+    }
+
     func removeDispatcher(_ dispatcher: String) {
         table.remove(dispatcher)
         endThoseOver()

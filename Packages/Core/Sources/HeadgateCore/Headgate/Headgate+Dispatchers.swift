@@ -1,14 +1,21 @@
 extension Headgate {
     /// Adds a dispatcher. One that the store knows goes on where it was; a new one starts at the newest event
     /// (Behaviour Q3).
-    public func addDispatcher(_ settings: DispatcherSettings, kind: String, sender: any Sender) {
+    /// - Parameter reachesNetwork: whether its destination is on the other side of a network: neither this machine's
+    ///   loopback, nor a file or socket of its own (Behaviour B20).
+    public func addDispatcher(
+        _ settings: DispatcherSettings, kind: String, sender: any Sender, reachesNetwork: Bool = false
+    ) {
         let stored = adopt(settings.id)
         let dispatcher = Dispatcher(
             settings: settings, kind: kind, sender: sender, manual: ManualBarrier(keptPause(of: settings.id)),
             queue: DispatcherQueue(number: stored.number, position: stored.position), surroundings: surroundings)
+        dispatcher.reachesNetwork = reachesNetwork
         dispatchers[settings.id] = dispatcher
         coordinator.addDispatcher(settings.id)
         registerOwnBarriers(of: dispatcher)
+        configured.refreshDefaultScopes()
+        prepareLoadRules()
         routeToAll = events.routes.number(of: dispatchers.values.map(\.queue.number))
         markDirty(settings.id)
     }

@@ -8,15 +8,29 @@ public final class Headgate {
     public let worker: any Worker
     public let events: EventQueue
     public let board = CounterBoard()
-    /// How barriers of each kind are made.
-    public var factories: [String: any BarrierFactory] = [BatchingBarrier.id: BatchingBarrier.Factory()]
-    /// The kind of the machine's network connection, where it is known (Behaviour D13).
-    public var networkConnectionType: String?
+    /// The machine's network connection, set by whoever watches it (Behaviour B21).
+    public let network = StateSubject(NetworkState.unknown)
+    /// What clients announced about themselves, set by whoever serves them (Behaviour B26).
+    public let clientStatuses = StateSubject(ClientStatuses())
+    /// Finds a time zone by its name, or the machine's for nil (Behaviour B24).
+    public var timeZone: (String?) -> TimeZoneRules? = TimeZoneRules.named
+    /// Whether somebody sets ``network``. From then on a ConnectivityBarrier stands before the dispatchers that reach the
+    /// network (Behaviour B20); before, it could only hold them for ever. It stays even if this is taken back.
+    public var watchesNetwork = false {
+        didSet { if watchesNetwork { addConnectivityBarrier() } }
+    }
+    /// Called with a barrier whose code threw, or that refused its configuration, for the log (Behaviour B7, B9).
+    public var onBarrierError: (BarrierIdentity, any Error) -> Void = { _, _ in }
 
     private(set) var coordinator: BarrierCoordinator
+    private(set) lazy var configured = makeConfiguredBarriers()
     let flushes: Flushes
     let settlements: Settlements
     let depths = QueueDepths()
+    let transformations = Transformations()
+    /// The load rules by their ids (Behaviour S5).
+    public internal(set) var loadRules = LoadRules() { didSet { prepareLoadRules() } }
+    var loadRouting = LoadRouting()
     var dispatchers: [String: Dispatcher] = [:]
     /// Every dispatcher the store knows, configured or not.
     var known: [String: StoredDispatcher]
@@ -60,7 +74,7 @@ public final class Headgate {
             events: events, coordinator: coordinator, flushes: flushes, settlements: settlements, depths: depths,
             board: board, chance: chance,
             networkConnectionType: { [weak self] in self?.networkConnectionType },
-            markDirty: { [weak self] in self?.markDirty($0) })
+            markDirty: { [weak self] in self?.markDirty($0) }, transformations: transformations)
     }
 
     /// Whether an orderly stop is under way.

@@ -36,11 +36,11 @@ public struct StateSubject<Value> {
 
 /// The value and its observers.
 private final class Subject<Value> {
-    private var observers: [Int: (Value) -> Void] = [:]
-    private var nextObserver = 0
+    private let observers = Observers<Value>()
 
+    /// Observers may set the value again while they are told: each hears the newest value last.
     var value: Value {
-        didSet { notify() }
+        didSet { observers.tell { value } }
     }
 
     init(_ initial: Value) {
@@ -48,17 +48,7 @@ private final class Subject<Value> {
     }
 
     func subscribe(_ observer: @escaping (Value) -> Void) -> any Disposable {
-        let key = nextObserver
-        nextObserver += 1
-        observers[key] = observer
-        observer(value)
-        return DisposeAction { [weak self] in self?.observers[key] = nil }
-    }
-
-    /// Observers may come, go and set the value again while they are told: each hears the newest value last.
-    private func notify() {
-        for key in observers.keys.sorted() {
-            observers[key]?(value)
-        }
+        defer { observer(value) }
+        return observers.add(observer)
     }
 }

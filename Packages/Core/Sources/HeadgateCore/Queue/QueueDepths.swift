@@ -13,6 +13,9 @@ final class QueueDepths: QueueObserving {
         return subject.observable
     }
 
+    /// Whether anyone looks at a dispatcher's depth, or did.
+    func isWatched(_ dispatcherId: String) -> Bool { depths[dispatcherId] != nil }
+
     /// Tells a depth to those who look, if it changed.
     func publish(_ depth: QueueDepth, of dispatcherId: String) {
         guard let subject = depths[dispatcherId], subject.value != depth else { return }

@@ -27,6 +27,15 @@ public struct Condition: Sendable, Equatable {
         self.ignoreCase = ignoreCase
     }
 
+    /// A comparison of strings.
+    init(_ operator: Operator, _ relation: TextRelation, path: EventPath, target: String, ignoreCase: Bool) {
+        test = .text(relation, ComparableText(target, ignoreCase: ignoreCase))
+        self.operator = `operator`
+        self.path = path
+        value = .string(target)
+        self.ignoreCase = ignoreCase
+    }
+
     /// Whether the condition is true of an event.
     public func holds(for event: some EventFields) -> Bool {
         let value = event.value(at: path)

@@ -8,13 +8,13 @@ struct ExactDecimal: Equatable {
     private var exponent = 0
 
     init(_ number: DataNumber) {
-        var rest = Substring(number.text).utf8
+        var rest = Array(number.text.utf8)[...]
         isNegative = rest.first == UInt8(ascii: "-")
         if isNegative { rest.removeFirst() }
         let isMark: (UInt8) -> Bool = { $0 == UInt8(ascii: "e") || $0 == UInt8(ascii: "E") }
         let mantissa = rest.prefix { !isMark($0) }
         let whole = mantissa.prefix { $0 != UInt8(ascii: ".") }
-        digits = whole + mantissa.dropFirst(whole.count + 1)
+        digits = Array(whole + mantissa.dropFirst(whole.count + 1))
         let scale = ExactDecimal.exponent(rest.dropFirst(mantissa.count + 1))
         exponent = whole.count.addingReportingOverflow(scale).partialValue
         normalise()
@@ -31,8 +31,9 @@ struct ExactDecimal: Equatable {
     }
 
     /// An exponent with more digits than any sensible one stands at the end of the scale.
-    private static func exponent(_ text: Substring.UTF8View) -> Int {
-        guard let text = String(text), !text.isEmpty else { return 0 }
+    private static func exponent(_ text: ArraySlice<UInt8>) -> Int {
+        guard !text.isEmpty else { return 0 }
+        let text = String(decoding: text, as: UTF8.self)
         let limit = Int.max / 4
         guard let value = Int(text) else { return text.hasPrefix("-") ? -limit : limit }
         return min(max(value, -limit), limit)

@@ -29,6 +29,8 @@ struct LoadRouting {
 
     /// The dispatchers that do not want an event.
     func refusing(_ event: some EventFields) -> [DispatcherNumber] {
-        groups.filter { !($0.rule?.holds(for: event) ?? false) }.flatMap(\.dispatchers)
+        var refusing: [DispatcherNumber] = []
+        for group in groups where !(group.rule?.holds(for: event) ?? false) { refusing += group.dispatchers }
+        return refusing
     }
 }

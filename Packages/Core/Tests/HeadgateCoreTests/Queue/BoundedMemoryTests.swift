@@ -17,7 +17,7 @@ struct BoundedMemoryTests {
         bench.sender.answer(.status(503))
         bench.settle()
         #expect(dispatcher.queue.entries.count <= 20)
-        #expect(dispatcher.queue.entries.map(\.sequenceNumber) == Array(11...20))
+        #expect(dispatcher.queue.entries.map(\.sequenceNumber) == Array(11...21))
     }
 
     @Test("Q6: the newest events are kept in memory up to a bound, and no event behind the last chunk is missed")

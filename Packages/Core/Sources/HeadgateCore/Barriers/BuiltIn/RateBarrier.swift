@@ -35,7 +35,7 @@ public final class RateBarrier: ConfigurableBarrier, DescribedBarrier, WordedBar
 
     public func reason(for dispatcherId: String) -> String? {
         guard let rate = settings.perSecond, meters[dispatcherId]?.state.value == .closed else { return nil }
-        return "more than \(rate) a second"
+        return "more than \(DataNumber(rate).int.map(String.init) ?? String(rate)) a second"
     }
 
     /// A dispatcher's meter, which stays when it leaves the scope, so that going in and out brings no tokens.

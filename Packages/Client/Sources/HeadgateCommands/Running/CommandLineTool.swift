@@ -1,0 +1,53 @@
+import Glibc
+import HeadgateClient
+
+/// The command line tool `headgate` (Protocol, The command line tool).
+public enum CommandLineTool {
+    /// Its version.
+    public static let version = "0.1.0"
+
+    /// Does what the arguments, without the program's name, ask for; gives the process's exit code.
+    public static func run(_ arguments: [String]) -> Int32 {
+        // Whoever reads our output may leave before its end; a write then fails, and that is enough.
+        signal(SIGPIPE, SIG_IGN)
+        return run(arguments, on: .standard).rawValue
+    }
+
+    static func run(_ arguments: [String], on terminal: Terminal) -> ExitCode {
+        do {
+            return try act(try CommandLineParser.parse(arguments), on: terminal)
+        } catch {
+            return tell(error, on: terminal)
+        }
+    }
+
+    private static func act(_ request: CommandLineRequest, on terminal: Terminal) throws -> ExitCode {
+        switch request {
+        case .help(let topic):
+            try terminal.write(try Help.text(about: topic))
+            return .success
+        case .version:
+            try terminal.write("headgate \(version)\n")
+            return .success
+        case .run(let command, let arguments):
+            return try command.run(Invocation(arguments: arguments, terminal: terminal))
+        }
+    }
+
+    /// Tells what went wrong, and what the exit code for it is.
+    private static func tell(_ error: any Error, on terminal: Terminal) -> ExitCode {
+        switch error {
+        case let error as UsageError:
+            let topic = error.command.isEmpty ? "" : " \(error.command)"
+            terminal.complain("\(error.message)\n`headgate\(topic) --help` tells how it is used")
+            return .usage
+        case let error as ClientError:
+            terminal.complain(error.description)
+            if case .cannotConnect = error { return .cannotConnect }
+            return .failure
+        default:
+            terminal.complain("\(error)")
+            return .failure
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import HeadgateData
+
+/// All transformations and who does them.
+final class Transformations {
+    /// Reads a JSON object, which is left to a library; nil when it is none.
+    var readObject: (UnsafeRawBufferPointer) -> DataObject? = { _ in nil }
+    /// What `when` may name.
+    var loadRules = LoadRules() { didSet { chains = [:] } }
+    private var transformers: [String: any Transformer] = [:]
+    /// In the order in which they were set.
+    private var settings: [TransformationSettings] = [] { didSet { chains = [:] } }
+    /// Chains that were asked for since the last change; nil is the place before the store.
+    private var chains: [String?: TransformationChain] = [:]
+
+    func register(_ transformer: any Transformer, id: String) {
+        transformers[id] = transformer
+        chains = [:]
+    }
+
+    /// Adds a transformation; one of the same id is replaced, in its place.
+    func set(_ transformation: TransformationSettings) throws(TransformationFault) {
+        guard transformers[transformation.transformerId] != nil else {
+            throw .unknownTransformer(transformation.transformerId)
+        }
+        if let place = settings.firstIndex(where: { $0.id == transformation.id }) {
+            settings[place] = transformation
+        } else {
+            settings.append(transformation)
+        }
+    }
+
+    func remove(_ id: String) {
+        settings.removeAll { $0.id == id }
+    }
+
+    /// The transformations before an event is sent by a dispatcher, or, without one, before it is stored.
+    func chain(for dispatcher: String?) -> TransformationChain {
+        if let chain = chains[dispatcher] { return chain }
+        let chain = TransformationChain(steps: ordered(for: dispatcher).compactMap(step))
+        chains[dispatcher] = chain
+        return chain
+    }
+
+    private func ordered(for dispatcher: String?) -> [TransformationSettings] {
+        let scopes: [TransformationScope] = dispatcher.map { [.allDispatchers, .dispatcher(id: $0)] } ?? [.afterCollectors]
+        return settings.enumerated()
+            .filter { $0.element.scopes.contains(where: scopes.contains) }
+            .sorted { ($0.element.order ?? Double($0.offset), $0.offset) < ($1.element.order ?? Double($1.offset), $1.offset) }
+            .map(\.element)
+    }
+
+    private func step(_ transformation: TransformationSettings) -> TransformationChain.Step? {
+        guard let transformer = transformers[transformation.transformerId] else { return nil }
+        return TransformationChain.Step(transformer: transformer, when: when(transformation.when))
+    }
+
+    private func when(_ rule: Rule?) -> TransformationChain.When {
+        guard let rule else { return .always }
+        return (try? loadRules.resolve(rule)).map { .rule($0) } ?? .never
+    }
+}

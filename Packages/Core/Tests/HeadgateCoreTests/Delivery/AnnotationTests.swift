@@ -1,0 +1,138 @@
+import Foundation
+import HeadgateCore
+import HeadgateCoreTesting
+import Testing
+
+@Suite("Annotation of held events")
+struct AnnotationTests {
+    let bench = GateBench()
+
+    /// The data of every event of the last batch, as text.
+    private var lastData: [String] {
+        let batch = bench.sender.batches.last
+        return (batch?.events ?? []).map { event in
+            let text = String(decoding: batch?.body[event.range] ?? [], as: UTF8.self)
+            let start = text.range(of: #""data":"#)?.upperBound ?? text.endIndex
+            return String(text[start...].dropLast())
+        }
+    }
+
+    private func pause() { _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in } }
+    private func resume() {
+        _ = bench.gate.resume("collect") { _ in }
+        bench.settle()
+    }
+
+    @Test("D13: an event that a barrier held says so, and why; one that was not says nothing")
+    func held() {
+        bench.gate.networkConnectionType = "wifi"
+        pause()
+        bench.track(1, EventDraft(data: #"{"a":1}"#))
+        resume()
+        #expect(lastData == [
+            #"{"a":1,"was_queued":"true","queue_reason":"manual","network_connection_type":"wifi"}"#
+        ])
+        bench.sender.answer()
+        bench.track(1, EventDraft(data: #"{"a":1}"#))
+        #expect(lastData == [#"{"a":1}"#])
+    }
+
+    @Test("D13: in empty data, with spaces or without, nothing but the annotation", arguments: ["{}", "{ \n\t}"])
+    func emptyData(data: String) throws {
+        pause()
+        bench.track(1, EventDraft(data: data))
+        resume()
+        let object = try JSONSerialization.jsonObject(with: Data(try #require(lastData.first).utf8)) as? [String: String]
+        #expect(object == ["was_queued": "true", "queue_reason": "manual"])
+    }
+
+    @Test("D13: the reasons are joined, in the order in which they came, each once")
+    func severalReasons() {
+        let door = SwitchBarrier(.closed)
+        bench.gate.registerScopedBarrier(door, id: "door \"1\"", scopes: [.all])
+        bench.track(1)
+        pause()
+        bench.settle()
+        door.set(.open)
+        bench.settle()
+        door.set(.closed)
+        bench.settle()
+        door.set(.open)
+        resume()
+        #expect(lastData == [#"{"was_queued":"true","queue_reason":"door \"1\",manual"}"#])
+    }
+
+    @Test("D13: an event that came when a barrier was open again does not have its reason")
+    func onlyTheHeld() {
+        let door = SwitchBarrier(.closed)
+        bench.gate.registerScopedBarrier(door, id: "door", scopes: [.all])
+        bench.track(1)
+        pause()
+        bench.settle()
+        door.set(.open)
+        bench.settle()
+        bench.track(1)
+        resume()
+        #expect(lastData == [
+            #"{"was_queued":"true","queue_reason":"door,manual"}"#, #"{"was_queued":"true","queue_reason":"manual"}"#,
+        ])
+    }
+
+    @Test("D13: an event that waited for company says so; the one that made the batch full does not")
+    func batching() throws {
+        try bench.gate.addBarrier(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 2])
+        bench.track(1)
+        bench.track(1)
+        #expect(lastData == [#"{"was_queued":"true","queue_reason":"batching"}"#, "{}"])
+    }
+
+    @Test("D13: an event that goes at once through a batching barrier was not held")
+    func notHeldByBatching() throws {
+        try bench.gate.addBarrier(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 1])
+        bench.track(1)
+        #expect(lastData == ["{}"])
+    }
+
+    @Test("D13: a retry's wait is a reason")
+    func backoff() {
+        bench.track(1)
+        bench.sender.answer(.status(503))
+        bench.advance(by: .milliseconds(500))
+        #expect(lastData == [#"{"was_queued":"true","queue_reason":"backoff"}"#])
+    }
+
+    @Test("D13: waiting for the batch in front is not being held")
+    func behindAnother() {
+        bench.track(1)
+        bench.track(1)
+        bench.sender.answer()
+        bench.settle()
+        #expect(lastData == ["{}"])
+    }
+
+    @Test("D13: a barrier that closed and opened while an event was on its way did not hold that event")
+    func onItsWay() {
+        let door = SwitchBarrier(.open)
+        bench.gate.registerScopedBarrier(door, id: "door", scopes: [.all])
+        bench.track(1)
+        door.set(.closed)
+        bench.track(1)
+        door.set(.open)
+        bench.settle()
+        bench.sender.answer(.status(503))
+        bench.advance(by: .milliseconds(500))
+        #expect(lastData == [
+            #"{"was_queued":"true","queue_reason":"backoff"}"#, #"{"was_queued":"true","queue_reason":"door,backoff"}"#,
+        ])
+    }
+
+    @Test("D13: annotate_queued switches it off")
+    func switchedOff() {
+        let bench = GateBench { $0.annotateQueued = false }
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.track(1)
+        _ = bench.gate.resume("collect") { _ in }
+        bench.settle()
+        #expect(!String(decoding: bench.sender.batches[0].body, as: UTF8.self).contains("was_queued"))
+    }
+}

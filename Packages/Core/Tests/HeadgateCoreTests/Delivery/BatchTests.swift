@@ -1,0 +1,104 @@
+import Foundation
+import HeadgateCore
+import HeadgateCoreTesting
+import Testing
+
+@Suite("Batches")
+struct BatchTests {
+    /// A bench with one event of known size waiting, so that limits can be set to the byte.
+    private func eventSize(_ draft: EventDraft) throws -> Int {
+        let bench = GateBench()
+        bench.track(1, draft)
+        return try #require(bench.sender.batches.first?.events.first).range.count
+    }
+
+    @Test("D1: a batch has no more events than dispatch_limit, 25 by default")
+    func dispatchLimit() {
+        let bench = GateBench()
+        bench.track(60)
+        #expect(bench.sender.sent == [Array(1...25)])
+        let small = GateBench { $0.dispatchLimit = 7 }
+        small.track(60)
+        #expect(small.sender.sent == [Array(1...7)])
+    }
+
+    static let formats: [BatchFormat] = [.jsonArray, .ndjson, .envelope(schema: "shop \"v1\"")]
+
+    @Test("D1: byte_limit is the exact serialised size, with all that stands around the events", arguments: formats)
+    func byteLimit(format: BatchFormat) throws {
+        let draft = EventDraft(data: #"{"a":"ä"}"#)
+        let size = try eventSize(draft)
+        let exact = format.prefix.count + 3 * size + 2 * format.separator.count + format.suffix.count
+        for (limit, count) in [(exact, 3), (exact - 1, 2)] {
+            var settings = DispatcherSettings(id: "collect")
+            settings.byteLimit = limit
+            let bench = GateBench([settings], format: format)
+            bench.track(5, draft)
+            let batch = try #require(bench.sender.batches.first)
+            #expect(batch.events.count == count)
+            #expect(batch.body.count <= limit)
+        }
+    }
+
+    @Test("D1: the body is laid as the destination wants it, and each event's place is told", arguments: formats)
+    func body(format: BatchFormat) throws {
+        let bench = GateBench([DispatcherSettings(id: "collect")], format: format)
+        bench.track(3)
+        let batch = try #require(bench.sender.batches.first)
+        let pieces = batch.events.map { Array(batch.body[$0.range]) }
+        #expect(batch.body == format.prefix + Array(pieces.joined(separator: format.separator)) + format.suffix)
+        #expect(batch.events.map(\.id) == [#""made-1""#, #""made-2""#, #""made-3""#])
+        for piece in pieces { #expect(try JSONSerialization.jsonObject(with: Data(piece)) is [String: Any]) }
+    }
+
+    @Test("D1: a destination that takes one event at a time gets one")
+    func oneAtATime() {
+        let bench = GateBench([DispatcherSettings(id: "collect")], format: .single, reply: { _ in .delivered })
+        bench.track(3)
+        #expect(bench.sender.sent == [[1], [2], [3]])
+    }
+
+    @Test("D2: an event over byte_limit goes alone, in its turn, and is never retried")
+    func oversize() throws {
+        let large = EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 2000))"}"#)
+        let bench = GateBench { $0.byteLimit = 1000 }
+        for draft in [EventDraft(), large, EventDraft()] { bench.track(draft) }
+        bench.settle()
+        #expect(bench.sender.sent == [[1]])
+        bench.sender.answer()
+        bench.settle()
+        #expect(bench.sender.sent == [[1], [2]])
+        bench.sender.answer(.status(503))
+        bench.settle()
+        #expect(bench.sender.sent == [[1], [2], [3]])
+        #expect(bench.store.memory.deadLetters.map(\.reason) == [.oversize])
+        #expect(bench.counters.dead == 1)
+    }
+
+    @Test("D2: it is dead on any failure, and delivered when it is taken", arguments: [
+        SendResult.noAnswer(cause: "reset"), .status(500), .status(400), .status(413), .delivered,
+    ])
+    func oversizeOutcome(result: SendResult) {
+        let bench = GateBench { $0.byteLimit = 10 }
+        bench.track(1)
+        bench.sender.answer(result)
+        bench.advance(by: .seconds(1000))
+        #expect(bench.sender.sent == [[1]])
+        #expect(bench.counters.delivered == (result == .delivered ? 1 : 0))
+        #expect(bench.store.memory.deadLetters.map(\.reason) == (result == .delivered ? [] : [.oversize]))
+    }
+
+    @Test("K1: the idempotency key is the same for the same events, and another for others")
+    func idempotencyKey() {
+        let bench = GateBench { $0.dispatchLimit = 2 }
+        bench.track(3)
+        bench.sender.answer(.status(503))
+        bench.advance(by: .milliseconds(500))
+        bench.sender.answer()
+        bench.settle()
+        let keys = bench.sender.batches.map(\.idempotencyKey)
+        #expect(keys[0] == keys[1])
+        #expect(keys[1] != keys[2])
+        #expect(bench.sender.batches.map(\.number) == [1, 2, 3])
+    }
+}

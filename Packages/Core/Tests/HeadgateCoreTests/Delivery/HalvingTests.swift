@@ -1,0 +1,93 @@
+import HeadgateCoreTesting
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("Batches that are too large")
+struct HalvingTests {
+    /// Refuses batches of more than so many events.
+    private func most(_ count: Int) -> (Batch) -> SendResult? {
+        { $0.events.count > count ? .status(413) : .delivered }
+    }
+
+    @Test("D6: both halves go at once, and no attempt is charged")
+    func halves() {
+        let bench = GateBench {
+            $0.dispatchLimit = 8
+            $0.maxAttempts = 1
+        }
+        bench.sender.reply = most(4)
+        bench.track(8)
+        #expect(bench.sender.sent == [Array(1...8), [1, 2, 3, 4], [5, 6, 7, 8]])
+        #expect(bench.sender.batches.allSatisfy { !String(decoding: $0.body, as: UTF8.self).contains(#""attempt":2"#) })
+        #expect(bench.store.memory.deadLetters.isEmpty)
+        #expect(bench.worker.now == ManualWorker().now)
+    }
+
+    @Test("D6: halves are halved again, down to the one that is too large alone")
+    func downToOne() {
+        let bench = GateBench { $0.dispatchLimit = 4 }
+        bench.sender.reply = { batch in
+            batch.events.contains { $0.sequenceNumber == 3 } ? .status(413) : .delivered
+        }
+        bench.track(4)
+        #expect(bench.store.memory.deadLetters.map(\.reason) == [.tooLarge])
+        #expect(bench.store.memory.deadLetters.map(\.sequenceNumber) == [3])
+        #expect(bench.sender.delivered == [1, 2, 4])
+    }
+
+    @Test("D6: the smaller limit is remembered, and grows again with success up to dispatch_limit")
+    func remembersAndGrows() {
+        let bench = GateBench { $0.dispatchLimit = 20 }
+        bench.sender.reply = most(10)
+        bench.track(20)
+        bench.sender.reply = { _ in .delivered }
+        bench.track(200)
+        let sizes = bench.sender.sent.map(\.count)
+        #expect(sizes.prefix(4) == [20, 10, 10, 12])
+        #expect(sizes.contains(20) && sizes.dropFirst(3).dropLast() == sizes.dropFirst(3).dropLast().sorted()[...])
+        #expect(bench.sender.delivered == Array(1...220))
+    }
+
+    @Test("D6, B22: a half is not held back for want of company")
+    func batchingDoesNotHold() throws {
+        let bench = GateBench { $0.dispatchLimit = 11 }
+        try bench.gate.addBarrier(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 11])
+        bench.settle()
+        bench.sender.reply = most(6)
+        bench.track(11)
+        #expect(bench.sender.sent == [Array(1...11), Array(1...6), Array(7...11)])
+        bench.track(5)
+        #expect(bench.sender.sent.count == 3)
+    }
+
+    @Test("D6, B6: a pause between the halves holds the second")
+    func pauseHolds() {
+        let bench = GateBench { $0.dispatchLimit = 4 }
+        bench.track(4)
+        bench.sender.answer(.status(413))
+        bench.settle()
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: true) { _ in }
+        bench.sender.answer()
+        bench.settle()
+        #expect(bench.sender.sent.count == 2)
+    }
+
+    @Test("D6: the limit halves, rounded up, never below one, and an old batch's refusal does not raise it")
+    func limit() {
+        var limit = BatchLimit(25)
+        limit.halve(25)
+        #expect(limit.current == 13)
+        limit.halve(13)
+        limit.halve(25)
+        #expect(limit.current == 7)
+        for _ in 0..<10 { limit.halve(limit.current) }
+        #expect(limit.current == 1)
+        for _ in 0..<100 { limit.succeeded(limit.current) }
+        #expect(limit.current == 25)
+        limit.halve(20)
+        limit.succeeded(3)
+        #expect(limit.current == 10)
+        #expect(BatchLimit(0).current == 1)
+    }
+}

@@ -1,0 +1,184 @@
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("Retries")
+struct RetryTests {
+    private let base = Duration.milliseconds(500)
+    private let cap = Duration.seconds(300)
+
+    private func waits(_ count: Int, chance: Double, after policy: RetryPolicy = RetryPolicy()) -> [Duration] {
+        var policy = policy
+        return (0..<count).map { _ in policy.failed(base: base, cap: cap, retryAfter: nil, chance: chance) }
+    }
+
+    @Test("D4: waits double from base to cap, and chance decides how much of that")
+    func doubling() {
+        let longest = [0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map { Duration.milliseconds(Int($0 * 1000)) }
+        #expect(waits(12, chance: 1) == longest)
+        #expect(waits(12, chance: 0.5) == longest.map { $0 / 2 })
+        #expect(waits(12, chance: 0) == Array(repeating: .zero, count: 12))
+    }
+
+    @Test("D4: it never overflows, however many failures and however long the settings")
+    func extremes() {
+        var policy = RetryPolicy()
+        let long = Duration.milliseconds(Int64.max)
+        for _ in 0..<2000 { #expect(policy.failed(base: long, cap: long, retryAfter: nil, chance: 1) == long) }
+        for _ in 0..<2000 { #expect(policy.failed(base: .zero, cap: long, retryAfter: nil, chance: 1) == .zero) }
+    }
+
+    @Test("D4: any success begins anew")
+    func success() {
+        var policy = RetryPolicy()
+        for _ in 0..<5 { _ = policy.failed(base: base, cap: cap, retryAfter: nil, chance: 1) }
+        policy.succeeded()
+        #expect(waits(2, chance: 1, after: policy) == [.milliseconds(500), .seconds(1)])
+    }
+
+    @Test("D4: through a gate: one attempt a wait, each twice as long, anew after a success")
+    func throughGate() {
+        let bench = GateBench { $0.dispatchLimit = 1 }
+        bench.track(2)
+        for wait in [500, 1000, 2000] {
+            bench.sender.answer(.status(503))
+            let count = bench.sender.sent.count
+            bench.advance(by: .milliseconds(wait - 1))
+            #expect(bench.sender.sent.count == count)
+            bench.advance(by: .milliseconds(1))
+            #expect(bench.sender.sent.count == count + 1)
+        }
+        bench.sender.answer()
+        bench.settle()
+        bench.sender.answer(.status(503))
+        bench.advance(by: .milliseconds(500))
+        #expect(bench.sender.sent.count == 6)
+        #expect(bench.counters.retried == 4)
+        #expect(bench.summary().failed == 4)
+    }
+
+    @Test("D5: Retry-After is a floor for the wait of the whole dispatcher, at most an hour")
+    func retryAfterIsFloor() {
+        for (header, seconds) in [("7", 7), ("7200", 3600), ("0", 1), ("99999999999999999999", 3600), ("soon", 1)] {
+            let bench = GateBench { $0.backoffBase = .seconds(1) }
+            bench.track(1)
+            bench.sender.answer(.status(503, retryAfter: header))
+            bench.advance(by: .milliseconds(seconds * 1000 - 1))
+            #expect(bench.sender.sent.count == 1, "\(header)")
+            bench.advance(by: .milliseconds(1))
+            #expect(bench.sender.sent.count == 2, "\(header)")
+        }
+    }
+
+    @Test("D5: new events never shorten a wait, nor cause attempts")
+    func newEventsWait() {
+        let bench = GateBench()
+        bench.track(1)
+        bench.sender.answer(.status(429, retryAfter: "60"))
+        for _ in 0..<59 {
+            bench.advance(by: .seconds(1))
+            bench.track(5)
+        }
+        #expect(bench.sender.sent.count == 1)
+        bench.advance(by: .seconds(1))
+        #expect(bench.sender.sent == [[1], Array(1...25)])
+    }
+
+    @Test("D9: an event is dead after max_attempts; those behind it go on")
+    func maxAttempts() throws {
+        let bench = GateBench {
+            $0.maxAttempts = 3
+            $0.dispatchLimit = 1
+        }
+        bench.track(2)
+        for _ in 0..<3 {
+            bench.sender.answer(.refused(.init(status: 503, answer: "busy")))
+            bench.advance(by: .seconds(300))
+        }
+        #expect(bench.sender.sent == [[1], [1], [1], [2]])
+        let letter = try #require(bench.store.memory.deadLetters.first)
+        #expect(letter.reason == .maxAttempts)
+        #expect(letter.attempts == 3)
+        #expect(letter.status == 503)
+        #expect(letter.answer == "busy")
+        #expect(letter.sequenceNumber == 1)
+        #expect(letter.diedAt.milliseconds - letter.firstFailedAt.milliseconds == 600_000)
+        #expect(String(decoding: letter.event, as: UTF8.self).hasPrefix(#"{"id":"made-1","seq":1,"#))
+        #expect(bench.counters.dead == 1)
+        #expect(bench.counters.retried == 2)
+    }
+
+    @Test("D9: an event is dead once it has been tried for max_retry_age, also when nobody answers")
+    func maxRetryAge() {
+        let bench = GateBench { $0.maxRetryAge = .seconds(1000) }
+        bench.track(1)
+        bench.sender.answer(.noAnswer(cause: "unreachable"))
+        while bench.store.memory.deadLetters.isEmpty, bench.sender.sent.count < 100 {
+            bench.advance(by: .seconds(300))
+            bench.sender.answer(.noAnswer(cause: "unreachable"))
+            bench.settle()
+        }
+        #expect(bench.store.memory.deadLetters.map(\.reason) == [.maxRetryAge])
+        #expect(bench.sender.sent.count == 5)
+        #expect(bench.store.memory.deadLetters.map(\.status) == [nil])
+    }
+
+    @Test("D9: network errors charge no attempt")
+    func networkErrors() {
+        let bench = GateBench { $0.maxAttempts = 1 }
+        bench.track(1)
+        for _ in 0..<20 {
+            bench.sender.answer(.noAnswer(cause: "unreachable"))
+            bench.advance(by: .seconds(300))
+        }
+        #expect(bench.sender.sent.count == 21)
+        bench.sender.answer(.status(500))
+        bench.settle()
+        #expect(bench.store.memory.deadLetters.map(\.reason) == [.maxAttempts])
+    }
+
+    @Test("D3: a refusal that is final buries the batch at once, and the next goes without a wait")
+    func buried() {
+        let bench = GateBench { $0.dispatchLimit = 2 }
+        bench.track(3)
+        bench.sender.answer(.status(422))
+        bench.settle()
+        #expect(bench.sender.sent == [[1, 2], [3]])
+        #expect(bench.store.memory.deadLetters.map(\.sequenceNumber) == [1, 2])
+        #expect(bench.store.memory.deadLetters.allSatisfy { $0.reason == .refusedStatus && $0.attempts == 1 })
+        #expect(bench.gate.stored.events == 1)
+    }
+
+    @Test("D3: retry_failed_requests off: one attempt, then dead")
+    func retriesOff() {
+        let bench = GateBench { $0.retryFailedRequests = false }
+        bench.track(2)
+        bench.sender.answer(.noAnswer(cause: "reset"))
+        bench.advance(by: .seconds(1))
+        #expect(bench.sender.sent == [[1, 2]])
+        #expect(bench.store.memory.deadLetters.map(\.reason) == [.retriesOff, .retriesOff])
+    }
+
+    @Test("D7: on_unauthorized pause holds the dispatcher until it is resumed, and charges nothing")
+    func unauthorized() {
+        let bench = GateBench {
+            $0.onUnauthorized = .pause
+            $0.maxAttempts = 1
+        }
+        bench.track(1)
+        bench.sender.answer(.status(401))
+        bench.advance(by: .seconds(100_000))
+        #expect(bench.sender.sent.count == 1)
+        #expect(bench.summary().blockedBy == ["ManualBarrier:collect"])
+        #expect(bench.barrier("ManualBarrier:collect")?.reason == "HTTP 401")
+        _ = bench.gate.resume("collect") { _ in }
+        bench.settle()
+        #expect(bench.sender.sent == [[1], [1]])
+        bench.sender.answer(.status(403))
+        bench.settle()
+        #expect(bench.store.memory.deadLetters.isEmpty)
+        #expect(bench.gate.stored.events == 1)
+    }
+}

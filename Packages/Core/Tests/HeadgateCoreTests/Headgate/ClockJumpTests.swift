@@ -1,0 +1,77 @@
+import HeadgateCore
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@Suite("Jumps of the wall clock")
+struct ClockJumpTests {
+    private static let year: Int64 = 365 * 86_400_000
+
+    @Test("P7: nothing expires, fires early or is stranded", arguments: [year, -year])
+    func jump(by milliseconds: Int64) throws {
+        var limits = StoreLimits()
+        limits.maxAge = .seconds(3600)
+        let bench = GateBench(limits: limits) { _ in }
+        try bench.gate.addBarrier(
+            id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 9, "max_wait_ms": 60_000])
+        bench.track(1, EventDraft(id: "one", timeToLive: .seconds(1800)))
+        bench.track(1)
+        bench.worker.wall.milliseconds += milliseconds
+        bench.advance(by: .milliseconds(59_999))
+        #expect(bench.counters.expired == 0)
+        #expect(bench.sender.sent.isEmpty)
+        bench.advance(by: .milliseconds(1))
+        #expect(bench.sender.sent == [[1, 2]])
+        bench.sender.answer(.status(503, retryAfter: "60"))
+        bench.worker.wall.milliseconds += milliseconds
+        bench.advance(by: .milliseconds(59_999))
+        #expect(bench.sender.sent.count == 1)
+        bench.advance(by: .milliseconds(1))
+        // The barrier is asked again: both are older than its wait.
+        #expect(bench.sender.sent == [[1, 2], [1, 2]])
+        bench.sender.answer(.status(503))
+        bench.settle()
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.advance(by: .seconds(1680))
+        #expect(bench.counters.expired == 1)
+        bench.advance(by: .seconds(1800))
+        #expect(bench.counters.expired == 2)
+        #expect(bench.track(EventDraft(id: "one")) == .duplicate(1))
+    }
+
+    @Test("P7: flushes end on time", arguments: [year, -year])
+    func flush(by milliseconds: Int64) {
+        let bench = GateBench()
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.track(1)
+        var ended: FlushAnswer.End?
+        _ = bench.gate.flush(timeout: .seconds(30)) { ended = $0.ended }
+        bench.worker.wall.milliseconds += milliseconds
+        bench.advance(by: .milliseconds(29_999))
+        #expect(ended == nil)
+        bench.advance(by: .milliseconds(1))
+        #expect(ended == .timeout)
+    }
+
+    @Test("P7: an event says when the wall clock had it received")
+    func told() {
+        let bench = GateBench()
+        bench.worker.wall = Timestamp(milliseconds: 0)
+        bench.track(1)
+        let body = String(decoding: bench.sender.batches[0].body, as: UTF8.self)
+        #expect(body.contains(#""received_at":"1970-01-01T00:00:00.000Z""#))
+    }
+
+    @Test("P7: ages go on over a restart")
+    func overRestart() throws {
+        let bench = GateBench()
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.track(1, EventDraft(timeToLive: .seconds(100)))
+        bench.advance(by: .seconds(60))
+        try bench.restart()
+        bench.advance(by: .milliseconds(39_999))
+        #expect(bench.counters.expired == 0)
+        bench.advance(by: .milliseconds(1))
+        #expect(bench.counters.expired == 1)
+    }
+}

@@ -1,0 +1,145 @@
+import HeadgateCore
+import HeadgateCoreTesting
+import Testing
+
+@Suite("Orderly stop")
+struct StopTests {
+    let bench = GateBench()
+
+    private func stop(flushing: Bool = true, then: @escaping () -> Void) {
+        bench.gate.stop(within: .seconds(10), flushing: flushing, then: then)
+        bench.settle()
+    }
+
+    @Test("D11: with nothing to do it ends at once, with everything closed")
+    func nothingToDo() {
+        var isDone = false
+        stop { isDone = true }
+        #expect(isDone)
+        #expect(bench.sender.isClosed)
+        #expect(bench.store.isClosed)
+    }
+
+    @Test("D11: what is in flight finishes first")
+    func inFlightFinishes() throws {
+        var isDone = false
+        bench.track(1)
+        stop(flushing: false) { isDone = true }
+        #expect(!isDone)
+        bench.sender.answer()
+        bench.settle()
+        #expect(isDone)
+        try bench.restart()
+        #expect(bench.sender.sent.isEmpty)
+    }
+
+    @Test("D11: without a flush no new batch is begun, and the rest stays stored")
+    func noNewBatch() throws {
+        let bench = GateBench { $0.dispatchLimit = 1 }
+        var isDone = false
+        bench.track(3)
+        bench.gate.stop(within: .seconds(10), flushing: false) { isDone = true }
+        bench.sender.answer()
+        bench.settle()
+        #expect(isDone)
+        #expect(bench.sender.sent == [[1]])
+        try bench.restart()
+        #expect(bench.sender.sent == [[2]])
+    }
+
+    @Test("F5: it begins with a flush, which empties a flushable barrier")
+    func flushes() throws {
+        try bench.gate.addBarrier(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 9])
+        bench.sender.reply = { _ in .delivered }
+        bench.track(2)
+        bench.track(EventDraft())
+        var isDone = false
+        stop { isDone = true }
+        #expect(isDone)
+        #expect(bench.sender.delivered == [1, 2, 3])
+        #expect(bench.store.isClosed)
+    }
+
+    @Test("F5: a flush that could only wait is given up", arguments: [true, false])
+    func stuckFlush(isBackoff: Bool) throws {
+        bench.track(1)
+        if isBackoff {
+            bench.sender.answer(.status(503))
+        } else {
+            bench.sender.answer()
+            _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        }
+        bench.track(EventDraft())
+        var isDone = false
+        stop { isDone = true }
+        #expect(isDone)
+        #expect(bench.worker.now == ManualWorker().now)
+        try bench.restart()
+        #expect(bench.gate.stored.events == (isBackoff ? 2 : 1))
+    }
+
+    @Test("D11: a destination that fails meanwhile does not hold it up")
+    func failsMeanwhile() {
+        var isDone = false
+        bench.track(1)
+        stop { isDone = true }
+        bench.sender.answer(.status(503))
+        bench.settle()
+        #expect(isDone)
+        bench.advance(by: .seconds(1000))
+        #expect(bench.sender.sent.count == 1)
+    }
+
+    @Test("D11: out of time, what is in flight is given up, charged nothing, and stays stored")
+    func outOfTime() throws {
+        var isDone = false
+        bench.track(1)
+        stop { isDone = true }
+        bench.advance(by: .milliseconds(9999))
+        #expect(!isDone)
+        bench.advance(by: .milliseconds(1))
+        #expect(isDone)
+        #expect(bench.sender.interruptions == 1)
+        #expect(bench.counters.retried == 0)
+        try bench.restart()
+        #expect(bench.sender.sent == [[1]])
+    }
+
+    @Test("D11: after the store is closed nothing asks it any more")
+    func nothingAfterwards() throws {
+        bench.track(40)
+        bench.track(1, EventDraft(timeToLive: .seconds(5)))
+        try bench.restart()
+        bench.sender.answer(.status(503))
+        var isDone = false
+        stop { isDone = true }
+        #expect(isDone)
+        let reads = bench.store.readCount
+        bench.advance(by: .seconds(1000))
+        #expect(bench.store.readCount == reads)
+        #expect(bench.counters.expired == 0)
+    }
+
+    @Test("D11, Q8: a store that cannot write does not hold it up")
+    func storeFails() {
+        bench.track(1)
+        bench.store.memory.fault = .noRoom("full")
+        bench.sender.answer()
+        bench.track(EventDraft())
+        var isDone = false
+        stop { isDone = true }
+        bench.advance(by: .seconds(2))
+        #expect(isDone)
+    }
+
+    @Test("D11: without dispatchers")
+    func noDispatchers() {
+        for flushing in [false, true] {
+            let bench = GateBench([])
+            var isDone = false
+            bench.gate.stop(within: .seconds(1), flushing: flushing) { isDone = true }
+            bench.settle()
+            #expect(isDone)
+        }
+    }
+}

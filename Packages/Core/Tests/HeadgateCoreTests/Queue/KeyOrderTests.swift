@@ -1,0 +1,113 @@
+import HeadgateCore
+import HeadgateCoreTesting
+import Testing
+
+@Suite("Order")
+struct KeyOrderTests {
+    private func bench(inFlight: Int, limit: Int = 2) -> GateBench {
+        GateBench {
+            $0.inFlight = inFlight
+            $0.dispatchLimit = limit
+        }
+    }
+
+    @Test("Q2: one batch is in flight by default, by sequence number")
+    func oneInFlight() {
+        let bench = bench(inFlight: 1)
+        bench.track(5)
+        #expect(bench.sender.sent == [[1, 2]])
+        bench.sender.reply = { _ in .delivered }
+        bench.sender.answer()
+        bench.settle()
+        #expect(bench.sender.sent == [[1, 2], [3, 4], [5]])
+    }
+
+    @Test("Q2: a failed batch goes again before what came behind it")
+    func retriedFirst() {
+        let bench = bench(inFlight: 1)
+        bench.track(4)
+        bench.sender.answer(.status(500))
+        bench.sender.reply = { _ in .delivered }
+        bench.advance(by: .milliseconds(500))
+        #expect(bench.sender.sent == [[1, 2], [1, 2], [3, 4]])
+    }
+
+    @Test("Q2: several batches may be in flight, as many as in_flight says")
+    func severalInFlight() {
+        let bench = bench(inFlight: 3)
+        bench.track(9)
+        #expect(bench.sender.sent == [[1, 2], [3, 4], [5, 6]])
+        #expect(bench.summary().inFlight == 6)
+        bench.sender.answer(to: 2)
+        bench.settle()
+        #expect(bench.sender.sent.last == [7, 8])
+        #expect(bench.sender.outstanding.count == 3)
+    }
+
+    @Test("Q2: an event waits for an unfinished older one with its key; others pass")
+    func keyWaits() {
+        let bench = bench(inFlight: 3, limit: 1)
+        for key in ["a", "a", "b", nil, "a"] { bench.track(EventDraft(key: key)) }
+        bench.settle()
+        #expect(bench.sender.sent == [[1], [3], [4]])
+        bench.sender.answer(to: 2)
+        bench.settle()
+        #expect(bench.sender.sent.count == 3)
+        bench.sender.answer(to: 1)
+        bench.settle()
+        #expect(bench.sender.sent.last == [2])
+        bench.sender.answer(to: 4)
+        bench.settle()
+        #expect(bench.sender.sent.last == [5])
+    }
+
+    @Test("Q2: it also waits while the older one waits to be sent again")
+    func keyWaitsForRetry() {
+        let bench = bench(inFlight: 2, limit: 1)
+        for key in ["a", "b", "a"] { bench.track(EventDraft(key: key)) }
+        bench.settle()
+        bench.sender.answer(.status(503), to: 1)
+        bench.sender.answer(to: 2)
+        bench.settle()
+        #expect(bench.sender.sent == [[1], [2]])
+        bench.advance(by: .milliseconds(500))
+        #expect(bench.sender.sent == [[1], [2], [1]])
+        bench.sender.answer()
+        bench.settle()
+        #expect(bench.sender.sent.last == [3])
+    }
+
+    @Test("Q2: events of one key may go in one batch, in order")
+    func sameBatch() {
+        let bench = bench(inFlight: 2, limit: 3)
+        for key in ["a", "a", "a", "a", "b"] { bench.track(EventDraft(key: key)) }
+        bench.settle()
+        #expect(bench.sender.sent == [[1, 2, 3], [5]])
+    }
+
+    @Test("Q2: with one batch in flight keys hold nothing back")
+    func keysWithOneInFlight() {
+        let bench = bench(inFlight: 1)
+        for key in ["a", "a", "b"] { bench.track(EventDraft(key: key)) }
+        bench.settle()
+        #expect(bench.sender.sent == [[1, 2]])
+    }
+
+    @Test("Q2: settled ranges may have gaps; a restart gives back from the first that is not settled")
+    func gaps() throws {
+        let bench = bench(inFlight: 2)
+        bench.track(6)
+        bench.sender.answer(to: 2)
+        bench.settle()
+        #expect(bench.sender.sent == [[1, 2], [3, 4], [5, 6]])
+        try bench.restart()
+        #expect(bench.sender.sent == [[1, 2], [3, 4]])
+        #expect(bench.gate.stored.events == 6)
+        bench.sender.reply = { _ in .delivered }
+        for number in 1...2 { bench.sender.answer(to: number) }
+        bench.settle()
+        try bench.restart()
+        #expect(bench.sender.sent.isEmpty)
+        #expect(bench.gate.stored == .zero)
+    }
+}

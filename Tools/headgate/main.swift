@@ -1,0 +1,4 @@
+import Glibc
+import HeadgateCommands
+
+exit(CommandLineTool.run(Array(CommandLine.arguments.dropFirst())))
