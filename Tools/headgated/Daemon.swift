@@ -22,6 +22,10 @@ struct Daemon {
     private func serve() throws {
         // A limit on file sizes is a failed write like any other.
         signal(SIGXFSZ, SIG_IGN)
+        // Whoever started the daemon may have blocked the signals that stop it.
+        var none = sigset_t()
+        sigemptyset(&none)
+        sigprocmask(SIG_SETMASK, &none, nil)
         var layers = SettingsLayers()
         let reading = layers.load(file: options.configuration, environment: environment)
         for line in reading.findings.lines { Terminal.error("headgated: \(line)") }
@@ -32,7 +36,7 @@ struct Daemon {
         let server = Server(on: loop)
         try server.assumeIsolated { server in
             try server.start(
-                layers: layers, settings: settings, places: places, inherited: SocketActivation.descriptors)
+                layers: layers, reading: reading, places: places, inherited: SocketActivation.descriptors)
         }
         let signals = try stopOnSignals(server, loop)
         Terminal.error("headgated ready \(places.socket)")

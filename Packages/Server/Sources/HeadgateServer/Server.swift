@@ -16,13 +16,14 @@ public actor Server {
 
     /// Opens the store and the socket.
     /// - Parameters:
-    ///   - layers: the settings by layer, from which `settings` were read.
+    ///   - layers: the settings by layer.
+    ///   - reading: what came of reading them together; without settings the server does not start.
     ///   - inherited: listening sockets that a service manager has opened; without any the server opens its own.
     public func start(
-        layers: SettingsLayers, settings: Settings, places: Places, inherited: [Int32] = []
+        layers: SettingsLayers, reading: SettingsReading, places: Places, inherited: [Int32] = []
     ) throws(StartFault) {
         guard service == nil else { throw StartFault("the server runs already") }
-        let service = try Service(loop: loop, layers: layers, settings: settings, places: places)
+        let service = try Service(loop: loop, layers: layers, reading: reading, places: places)
         try service.listen(inherited: inherited)
         self.service = service
     }

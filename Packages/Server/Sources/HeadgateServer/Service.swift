@@ -29,7 +29,8 @@ final class Service {
     private var slowReaders: (any Disposable)?
 
     /// Opens the store and builds everything behind the socket.
-    init(loop: EventLoop, layers: SettingsLayers, settings: Settings, places: Places) throws(StartFault) {
+    init(loop: EventLoop, layers: SettingsLayers, reading: SettingsReading, places: Places) throws(StartFault) {
+        guard let settings = reading.settings else { throw StartFault("the settings cannot be used") }
         worker = LoopWorker(loop: loop)
         started = worker.now
         self.layers = layers
@@ -44,7 +45,7 @@ final class Service {
         collector = ContextCollector(settings: settings.collectors)
         // They are counted by each dispatcher that misses them.
         store.onQuarantine = { [log] in log.error("the store is damaged: \($0) events are quarantined") }
-        warnings = state.warnings
+        warnings = reading.warnings.map(\.description) + state.warnings
         try addDispatchers()
         try addBarriers()
     }
@@ -163,6 +164,8 @@ final class Service {
         sessions.all.forEach { $0.announceClosing() }
         gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown) { [weak self] in
             self?.sessions.all.forEach { $0.connection.closeAfterFlush() }
+            self?.network = nil
+            self?.senders.close()
             then()
         }
     }

@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// Closed while a dispatcher waits to try again: one stands before each dispatcher, never flushable (Behaviour B28).
 public final class BackoffBarrier: DescribedBarrier {
     static let kind = "BackoffBarrier"
@@ -9,6 +11,8 @@ public final class BackoffBarrier: DescribedBarrier {
     private var cause: String?
     /// When the dispatcher tries again; nil while it does not wait.
     private(set) var retryAt: Instant?
+    /// The same as the wall clock stood when the wait began: what people are told does not waver.
+    private(set) var retryAtWall: Timestamp?
 
     init(worker: any Worker) {
         self.worker = worker
@@ -20,6 +24,7 @@ public final class BackoffBarrier: DescribedBarrier {
         let instant = max(instant, retryAt ?? instant)
         self.cause = cause
         retryAt = instant
+        retryAtWall = Timestamp(milliseconds: worker.wall.milliseconds + (instant - worker.now).wholeMilliseconds)
         alarm?.dispose()
         alarm = worker.schedule(at: instant) { [weak self] in self?.open() }
         _state.value = .closed
@@ -30,6 +35,7 @@ public final class BackoffBarrier: DescribedBarrier {
         alarm?.dispose()
         alarm = nil
         retryAt = nil
+        retryAtWall = nil
         cause = nil
         _state.value = .open
     }

@@ -49,7 +49,7 @@ extension Headgate {
             pending: dispatcher.pending, inFlight: dispatcher.queue.inFlightCount, sent: dispatcher.tally.sent,
             failed: dispatcher.tally.failed, dead: dispatcher.tally.dead, expired: dispatcher.tally.expired,
             evicted: dispatcher.tally.evicted, oldest: oldestAge(of: dispatcher),
-            retryAt: dispatcher.backoff.retryAt.map(wall(at:)), lastError: dispatcher.lastError,
+            retryAt: dispatcher.backoff.retryAtWall, lastError: dispatcher.lastError,
             isFlushing: isFlushing)
     }
 
@@ -57,10 +57,5 @@ extension Headgate {
         guard let first = dispatcher.queue.entries.first else { return nil }
         let age = events.ages.stamp(worker.now) - first.event.receivedStamp
         return .milliseconds(max(0, age))
-    }
-
-    /// The wall time of a moment to come, as far as the present wall clock tells.
-    private func wall(at instant: Instant) -> Timestamp {
-        Timestamp(milliseconds: worker.wall.milliseconds + (instant - worker.now).wholeMilliseconds)
     }
 }

@@ -23,8 +23,8 @@ extension Condition {
         /// Whether it says the contrary of another one.
         var isNegated: Bool {
             switch self {
-            case .notEquals, .notStartsWith, .notEndsWith, .notContains, .notRegularExpression, .isNotDefined, .isNotEmpty:
-                true
+            case .notEquals, .notStartsWith, .notEndsWith, .notContains, .notRegularExpression: true
+            case .isNotDefined, .isNotEmpty: true
             default: false
             }
         }

@@ -13,7 +13,10 @@ extension DataItem {
 
     /// Puts a value there, making objects that are missing on the way.
     mutating func set(_ value: DataItem, at names: ArraySlice<String>) throws(TransformationFault) {
-        guard let name = names.first else { return self = value }
+        guard let name = names.first else {
+            self = value
+            return
+        }
         switch self {
         case .object(var object):
             var member = object[name] ?? .object([:])

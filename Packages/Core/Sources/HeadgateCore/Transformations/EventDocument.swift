@@ -13,7 +13,9 @@ public struct EventDocument: Sendable, Equatable {
 
     public var id: String { text(.id) ?? "" }
     /// Nil before the event is stored.
-    public var sequenceNumber: SequenceNumber? { members.get(key: EventMember.sequenceNumber.rawValue, as: Int.self).map(Int64.init) }
+    public var sequenceNumber: SequenceNumber? {
+        members.get(key: EventMember.sequenceNumber.rawValue, as: Int.self).map(Int64.init)
+    }
     /// The client's time, else that of the receipt; RFC 3339.
     public var time: String? { text(.time) }
 
@@ -43,9 +45,15 @@ public struct EventDocument: Sendable, Equatable {
 
     /// Whether this can be delivered.
     var isSound: Bool {
-        guard let name = text(.event), !name.isEmpty, text(.key) != "" else { return false }
-        return (members["key"].map { String(dataItem: $0) != nil } ?? true)
-            && [EventMember.data, .context].allSatisfy { members.get(key: $0.rawValue, as: DataObject.self) != nil }
+        isWord(.event) && (members[EventMember.key.rawValue] == nil || isWord(.key)) && isObject(.data) && isObject(.context)
+    }
+
+    private func isWord(_ member: EventMember) -> Bool {
+        text(member).map { !$0.isEmpty } ?? false
+    }
+
+    private func isObject(_ member: EventMember) -> Bool {
+        members.get(key: member.rawValue, as: DataObject.self) != nil
     }
 
     // MARK: Members

@@ -33,7 +33,8 @@ struct TransformationChain {
             guard let event = result.event else { break }
             guard step.when.holds(for: event) else { continue }
             do {
-                result.event = try TransformationChain.checked(step.transformer.transform(event, dispatcher: dispatcher))
+                let transformed = try step.transformer.transform(event, dispatcher: dispatcher)
+                result.event = try TransformationChain.checked(transformed)
             } catch {
                 result.errors += 1
             }

@@ -42,11 +42,13 @@ final class Transformations {
     }
 
     private func ordered(for dispatcher: String?) -> [TransformationSettings] {
-        let scopes: [TransformationScope] = dispatcher.map { [.allDispatchers, .dispatcher(id: $0)] } ?? [.afterCollectors]
+        var scopes: Set<TransformationScope> = [.afterCollectors]
+        if let dispatcher { scopes = [.allDispatchers, .dispatcher(id: dispatcher)] }
         return settings.enumerated()
-            .filter { $0.element.scopes.contains(where: scopes.contains) }
-            .sorted { ($0.element.order ?? Double($0.offset), $0.offset) < ($1.element.order ?? Double($1.offset), $1.offset) }
-            .map(\.element)
+            .filter { !scopes.isDisjoint(with: $0.element.scopes) }
+            .map { (order: $0.element.order ?? Double($0.offset), place: $0.offset, settings: $0.element) }
+            .sorted { ($0.order, $0.place) < ($1.order, $1.place) }
+            .map(\.settings)
     }
 
     private func step(_ transformation: TransformationSettings) -> TransformationChain.Step? {

@@ -5,12 +5,24 @@ import HeadgateTransport
 final class Senders {
     private let loop: EventLoop
     private let dataDirectory: String
-    /// One for all that speak HTTP, so that they share connections.
-    private(set) lazy var http = HTTPClient(loop: loop, userAgent: "headgate/\(Version.current)")
+    private var client: HTTPClient?
 
     init(loop: EventLoop, dataDirectory: String) {
         self.loop = loop
         self.dataDirectory = dataDirectory
+    }
+
+    /// One for all that speak HTTP, made when it is first needed.
+    var http: HTTPClient {
+        let client = client ?? HTTPClient(loop: loop, userAgent: "headgate/\(Version.current)")
+        self.client = client
+        return client
+    }
+
+    /// Closes all connections. Nothing is in flight then.
+    func close() {
+        client?.close()
+        client = nil
     }
 
     func make(_ kind: DispatcherKindSettings) throws(TransportError) -> any Sender {

@@ -105,7 +105,9 @@ struct PatternParser {
         guard max(range.least, range.most ?? 0) <= PatternParser.mostRepeats else {
             throw PatternFault("repeats something more than \(PatternParser.mostRepeats) times")
         }
-        guard range.most ?? .max >= range.least else { throw PatternFault("repeats something from more to fewer times") }
+        guard range.most ?? .max >= range.least else {
+            throw PatternFault("repeats something from more to fewer times")
+        }
         return range
     }
 

@@ -8,7 +8,12 @@ public enum SettingsFile {
 
     /// Reads a file; throws a fault that says why it cannot be read, or where it is wrong.
     public static func read(_ path: String) throws(SettingsFault) -> DataObject {
-        try SettingsText.parse(try bytes(path))
+        let text = try bytes(path)
+        do throws(SettingsFault) {
+            return try SettingsText.parse(text)
+        } catch {
+            throw fault(path, error.description)
+        }
     }
 
     private static func bytes(_ path: String) throws(SettingsFault) -> [UInt8] {
