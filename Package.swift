@@ -6,16 +6,19 @@ let package = Package(
     name: "Headgate",
     products: [
         .executable(name: "headgated", targets: ["headgated"]),
-        // headgate
+        .executable(name: "headgate", targets: ["headgate"]),
     ],
     dependencies: [
         .package(path: "Packages/Core"),
         .package(path: "Packages/Transport"),
         .package(path: "Packages/Server"),
-        // .package(path: "Packages/Client"),
+        .package(path: "Packages/Client"),
     ],
     targets: [
         .executableTarget(name: "headgated", dependencies: [.server, .transport], path: "Tools/headgated"),
+        .executableTarget(name: "headgate", dependencies: [.commands], path: "Tools/headgate"),
+        .executableTarget(
+            name: "SwiftTracker", dependencies: [.client, .data], path: "Tools/demonstration/SwiftTracker"),
         .testTarget(name: "HeadgateDataTests", dependencies: [.data], path: "Packages/Core/Tests/HeadgateDataTests"),
         .testTarget(
             name: "HeadgateCoreTests", dependencies: [.core, .coreTesting],
@@ -29,6 +32,14 @@ let package = Package(
         .testTarget(
             name: "HeadgateServerTests", dependencies: [.server, .coreTesting],
             path: "Packages/Server/Tests/HeadgateServerTests"),
+        .testTarget(
+            name: "HeadgateClientTests", dependencies: [.client, .clientTesting, .data, .wire, .transport],
+            path: "Packages/Client/Tests/HeadgateClientTests"),
+        .testTarget(
+            name: "HeadgateCommandsTests", dependencies: [.commands, .client, .clientTesting, .data],
+            path: "Packages/Client/Tests/HeadgateCommandsTests"),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["headgated", "headgate", .client, .data], path: "Tests/EndToEnd"),
     ]
 )
 
@@ -39,5 +50,7 @@ extension Target.Dependency {
     static let wire = product(name: "HeadgateWire", package: "Transport")
     static let transport = product(name: "HeadgateTransport", package: "Transport")
     static let server = product(name: "HeadgateServer", package: "Server")
+    static let commands = product(name: "HeadgateCommands", package: "Client")
+    static let clientTesting = product(name: "HeadgateClientTesting", package: "Client")
     static let client = product(name: "HeadgateClient", package: "Client")
 }

@@ -18,7 +18,7 @@ let package = Package(
             dependencies: ["HeadgateClient", "HeadgateClientTesting", .data, .wire, .transport]),
         .testTarget(
             name: "HeadgateCommandsTests",
-            dependencies: ["HeadgateCommands", "HeadgateClient", "HeadgateClientTesting", .data]),
+            dependencies: ["HeadgateCommands", "HeadgateClient", "HeadgateClientTesting", .data, .wire]),
     ]
 )
 

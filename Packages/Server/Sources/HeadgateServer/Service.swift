@@ -48,6 +48,7 @@ final class Service {
         warnings = reading.warnings.map(\.description) + state.warnings
         try addDispatchers()
         try addBarriers()
+        watchNetwork()
     }
 
     var uptime: Duration { worker.now - started }
@@ -56,7 +57,9 @@ final class Service {
         for dispatcher in settings.dispatchers {
             do throws(TransportError) {
                 let sender = try senders.make(dispatcher.kind)
-                gate.addDispatcher(dispatcher.common, kind: dispatcher.kind.name, sender: sender)
+                gate.addDispatcher(
+                    dispatcher.common, kind: dispatcher.kind.name, sender: sender,
+                    reachesNetwork: dispatcher.kind.reachesNetwork)
             } catch {
                 throw StartFault("dispatchers.\(dispatcher.id): \(error)")
             }
@@ -73,6 +76,24 @@ final class Service {
                 throw StartFault("barriers.\(barrier.id): \(error)")
             }
         }
+    }
+
+    // MARK: Network
+
+    /// Follows the machine's network (Behaviour B21). Where the kernel does not tell, dispatchers are not held for it.
+    private func watchNetwork() {
+        network = NetworkMonitor(settings.network, worker: worker, http: senders.http) { [weak self] in
+            self?.networkChanged($0)
+        }
+        gate.watchesNetwork = true
+        guard network == nil else { return }
+        warnings.append("the network cannot be watched here; it counts as connected")
+        networkChanged(.connected(.other))
+    }
+
+    private func networkChanged(_ state: NetworkState) {
+        gate.network.value = state
+        sessions.all.forEach { $0.collectContext() }
     }
 
     // MARK: Listening

@@ -97,13 +97,12 @@ final class Dispatcher {
         publishDepth()
     }
 
-    /// Up to which event may be sent now; nil when the way is closed. A flush opens it for what it covers (Behaviour F1),
-    /// and so does a batch that has to go in halves: no barrier waits for their company (Behaviour D6).
+    /// Up to which event may be sent now; nil when the way is closed. A flush opens it for what it covers (Behaviour F1).
     private var openThrough: SequenceNumber? {
         let way = surroundings.coordinator.way(to: id)
         if way.isOpen(flushing: false) { return .max }
-        let target = max(surroundings.flushes.target(for: id) ?? 0, halvedThrough)
-        return target > queue.position && way.isOpen(flushing: true) ? target : nil
+        guard let target = surroundings.flushes.target(for: id), way.isOpen(flushing: true) else { return nil }
+        return target
     }
 
     private func nextBatch() -> BatchBuilder? {
@@ -221,10 +220,13 @@ final class Dispatcher {
 
     // MARK: Telling
 
+    /// Whether a part waits of a batch that was too large: that part needs no company (Behaviour D6).
+    private var hasHalvesWaiting: Bool { queue.oldestWaiting <= halvedThrough }
+
     private func publishDepth() {
         guard surroundings.depths.isWatched(id) else { return }
         let oldest = queue.firstWaiting.map { surroundings.events.ages.instant(of: $0.event.receivedStamp) }
-        let depth = QueueDepth(pending: pending, oldestSince: oldest, dispatchLimit: limit.most)
+        let depth = QueueDepth(pending: pending, oldestSince: oldest, dispatchLimit: hasHalvesWaiting ? 1 : limit.most)
         surroundings.depths.publish(depth, of: id)
     }
 
@@ -234,7 +236,9 @@ final class Dispatcher {
         guard settings.annotateQueued, pending > 0, openThrough == nil else { return }
         let isFlushing = surroundings.flushes.target(for: id) != nil
         let words = surroundings.coordinator.blockers(of: id, flushing: isFlushing).map(\.word)
-        held.hold(words, through: surroundings.events.lastStored)
+        let (oldest, newest) = (queue.oldestWaiting, surroundings.events.lastStored)
+        guard oldest <= newest else { return }
+        held.hold(words, oldest...newest)
     }
 }
 

@@ -26,6 +26,9 @@ struct DispatcherQueue {
     /// The oldest event that is not in flight, of those in hand.
     var firstWaiting: QueueEntry? { entries.first { !$0.isInFlight } }
 
+    /// No event before this one waits.
+    var oldestWaiting: SequenceNumber { firstWaiting?.sequenceNumber ?? readPosition + 1 }
+
     // MARK: Reading
 
     /// Takes the next events in hand until `count` wait there, or the present chunk ends.

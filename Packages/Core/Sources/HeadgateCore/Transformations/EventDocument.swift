@@ -45,7 +45,8 @@ public struct EventDocument: Sendable, Equatable {
 
     /// Whether this can be delivered.
     var isSound: Bool {
-        isWord(.event) && (members[EventMember.key.rawValue] == nil || isWord(.key)) && isObject(.data) && isObject(.context)
+        isWord(.event) && (members[EventMember.key.rawValue] == nil || isWord(.key)) && isObject(.data)
+            && isObject(.context)
     }
 
     private func isWord(_ member: EventMember) -> Bool {

@@ -25,7 +25,7 @@ struct AnnotationTests {
 
     @Test("D13: an event that a barrier held says so, and why; one that was not says nothing")
     func held() {
-        bench.gate.networkConnectionType = "wifi"
+        bench.gate.network.value = .connected(.wifi)
         pause()
         bench.track(1, EventDraft(data: #"{"a":1}"#))
         resume()

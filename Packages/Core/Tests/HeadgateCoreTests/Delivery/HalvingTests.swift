@@ -44,7 +44,7 @@ struct HalvingTests {
         bench.sender.reply = { _ in .delivered }
         bench.track(200)
         let sizes = bench.sender.sent.map(\.count)
-        #expect(sizes.prefix(4) == [20, 10, 10, 12])
+        #expect(sizes.prefix(4) == [20, 10, 10, 11])
         #expect(sizes.contains(20) && sizes.dropFirst(3).dropLast() == sizes.dropFirst(3).dropLast().sorted()[...])
         #expect(bench.sender.delivered == Array(1...220))
     }

@@ -14,7 +14,7 @@ enum StatusMethods {
             writer.member("ready", service.isReady)
             writer.member("store", item: .object(store(service)))
             writer.member("clients", service.sessions.count)
-            writer.member("network", item: ["state": "unknown", "kind": .null])
+            writer.member("network", item: .object(network(service.gate.network.value)))
             writer.dispatchers(service.gate.dispatcherSummaries)
             writer.barriers(service.gate.barrierSummaries)
             writer.member("warnings", item: .array(service.warnings.map { .string($0) }))
@@ -31,6 +31,10 @@ enum StatusMethods {
             "events": .number(DataNumber(stored.events)), "bytes": .number(DataNumber(stored.bytes)),
             "oldest_ms": service.gate.oldestAge.milliseconds,
         ]
+    }
+
+    private static func network(_ state: NetworkState) -> DataObject {
+        ["state": .string(state.word), "kind": state.kind.map { .string($0.rawValue) } ?? .null]
     }
 
     private static func counters(_ service: Service) -> DataObject {

@@ -1,0 +1,32 @@
+import Testing
+
+@testable import HeadgateCommands
+
+@Suite struct HelpTests {
+    @Test(
+        "The tool's help shows every command, and each command's help every option",
+        arguments: CommandTable.all.map(\.name))
+    func complete(name: String) throws {
+        let command = try #require(CommandTable.command(name))
+        #expect(try Help.text(about: "").contains("  \(name) "))
+        let text = try Help.text(about: name)
+        #expect(text.hasPrefix("usage: headgate \(name)"))
+        #expect(text.contains(command.summary))
+        for option in command.options + Option.everywhere { #expect(text.contains("  \(option.usage) ")) }
+    }
+
+    @Test("Help about the first word of commands shows all of them; about nothing known there is none")
+    func topics() throws {
+        #expect(try Help.text(about: "config").contains("config get"))
+        #expect(throws: UsageError(message: "there is no command sned; did you mean send?")) {
+            try Help.text(about: "sned")
+        }
+    }
+
+    @Test("No line of help is wider than a usual terminal's 120 columns")
+    func width() throws {
+        for topic in CommandTable.all.map(\.name) + [""] {
+            for line in try Help.text(about: topic).split(separator: "\n") { #expect(line.count <= 120) }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateCommands
+
+@Suite struct QuantityTests {
+    @Test(
+        "Durations are told as people tell them",
+        arguments: [
+            (.zero, "0 s"), (.milliseconds(850), "850 ms"), (.milliseconds(1_999), "1 s"), (.seconds(99), "99 s"),
+            (.seconds(100), "1 min"), (.seconds(5_999), "99 min"), (.seconds(7_500), "2 h 5 min"),
+            (.seconds(7_200), "2 h"), (.seconds(90_000 * 4), "4 d 4 h"), (.seconds(-5), "0 s"),
+        ] as [(Duration, String)])
+    func time(duration: Duration, text: String) {
+        #expect(Quantity.time(duration) == text)
+    }
+
+    @Test(
+        "So are bytes",
+        arguments: [
+            (0, "0 B"), (1_023, "1023 B"), (1_024, "1.0 KiB"), (3_500, "3.4 KiB"), (1 << 20, "1.0 MiB"),
+            (1 << 30, "1.0 GiB"), (5 << 40, "5.0 TiB"),
+        ])
+    func bytes(count: Int, text: String) {
+        #expect(Quantity.bytes(count) == text)
+    }
+
+    @Test("And counts")
+    func counts() {
+        #expect(Quantity.counted(1, "event") == "1 event")
+        #expect(Quantity.counted(0, "event") == "0 events")
+        #expect(Quantity.grouped(1_234_567) == "1 234 567")
+        #expect(Quantity.grouped(-999) == "-999")
+    }
+
+    @Test("A moment of today is told without the day, in local time")
+    func clock() {
+        let now = Timestamp(milliseconds: 1_800_000_000_000)  // 2027-01-15T08:00:00Z
+        let clock = WallClock(now: now) { _ in 3_600 }
+        #expect(clock.text(now) == "09:00:00")
+        #expect(clock.text(Timestamp(milliseconds: now.milliseconds - 10 * 3_600_000)) == "2027-01-14 23:00:00")
+        #expect(clock.age(Timestamp(milliseconds: now.milliseconds - 1_500)) == .milliseconds(1_500))
+        #expect(clock.age(Timestamp(milliseconds: now.milliseconds + 1_500)) == .zero)
+    }
+}

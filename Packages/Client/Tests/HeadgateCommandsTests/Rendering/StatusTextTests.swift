@@ -1,0 +1,96 @@
+import HeadgateClient
+import HeadgateData
+import HeadgateWire
+import Testing
+
+@testable import HeadgateCommands
+
+/// What a person sees of the daemon.
+@Suite struct StatusTextTests {
+    @Test("Dispatchers are shown in a table, and below it in words what holds them and what failed")
+    func dispatchers() {
+        let words = DispatcherText(barriers: [Fixed.barrier(Fixed.manual)], clock: Fixed.clock, style: Fixed.style)
+        #expect(
+            words.list([DispatcherSummary(Fixed.collect)]) == """
+                DISPATCHER  KIND  WAY     PENDING  IN FLIGHT  SENT  FAILED  DEAD  OLDEST
+                collect     http  closed       12          0     3       1     0  2 min
+
+                collect: held by ManualBarrier:collect since 11:58:00 (2 min): maintenance; \
+                `headgate resume collect` opens it; a flush does not pass it
+                collect: is being flushed
+                collect: last error: HTTP 503
+                collect: 2 events expired
+
+                """)
+        #expect(words.list([]) == "There are no dispatchers.\n")
+    }
+
+    @Test("status says first how the daemon is, then its warnings, then the dispatchers")
+    func status() {
+        let status: DataObject = [
+            "version": "0.1.0", "uptime_ms": 7_500_000, "ready": true,
+            "store": ["kind": "sqlite", "durability": "full", "events": 12, "bytes": 3_500, "oldest_ms": 4_000],
+            "clients": 1, "network": ["state": "connected", "kind": "ethernet"],
+            "dispatchers": [.object(Fixed.collect)], "barriers": [.object(Fixed.manual)],
+            "warnings": ["barriers.x.scopes: there is no dispatcher y"],
+            "counters": ["received": 1_234, "dead": 0, "line_too_long": 2],
+        ]
+        let text = StatusText(clock: Fixed.clock, style: Fixed.style).text(status)
+        #expect(
+            text.hasPrefix(
+                """
+                headgate  0.1.0, up 2 h 5 min, ready, 1 client
+                store     sqlite, durability full: 12 events, 3.4 KiB, the oldest 4 s old
+                network   connected (ethernet)
+                counters  received 1 234, line too long 2
+                warning   barriers.x.scopes: there is no dispatcher y
+
+                DISPATCHER
+                """))
+        #expect(text.contains("held by ManualBarrier:collect"))
+    }
+
+    @Test("A status with nothing in it is no error")
+    func emptyStatus() {
+        let text = StatusText(clock: Fixed.clock, style: Fixed.style).text([:])
+        #expect(text.hasPrefix("headgate  ?, up 0 s, not ready, 0 clients\n"))
+    }
+
+    @Test("F2: a flush says how it ended and what is left")
+    func flush() throws {
+        let answer = try FlushAnswer([
+            "flush": "f", "ended": "timeout",
+            "dispatchers": ["collect": ["sent": 1, "failed": 0, "left": 2, "blocked_by": ["a", "b"]]],
+        ])
+        #expect(
+            FlushText(style: Fixed.style).text(answer) == """
+                The time ran out before all was settled.
+                DISPATCHER  SENT  FAILED  LEFT  BLOCKED BY
+                collect        1       0     2  a, b
+
+                """)
+    }
+
+    @Test("P6: indented JSON is the same JSON")
+    func indented() throws {
+        let item: DataItem = ["a": [1, "x\n"], "b": [:], "c": ["d": [["e": nil]], "f": []]]
+        let text = IndentedJSON.text(item)
+        #expect(
+            text == """
+                {
+                  "a": [1, "x\\n"],
+                  "b": {},
+                  "c": {
+                    "d": [
+                      {
+                        "e": null
+                      }
+                    ],
+                    "f": []
+                  }
+                }
+
+                """)
+        #expect(try DataItem(parsing: Array(text.utf8)) == item)
+    }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import HeadgateCommands
+
+@Suite struct OutputTests {
+    @Test("Output that nobody reads any more is no failure; a full disk is")
+    func failures() throws {
+        signal(SIGPIPE, SIG_IGN)
+        let pipe = Pipe()
+        try pipe.fileHandleForReading.close()
+        try OutputDescriptor(number: pipe.fileHandleForWriting.fileDescriptor).write("for nobody\n")
+        let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+        #expect(throws: OutputDescriptor.Failure.self) { try OutputDescriptor(number: full.fileDescriptor).write("x") }
+    }
+
+    @Test("More than a pipe holds is written whole")
+    func large() async throws {
+        let pipe = Pipe()
+        let text = String(repeating: "0123456789", count: 50_000)
+        let number = pipe.fileHandleForWriting.fileDescriptor
+        let reader = Task.detached { pipe.fileHandleForReading.readData(ofLength: text.utf8.count) }
+        try OutputDescriptor(number: number).write(text)
+        #expect(await reader.value == Data(text.utf8))
+    }
+
+    @Test("Complaints have the tool's name on each line, and nothing in them steers the terminal")
+    func complaints() {
+        let written = Written()
+        let terminal = Terminal(
+            input: 0, showsProgress: false, style: Style(isColoured: false), output: { _ in },
+            errors: { written.add($0) })
+        terminal.complain("a\u{7}b\nc")
+        terminal.showProgress("never seen")
+        #expect(written.text == "headgate: a\\u{7}b\nheadgate: c\n")
+    }
+}
+
+/// What was written by whatever thread.
+private final class Written: Sendable {
+    private let lines = Mutex("")
+
+    var text: String { lines.withLock { $0 } }
+
+    func add(_ text: String) {
+        lines.withLock { $0 += text }
+    }
+}

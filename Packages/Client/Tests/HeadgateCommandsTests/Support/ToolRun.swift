@@ -1,0 +1,56 @@
+import Foundation
+import HeadgateClientTesting
+import Synchronization
+
+@testable import HeadgateCommands
+
+/// One run of the tool in this process, with everything that it wrote.
+struct ToolRun: Sendable {
+    let exitCode: ExitCode
+    let output: String
+    let errors: String
+
+    /// Runs the tool on a thread of its own, since it waits for its answers.
+    /// - Parameter input: what it reads; nil for nothing.
+    static func run(_ arguments: [String], on daemon: ScriptedDaemon, input: String? = nil) async throws -> ToolRun {
+        let pipe = Pipe()
+        let writer = pipe.fileHandleForWriting
+        let text = input ?? ""
+        Thread.detachNewThread {
+            // The tool may have ended before it read everything.
+            try? writer.write(contentsOf: Data(text.utf8))
+            try? writer.close()
+        }
+        return await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(returning: run(arguments + ["--socket", daemon.path], reading: pipe))
+            }
+        }
+    }
+
+    private static func run(_ arguments: [String], reading pipe: Pipe) -> ToolRun {
+        let written = Mutex((output: "", errors: ""))
+        let terminal = Terminal(
+            input: pipe.fileHandleForReading.fileDescriptor, showsProgress: false, style: Style(isColoured: false),
+            output: { text in written.withLock { $0.output += text } },
+            errors: { text in written.withLock { $0.errors += text } })
+        let code = CommandLineTool.run(arguments, on: terminal)
+        let (output, errors) = written.withLock { $0 }
+        return ToolRun(exitCode: code, output: output, errors: errors)
+    }
+}
+
+/// Runs a test with a scripted daemon in a directory of its own.
+func withDaemon(
+    listening: Bool = true, script: @escaping ScriptedDaemon.Script = { _ in .answer },
+    _ test: (ScriptedDaemon) async throws -> Void
+) async throws {
+    // Short, since a socket's path must be.
+    let directory = "/tmp/headgate-\(UUID().uuidString.prefix(13))"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let daemon = try ScriptedDaemon(path: directory + "/d.sock", script: script)
+    if listening { try await daemon.start() }
+    try await test(daemon)
+    await daemon.kill()
+}

@@ -1,0 +1,80 @@
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("Routes by rules")
+struct LoadRoutingTests {
+    private func rule(_ name: String) -> Rule {
+        .just(.equals(ignoreCase: false, variable: "event", target: name))
+    }
+
+    /// Three dispatchers: `all` without a rule, `orders` and `premium` with one each.
+    private func bench() throws -> GateBench {
+        var orders = DispatcherSettings(id: "orders")
+        orders.loadRule = .reference("is_order")
+        var premium = DispatcherSettings(id: "premium")
+        premium.loadRule = .and([
+            .reference("is_order"), .just(.equals(ignoreCase: false, variable: "plan", target: "pro")),
+        ])
+        let bench = GateBench([DispatcherSettings(id: "all"), orders, premium])
+        try bench.gate.setLoadRule(rule("order"), forId: "is_order")
+        return bench
+    }
+
+    private func wanting(_ bench: GateBench, _ name: String, plan: String, narrowedTo ids: [String]? = nil) throws
+        -> Set<String>
+    {
+        let event = EventDocument(members: ["event": .string(name), "data": ["plan": .string(plan)]])
+        let route = bench.gate.route(try #require(bench.gate.route(narrowedTo: ids)), for: event)
+        let numbers = bench.gate.events.routes.dispatchers(of: route)
+        return Set(bench.gate.dispatchers.values.filter { numbers.contains($0.queue.number) }.map(\.id))
+    }
+
+    @Test("P3: a dispatcher gets the events for which its rule is true, and all without a rule")
+    func routes() throws {
+        let bench = try bench()
+        #expect(bench.gate.hasLoadRules)
+        #expect(try wanting(bench, "order", plan: "pro") == ["all", "orders", "premium"])
+        #expect(try wanting(bench, "order", plan: "free") == ["all", "orders"])
+        #expect(try wanting(bench, "visit", plan: "pro") == ["all"])
+    }
+
+    @Test("P3: rules narrow what an event's `dispatchers` has narrowed; nobody is left: unrouted")
+    func narrowed() throws {
+        let bench = try bench()
+        #expect(try wanting(bench, "order", plan: "pro", narrowedTo: ["premium"]) == ["premium"])
+        #expect(try wanting(bench, "visit", plan: "pro", narrowedTo: ["premium", "orders"]) == [])
+        let route = bench.gate.route(
+            bench.gate.route(narrowedTo: ["orders"]) ?? 0, for: EventDocument(members: ["event": "visit"]))
+        #expect(route == RouteTable.nobody)
+    }
+
+    @Test("P3: a rule that is set anew counts for the next event")
+    func changes() throws {
+        let bench = try bench()
+        try bench.gate.setLoadRule(rule("visit"), forId: "is_order")
+        #expect(try wanting(bench, "order", plan: "pro") == ["all"])
+        #expect(try wanting(bench, "visit", plan: "pro") == ["all", "orders", "premium"])
+        bench.gate.removeLoadRule(forId: "is_order")
+        #expect(try wanting(bench, "visit", plan: "pro") == ["all"])
+    }
+
+    @Test("S5: a rule that would close a circle is refused and changes nothing; one that names what is to come is not")
+    func refusals() throws {
+        let bench = try bench()
+        try bench.gate.setLoadRule(.reference("later"), forId: "is_order")
+        #expect(try wanting(bench, "order", plan: "pro") == ["all"])
+        #expect(throws: RuleFault.circle(["later", "is_order", "later"])) {
+            try bench.gate.setLoadRule(.not(.reference("is_order")), forId: "later")
+        }
+        try bench.gate.setLoadRule(rule("order"), forId: "later")
+        #expect(try wanting(bench, "order", plan: "pro") == ["all", "orders", "premium"])
+    }
+
+    @Test("P3: without rules nothing is asked")
+    func idle() {
+        #expect(!GateBench().gate.hasLoadRules)
+    }
+}
