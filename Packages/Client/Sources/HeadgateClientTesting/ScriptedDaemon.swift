@@ -2,8 +2,8 @@ import HeadgateData
 import HeadgateTransport
 import HeadgateWire
 
-/// A daemon for tests: it speaks the protocol over a real Unix socket, keeps what it is told to track in memory, and does to
-/// each request what its script says. It can be killed and started again; what it stored stays.
+/// A daemon for tests: it speaks the protocol over a real Unix socket, keeps what it is told to track in memory, and
+/// does to each request what its script says. It can be killed and started again; what it stored stays.
 public actor ScriptedDaemon {
     /// Decides what becomes of each request but `hello`.
     public typealias Script = @Sendable (ScriptedRequest) -> Reaction
@@ -26,6 +26,7 @@ public actor ScriptedDaemon {
         loop.stop()
     }
 
+    /// The daemon's thread, on which the actor lives.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
         loop.asUnownedSerialExecutor()
     }

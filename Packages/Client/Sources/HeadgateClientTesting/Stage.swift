@@ -34,7 +34,7 @@ final class Stage {
     func kill(then body: @escaping () -> Void) {
         listener?.close()
         listener = nil
-        visitors.values.forEach { $0.close() }
+        for visitor in visitors.values { visitor.close() }
         visitors = [:]
         held = []
         record.held = 0
@@ -45,7 +45,7 @@ final class Stage {
     private func runAfterTurn() {
         let bodies = afterTurn
         afterTurn = []
-        bodies.forEach { $0() }
+        for body in bodies { body() }
     }
 
     func release(reversed: Bool) {
@@ -55,14 +55,14 @@ final class Stage {
     }
 
     func tellAll(_ line: String) {
-        visitors.values.forEach { $0.write(Array((line + "\n").utf8)) }
+        for visitor in visitors.values { visitor.write(Array((line + "\n").utf8)) }
     }
 
     private func look() {
         let fulfilled = watches.filter { $0.condition(record) }
         guard !fulfilled.isEmpty else { return }
         watches.removeAll { $0.condition(record) }
-        fulfilled.forEach { $0.action() }
+        for watch in fulfilled { watch.action() }
     }
 }
 

@@ -15,6 +15,8 @@ final class Service {
     let decoder: MessageDecoder
     let tracking: Tracking
     let collector: ContextCollector
+    let statuses: AnnouncedStatuses
+    private(set) lazy var watches = Watches(service: self)
     let log = Log()
     var sessions = SessionRegistry()
     var counters = ConnectionCounters()
@@ -43,6 +45,7 @@ final class Service {
         decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)
         tracking = Tracking(gate: gate)
         collector = ContextCollector(settings: settings.collectors)
+        statuses = AnnouncedStatuses(gate: gate)
         // They are counted by each dispatcher that misses them.
         store.onQuarantine = { [log] in log.error("the store is damaged: \($0) events are quarantined") }
         warnings = reading.warnings.map(\.description) + state.warnings
@@ -132,11 +135,16 @@ final class Service {
             return connection.closeAfterFlush()
         }
         sessions.add(session)
+        watches.clientsChanged()
         connection.start(session)
     }
 
     func ended(_ session: Session) {
         sessions.remove(session)
+        watches.sessionEnded(session)
+        watches.clientsChanged()
+        statuses.sessionEnded(session.number)
+        gate.remoteBarriers.ownerLeft(session.number)
     }
 
     // MARK: Calls

@@ -16,7 +16,8 @@ public enum ClientError: Error, Sendable, Equatable {
     case closed
     /// What came is no answer of the protocol. The text is for people.
     case badAnswer(String)
-    /// The client's loop cannot be started: the process has no descriptors, memory or threads left. `cause` is for people.
+    /// The client's loop cannot be started: the process has no descriptors, memory or threads left. `cause` is for
+    /// people.
     case cannotStart(cause: String)
 }
 

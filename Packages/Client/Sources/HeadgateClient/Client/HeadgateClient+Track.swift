@@ -32,8 +32,8 @@ extension HeadgateClient {
         try await ask(TrackReceipt.init) { $0.track($1, event, deadline: deadline, $2) }
     }
 
-    /// Tracks events each on its own, in their order, without waiting in between. The results are in the same order; one
-    /// that is refused does not hinder the others.
+    /// Tracks events each on its own, in their order, without waiting in between. The results are in the same order;
+    /// one that is refused does not hinder the others.
     /// - Parameter deadline: how long to wait; nil is for ever. Events may be stored later than that.
     public func trackEach(
         _ events: [TrackedEvent], deadline: Duration? = nil

@@ -4,13 +4,13 @@ import HeadgateWire
 
 /// A client of the daemon, for any number of tasks at once.
 ///
-/// All calls share one connection and do not wait for each other's answers. The connection is made when it is first needed
-/// and again whenever it is lost. Every event gets an id before it is sent, and is sent under this id until it is
-/// acknowledged: a restart of the daemon loses none and doubles none (Behaviour Q7). Calls wait for the daemon, for ever
-/// unless the options or a deadline say otherwise.
+/// All calls share one connection and do not wait for each other's answers. The connection is made when it is first
+/// needed and again whenever it is lost. Every event gets an id before it is sent, and is sent under this id until it
+/// is acknowledged: a restart of the daemon loses none and doubles none (Behaviour Q7). Calls wait for the daemon, for
+/// ever unless the options or a deadline say otherwise.
 ///
-/// Failures are a ``ClientError``, or `CancellationError` when the task was cancelled: it stops waiting then, while what it
-/// asked for may be done all the same.
+/// Failures are a ``ClientError``, or `CancellationError` when the task was cancelled: it stops waiting then, while
+/// what it asked for may be done all the same.
 ///
 /// A client has a thread of its own, which ends with ``close()`` or with the client.
 public actor HeadgateClient {
@@ -73,8 +73,12 @@ public actor HeadgateClient {
                 }
             }
         } onCancel: {
-            loop.submit { self.assumeIsolated { $0.connection.abandon(call) } }
+            loop.submit { self.assumeIsolated { $0.abandon([call]) } }
         }
+    }
+
+    private func abandon(_ calls: [ClientConnection.Call]) {
+        for call in calls { connection.abandon(call) }
     }
 
     /// Makes several calls in their order, and waits for all answers.
@@ -93,7 +97,7 @@ public actor HeadgateClient {
                 }
             }
         } onCancel: {
-            loop.submit { self.assumeIsolated { client in calls.forEach { client.connection.abandon($0) } } }
+            loop.submit { self.assumeIsolated { $0.abandon(calls) } }
         }
     }
 }

@@ -1,5 +1,5 @@
-/// How long to wait before another attempt to connect: doubling from a base up to a cap, and somewhere in the upper half
-/// of that, so that those who lost the daemon together do not come back together.
+/// How long to wait before another attempt to connect: doubling from a base up to a cap, and somewhere in the upper
+/// half of that, so that those who lost the daemon together do not come back together.
 struct Backoff {
     let base: Duration
     let cap: Duration

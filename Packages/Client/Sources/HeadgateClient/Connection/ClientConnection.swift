@@ -2,11 +2,11 @@ import HeadgateData
 import HeadgateTransport
 import HeadgateWire
 
-/// A lasting connection to the daemon: it connects when there is something to send, again when it was lost, and what it is
-/// asked to track it tracks once, whatever happens to the daemon meanwhile (Behaviour Q7).
+/// A lasting connection to the daemon: it connects when there is something to send, again when it was lost, and what it
+/// is asked to track it tracks once, whatever happens to the daemon meanwhile (Behaviour Q7).
 ///
-/// It lives on an event loop and calls back there. ``HeadgateClient`` is the same for tasks; this is for programs that run
-/// on an event loop of their own.
+/// It lives on an event loop and calls back there. ``HeadgateClient`` is the same for tasks; this is for programs that
+/// run on an event loop of their own.
 public final class ClientConnection {
     /// Told once what came of a call. The answer is gone after the call: read it, or copy its ``JSONView/item``.
     ///
@@ -94,7 +94,8 @@ public final class ClientConnection {
 
     // MARK: Effects
 
-    /// Carries out all orders, and those that come of it. A caller that is told and calls again in turn only adds to them.
+    /// Carries out all orders, and those that come of it. A caller that is told and calls again in turn only adds to
+    /// them.
     private func settle() {
         guard !isSettling else { return }
         isSettling = true

@@ -62,8 +62,8 @@ extension ConnectionMachine {
         }
     }
 
-    /// Something came that is no message, or an error that names no request. It cannot be told which call it is about, so
-    /// all that are written end with it: to repeat them might bring the same for ever.
+    /// Something came that is no message, or an error that names no request. It cannot be told which call it is about,
+    /// so all that are written end with it: to repeat them might bring the same for ever.
     mutating func gotNonsense(_ text: String, now: Int64) {
         order(.disconnect)
         switch phase {

@@ -3,8 +3,8 @@ import HeadgateWire
 /// Decides when to connect, what to write, what to write again, and what becomes of every call.
 ///
 /// Facts go in, with the time where it matters; orders come out, to be carried out in their order. Nothing that may be
-/// repeated is lost with a connection: it is written again on the next one, in the same order and under the same ids, which
-/// the daemon tells apart from new events (Behaviour Q7).
+/// repeated is lost with a connection: it is written again on the next one, in the same order and under the same ids,
+/// which the daemon tells apart from new events (Behaviour Q7).
 struct ConnectionMachine<Answer> {
     /// What to do.
     enum Order {

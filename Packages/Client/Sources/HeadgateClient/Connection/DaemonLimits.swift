@@ -2,7 +2,8 @@ import HeadgateWire
 
 /// What the daemon takes at most; it says so when it is greeted.
 ///
-/// It answers a line beyond these without the request's id, so that no caller would ever learn of it: they are kept here.
+/// It answers a line beyond these without the request's id, so that no caller would ever learn of it: they are kept
+/// here.
 struct DaemonLimits: Equatable {
     /// The longest line, its end not counted.
     var lineBytes = 1_048_576

@@ -1,8 +1,8 @@
 import HeadgateData
 import HeadgateWire
 
-/// An event that is there as JSON text, the params of `track`. It is sent as it is, with all its digits and in its order
-/// (Behaviour P6); whether its members make sense is for the daemon to say.
+/// An event that is there as JSON text, the params of `track`. It is sent as it is, with all its digits and in its
+/// order (Behaviour P6); whether its members make sense is for the daemon to say.
 public struct EventText: Sendable {
     private let json: [UInt8]
     private let hasID: Bool

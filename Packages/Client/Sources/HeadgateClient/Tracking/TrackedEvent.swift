@@ -6,8 +6,8 @@ public struct TrackedEvent: Sendable, Equatable {
     public var event: String
     /// What there is to say about it.
     public var data: DataObject
-    /// By which it is told apart from all others, for ever; nil has the client make one. The daemon stores an event of an
-    /// id once (Behaviour Q7).
+    /// By which it is told apart from all others, for ever; nil has the client make one. The daemon stores an event of
+    /// an id once (Behaviour Q7).
     public var id: String?
     /// Events of one key are delivered in their order, also where several batches are sent at once (Behaviour Q2).
     public var key: String?

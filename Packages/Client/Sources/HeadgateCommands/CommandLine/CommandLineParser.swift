@@ -1,7 +1,7 @@
 /// Reads a command line.
 ///
-/// Options may stand anywhere behind the command, `--socket`, `--help` and `--version` before it, too. `--name VALUE` and
-/// `--name=VALUE` are the same. Behind `--` there are no options.
+/// Options may stand anywhere behind the command, `--socket`, `--help` and `--version` before it, too. `--name VALUE`
+/// and `--name=VALUE` are the same. Behind `--` there are no options.
 struct CommandLineParser {
     private var rest: ArraySlice<String>
     private var arguments = Arguments()

@@ -14,7 +14,7 @@ struct DispatcherText {
             .init("IN FLIGHT", isNumeric: true), .init("SENT", isNumeric: true), .init("FAILED", isNumeric: true),
             .init("DEAD", isNumeric: true), .init("OLDEST"),
         ])
-        dispatchers.forEach { table.add(row($0)) }
+        for dispatcher in dispatchers { table.add(row(dispatcher)) }
         let remarks = dispatchers.flatMap { self.remarks(on: $0, dispatchers) }
         return table.text(style) + (remarks.isEmpty ? "" : "\n") + remarks.joined()
     }

@@ -21,10 +21,10 @@ import Testing
     @Test("Many calls are written without waiting for answers, which may come in any order")
     func pipelined() {
         var scene = MachineScene()
-        (1...3).forEach { _ in scene.call() }
+        for _ in 1...3 { scene.call() }
         scene.open()
         #expect(scene.takeOrders() == ["connect", "greet", "t1", "t2", "t3"])
-        [3, 1, 2].forEach { scene.answer($0, "a\($0)") }
+        for number: CallNumber in [3, 1, 2] { scene.answer(number, "a\(number)") }
         #expect(scene.results.map(\.call) == [3, 1, 2])
         #expect(scene.results.map(\.result) == [.success("a3"), .success("a1"), .success("a2")])
         #expect(scene.machine.calls.isEmpty)
@@ -35,7 +35,7 @@ import Testing
     @Test("Over the bound of calls the next waits for an answer")
     func boundOfCalls() {
         var scene = MachineScene { $0.maxUnanswered = 2 }
-        (1...4).forEach { _ in scene.call() }
+        for _ in 1...4 { scene.call() }
         scene.open()
         #expect(scene.takeOrders() == ["connect", "greet", "t1", "t2"])
         #expect(!scene.machine.hasRoom)

@@ -8,7 +8,7 @@ import Testing
     @Test("Q7: what was not acknowledged is written again on the next connection, in order, before what came later")
     func writtenAgain() {
         var scene = MachineScene()
-        (1...4).forEach { _ in scene.call() }
+        for _ in 1...4 { scene.call() }
         scene.open()
         scene.answer(2)
         scene.lose()
@@ -22,7 +22,7 @@ import Testing
     @Test("Q7: so it is through any number of losses")
     func manyLosses() {
         var scene = MachineScene()
-        (1...3).forEach { _ in scene.call() }
+        for _ in 1...3 { scene.call() }
         for _ in 1...5 {
             scene.open()
             scene.lose()
@@ -31,7 +31,7 @@ import Testing
         }
         scene.open()
         #expect(scene.takeOrders() == ["connect", "greet", "t1", "t2", "t3"])
-        (1...3).forEach { scene.answer($0) }
+        for number: CallNumber in 1...3 { scene.answer(number) }
         #expect(scene.results.map(\.call) == [1, 2, 3])
     }
 

@@ -38,7 +38,7 @@ import Testing
     @Test("Q7: an event that is answered with shutting_down is tracked after the next connection, in its place")
     func shuttingDown() {
         var scene = MachineScene { $0.maxUnanswered = 3 }
-        (1...4).forEach { _ in scene.call() }
+        for _ in 1...4 { scene.call() }
         scene.open()
         scene.answer(1)
         scene.refuse(2, RPCError(.shuttingDown))

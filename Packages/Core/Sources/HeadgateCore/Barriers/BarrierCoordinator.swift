@@ -11,6 +11,8 @@ public final class BarrierCoordinator {
     private var nextKey = 0
     /// Called with a dispatcher's id each time that its way may have changed.
     private let onChange: (String) -> Void
+    /// Called each time that a barrier comes, goes or is described anew, also when that changes no way.
+    var onBarriersChange: () -> Void = {}
     /// Called with a barrier whose code threw, and what it threw (Behaviour B9).
     var onFailure: (BarrierIdentity, any Error) -> Void = { _, _ in }
 
@@ -34,6 +36,10 @@ public final class BarrierCoordinator {
         ways[id] = nil
     }
 
+    func hasDispatcher(_ id: String) -> Bool {
+        ways[id] != nil
+    }
+
     /// The way to a dispatcher; without barriers it is open (Behaviour B1).
     func way(to dispatcherId: String) -> Way {
         ways[dispatcherId] ?? Way()
@@ -48,6 +54,7 @@ public final class BarrierCoordinator {
         _ barrier: any Barrier, identity: BarrierIdentity, scopes: [BarrierScope], stateOnError: BarrierState = .open
     ) {
         worker.preconditionOnWorker()
+        defer { onBarriersChange() }
         if let key = key(of: barrier) {
             entries[key]?.identity = identity
             entries[key]?.stateOnError = stateOnError
@@ -75,6 +82,7 @@ public final class BarrierCoordinator {
         guard let key = key(of: barrier) else { return false }
         rescope(key, to: [])
         entries.removeValue(forKey: key)?.flushability?.dispose()
+        onBarriersChange()
         return true
     }
 
@@ -82,6 +90,7 @@ public final class BarrierCoordinator {
     func setConfiguration(_ configuration: DataObject, of barrier: any Barrier) {
         guard let key = key(of: barrier) else { return }
         entries[key]?.configuration = configuration
+        onBarriersChange()
     }
 
     /// Who a registered barrier is.

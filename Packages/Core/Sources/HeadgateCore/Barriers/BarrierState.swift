@@ -1,5 +1,5 @@
 /// What a barrier says about the way to a dispatcher (Behaviour B1).
-public enum BarrierState: String, Sendable {
+public enum BarrierState: String, CaseIterable, Sendable {
     /// Dispatches may go on.
     case open
     /// Dispatches wait.

@@ -48,7 +48,9 @@ extension Dispatcher {
             entry.firstFailure = entry.firstFailure ?? QueueEntry.Failure(at: worker.now, wall: worker.wall)
         }
         buryOld(batch, result)
-        surroundings.board.counters.retried += queue.entries.count { batch.sequenceNumbers.contains($0.sequenceNumber) }
+        let retried = queue.entries.count { batch.sequenceNumbers.contains($0.sequenceNumber) }
+        tally.retried += retried
+        surroundings.board.counters.retried += retried
         backOff(cause: cause, retryAfter: result.retryAfter(at: worker.wall))
     }
 

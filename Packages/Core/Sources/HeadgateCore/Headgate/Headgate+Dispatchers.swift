@@ -90,6 +90,7 @@ extension Headgate {
     ) -> Bool {
         guard let dispatcher = dispatchers[id] else { return false }
         dispatcher.manual.set(setting)
+        onChange?(.barriers)
         let name = Headgate.pauseName(id)
         kept[name] = setting.isPaused ? setting.kept : nil
         settlements.add(.keep(name, kept[name]))

@@ -22,8 +22,13 @@ public final class Headgate {
     /// Called with a barrier whose code threw, or that refused its configuration, for the log (Behaviour B7, B9).
     public var onBarrierError: (BarrierIdentity, any Error) -> Void = { _, _ in }
 
+    /// Called with what may have changed, for those who watch (Behaviour B10); nil while nobody does.
+    public var onChange: ((GateChange) -> Void)?
+
     private(set) var coordinator: BarrierCoordinator
     private(set) lazy var configured = makeConfiguredBarriers()
+    /// The barriers that clients registered (Behaviour B29).
+    public private(set) lazy var remoteBarriers = makeRemoteBarriers()
     let flushes: Flushes
     let settlements: Settlements
     let depths = QueueDepths()
@@ -62,8 +67,9 @@ public final class Headgate {
         kept = state.kept
         let changes = ChangeRelay()
         coordinator = BarrierCoordinator(worker: worker) { changes.onChange($0) }
-        changes.onChange = { [weak self] in self?.markDirty($0) }
-        flushes.onChange = { [weak self] in self?.markDirty($0) }
+        changes.onChange = { [weak self] in self?.wayChanged($0) }
+        coordinator.onBarriersChange = { [weak self] in self?.onChange?(.barriers) }
+        flushes.onChange = { [weak self] in self?.wayChanged($0) }
         flushes.blockers = { [weak self] id in self?.coordinator.blockers(of: id, flushing: true).map(\.id) ?? [] }
         settlements.trimPoint = { [weak self] in self?.trim() ?? 0 }
         events.onStored = { [weak self] in self?.stored($0) }
@@ -93,12 +99,18 @@ public final class Headgate {
         }
     }
 
+    private func wayChanged(_ id: String) {
+        markDirty(id)
+        onChange?(.way)
+    }
+
     private func drain() {
         let ids = dirty.sorted()
         dirty = []
         guard stopping?.isClosing != true else { return }
         makeRoom()
         ids.forEach { dispatchers[$0]?.evaluate() }
+        onChange?(.progress)
         scheduleSweep()
         stopping?.look()
     }

@@ -2,15 +2,92 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// `barrier.list`.
+extension BarrierState: @retroactive ParameterValue {}
+extension RemoteBarrierRegistration.OnDisconnect: @retroactive ParameterValue {}
+
+/// `barrier.list`, and what clients do to barriers of their own (Behaviour B29): `barrier.register`, `barrier.set` and
+/// `barrier.unregister`.
 enum BarrierMethods {
-    static let all = [Method("barrier.list", .observe, list)]
+    static let all = [
+        Method("barrier.list", .observe, list), Method("barrier.register", .control, register),
+        Method("barrier.set", .control, set), Method("barrier.unregister", .control, unregister),
+    ]
 
     private static func list(_ service: Service, _ call: Call) throws(RPCError) {
         call.reply.answer { writer in
             writer.beginObject()
             writer.barriers(service.gate.barrierSummaries)
             writer.endObject()
+        }
+    }
+
+    private static func register(_ service: Service, _ call: Call) throws(RPCError) {
+        let reader = call.reader
+        let id: String = try reader.required("id")
+        if let complaint = BarrierName.complaint(about: id) { throw reader.fault("id", complaint) }
+        let registration = RemoteBarrierRegistration(
+            scopes: try scopes(reader), state: try reader.required("state"),
+            isFlushable: try reader.optional("flushable") ?? true,
+            onDisconnect: try reader.optional("on_disconnect") ?? .unregister)
+        do throws(RemoteBarrierRefusal) {
+            try service.gate.remoteBarriers.register(id, registration, by: call.session.asOwner)
+        } catch {
+            throw RPCError(error, barrier: id)
+        }
+        call.reply.answer()
+    }
+
+    private static func set(_ service: Service, _ call: Call) throws(RPCError) {
+        let reader = call.reader
+        let id: String = try reader.required("id")
+        let change = RemoteBarrierChange(
+            state: try reader.optional("state"), isFlushable: try reader.optional("flushable"),
+            dispatcher: try reader.optional("dispatcher"), reason: try reader.optional("reason"))
+        do throws(RemoteBarrierRefusal) {
+            try service.gate.remoteBarriers.set(id, change, by: call.session.asOwner)
+        } catch {
+            throw RPCError(error, barrier: id)
+        }
+        call.reply.answer()
+    }
+
+    private static func unregister(_ service: Service, _ call: Call) throws(RPCError) {
+        let id: String = try call.reader.required("id")
+        let force: Bool = try call.reader.optional("force") ?? false
+        do throws(RemoteBarrierRefusal) {
+            try service.gate.remoteBarriers.unregister(id, by: call.session.asOwner, force: force)
+        } catch {
+            throw RPCError(error, barrier: id)
+        }
+        call.reply.answer()
+    }
+
+    /// Scopes: a list, or one alone; all when nothing is said (Behaviour B4).
+    private static func scopes(_ reader: ParameterReader) throws(RPCError) -> [BarrierScope] {
+        if case .string(let word) = try reader.optional("scopes", as: DataItem.self) {
+            guard !word.isEmpty else { throw reader.fault("scopes", mustBeScope) }
+            return [BarrierScope(rawValue: word)]
+        }
+        let words: [String] = try reader.optionalArray("scopes") ?? [BarrierScope.all.rawValue]
+        if let place = words.firstIndex(of: "") { throw .invalidParams(path: "scopes[\(place)]", mustBeScope) }
+        var scopes: [BarrierScope] = []
+        for scope in words.map(BarrierScope.init) where !scopes.contains(scope) { scopes.append(scope) }
+        return scopes
+    }
+
+    private static let mustBeScope = "must be `all` or the id of a dispatcher"
+}
+
+extension RPCError {
+    /// Why something is not done to a barrier, as the client is told.
+    fileprivate init(_ refusal: RemoteBarrierRefusal, barrier id: String) {
+        switch refusal {
+        case .unknown: self.init(.notFound, "there is no barrier \(id)")
+        case .notRemote: self.init(.conflict, "\(id) is the service's own, or one that its settings name")
+        case .belongs(let owner): self.init(.conflict, "barrier \(id) belongs to \(owner)")
+        case .abandoned: self.init(.conflict, "barrier \(id) was left behind: register it to take it over")
+        case .unknownDispatcher(let dispatcher): self.init(.notFound, "there is no dispatcher \(dispatcher)")
+        case .tooMany(let most): self.init(.limit, "there may be no more than \(most) registered barriers")
         }
     }
 }

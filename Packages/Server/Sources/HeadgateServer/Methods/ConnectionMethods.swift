@@ -24,6 +24,7 @@ enum ConnectionMethods {
         call.session.caller.client = version.map { "\(name)/\($0)" } ?? name
         call.session.caller.namespace = namespace ?? call.session.caller.namespace
         call.session.collectContext()
+        service.watches.clientsChanged()
         answer(service, call)
     }
 
@@ -43,7 +44,7 @@ enum ConnectionMethods {
         ]
         call.reply.answer([
             "server": .object(server), "protocol": .number(DataNumber(protocolNumber)),
-            "session": .string("session-\(call.session.number)"), "limits": .object(service.settings.limits.object),
+            "session": .string(call.session.name), "limits": .object(service.settings.limits.object),
         ])
     }
 

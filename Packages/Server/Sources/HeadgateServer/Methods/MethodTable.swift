@@ -4,7 +4,7 @@ import HeadgateWire
 struct MethodTable {
     static let all: [Method] =
         ConnectionMethods.all + TrackMethods.all + FlushMethods.all + StatusMethods.all + BarrierMethods.all
-        + DispatcherMethods.all + ConfigMethods.all
+        + DispatcherMethods.all + WatchMethods.all + ApplicationMethods.all + ConfigMethods.all
 
     private let methods = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 

@@ -17,10 +17,16 @@ enum StatusMethods {
             writer.member("network", item: .object(network(service.gate.network.value)))
             writer.dispatchers(service.gate.dispatcherSummaries)
             writer.barriers(service.gate.barrierSummaries)
-            writer.member("warnings", item: .array(service.warnings.map { .string($0) }))
+            writer.member("warnings", item: .array(warnings(service).map { .string($0) }))
             writer.member("counters", item: .object(counters(service)))
             writer.endObject()
         }
+    }
+
+    /// What the start found, and the scopes of registered barriers that name no dispatcher yet (Behaviour B4).
+    private static func warnings(_ service: Service) -> [String] {
+        service.warnings
+            + service.gate.remoteBarriers.idleScopes.map { "barrier \($0.barrier): there is no dispatcher `\($0.dispatcher)`" }
     }
 
     private static func store(_ service: Service) -> DataObject {

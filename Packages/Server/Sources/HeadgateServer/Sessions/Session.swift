@@ -200,6 +200,7 @@ extension Session: ConnectionHandler {
 
     func connectionDidDrain(_ connection: Connection) {
         resumeIfThereIsRoom()
+        service.watches.drained(self)
     }
 
     /// What it sent before is still read and counts, answered or not.

@@ -83,7 +83,7 @@ struct SettingsFaultTests {
     func notYetSupported() throws {
         let reading = try SettingsReading.of(
             #"""
-            {"remote": {"url": "https://c"}, "network": {}, "load_rules": {}, "transformations": [], "gateway": {},
+            {"remote": {"url": "https://c"}, "load_rules": {}, "transformations": [], "gateway": {},
              "dispatchers": {
                "n": {"kind": "nats", "servers": ["nats://x"]}, "w": {"kind": "worker"},
                "h": {"kind": "http", "endpoint": "x", "load_rule": "r", "activation_barrier": {"board": "b"},
@@ -92,8 +92,8 @@ struct SettingsFaultTests {
             """#)
         let expected = [
             "dispatchers.n.kind", "dispatchers.w.kind", "dispatchers.h.load_rule", "dispatchers.h.activation_barrier",
-            "dispatchers.h.headers.Authorization.output", "barriers.ConnectivityBarrier.kind", "remote", "network",
-            "load_rules", "transformations", "gateway",
+            "dispatchers.h.headers.Authorization.output", "barriers.ConnectivityBarrier.kind", "remote", "load_rules",
+            "transformations", "gateway",
         ]
         #expect(reading.findings.lines == expected.map { "\($0): not supported by this version yet" })
     }

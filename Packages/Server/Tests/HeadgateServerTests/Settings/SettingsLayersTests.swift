@@ -89,7 +89,8 @@ struct SettingsLayersTests {
         try #"{"dispatchers": }"#.write(toFile: path, atomically: true, encoding: .utf8)
         let before = layers
         #expect(
-            layers.load(file: path, environment: [:]).findings.lines == ["line 1, column 17: expected a value"])
+            layers.load(file: path, environment: [:]).findings.lines
+                == ["\(path): line 1, column 17: expected a value"])
         #expect(layers == before)
     }
 

@@ -1,29 +1,30 @@
-/// Tokens that come back one after the other, up to a number. It is kept as the moment at which it is full again, so that
-/// nothing has to be counted while time goes by, and no fraction of a token is lost.
+/// Tokens that come back one after the other, up to a number. What is missing is kept as the time until all are back, so
+/// that no fraction of a token is lost, and nothing has to be counted while time goes by.
 struct TokenBucket: Equatable {
     /// The time in which one token comes back; nil: there are always enough.
     private(set) var interval: Duration?
     private(set) var size: Int
-    /// Until when tokens are missing.
-    private var fullAt: Instant
+    /// How long it took, at `asOf`, until all tokens are back.
+    private var debt = Duration.zero
+    private var asOf: Instant
 
     /// A full bucket.
     init(_ settings: RateSettings, at now: Instant) {
         interval = settings.interval
         size = settings.burst
-        fullAt = now
+        asOf = now
     }
 
     /// Takes tokens out, also more than there are: what is owed has to come back before there is one again.
     mutating func take(_ count: Int, at now: Instant) {
         guard let interval else { return }
-        fullAt = max(fullAt, now) + interval * count
+        pass(to: now)
+        debt = min(debt + interval * count, TokenBucket.mostDebt)
     }
 
     /// The moment from which there is a whole token.
     var readyAt: Instant {
-        guard let interval else { return Instant(nanoseconds: .min) }
-        return fullAt + interval * (1 - size)
+        asOf + (debt - (interval ?? .zero) * (size - 1))
     }
 
     /// Whether there is a whole token.
@@ -33,9 +34,18 @@ struct TokenBucket: Equatable {
 
     /// Goes on with another size or speed; as many tokens as were missing are missing still.
     mutating func change(to settings: RateSettings, at now: Instant) {
-        let missing = interval.map { max(.zero, fullAt - now) / $0 } ?? 0
+        pass(to: now)
+        let missing = interval.map { debt / $0 } ?? 0
         interval = settings.interval
         size = settings.burst
-        fullAt = now + (interval ?? .zero) * missing
+        debt = min((interval ?? .zero) * missing, TokenBucket.mostDebt)
     }
+
+    private mutating func pass(to now: Instant) {
+        debt = max(.zero, debt - (now - asOf))
+        asOf = now
+    }
+
+    /// More than anybody waits for, and so little that sums of it can be said.
+    private static let mostDebt = Duration.seconds(1 << 50)
 }

@@ -43,7 +43,11 @@ extension PatternParser {
 
     private mutating func hexadecimalInBraces() throws(PatternFault) -> Unicode.Scalar {
         var digits = ""
-        while let digit = take(), digit != "}" { digits.unicodeScalars.append(digit) }
+        while let digit = next, digit != "}" {
+            digits.unicodeScalars.append(digit)
+            _ = take()
+        }
+        guard skip("}") else { throw PatternFault("ends within an escape") }
         return try scalar(digits)
     }
 

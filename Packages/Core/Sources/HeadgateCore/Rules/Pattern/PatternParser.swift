@@ -88,7 +88,7 @@ struct PatternParser {
         guard let (least, most) = try count() else { return node }
         // Lazy or not makes a difference to what is found, not to whether it is.
         _ = skip("?")
-        if let next, "*+?".unicodeScalars.contains(next) { throw PatternFault("repeats what is repeated: use a group") }
+        guard try count() == nil else { throw PatternFault("repeats what is repeated: use a group") }
         return .repeated(node, least: least, most: most)
     }
 

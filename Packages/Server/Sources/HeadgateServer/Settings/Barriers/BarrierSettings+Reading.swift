@@ -17,10 +17,7 @@ extension BarrierSettings {
 
     /// What is wrong with a barrier's name; nil when it will do.
     private static func complaint(about id: String) -> String? {
-        let isPrintable = id.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
-        guard (1...128).contains(id.utf8.count), isPrintable else {
-            return "a barrier's name has 1 to 128 bytes and no control characters"
-        }
+        if let complaint = BarrierName.complaint(about: id) { return complaint }
         let isTaken = BarrierKinds.ownedByService.contains { id.hasPrefix($0 + ":") }
         return isTaken ? "is the name of a barrier that the service has by itself" : nil
     }

@@ -12,7 +12,7 @@ public enum SettingsFile {
         do throws(SettingsFault) {
             return try SettingsText.parse(text)
         } catch {
-            throw fault(path, error.description)
+            throw SettingsFault(path: "", message: "\(path): \(error)")
         }
     }
 

@@ -1,0 +1,123 @@
+/// The barriers that clients registered, and whom they belong to (Behaviour B29).
+///
+/// They last as long as their owners are connected, or as the service runs where they are to stay behind.
+public final class RemoteBarriers {
+    /// The most that there may be at once, so that barriers left behind do not pile up without end.
+    public static let most = 1024
+
+    private let coordinator: BarrierCoordinator
+    /// Whether an id is kept for barriers of the service, there or not.
+    private let isReserved: (String) -> Bool
+    private var records: [String: Record] = [:]
+
+    private struct Record {
+        let barrier: RemoteBarrier
+        /// Nil once the owner has left it behind.
+        var owner: RemoteBarrierOwner?
+        var registration: RemoteBarrierRegistration
+    }
+
+    init(coordinator: BarrierCoordinator, isReserved: @escaping (String) -> Bool) {
+        self.coordinator = coordinator
+        self.isReserved = isReserved
+    }
+
+    // MARK: Changes
+
+    /// Puts a barrier before the dispatchers in its scopes. Its owner may do so again, and anybody may take over one that
+    /// was left behind: what was said of it before is replaced as a whole.
+    public func register(
+        _ id: String, _ registration: RemoteBarrierRegistration, by owner: RemoteBarrierOwner
+    ) throws(RemoteBarrierRefusal) {
+        let setting = RemoteBarrier.Setting(registration)
+        let barrier = try registrable(id, by: owner) ?? RemoteBarrier(setting)
+        barrier.current = setting
+        records[id] = Record(barrier: barrier, owner: owner, registration: registration)
+        place(id)
+    }
+
+    /// Changes what its owner says of a barrier.
+    public func set(
+        _ id: String, _ change: RemoteBarrierChange, by owner: RemoteBarrierOwner
+    ) throws(RemoteBarrierRefusal) {
+        let barrier = try owned(id, by: owner)
+        if let dispatcher = change.dispatcher, !coordinator.hasDispatcher(dispatcher) {
+            throw .unknownDispatcher(dispatcher)
+        }
+        barrier.current.apply(change)
+        // The words may have changed alone, which no way tells.
+        coordinator.onBarriersChange()
+    }
+
+    /// Takes a barrier away.
+    /// - Parameter force: whether it need not belong to the caller.
+    public func unregister(_ id: String, by owner: RemoteBarrierOwner, force: Bool) throws(RemoteBarrierRefusal) {
+        remove(id, force ? try remote(id).barrier : try owned(id, by: owner))
+    }
+
+    /// An owner has disconnected: its barriers go, or stay behind as they were registered to.
+    public func ownerLeft(_ number: Int) {
+        for (id, record) in records where record.owner?.number == number {
+            switch record.registration.onDisconnect {
+            case .unregister: remove(id, record.barrier)
+            case .open: abandon(id, record, to: .open)
+            case .close: abandon(id, record, to: .closed)
+            case .keep: abandon(id, record, to: nil)
+            }
+        }
+    }
+
+    // MARK: Looking
+
+    /// The scopes that name no dispatcher there is; they take effect when it appears (Behaviour B4).
+    public var idleScopes: [(barrier: String, dispatcher: String)] {
+        records.sorted { $0.key < $1.key }.flatMap { id, record in
+            record.registration.scopes.compactMap { scope in
+                guard case .dispatcher(let dispatcher) = scope, !coordinator.hasDispatcher(dispatcher) else { return nil }
+                return (id, dispatcher)
+            }
+        }
+    }
+
+    /// A barrier of this id that the caller may register again or take over; nil when the id is free.
+    private func registrable(_ id: String, by owner: RemoteBarrierOwner) throws(RemoteBarrierRefusal) -> RemoteBarrier? {
+        if let record = records[id] {
+            if let other = record.owner, other.number != owner.number { throw .belongs(to: other.name) }
+            return record.barrier
+        }
+        guard !isReserved(id), !coordinator.isTaken(id) else { throw .notRemote }
+        guard records.count < RemoteBarriers.most else { throw .tooMany(most: RemoteBarriers.most) }
+        return nil
+    }
+
+    private func remote(_ id: String) throws(RemoteBarrierRefusal) -> Record {
+        if let record = records[id] { return record }
+        throw coordinator.isTaken(id) ? .notRemote : .unknown
+    }
+
+    private func owned(_ id: String, by owner: RemoteBarrierOwner) throws(RemoteBarrierRefusal) -> RemoteBarrier {
+        let record = try remote(id)
+        guard let present = record.owner else { throw .abandoned }
+        guard present.number == owner.number else { throw .belongs(to: present.name) }
+        return record.barrier
+    }
+
+    // MARK: Placing
+
+    private func place(_ id: String) {
+        guard let record = records[id] else { return }
+        let identity = BarrierIdentity(id: id, kind: RemoteBarrier.kind, owner: record.owner?.name)
+        coordinator.register(record.barrier, identity: identity, scopes: record.registration.scopes)
+    }
+
+    private func abandon(_ id: String, _ record: Record, to state: BarrierState?) {
+        record.barrier.current.abandon(to: state, reason: "left behind by \(record.owner?.name ?? "its owner")")
+        records[id]?.owner = nil
+        place(id)
+    }
+
+    private func remove(_ id: String, _ barrier: RemoteBarrier) {
+        records[id] = nil
+        coordinator.unregister(barrier)
+    }
+}

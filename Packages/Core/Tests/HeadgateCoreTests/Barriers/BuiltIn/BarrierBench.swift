@@ -1,0 +1,87 @@
+import HeadgateCore
+import HeadgateCoreTesting
+import HeadgateData
+
+/// What a barrier needs, in the hands of a test.
+final class BarrierBench {
+    let worker: ManualWorker
+    let queues = QueueBoard()
+    let network = StateSubject(NetworkState.unknown)
+    let status = StateSubject<ApplicationStatus?>(nil)
+    /// Time zones by name; nil names the machine's.
+    var zones: [String?: TimeZoneRules] = [nil: .utc, "UTC": .utc]
+
+    init(wall: String = "2026-03-02T12:00:00Z") {
+        // Every wall time that a test gives is one.
+        worker = ManualWorker(wall: Timestamp(rfc3339: wall)!)
+    }
+
+    var context: BarrierContext {
+        BarrierContext(
+            worker: worker, queues: queues, network: network.wrappedValue, applicationStatus: status.wrappedValue,
+            timeZone: { [unowned self] name in self.zones[name] })
+    }
+
+    /// Sets the wall clock, alone.
+    func setWall(_ text: String) {
+        worker.wall = Timestamp(rfc3339: text)!
+    }
+
+    /// Moves both clocks to a wall time.
+    func advance(to text: String) {
+        let wait = Timestamp(rfc3339: text)!.milliseconds - worker.wall.milliseconds
+        worker.advance(by: .milliseconds(wait))
+    }
+}
+
+/// Queues that a test plays.
+final class QueueBoard: QueueObserving {
+    private var takings: [String: PulseSubject<Int>] = [:]
+
+    func onDepth(for dispatcherId: String) -> Observable<QueueDepth> {
+        Observables.just(QueueDepth(pending: 0, oldestSince: nil, dispatchLimit: 25))
+    }
+
+    func onTaken(for dispatcherId: String) -> Observable<Int> {
+        subject(dispatcherId).observable
+    }
+
+    private func subject(_ dispatcherId: String) -> PulseSubject<Int> {
+        let subject = takings[dispatcherId] ?? PulseSubject()
+        takings[dispatcherId] = subject
+        return subject
+    }
+
+    /// A batch of so many dispatches is taken.
+    func take(_ count: Int, for dispatcherId: String = "collect") {
+        takings[dispatcherId]?.send(count)
+    }
+}
+
+/// Holds a barrier and follows what it says about one dispatcher.
+final class BarrierWatch {
+    /// The last state that it told; nil before.
+    private(set) var state: BarrierState?
+    private(set) var isFlushable: Bool?
+    /// Every state, without repetitions, since the beginning.
+    private(set) var states: [BarrierState] = []
+    private var subscriptions: [any Disposable] = []
+    /// Held, as a gate holds the barriers before its dispatchers.
+    private let barrier: any Barrier
+
+    init(_ barrier: any Barrier, for dispatcherId: String = "collect") {
+        self.barrier = barrier
+        let ofState = barrier.onState(for: dispatcherId).subscribe { [weak self] state in self?.note(state) }
+        let ofFlushability = barrier.isFlushable.subscribe { [weak self] in self?.isFlushable = $0 }
+        subscriptions = [ofState, ofFlushability]
+    }
+
+    deinit {
+        subscriptions.forEach { $0.dispose() }
+    }
+
+    private func note(_ state: BarrierState) {
+        if self.state != state { states.append(state) }
+        self.state = state
+    }
+}

@@ -1,0 +1,142 @@
+import HeadgateCore
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@Suite("RateBarrier")
+struct RateBarrierTests {
+    let bench = BarrierBench()
+
+    private func barrier(_ configuration: DataObject) throws -> RateBarrier {
+        try Barriers.rate().create(context: bench.context, configuration: configuration)
+    }
+
+    @Test("B27: the way closes when no whole token is left, and opens when one is back")
+    func tokens() throws {
+        let watch = BarrierWatch(try barrier(["per_second": 10, "burst": 3]))
+        bench.queues.take(2)
+        #expect(watch.state == .open)
+        bench.queues.take(1)
+        #expect(watch.state == .closed)
+        bench.worker.advance(by: .milliseconds(99))
+        #expect(watch.state == .closed)
+        bench.worker.advance(by: .milliseconds(1))
+        #expect(watch.state == .open)
+    }
+
+    @Test("B27: a pause brings back no more than burst")
+    func burst() throws {
+        let watch = BarrierWatch(try barrier(["per_second": 10, "burst": 3]))
+        bench.queues.take(3)
+        bench.worker.advance(by: .seconds(3600))
+        bench.queues.take(3)
+        #expect(watch.state == .closed)
+    }
+
+    @Test("B27: a batch that takes more than there is has its debt waited for")
+    func debt() throws {
+        let watch = BarrierWatch(try barrier(["per_second": 10, "burst": 3]))
+        bench.queues.take(25)
+        bench.worker.advance(by: .milliseconds(2299))
+        #expect(watch.state == .closed)
+        bench.worker.advance(by: .milliseconds(1))
+        #expect(watch.state == .open)
+    }
+
+    @Test("B27: in the long run the rate holds, also one that does not divide a second", arguments: [0.5, 3, 7, 1000])
+    func longRun(rate: Double) throws {
+        let watch = BarrierWatch(try barrier(["per_second": .number(DataNumber(rate)), "burst": 1]))
+        var taken = 0
+        for _ in 0..<50 {
+            if watch.state == .closed, let next = bench.worker.nextDeadline {
+                bench.worker.advance(by: next - bench.worker.now)
+            }
+            #expect(watch.state == .open)
+            bench.queues.take(1)
+            taken += 1
+        }
+        let seconds = Double((bench.worker.now - Instant(nanoseconds: 1_000_000_000)).wholeNanoseconds) / 1e9
+        #expect(abs(seconds - Double(taken - 1) / rate) < 0.000_001)
+    }
+
+    @Test("B27: each dispatcher has a bucket of its own, which it keeps")
+    func buckets() throws {
+        let barrier = try barrier(["per_second": 1, "burst": 1])
+        let archive = BarrierWatch(barrier, for: "archive")
+        var collect: BarrierWatch? = BarrierWatch(barrier)
+        bench.queues.take(1)
+        #expect(collect?.state == .closed)
+        #expect(archive.state == .open)
+        collect = nil
+        #expect(BarrierWatch(barrier).state == .closed)
+    }
+
+    @Test("B27: it is not flushable unless it is told to be")
+    func flushability() throws {
+        let barrier = try barrier(["per_second": 1])
+        let watch = BarrierWatch(barrier)
+        #expect(watch.isFlushable == false)
+        try barrier.updateConfiguration(["per_second": 1, "flushable": true])
+        #expect(watch.isFlushable == true)
+    }
+
+    @Test("B7: another rate counts for what is owed already")
+    func updates() throws {
+        let barrier = try barrier(["per_second": 1, "burst": 1])
+        let watch = BarrierWatch(barrier)
+        bench.queues.take(100)
+        try barrier.updateConfiguration(["per_second": 1000, "burst": 1])
+        bench.worker.advance(by: .milliseconds(99))
+        #expect(watch.state == .closed)
+        bench.worker.advance(by: .milliseconds(1))
+        #expect(watch.state == .open)
+        bench.queues.take(1)
+        try barrier.updateConfiguration([:])
+        #expect(watch.state == .open)
+        bench.queues.take(1000)
+        #expect(watch.state == .open)
+    }
+
+    @Test("B27: without a burst it is a second's worth, at least one", arguments: [(0.1, 1), (1, 1), (2.5, 3), (100, 100)])
+    func defaultBurst(rate: Double, burst: Int) throws {
+        #expect(try RateSettings(["per_second": .number(DataNumber(rate))]).burst == burst)
+    }
+
+    @Test(
+        "B27: what makes no sense is a fault",
+        arguments: [
+            (["per_second": 0], "per_second"), (["per_second": -1], "per_second"), (["per_second": "9"], "per_second"),
+            (["per_second": 1e300], "per_second"), (["per_second": 1, "burst": 0], "burst"),
+            (["per_second": 1, "burst": 1.5], "burst"), (["burst": 5], "per_second"),
+        ] as [(DataObject, String)])
+    func faults(configuration: DataObject, key: String) {
+        let fault = #expect(throws: BarrierConfigurationFault.self) { try RateSettings(configuration) }
+        #expect(fault?.key == key)
+    }
+
+    @Test("B27: slow rates and large debts neither trap nor wrap")
+    func extremes() throws {
+        let watch = BarrierWatch(try barrier(["per_second": 0.00001, "burst": 1_000_000_000]))
+        for _ in 0..<3 { bench.queues.take(1_000_000_000) }
+        #expect(watch.state == .closed)
+        bench.worker.advance(by: .seconds(86_400 * 365))
+        #expect(watch.state == .closed)
+    }
+
+    @Test("B27: before a dispatcher, it lets go what its tokens allow, by whole batches")
+    func inTheGate() throws {
+        let bench = GateBench { $0.dispatchLimit = 2 }
+        try bench.gate.addBarrier(
+            id: "slow", kind: "RateBarrier", scopes: nil, configuration: ["per_second": 2, "burst": 3])
+        bench.sender.reply = { _ in .delivered }
+        bench.track(9)
+        #expect(bench.sender.delivered == [1, 2, 3, 4], "three tokens, overdrawn by one")
+        #expect(bench.barrier("slow")?.reason == "more than 2 a second")
+        bench.advance(by: .milliseconds(999))
+        #expect(bench.sender.delivered.count == 4)
+        bench.advance(by: .milliseconds(1))
+        #expect(bench.sender.delivered.count == 6)
+        bench.advance(by: .seconds(60))
+        #expect(bench.sender.delivered == Array(1...9))
+    }
+}

@@ -1,0 +1,145 @@
+import HeadgateCore
+import HeadgateCoreTesting
+
+/// The gate as the rules have it, slow and obvious, kept beside a real one that it watches: every batch that is sent is
+/// held against it, and every count.
+final class GateModel {
+    let profile: ModelProfile
+    let bench: GateBench
+    var dispatchers: [String: ModelDispatcher] = [:]
+    var doors = [ModelDoor(id: "north"), ModelDoor(id: "south")]
+    var flushes: [String: ModelFlush] = [:]
+    /// Everything that was stored, ever.
+    var stored: [SequenceNumber: ModelEvent] = [:]
+    /// Offered, and not answered yet.
+    var offered: [SequenceNumber: ModelEvent] = [:]
+    var places: [String: SequenceNumber] = [:]
+    /// Whether all that was settled is written down.
+    var isWrittenDown = true
+    /// The first thing that went against the rules.
+    var failure: ModelFailure?
+
+    init(profile: ModelProfile, bench: GateBench) {
+        self.profile = profile
+        self.bench = bench
+        for settings in bench.dispatchers { dispatchers[settings.id] = ModelDispatcher(settings: settings) }
+    }
+
+    var ids: [String] { dispatchers.keys.sorted() }
+
+    func expect(_ condition: Bool, _ message: @autoclosure () -> String) {
+        if !condition, failure == nil { failure = ModelFailure(message()) }
+    }
+
+    private var now: Instant { bench.worker.now }
+
+    // MARK: Sending
+
+    /// A batch is being sent to a dispatcher.
+    func sent(_ batch: Batch, to id: String) {
+        guard let dispatcher = dispatchers[id] else { return expect(false, "a batch for nobody") }
+        let numbers = batch.events.map(\.sequenceNumber)
+        expect(!numbers.isEmpty && numbers.count <= dispatcher.settings.dispatchLimit, "a batch of \(numbers.count)")
+        expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }, "\(id): disorder in \(numbers)")
+        for number in numbers { checkMaySend(number, dispatcher) }
+        checkWay(numbers, dispatcher)
+        checkOrder(numbers, dispatcher)
+        checkAttempts(batch, dispatcher)
+        dispatchers[id]?.inFlight.formUnion(numbers)
+    }
+
+    private func checkMaySend(_ number: SequenceNumber, _ dispatcher: ModelDispatcher) {
+        let id = dispatcher.id
+        expect(dispatcher.unsettled.contains(number), "\(id): \(number) is sent though settled, or never stored")
+        expect(!dispatcher.inFlight.contains(number), "\(id): \(number) is sent twice at once")
+        expect(!dispatcher.vanished.contains(number), "\(id): \(number) is sent though passed over")
+        expect(!isExpired(number), "\(id): \(number) is sent though expired")
+    }
+
+    /// Behaviour B1, B2, F1: nothing goes through a closed way.
+    private func checkWay(_ numbers: [SequenceNumber], _ dispatcher: ModelDispatcher) {
+        let pending = bench.summary(of: dispatcher.id).pending + numbers.count
+        if isOpen(dispatcher, sending: numbers[0], pending: pending) { return }
+        let target = flushes.values.filter { $0.covered[dispatcher.id] != nil }.map(\.target).max() ?? 0
+        expect(
+            isOpenForFlush(dispatcher) && numbers.allSatisfy { $0 <= target },
+            "\(dispatcher.id): \(numbers) go through a closed way")
+    }
+
+    private func isOpen(_ dispatcher: ModelDispatcher, sending first: SequenceNumber, pending: Int) -> Bool {
+        let threshold = min(dispatcher.batchSize ?? 1, dispatcher.settings.dispatchLimit)
+        return doors.allSatisfy { $0.lets(dispatcher.id, flushing: false) } && !dispatcher.isPaused
+            && dispatcher.waitsUntil <= now && (pending >= threshold || first <= dispatcher.halvedThrough)
+    }
+
+    private func isOpenForFlush(_ dispatcher: ModelDispatcher) -> Bool {
+        doors.allSatisfy { $0.lets(dispatcher.id, flushing: true) } && dispatcher.waitsUntil <= now
+            && (!dispatcher.isPaused || dispatcher.isPauseFlushable)
+    }
+
+    /// Behaviour Q2: by sequence number; with several batches in flight only an older event of the same key on its way
+    /// holds an event back.
+    private func checkOrder(_ numbers: [SequenceNumber], _ dispatcher: ModelDispatcher) {
+        let id = dispatcher.id
+        expect(dispatcher.settings.inFlight > 1 || dispatcher.inFlight.isEmpty, "\(id): two batches in flight")
+        let sent = Set(numbers)
+        let older = dispatcher.unsettled.filter { $0 < numbers[numbers.count - 1] && !sent.contains($0) }
+        for number in older.sorted() where !dispatcher.inFlight.contains(number) {
+            if isBlocked(number, dispatcher) { continue }
+            expect(isExpired(number) || profile.dropsOldest, "\(id): \(number) is passed over by \(numbers)")
+            dispatchers[id]?.vanished.insert(number)
+        }
+        for number in numbers where dispatcher.settings.inFlight > 1 {
+            expect(!isBlocked(number, dispatcher), "\(id): \(number) does not wait for an older one of its key")
+        }
+    }
+
+    private func isBlocked(_ number: SequenceNumber, _ dispatcher: ModelDispatcher) -> Bool {
+        guard let key = stored[number]?.key else { return false }
+        return dispatcher.inFlight.contains { $0 < number && stored[$0]?.key == key }
+    }
+
+    private func checkAttempts(_ batch: Batch, _ dispatcher: ModelDispatcher) {
+        for event in batch.events {
+            let attempt = dispatcher.attempts[event.sequenceNumber, default: 0] + 1
+            let text = String(decoding: batch.body[event.range], as: UTF8.self)
+            expect(text.contains(#""seq":\#(event.sequenceNumber),"#), "\(event.sequenceNumber) arrives as \(text)")
+            expect(text.contains(#""attempt":\#(attempt),"#), "attempt \(attempt) arrives as \(text)")
+        }
+    }
+
+    func isExpired(_ number: SequenceNumber) -> Bool {
+        guard let expiry = stored[number]?.expiry else { return false }
+        return expiry <= now.nanoseconds / 1_000_000
+    }
+
+    // MARK: Storing
+
+    /// What was offered is stored, or refused.
+    func answered(_ number: SequenceNumber, _ event: ModelEvent, _ fault: StoreFault?) {
+        guard offered.removeValue(forKey: number) != nil else { return expect(false, "\(number) is answered twice") }
+        guard fault == nil else {
+            if let id = event.id, places[id] == number { places[id] = nil }
+            return
+        }
+        store(number, event)
+    }
+
+    func store(_ number: SequenceNumber, _ event: ModelEvent) {
+        stored[number] = event
+        for id in event.targets { dispatchers[id]?.unsettled.insert(number) }
+    }
+
+    // MARK: Flushes
+
+    func ended(_ name: String, _ answer: FlushAnswer) {
+        guard let flush = flushes.removeValue(forKey: name) else { return expect(false, "\(name) ends twice") }
+        for (id, part) in answer.dispatchers {
+            let sum = part.sent + part.failed + part.left
+            let covered = flush.covered[id] ?? 0
+            expect(flush.isExact ? sum == covered : sum <= covered, "\(name): \(part) of \(covered) for \(id)")
+            guard answer.ended == .settled else { continue }
+            expect(part.left == 0, "\(name): settled with \(part.left) left")
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import HeadgateCore
+
+/// A dispatcher as the rules have it, without any cleverness: sets of sequence numbers.
+struct ModelDispatcher {
+    var settings: DispatcherSettings
+    /// The threshold of the batching barrier before it; nil without one.
+    var batchSize: Int?
+    /// Stored for it and not settled, as far as the model was told: expired and evicted events are among them.
+    var unsettled: Set<SequenceNumber> = []
+    var inFlight: Set<SequenceNumber> = []
+    /// Passed over by a later event, so they must have expired or been evicted.
+    var vanished: Set<SequenceNumber> = []
+    var attempts: [SequenceNumber: Int] = [:]
+    var failures = 0
+    var waitsUntil = Instant(nanoseconds: 0)
+    var isPaused = false
+    var isPauseFlushable = false
+    var halvedThrough: SequenceNumber = 0
+    /// Since the start.
+    var delivered = 0
+    var dead = 0
+
+    var id: String { settings.id }
+
+    /// What an answer does (Behaviour D3 to D9), by the book.
+    mutating func answered(_ sequenceNumbers: [SequenceNumber], _ result: SendResult, at now: Instant) {
+        inFlight.subtract(sequenceNumbers)
+        switch result {
+        case .delivered:
+            failures = 0
+            delivered += sequenceNumbers.count
+            unsettled.subtract(sequenceNumbers)
+        case .refused(let refusal) where refusal.status == 413 && sequenceNumbers.count > 1:
+            halvedThrough = max(halvedThrough, sequenceNumbers.max() ?? 0)
+        case .refused(let refusal) where refusal.status == 400 || refusal.status == 413:
+            bury(sequenceNumbers)
+        case .refused:
+            for number in sequenceNumbers { attempts[number, default: 0] += 1 }
+            bury(sequenceNumbers.filter { attempts[$0, default: 0] >= settings.maxAttempts })
+            wait(from: now)
+        case .noAnswer: wait(from: now)
+        case .interrupted: break
+        }
+    }
+
+    private mutating func bury(_ sequenceNumbers: [SequenceNumber]) {
+        dead += sequenceNumbers.count
+        unsettled.subtract(sequenceNumbers)
+    }
+
+    private mutating func wait(from now: Instant) {
+        failures += 1
+        let wait = Duration.milliseconds(min(300_000, 500 << min(failures - 1, 20)))
+        waitsUntil = max(waitsUntil, now + wait)
+    }
+
+    /// All above a position is unsettled again: the process was killed.
+    mutating func restarted(with stored: Set<SequenceNumber>) {
+        let keep = (settings, batchSize)
+        self = ModelDispatcher(settings: keep.0, batchSize: keep.1)
+        unsettled = stored
+    }
+}

@@ -1,0 +1,50 @@
+import HeadgateCore
+import HeadgateCoreTesting
+
+/// A barrier that the run opens, closes, registers and takes away, and what it was told last.
+struct ModelDoor {
+    let id: String
+    let barrier: SwitchBarrier
+    var states: [String: BarrierState] = [:]
+    var isFlushable = true
+    /// The dispatchers that it stands before; empty when it is not registered.
+    var scopes: Set<String> = []
+
+    init(id: String) {
+        self.id = id
+        barrier = SwitchBarrier(.open)
+    }
+
+    /// Whether it lets a dispatcher's events through.
+    func lets(_ dispatcher: String, flushing: Bool) -> Bool {
+        guard scopes.contains(dispatcher), states[dispatcher] == .closed else { return true }
+        return flushing && isFlushable
+    }
+}
+
+/// A flush that the run began.
+struct ModelFlush {
+    var target: SequenceNumber
+    /// How many events it covered of each dispatcher.
+    var covered: [String: Int]
+    /// Whether the store was well all the while.
+    var isExact: Bool
+}
+
+/// An event that the run offered.
+struct ModelEvent {
+    var id: String?
+    var key: String?
+    var targets: Set<String>
+    /// When it is of no more use, in milliseconds of the monotonic clock.
+    var expiry: Int64?
+}
+
+/// What the gate did against the rules.
+struct ModelFailure: Error, CustomStringConvertible {
+    var description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

@@ -1,0 +1,233 @@
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("Transformations on the way")
+struct TransformationTests {
+    /// Does as a test says.
+    private struct Scripted: Transformer {
+        let body: (EventDocument, String?) throws -> EventDocument?
+
+        func transform(_ event: EventDocument, dispatcher: String?) throws -> EventDocument? {
+            try body(event, dispatcher)
+        }
+    }
+
+    private struct Refusal: Error {}
+
+    /// Adds a letter to `data.way`.
+    private func adding(_ letter: String) -> Scripted {
+        Scripted { event, _ in
+            var event = event
+            event.data["way"] = .string((event.data.get(key: "way") ?? "") + letter)
+            return event
+        }
+    }
+
+    private func bench(_ ids: String..., change: (inout DispatcherSettings) -> Void = { _ in }) -> GateBench {
+        let settings = ids.map { id in
+            var settings = DispatcherSettings(id: id)
+            change(&settings)
+            return settings
+        }
+        let bench = GateBench(settings)
+        bench.gate.readObjects(with: DocumentReader.read)
+        return bench
+    }
+
+    private func add(
+        _ transformer: any Transformer, _ id: String, to bench: GateBench, _ scopes: [TransformationScope],
+        order: Double? = nil, when: Rule? = nil
+    ) throws {
+        bench.gate.registerTransformer(transformer, id: id)
+        try bench.gate.setTransformation(
+            TransformationSettings(id: id, transformerId: id, scopes: scopes, order: order, when: when))
+    }
+
+    /// What a dispatcher was sent last.
+    private func sent(_ bench: GateBench, _ id: String) throws -> [DataObject] {
+        let batch = try #require(bench[id].batches.last)
+        return try batch.events.map { try #require(DocumentReader.read(batch.body[$0.range])) }
+    }
+
+    private func way(_ bench: GateBench, _ id: String) throws -> String? {
+        try #require(sent(bench, id).first).get(key: "data", as: DataObject.self)?.get(key: "way")
+    }
+
+    @Test("P4: a dispatcher's events take its own transformations and those for all, in their order")
+    func scopesAndOrder() throws {
+        let bench = bench("a", "b")
+        try add(adding("1"), "last", to: bench, [.allDispatchers], order: 9)
+        try add(adding("2"), "own", to: bench, [.dispatcher(id: "a")])
+        try add(adding("3"), "both", to: bench, [.allDispatchers, .dispatcher(id: "a")])
+        try add(adding("4"), "off", to: bench, [])
+        try add(adding("5"), "early", to: bench, [.afterCollectors])
+        try add(adding("6"), "first", to: bench, [.allDispatchers], order: -1)
+        bench.track(1)
+        #expect(try way(bench, "a") == "6231")
+        #expect(try way(bench, "b") == "631")
+    }
+
+    @Test("P4: transformations before the store are those of `afterCollectors`")
+    func afterCollectors() throws {
+        let bench = bench("a")
+        try add(adding("1"), "late", to: bench, [.allDispatchers])
+        #expect(!bench.gate.transformsAfterCollectors)
+        try add(adding("2"), "early", to: bench, [.afterCollectors])
+        #expect(bench.gate.transformsAfterCollectors)
+        let result = bench.gate.transformAfterCollectors(["event": "x", "context": [:], "data": [:]])
+        #expect(result.event?.data == ["way": "2"] && result.isChanged && result.errors == 0)
+    }
+
+    @Test("P4: nil drops the event for that dispatcher only, and those behind it go on")
+    func drops() throws {
+        let bench = bench("a", "b") { $0.dispatchLimit = 2 }
+        let odd = Scripted { event, _ in (event.sequenceNumber ?? 0) % 5 == 0 ? event : nil }
+        try add(odd, "odd", to: bench, [.dispatcher(id: "a")])
+        bench["b"].reply = { _ in .delivered }
+        bench["a"].reply = { _ in .delivered }
+        bench.track(20)
+        #expect(bench["a"].delivered == [5, 10, 15, 20])
+        #expect(bench["b"].delivered == Array(1...20))
+        #expect(bench.counters.transformedAway == 16)
+        #expect(bench.summary(of: "a").pending == 0 && bench.summary(of: "a").failed == 0)
+        #expect(bench.gate.stored.events == 0)
+    }
+
+    @Test("P4: a flush ends though events are dropped, and counts them neither as sent nor as failed")
+    func flush() throws {
+        let bench = bench("a")
+        bench["a"].reply = { _ in .delivered }
+        let barrier = SwitchBarrier(.closed)
+        bench.gate.registerScopedBarrier(barrier, id: "b", scopes: [.all])
+        try add(Scripted { event, _ in event.event == "x" ? nil : event }, "drop", to: bench, [.allDispatchers])
+        bench.track(3, EventDraft("x"))
+        bench.track(2, EventDraft("y"))
+        var answer: FlushAnswer?
+        _ = bench.gate.flush(timeout: nil) { answer = $0 }
+        bench.settle()
+        #expect(
+            answer
+                == FlushAnswer(ended: .settled, dispatchers: ["a": .init(sent: 2, failed: 0, left: 0, blockedBy: [])]))
+    }
+
+    @Test("P4: one that throws, or gives back what is no event, leaves the event to the next as it was, and is counted")
+    func throwing() throws {
+        let bench = bench("a")
+        try add(adding("1"), "1", to: bench, [.allDispatchers])
+        try add(Scripted { _, _ in throw Refusal() }, "2", to: bench, [.allDispatchers])
+        try add(
+            Scripted { event, _ in
+                var event = event
+                event.event = ""
+                return event
+            }, "3", to: bench, [.allDispatchers])
+        try add(adding("4"), "4", to: bench, [.allDispatchers])
+        bench.track(1)
+        #expect(try way(bench, "a") == "14")
+        #expect(bench.counters.transformationErrors == 2)
+    }
+
+    @Test("P4: `when` says which events are touched, before the transformations in front of it or after them")
+    func when() throws {
+        let bench = bench("a")
+        let isX = Rule.just(.equals(ignoreCase: false, variable: "event", target: "x"))
+        try bench.gate.setLoadRule(isX, forId: "is_x")
+        try add(adding("1"), "1", to: bench, [.allDispatchers], when: .reference("is_x"))
+        try add(adding("2"), "2", to: bench, [.allDispatchers], when: .not(.reference("is_x")))
+        try add(
+            adding("3"), "3", to: bench, [.allDispatchers],
+            when: .just(.contains(ignoreCase: false, variable: "way", target: "1")))
+        try add(adding("4"), "4", to: bench, [.allDispatchers], when: .not(.reference("nobody")))
+        bench.track(1, EventDraft("x"))
+        #expect(try way(bench, "a") == "13")
+        bench["a"].answer()
+        bench.track(1, EventDraft("y"))
+        #expect(try way(bench, "a") == "2")
+    }
+
+    @Test("P6: an event that nothing touches is sent byte for byte as it is stored")
+    func untouched() throws {
+        let bench = bench("a")
+        try add(EditingTransformer([.remove("none")]) { _ in "" }, "edit", to: bench, [.allDispatchers])
+        let data = #"{"n":1.000000000000000000001e+3, "s":"\u00e9\ud800","n":2}"#
+        bench.track(1, EventDraft(data: data))
+        let body = String(decoding: try #require(bench["a"].batches.first).body, as: UTF8.self)
+        #expect(body.hasSuffix(#""data":"# + data + "}]"))
+    }
+
+    @Test("D1: the limit of bytes is held by what is sent")
+    func byteLimit() throws {
+        let bench = bench("a") { $0.byteLimit = 1000 }
+        let growing = Scripted { event, _ in
+            var event = event
+            event.data["x"] = .string(String(repeating: "x", count: event.event == "huge" ? 2000 : 500))
+            return event
+        }
+        try add(growing, "grow", to: bench, [.allDispatchers])
+        bench["a"].reply = { _ in .delivered }
+        bench.track(3)
+        bench.track(1, EventDraft("huge"))
+        #expect(bench["a"].sent == [[1], [2], [3], [4]])
+        #expect(bench["a"].batches.map { $0.body.count > 1000 } == [false, false, false, true])
+    }
+
+    @Test("D10: a dead letter holds the event as it would have been delivered")
+    func deadLetter() throws {
+        let bench = bench("a")
+        try add(EditingTransformer([.remove("email")]) { _ in "" }, "edit", to: bench, [.allDispatchers])
+        bench.track(1, EventDraft(data: #"{"email":"a@b","n":1}"#))
+        bench["a"].answer(.status(400))
+        bench.settle()
+        let letter = try #require(bench.store.memory.deadLetters.first)
+        let event = try #require(DocumentReader.read(letter.event))
+        #expect(event.get(key: "data") == ["n": 1] as DataObject)
+        #expect(event.get(key: "attempt") == 1)
+    }
+
+    @Test("P4: the dispatcher and what was added to a held event are shown")
+    func sees() throws {
+        let bench = bench("a")
+        let barrier = SwitchBarrier(.closed)
+        bench.gate.registerScopedBarrier(barrier, id: "hold", scopes: [.all])
+        let moving = Scripted { event, dispatcher in
+            var event = event
+            event.data = [
+                "dispatcher": dispatcher.map { .string($0) } ?? .null, "was": event.data["was_queued"] ?? .null,
+            ]
+            return event
+        }
+        try add(moving, "move", to: bench, [.allDispatchers])
+        bench.track(1)
+        barrier.set(.open)
+        bench.settle()
+        #expect(try sent(bench, "a").first?.get(key: "data") == ["dispatcher": "a", "was": "true"] as DataObject)
+    }
+
+    @Test("P4: a transformation is replaced in its place, and taken away")
+    func replacing() throws {
+        let bench = bench("a")
+        bench["a"].reply = { _ in .delivered }
+        try add(adding("1"), "1", to: bench, [.allDispatchers])
+        try add(adding("2"), "2", to: bench, [.allDispatchers])
+        try add(adding("3"), "1", to: bench, [.allDispatchers])
+        bench.track(1)
+        #expect(try way(bench, "a") == "32")
+        bench.gate.removeTransformation(id: "1")
+        bench.gate.removeTransformation(id: "nobody")
+        bench.track(1)
+        #expect(try way(bench, "a") == "2")
+        #expect(throws: TransformationFault.unknownTransformer("nobody")) {
+            try bench.gate.setTransformation(TransformationSettings(id: "x", transformerId: "nobody", scopes: []))
+        }
+    }
+
+    @Test(
+        "P4: scopes are read as they are written", arguments: ["afterCollectors", "allDispatchers", "dispatcher:a:b"])
+    func scopes(text: String) {
+        #expect(TransformationScope(rawValue: text)?.rawValue == text)
+        #expect(["", "all", "dispatcher:", "aftercollectors"].allSatisfy { TransformationScope(rawValue: $0) == nil })
+    }
+}

@@ -1,0 +1,15 @@
+import HeadgateCore
+import HeadgateWire
+
+extension ApplicationStatus: @retroactive ParameterValue {}
+
+/// `application.status`.
+enum ApplicationMethods {
+    static let all = [Method("application.status", .track, status)]
+
+    private static func status(_ service: Service, _ call: Call) throws(RPCError) {
+        let status: ApplicationStatus = try call.reader.required("status")
+        service.statuses.announce(status, by: call.session.number, flushingOn: service.settings.flushOn)
+        call.reply.answer()
+    }
+}
