@@ -15,7 +15,7 @@ let package = Package(
         .package(path: "Packages/Client"),
     ],
     targets: [
-        .executableTarget(name: "headgated", dependencies: [.server, .transport], path: "Tools/headgated"),
+        .executableTarget(name: "headgated", dependencies: [.server, .transport, .data], path: "Tools/headgated"),
         .executableTarget(name: "headgate", dependencies: [.commands], path: "Tools/headgate"),
         .executableTarget(
             name: "SwiftTracker", dependencies: [.client, .data], path: "Tools/demonstration/SwiftTracker"),
@@ -36,7 +36,7 @@ let package = Package(
             name: "HeadgateClientTests", dependencies: [.client, .clientTesting, .data, .wire, .transport],
             path: "Packages/Client/Tests/HeadgateClientTests"),
         .testTarget(
-            name: "HeadgateCommandsTests", dependencies: [.commands, .client, .clientTesting, .data],
+            name: "HeadgateCommandsTests", dependencies: [.commands, .client, .clientTesting, .data, .wire],
             path: "Packages/Client/Tests/HeadgateCommandsTests"),
         .testTarget(
             name: "EndToEndTests", dependencies: ["headgated", "headgate", .client, .data], path: "Tests/EndToEnd"),

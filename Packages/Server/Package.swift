@@ -8,11 +8,12 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CNetlink"),
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
         .target(
             name: "HeadgateServer",
             dependencies: [
-                "CSQLite", "CCurl", "CNetlink",
+                "CSQLite", "CCurl", "CNetlink", "CCrypto",
                 .product(name: "HeadgateCore", package: "Core"),
                 .product(name: "HeadgateData", package: "Core"),
                 .product(name: "CUV", package: "Transport"),

@@ -1,11 +1,9 @@
 import Glibc
 import HeadgateClient
+import HeadgateData
 
 /// The command line tool `headgate` (Protocol, The command line tool).
 public enum CommandLineTool {
-    /// Its version.
-    public static let version = "0.1.0"
-
     /// Does what the arguments, without the program's name, ask for; gives the process's exit code.
     public static func run(_ arguments: [String]) -> Int32 {
         // Whoever reads our output may leave before its end; a write then fails, and that is enough.
@@ -27,7 +25,7 @@ public enum CommandLineTool {
             try terminal.write(try Help.text(about: topic))
             return .success
         case .version:
-            try terminal.write("headgate \(version)\n")
+            try terminal.write("headgate \(Version.current)\n")
             return .success
         case .run(let command, let arguments):
             return try command.run(Invocation(arguments: arguments, terminal: terminal))

@@ -22,7 +22,7 @@ struct Invocation {
         var options = ClientOptions()
         options.connectTimeout = .zero
         options.reconnectTimeout = patience
-        let identity = ClientIdentity(name: "headgate", version: CommandLineTool.version)
+        let identity = ClientIdentity(name: "headgate", version: Version.current)
         return ClientConnection(to: socketPath, as: identity, options: options, on: loop)
     }
 

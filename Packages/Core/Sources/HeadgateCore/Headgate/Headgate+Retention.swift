@@ -3,7 +3,7 @@ extension Headgate {
     /// Evicts the oldest events that are not in flight until the store is within its limits (Behaviour Q4, D12).
     func makeRoom() {
         guard events.limits.overflow == .dropOldest, events.limits.excess(of: events.backlog.live) else { return }
-        dispatchers.values.forEach { $0.freshen() }
+        for dispatcher in dispatchers.values { dispatcher.freshen() }
         while events.limits.excess(of: events.backlog.live), evictOldest() {}
     }
 

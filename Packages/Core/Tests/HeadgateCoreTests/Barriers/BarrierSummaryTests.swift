@@ -54,7 +54,8 @@ struct BarrierSummaryTests {
         try bench.gate.addBarrier(id: "night", kind: "BatchingBarrier", scopes: nil, configuration: [:])
         bench.gate.registerScopedBarrier(SwitchBarrier(.open), id: "door", scopes: [.all])
         let words = bench.gate.barrierSummaries.map { "\($0.identity.id) \($0.identity.word)" }
-        #expect(words == ["ManualBarrier:collect manual", "BackoffBarrier:collect backoff", "night batching", "door door"])
+        #expect(
+            words == ["ManualBarrier:collect manual", "BackoffBarrier:collect backoff", "night batching", "door door"])
     }
 
     @Test("B10: an operator's reason and a wait's cause are told while they hold")

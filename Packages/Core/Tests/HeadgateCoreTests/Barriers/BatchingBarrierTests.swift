@@ -6,7 +6,9 @@ import Testing
 @Suite("BatchingBarrier")
 struct BatchingBarrierTests {
     /// A bench whose `collect` has a batching barrier before it.
-    private func bench(_ configuration: DataObject, _ change: (inout DispatcherSettings) -> Void = { _ in }) throws -> GateBench {
+    private func bench(_ configuration: DataObject, _ change: (inout DispatcherSettings) -> Void = { _ in }) throws
+        -> GateBench
+    {
         let bench = GateBench(change)
         try bench.gate.addBarrier(id: "batching", kind: "BatchingBarrier", scopes: nil, configuration: configuration)
         bench.settle()

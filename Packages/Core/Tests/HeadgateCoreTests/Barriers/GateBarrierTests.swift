@@ -42,7 +42,8 @@ struct GateBarrierTests {
         #expect(bench["collect"].sent == [[1]])
     }
 
-    @Test("B4: a scope is a dispatcher's id or `all`, a list may name several, and an empty one switches the barrier off")
+    @Test(
+        "B4: a scope is a dispatcher's id or `all`, a list may name several, and an empty one switches the barrier off")
     func scopes() {
         let barrier = SwitchBarrier(.closed)
         let both = [BarrierScope(rawValue: "archive"), BarrierScope(rawValue: "collect")]

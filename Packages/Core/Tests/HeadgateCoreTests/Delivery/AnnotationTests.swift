@@ -29,9 +29,10 @@ struct AnnotationTests {
         pause()
         bench.track(1, EventDraft(data: #"{"a":1}"#))
         resume()
-        #expect(lastData == [
-            #"{"a":1,"was_queued":"true","queue_reason":"manual","network_connection_type":"wifi"}"#
-        ])
+        #expect(
+            lastData == [
+                #"{"a":1,"was_queued":"true","queue_reason":"manual","network_connection_type":"wifi"}"#
+            ])
         bench.sender.answer()
         bench.track(1, EventDraft(data: #"{"a":1}"#))
         #expect(lastData == [#"{"a":1}"#])
@@ -42,7 +43,8 @@ struct AnnotationTests {
         pause()
         bench.track(1, EventDraft(data: data))
         resume()
-        let object = try JSONSerialization.jsonObject(with: Data(try #require(lastData.first).utf8)) as? [String: String]
+        let object =
+            try JSONSerialization.jsonObject(with: Data(try #require(lastData.first).utf8)) as? [String: String]
         #expect(object == ["was_queued": "true", "queue_reason": "manual"])
     }
 
@@ -73,9 +75,11 @@ struct AnnotationTests {
         bench.settle()
         bench.track(1)
         resume()
-        #expect(lastData == [
-            #"{"was_queued":"true","queue_reason":"door,manual"}"#, #"{"was_queued":"true","queue_reason":"manual"}"#,
-        ])
+        #expect(
+            lastData == [
+                #"{"was_queued":"true","queue_reason":"door,manual"}"#,
+                #"{"was_queued":"true","queue_reason":"manual"}"#,
+            ])
     }
 
     @Test("D13: an event that waited for company says so; the one that made the batch full does not")
@@ -121,9 +125,11 @@ struct AnnotationTests {
         bench.settle()
         bench.sender.answer(.status(503))
         bench.advance(by: .milliseconds(500))
-        #expect(lastData == [
-            #"{"was_queued":"true","queue_reason":"backoff"}"#, #"{"was_queued":"true","queue_reason":"door,backoff"}"#,
-        ])
+        #expect(
+            lastData == [
+                #"{"was_queued":"true","queue_reason":"backoff"}"#,
+                #"{"was_queued":"true","queue_reason":"door,backoff"}"#,
+            ])
     }
 
     @Test("D13: annotate_queued switches it off")

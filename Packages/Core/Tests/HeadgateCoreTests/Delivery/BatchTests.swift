@@ -75,9 +75,11 @@ struct BatchTests {
         #expect(bench.counters.dead == 1)
     }
 
-    @Test("D2: it is dead on any failure, and delivered when it is taken", arguments: [
-        SendResult.noAnswer(cause: "reset"), .status(500), .status(400), .status(413), .delivered,
-    ])
+    @Test(
+        "D2: it is dead on any failure, and delivered when it is taken",
+        arguments: [
+            SendResult.noAnswer(cause: "reset"), .status(500), .status(400), .status(413), .delivered,
+        ])
     func oversizeOutcome(result: SendResult) {
         let bench = GateBench { $0.byteLimit = 10 }
         bench.track(1)

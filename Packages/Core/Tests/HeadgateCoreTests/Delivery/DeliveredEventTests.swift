@@ -14,7 +14,8 @@ struct DeliveredEventTests {
     @Test("P6: an event arrives with its members in their order, and its data and context byte for byte")
     func asSent() throws {
         let bench = GateBench()
-        let data = #"{ "z":1.0000000000000000001e+02 , "a" : "\ud83d\ude00 é\/", "a2":[ ],"n":123456789012345678901234567890}"#
+        let data =
+            #"{ "z":1.0000000000000000001e+02 , "a" : "\ud83d\ude00 é\/", "a2":[ ],"n":123456789012345678901234567890}"#
         var draft = EventDraft("sign\"up", id: "id/1", key: "k\n", data: data)
         draft.context = #"{"pid":12,"uid": 1000}"#
         draft.time = Timestamp(rfc3339: "2020-02-03T04:05:06.789Z")
@@ -30,7 +31,8 @@ struct DeliveredEventTests {
         let bench = GateBench()
         bench.track(1)
         let moment = #""2027-01-15T08:00:00.000Z""#
-        let expected = #"{"id":"made-1","seq":1,"event":"order","time":\#(moment),"received_at":\#(moment),"attempt":1,"#
+        let expected =
+            #"{"id":"made-1","seq":1,"event":"order","time":\#(moment),"received_at":\#(moment),"attempt":1,"#
             + #""context":{},"data":{}}"#
         #expect(try text(bench) == expected)
     }
@@ -51,7 +53,9 @@ struct DeliveredEventTests {
     func attempt() throws {
         let bench = GateBench()
         bench.track(1)
-        let results: [SendResult] = [.status(500), .noAnswer(cause: "refused"), .status(503), .noAnswer(cause: "reset")]
+        let results: [SendResult] = [
+            .status(500), .noAnswer(cause: "refused"), .status(503), .noAnswer(cause: "reset"),
+        ]
         for result in results {
             bench.sender.answer(result)
             bench.advance(by: .seconds(300))

@@ -22,16 +22,20 @@ struct RetryAfterTests {
         #expect(try #require(wait(String(repeating: "9", count: 40))) > .seconds(3600))
     }
 
-    @Test("D5: all three forms of an HTTP date", arguments: [
-        "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
-    ])
+    @Test(
+        "D5: all three forms of an HTTP date",
+        arguments: [
+            "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+        ])
     func dates(header: String) {
         #expect(wait(header) == .seconds(90))
     }
 
-    @Test("D5: a date that is past asks for no wait", arguments: [
-        "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
-    ])
+    @Test(
+        "D5: a date that is past asks for no wait",
+        arguments: [
+            "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+        ])
     func pastDates(header: String) {
         #expect(wait(header, secondsBefore: -1) == .zero)
     }
@@ -44,11 +48,15 @@ struct RetryAfterTests {
         #expect(RetryAfter.duration("Tuesday, 31-Dec-69 23:59:59 GMT", now: later) == .seconds(59))
     }
 
-    @Test("D5: anything else is ignored", arguments: [
-        "", " ", "soon", "-5", "+5", "1.5", "1e3", "5 s", "٣", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 06 Foo 1994 08:49:37 GMT",
-        "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:49:37 GMT", "Sun, 06 Nov 99999 08:49:37 GMT",
-        "Sun, 06 Nov 1994 08:49 GMT", "Sun, x Nov 1994 08:49:37 GMT", "a b c d e", "1 2 3 4 5 GMT", "2030-01-01T00:00:00Z",
-    ])
+    @Test(
+        "D5: anything else is ignored",
+        arguments: [
+            "", " ", "soon", "-5", "+5", "1.5", "1e3", "5 s", "٣", "Sun, 06 Nov 1994 08:49:37 CET",
+            "Sun, 06 Foo 1994 08:49:37 GMT",
+            "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:49:37 GMT", "Sun, 06 Nov 99999 08:49:37 GMT",
+            "Sun, 06 Nov 1994 08:49 GMT", "Sun, x Nov 1994 08:49:37 GMT", "a b c d e", "1 2 3 4 5 GMT",
+            "2030-01-01T00:00:00Z",
+        ])
     func garbage(header: String) {
         #expect(wait(header) == nil)
     }

@@ -6,7 +6,8 @@ import Testing
 @Suite("Outcome of an attempt")
 struct VerdictTests {
     private func verdict(
-        _ result: SendResult, events: Int = 2, isOversize: Bool = false, _ change: (inout DispatcherSettings) -> Void = { _ in }
+        _ result: SendResult, events: Int = 2, isOversize: Bool = false,
+        _ change: (inout DispatcherSettings) -> Void = { _ in }
     ) -> Verdict {
         var settings = DispatcherSettings(id: "collect")
         change(&settings)
@@ -67,7 +68,9 @@ struct VerdictTests {
         #expect(verdict(.status(status)) == .dead(.refusedStatus))
     }
 
-    @Test("D3: anything else is retried", arguments: [100, 301, 304, 402, 404, 405, 408, 409, 425, 429, 451, 500, 502, 503, 599])
+    @Test(
+        "D3: anything else is retried",
+        arguments: [100, 301, 304, 402, 404, 405, 408, 409, 425, 429, 451, 500, 502, 503, 599])
     func retried(status: Int) {
         #expect(verdict(.status(status)) == .retry(cause: "HTTP \(status)", charged: true))
     }

@@ -77,7 +77,9 @@ extension GateModel {
     /// The process was killed and started again over what the store kept.
     func restarted(over state: StoredState) {
         for (number, event) in offered where number <= state.lastSequenceNumber { store(number, event) }
-        for (id, number) in places where offered[number] != nil && number > state.lastSequenceNumber { places[id] = nil }
+        for (id, number) in places where offered[number] != nil && number > state.lastSequenceNumber {
+            places[id] = nil
+        }
         offered = [:]
         flushes = [:]
         for id in ids { restart(id, over: state) }

@@ -2,8 +2,8 @@ import Testing
 
 @Suite("Random runs beside a model")
 struct GateModelTests {
-    private static let runs: UInt64 = 150
-    private static let steps = 80
+    private static let runs: UInt64 = 350
+    private static let steps = 40
 
     @Test("B1, B2, B6, F1–F4, P1, Q2–Q5, Q7, D1–D9: whatever happens, the rules hold", arguments: ModelProfile.all)
     func rulesHold(profile: ModelProfile) {

@@ -1,13 +1,12 @@
 import HeadgateCore
 import HeadgateCoreTesting
-import HeadgateData
 
 /// One random run of a gate beside its model.
 final class GateRun {
-    private let profile: ModelProfile
-    private var random: SeededRandom
-    private let bench: GateBench
-    private let model: GateModel
+    let profile: ModelProfile
+    var random: SeededRandom
+    let bench: GateBench
+    let model: GateModel
     private var nextId = 0
     private var nextFlush = 0
 
@@ -127,49 +126,6 @@ final class GateRun {
         bench[id].answer(result, to: batch.number)
     }
 
-    // MARK: Barriers
-
-    private func turnDoor() {
-        let index = model.doors.indices.randomElement(using: &random) ?? 0
-        if random.oneIn(4) { return setFlushable(index, random.oneIn(2)) }
-        let state: BarrierState = random.oneIn(2) ? .open : .closed
-        for id in random.oneIn(2) ? ["a", "b"] : [random.oneIn(2) ? "a" : "b"] { set(index, state, id) }
-    }
-
-    private func set(_ door: Int, _ state: BarrierState, _ id: String) {
-        model.doors[door].states[id] = state
-        model.doors[door].barrier.set(state, for: id)
-    }
-
-    private func setFlushable(_ door: Int, _ isFlushable: Bool) {
-        model.doors[door].isFlushable = isFlushable
-        model.doors[door].barrier.setFlushable(isFlushable)
-    }
-
-    /// Registers a door, with other scopes if it is there, or takes it away.
-    private func moveDoor() {
-        let index = model.doors.indices.randomElement(using: &random) ?? 0
-        let door = model.doors[index]
-        guard !random.oneIn(3) else {
-            model.doors[index].scopes = []
-            return bench.gate.unregisterScopedBarrier(door.barrier)
-        }
-        let choices: [[BarrierScope]] = [[.all], [.dispatcher(id: "a")], [.dispatcher(id: "b")], []]
-        let scopes = choices.randomElement(using: &random) ?? []
-        model.doors[index].scopes = Set(["a", "b"].filter(scopes.cover))
-        bench.gate.registerScopedBarrier(door.barrier, id: door.id, scopes: scopes)
-    }
-
-    private func pauseOrResume() {
-        let id = random.oneIn(2) ? "a" : "b"
-        let isPaused = random.oneIn(2)
-        let isFlushable = random.oneIn(2)
-        model.dispatchers[id]?.isPaused = isPaused
-        model.dispatchers[id]?.isPauseFlushable = isFlushable
-        guard isPaused else { return _ = bench.gate.resume(id) { _ in } }
-        _ = bench.gate.pause(id, reason: nil, isFlushable: isFlushable) { _ in }
-    }
-
     // MARK: Flushes
 
     private func flush() {
@@ -185,10 +141,9 @@ final class GateRun {
             let offered = model.offered.values.count { $0.targets.contains(id) }
             return (id, summary.pending + summary.inFlight + offered)
         }
-        let isWell = bench.store.memory.fault == nil && !bench.store.holdsAppends
         model.flushes[name] = ModelFlush(
             target: bench.gate.events.lastSequenceNumber, covered: Dictionary(uniqueKeysWithValues: covered),
-            isExact: isWell || model.offered.isEmpty)
+            isExact: !profile.hasFaults || model.offered.isEmpty)
         _ = bench.gate.flush(id: name, dispatchers: ids, timeout: timeout) { [weak model] in model?.ended(name, $0) }
     }
 
@@ -228,28 +183,6 @@ final class GateRun {
         model.restarted(over: try bench.store.open())
         try bench.restart { _ in self.furnish() }
         model.isWrittenDown = true
-    }
-
-    /// Puts the barriers of the run before a gate that is new, and watches its senders.
-    private func furnish() {
-        for id in ["a", "b"] {
-            bench[id].reply = { [weak model] in
-                model?.sent($0, to: id)
-                return nil
-            }
-        }
-        for door in model.doors where !door.scopes.isEmpty {
-            bench.gate.registerScopedBarrier(
-                door.barrier, id: door.id, scopes: door.scopes.sorted().map { .dispatcher(id: $0) })
-        }
-        guard let size = model.dispatchers["a"]?.batchSize else { return }
-        let configuration: DataObject = ["batch_size": .number(DataNumber(size))]
-        do {
-            try bench.gate.addBarrier(
-                id: "batching", kind: "BatchingBarrier", scopes: [.dispatcher(id: "a")], configuration: configuration)
-        } catch {
-            model.expect(false, "\(error)")
-        }
     }
 
     /// All barriers open, the destinations well, time passes: nothing may be left.

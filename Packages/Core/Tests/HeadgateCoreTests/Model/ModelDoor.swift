@@ -27,7 +27,7 @@ struct ModelFlush {
     var target: SequenceNumber
     /// How many events it covered of each dispatcher.
     var covered: [String: Int]
-    /// Whether the store was well all the while.
+    /// Whether all that it covered is certain to be stored.
     var isExact: Bool
 }
 

@@ -26,4 +26,3 @@ struct ModelProfile: Sendable, CustomTestStringConvertible {
         ModelProfile(name: "everything", inFlight: 2, hasTimeToLive: true, dropsOldest: true, hasFaults: true),
     ]
 }
-

@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateData
 import HeadgateTransport
 
 /// Makes the sender of each dispatcher.

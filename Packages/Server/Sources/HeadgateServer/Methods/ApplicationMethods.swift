@@ -1,6 +1,7 @@
 import HeadgateCore
 import HeadgateWire
 
+// Retroactive: type and protocol are both the project's own, and nobody else makes it conform.
 extension ApplicationStatus: @retroactive ParameterValue {}
 
 /// `application.status`.

@@ -2,6 +2,7 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
+// Retroactive: type and protocol are both the project's own, and nobody else makes them conform.
 extension BarrierState: @retroactive ParameterValue {}
 extension RemoteBarrierRegistration.OnDisconnect: @retroactive ParameterValue {}
 

@@ -1,0 +1,177 @@
+import HeadgateCore
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@Suite("Configured barriers")
+struct ConfiguredBarrierTests {
+    let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "archive")])
+    let factory = ToldBarrier.Factory()
+
+    init() {
+        bench.gate.factories[ToldBarrier.id] = factory
+    }
+
+    private func add(_ id: String = "told", scopes: [BarrierScope]? = nil, told configuration: DataObject = [:]) throws {
+        try bench.gate.addBarrier(id: id, kind: "ToldBarrier", scopes: scopes, configuration: configuration)
+    }
+
+    @Test("B5: scopes come from the settings, else from the factory's default, else they are all")
+    func scopes() throws {
+        try add("named", scopes: [.dispatcher(id: "collect")])
+        try add("all")
+        factory.scopes = [.dispatcher(id: "archive")]
+        try add("default")
+        let scopes = ["named", "all", "default"].map { bench.barrier($0)?.scopes }
+        #expect(scopes == [[.dispatcher(id: "collect")], [.all], [.dispatcher(id: "archive")]])
+        try bench.gate.addBarrier(Unscoped())
+        #expect(bench.barrier("UnscopedBarrier")?.scopes == [.all])
+    }
+
+    @Test("There may be several of one kind under different names")
+    func several() throws {
+        try add("one", scopes: [.dispatcher(id: "collect")], told: ["state": "closed"])
+        try add("two", scopes: [.dispatcher(id: "archive")])
+        #expect(bench.summary(of: "collect").blockedBy == ["one"])
+        #expect(bench.summary(of: "archive").isOpen)
+        #expect(bench.barrier("two")?.identity == BarrierIdentity(id: "two", kind: "ToldBarrier"))
+    }
+
+    @Test("B7: a change reaches the barrier, which stays the same; its scopes change with it")
+    func updates() throws {
+        try add()
+        try bench.gate.updateBarrier(id: "told", scopes: [.dispatcher(id: "archive")], configuration: ["state": "closed"])
+        #expect(bench.summary(of: "archive").blockedBy == ["told"])
+        #expect(bench.summary(of: "collect").isOpen)
+        try add(scopes: [.all], told: ["state": "closed", "again": true])
+        #expect(bench.summary(of: "collect").blockedBy == ["told"])
+        #expect(factory.made.map(\.told) == [[[:], ["state": "closed"], ["state": "closed", "again": true]]])
+        #expect(bench.barrier("told")?.configuration == ["state": "closed", "again": true])
+    }
+
+    @Test("B7: when its settings are gone it gets an empty configuration and its default scopes")
+    func reset() throws {
+        try add(scopes: [.dispatcher(id: "archive")], told: ["state": "closed"])
+        try bench.gate.resetBarrier(id: "told")
+        #expect(factory.made.first?.told.last == [:])
+        #expect(bench.barrier("told")?.scopes == [.all])
+        #expect(bench.barrier("told")?.configuration == [:])
+        #expect(bench.summary(of: "archive").isOpen)
+        try bench.gate.resetBarrier(id: "unknown")
+    }
+
+    @Test("B7: a configuration that it refuses leaves the old one working, and is reported")
+    func refused() throws {
+        var reported: [String] = []
+        bench.gate.onBarrierError = { barrier, error in reported.append("\(barrier.id): \(error)") }
+        try add(scopes: [.dispatcher(id: "archive")], told: ["state": "closed"])
+        #expect(throws: BarrierConfigurationFault(key: "refuse", message: "is refused")) {
+            try bench.gate.updateBarrier(id: "told", scopes: [.all], configuration: ["refuse": true])
+        }
+        #expect(bench.summary(of: "archive").blockedBy == ["told"])
+        #expect(bench.summary(of: "collect").isOpen)
+        #expect(bench.barrier("told")?.configuration == ["state": "closed"])
+        #expect(reported.count == 1)
+        #expect(bench.counters.barrierErrors == 1)
+    }
+
+    @Test("S2: a barrier cannot be made of a configuration that it refuses, nor of an unknown kind")
+    func notMade() {
+        #expect(throws: BarrierConfigurationFault(key: "refuse", message: "is refused")) {
+            try add(told: ["refuse": true])
+        }
+        #expect(bench.barrier("told") == nil)
+        #expect(throws: BarrierConfigurationFault.self) {
+            try bench.gate.addBarrier(id: "x", kind: "NoBarrier", scopes: nil, configuration: [:])
+        }
+        #expect(throws: BarrierConfigurationFault.self) {
+            try bench.gate.updateBarrier(id: "x", scopes: nil, configuration: [:])
+        }
+    }
+
+    @Test("B9: a barrier that cannot be made for another reason has the state on_error, until it can", arguments: [BarrierState.open, .closed])
+    func brokenFactory(state: BarrierState) throws {
+        try bench.gate.addBarrier(
+            id: "told", kind: "ToldBarrier", scopes: nil, configuration: ["fail": true], stateOnError: state)
+        #expect(bench.barrier("told")?.states.map(\.state) == [state, state])
+        #expect(bench.barrier("told")?.reason == "could not be made: failed")
+        #expect(bench.counters.barrierErrors == 1)
+        try bench.gate.updateBarrier(id: "told", scopes: nil, configuration: ["state": "closed"])
+        #expect(bench.barrier("told")?.states.map(\.state) == [.closed, .closed])
+        #expect(bench.barrier("told")?.reason == nil)
+        #expect(bench.gate.barrierSummaries.count { $0.identity.id == "told" } == 1)
+    }
+
+    @Test("B9: one whose code throws at new settings keeps its state, and is counted")
+    func failingUpdate() throws {
+        try add(told: ["state": "closed"])
+        #expect(throws: ToldBarrier.Failure.self) {
+            try bench.gate.updateBarrier(id: "told", scopes: nil, configuration: ["fail": true])
+        }
+        #expect(bench.summary().blockedBy == ["told"])
+        #expect(bench.counters.barrierErrors == 1)
+    }
+
+    @Test("A name that goes to another kind gets another barrier")
+    func replaced() throws {
+        try add(told: ["state": "closed"])
+        try bench.gate.addBarrier(id: "told", kind: "BatchingBarrier", scopes: [.all], configuration: ["batch_size": 1])
+        #expect(bench.gate.barrierSummaries.filter { $0.identity.id == "told" }.map(\.identity.kind) == ["BatchingBarrier"])
+        #expect(bench.summary(of: "archive").blockedBy == ["told"], "an empty batch waits")
+    }
+
+    @Test("B8: a configured barrier is neither unregistered nor moved as one without settings")
+    func registrar() throws {
+        try add(scopes: [.dispatcher(id: "archive")], told: ["state": "closed"])
+        let barrier = try #require(factory.made.first)
+        bench.gate.unregisterScopedBarrier(barrier)
+        bench.gate.registerScopedBarrier(barrier, scopes: [.all])
+        #expect(bench.barrier("told")?.scopes == [.dispatcher(id: "archive")])
+        #expect(bench.summary(of: "archive").blockedBy == ["told"])
+    }
+
+    @Test("B8: barriers registered without a name have that of their type, with a number where it is taken")
+    func names() {
+        let barriers = (0..<3).map { _ in SwitchBarrier(.open) }
+        for barrier in barriers + barriers { bench.gate.registerScopedBarrier(barrier, scopes: [.all]) }
+        let names = bench.gate.barrierSummaries.map(\.identity.id).filter { $0.hasPrefix("Switch") }
+        #expect(names == ["SwitchBarrier", "SwitchBarrier-2", "SwitchBarrier-3"])
+    }
+
+    @Test("A factory added by a program makes a barrier with its default scopes, which settings then configure")
+    func addedFactory() throws {
+        factory.scopes = [.dispatcher(id: "archive")]
+        try bench.gate.addBarrier(factory)
+        #expect(bench.barrier("ToldBarrier")?.scopes == [.dispatcher(id: "archive")])
+        try bench.gate.addBarrier(
+            id: "ToldBarrier", kind: "ToldBarrier", scopes: nil, configuration: ["state": "closed"])
+        #expect(factory.made.count == 1)
+        #expect(bench.summary(of: "archive").blockedBy == ["ToldBarrier"])
+    }
+
+    @Test("B10: the built-in barriers have their words")
+    func words() throws {
+        for kind in ["ScheduleBarrier", "IntervalBarrier", "ApplicationStatusBarrier", "RateBarrier", "ConnectivityBarrier"] {
+            try bench.gate.addBarrier(id: kind, kind: kind, scopes: nil, configuration: [:])
+        }
+        let words = bench.gate.barrierSummaries.suffix(5).map(\.identity.word)
+        #expect(words == ["schedule", "interval", "application_status", "rate", "connectivity"])
+    }
+}
+
+/// A factory that says nothing about scopes.
+private struct Unscoped: BarrierFactory {
+    func create(context: BarrierContext, configuration: DataObject) -> UnscopedBarrier {
+        UnscopedBarrier()
+    }
+}
+
+private final class UnscopedBarrier: ConfigurableBarrier {
+    static let id = "UnscopedBarrier"
+
+    func onState(for dispatcherId: String) -> Observable<BarrierState> {
+        Observables.just(.open)
+    }
+
+    func updateConfiguration(_ configuration: DataObject) {}
+}

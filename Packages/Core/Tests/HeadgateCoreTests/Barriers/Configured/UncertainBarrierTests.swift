@@ -1,0 +1,91 @@
+import HeadgateCore
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@Suite("Barriers that may not know their state")
+struct UncertainBarrierTests {
+    let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "archive")])
+
+    /// One that finds what a test says.
+    private final class FindingBarrier: UncertainBarrier, ConfigurableBarrier {
+        static let id = "FindingBarrier"
+        let finding = StateSubject(BarrierFinding.unknown)
+
+        func onFinding(for dispatcherId: String) -> Observable<BarrierFinding> {
+            finding.wrappedValue
+        }
+
+        func updateConfiguration(_ configuration: DataObject) {}
+    }
+
+    private struct Factory: BarrierFactory {
+        let barrier: FindingBarrier
+
+        func create(context: BarrierContext, configuration: DataObject) -> FindingBarrier {
+            barrier
+        }
+    }
+
+    private struct Failure: Error, CustomStringConvertible {
+        let description = "no answer"
+    }
+
+    private let barrier = FindingBarrier()
+
+    private func add(stateOnError: BarrierState) throws {
+        bench.gate.factories[FindingBarrier.id] = Factory(barrier: barrier)
+        try bench.gate.addBarrier(
+            id: "find", kind: "FindingBarrier", scopes: [.dispatcher(id: "collect")], configuration: [:],
+            stateOnError: stateOnError)
+    }
+
+    private var state: BarrierState?? { bench.barrier("find")?.states.first?.state }
+
+    @Test("B3: while it does not know, it waits and is not flushable")
+    func unknown() throws {
+        try add(stateOnError: .open)
+        for finding: BarrierFinding in [.unknown, .state(.open), .unknown] { barrier.finding.value = finding }
+        #expect(state == .some(nil))
+        bench.track(1)
+        _ = bench.gate.flush(dispatchers: ["collect"], timeout: nil) { _ in }
+        bench.settle()
+        #expect(bench["collect"].sent.isEmpty)
+        barrier.finding.value = .state(.open)
+        bench.settle()
+        #expect(bench["collect"].sent == [[1]])
+    }
+
+    @Test("B9: one that fails is reported and counted, and has the state on_error until it recovers", arguments: [BarrierState.open, .closed])
+    func failed(stateOnError: BarrierState) throws {
+        var reported: [String] = []
+        bench.gate.onBarrierError = { barrier, error in reported.append("\(barrier.id): \(error)") }
+        try add(stateOnError: stateOnError)
+        barrier.finding.value = BarrierFinding { throw Failure() }
+        #expect(state == stateOnError)
+        #expect(bench.barrier("find")?.reason == "no answer")
+        #expect(reported == ["find: no answer"])
+        #expect(bench.counters.barrierErrors == 1)
+        barrier.finding.value = BarrierFinding { .closed }
+        #expect(state == .closed)
+        #expect(bench.barrier("find")?.reason == nil)
+    }
+
+    @Test("B9: a barrier without settings is open when it fails")
+    func unconfigured() {
+        bench.gate.registerScopedBarrier(barrier, id: "find", scopes: [.all])
+        barrier.finding.value = .failed(Failure())
+        #expect(bench.barrier("find")?.states.map(\.state) == [.open, .open])
+    }
+
+    @Test("As any other barrier, it tells the states that it found")
+    func states() {
+        var states: [BarrierState] = []
+        let subscription = barrier.onState(for: "collect").subscribe { states.append($0) }
+        for finding: BarrierFinding in [.state(.open), .failed(Failure()), .unknown, .state(.closed)] {
+            barrier.finding.value = finding
+        }
+        subscription.dispose()
+        #expect(states == [.open, .closed])
+    }
+}

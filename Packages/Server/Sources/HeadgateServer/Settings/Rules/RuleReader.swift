@@ -1,0 +1,94 @@
+import HeadgateCore
+import HeadgateData
+
+/// Reads rules (Behaviour S5): a condition, `and`, `or`, `not`, or the id of one in `load_rules`.
+struct RuleReader {
+    /// The ids that may be named.
+    let ids: Set<String>
+
+    /// The rule that a member holds; nil when it is absent or wrong, which is noted.
+    func rule(_ key: String, in reader: SettingsReader) -> Rule? {
+        reader.item(key).flatMap { rule($0, at: key, in: reader) }
+    }
+
+    private func rule(_ item: DataItem, at key: String, in reader: SettingsReader) -> Rule? {
+        switch item {
+        case .string(let id) where ids.contains(id): return .reference(id)
+        case .string(let id):
+            reader.fault(key, "", "there is no load rule `\(id)`")
+            return nil
+        case .object(let object):
+            let inner = reader.reader(object, at: key)
+            defer { inner.finish() }
+            return rule(inner)
+        default:
+            reader.fault(key, "", "must be a rule: an object, or the id of one in load_rules")
+            return nil
+        }
+    }
+
+    private func rule(_ reader: SettingsReader) -> Rule? {
+        let given = RuleReader.forms.filter { reader.item($0) != nil }
+        guard given.count == 1, let form = given.first else {
+            reader.fault("must have one, and only one, of: " + RuleReader.forms.joined(separator: ", "))
+            reader.acceptEveryKey()
+            return nil
+        }
+        switch form {
+        case "and": return rules("and", in: reader).map { .and($0) }
+        case "or": return rules("or", in: reader).map { .or($0) }
+        case "not": return rule("not", in: reader).map { .not($0) }
+        default: return reader.condition().map { .just($0) }
+        }
+    }
+
+    private static let forms = ["operator", "and", "or", "not"]
+
+    private func rules(_ key: String, in reader: SettingsReader) -> [Rule]? {
+        guard let items = reader.array(key) else { return nil }
+        return items.enumerated().compactMap { rule($1, at: "\(key)[\($0)]", in: reader) }
+    }
+}
+
+extension SettingsReader {
+    /// `{"operator", "path", "value"?, "ignore_case"?}`
+    fileprivate func condition() -> Condition? {
+        var ignoreCase = false
+        bool("ignore_case", into: &ignoreCase)
+        let path = eventPath("path")
+        let value = item("value")
+        guard let word = item("operator").flatMap(String.init(dataItem:)),
+            let name = Condition.Operator(rawValue: word)
+        else {
+            fault("operator", "", SettingsReader.mustBeOne(of: Condition.Operator.allCases.map(\.rawValue)))
+            return nil
+        }
+        do throws(ConditionFault) {
+            let condition = try Condition(name, path: path ?? "data", value: value, ignoreCase: ignoreCase)
+            return path == nil ? nil : condition
+        } catch {
+            fault("value", "", SettingsReader.message(of: error))
+            return nil
+        }
+    }
+
+    /// A required path.
+    private func eventPath(_ key: String) -> EventPath? {
+        require(key)
+        guard let text = string(key) else { return nil }
+        let path = EventPath(text)
+        if let complaint = path.complaint(about: text) {
+            fault(key, "", complaint)
+            return nil
+        }
+        return path
+    }
+
+    private static func message(of fault: ConditionFault) -> String {
+        switch fault {
+        case .valueIsMissing: "is required"
+        case .valueMustBe(let what): "must be \(what)"
+        case .pattern(let fault): "is no regular expression: it \(fault.message)"
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import HeadgateCore
+import HeadgateData
+
+extension Settings {
+    /// Reads `load_rules`.
+    /// - Returns: what reads the rules that refer to them.
+    mutating func readLoadRules(_ reader: SettingsReader) -> RuleReader {
+        let object = reader.object("load_rules") ?? [:]
+        let holder = reader.reader(object, at: "load_rules")
+        let rules = RuleReader(ids: Set(object.filter { !$0.value.isNull }.map(\.key)))
+        for id in object.keys {
+            loadRules[id] = rules.rule(id, in: holder)
+        }
+        noteCircles(holder)
+        return rules
+    }
+
+    /// Rules that come back to themselves are told of, each once; a rule that only names such a one is not.
+    private func noteCircles(_ holder: SettingsReader) {
+        let known = LoadRules(loadRules)
+        for id in holder.keys {
+            switch known.fault(in: .reference(id)) {
+            // What it names was wrong itself, and has been told of.
+            case nil, .unknownRule: break
+            case .circle(let ids) where ids.first != id: break
+            case let fault?: holder.fault(id, "", "\(fault)")
+            }
+        }
+    }
+}

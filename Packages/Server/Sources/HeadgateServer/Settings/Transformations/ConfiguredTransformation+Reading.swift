@@ -1,0 +1,62 @@
+import HeadgateCore
+import HeadgateData
+
+extension Settings {
+    /// Reads `transformations`.
+    mutating func readTransformations(_ reader: SettingsReader, rules: RuleReader) {
+        let dispatcherIDs = Set(dispatcherIDs)
+        var ids: Set<String> = []
+        for (place, item) in (reader.array("transformations") ?? []).enumerated() {
+            guard let object = DataObject(dataItem: item) else {
+                reader.fault("transformations", "[\(place)]", "must be an object")
+                continue
+            }
+            let entry = reader.reader(object, at: "transformations[\(place)]")
+            let transformation = ConfiguredTransformation(entry, place: place, rules: rules, dispatcherIDs: dispatcherIDs)
+            if !ids.insert(transformation.settings.id).inserted { entry.fault("id", "", "is the id of one before") }
+            transformations.append(transformation)
+            entry.finish()
+        }
+    }
+}
+
+extension ConfiguredTransformation {
+    /// Reads an entry of `transformations`.
+    init(_ reader: SettingsReader, place: Int, rules: RuleReader, dispatcherIDs: Set<String>) {
+        reader.require("id")
+        let id = reader.string("id") ?? "[\(place)]"
+        if id.isEmpty { reader.fault("id", "", "must not be empty") }
+        settings = TransformationSettings(
+            id: id, transformerId: id, scopes: reader.transformationScopes("scopes", dispatcherIDs: dispatcherIDs),
+            order: reader.value("order", Double.self, mustBe: "a number") ?? Double(place),
+            when: rules.rule("when", in: reader))
+        edits = reader.edits()
+        if edits.isEmpty { reader.warn("id", "", "this transformation changes nothing") }
+    }
+}
+
+extension SettingsReader {
+    /// Scopes: a list, or one alone.
+    fileprivate func transformationScopes(_ key: String, dispatcherIDs: Set<String>) -> [TransformationScope] {
+        require(key)
+        switch item(key) {
+        case nil: return []
+        case .array(let items):
+            return items.enumerated().compactMap { scope(key, "[\($0)]", $1, dispatcherIDs) }
+        case let item?: return scope(key, "", item, dispatcherIDs).map { [$0] } ?? []
+        }
+    }
+
+    private func scope(
+        _ key: String, _ suffix: String, _ item: DataItem, _ dispatcherIDs: Set<String>
+    ) -> TransformationScope? {
+        guard let scope = String(dataItem: item).flatMap(TransformationScope.init(rawValue:)) else {
+            fault(key, suffix, "must be afterCollectors, allDispatchers, or dispatcher: and the id of one")
+            return nil
+        }
+        if case .dispatcher(let id) = scope, !dispatcherIDs.contains(id) {
+            warn(key, suffix, "there is no dispatcher `\(id)`")
+        }
+        return scope
+    }
+}

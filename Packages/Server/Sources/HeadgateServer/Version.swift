@@ -1,4 +1,0 @@
-/// Which version of Headgate this is.
-public enum Version {
-    public static let current = "0.1.0"
-}

@@ -1,0 +1,127 @@
+import HeadgateData
+import HeadgateTransport
+
+/// A raw client of a service's socket: lines out, lines in, answers by their ids.
+actor LineClient {
+    private nonisolated let loop: EventLoop
+    private let incoming = IncomingMessages()
+    private var connection: Connection?
+    private var lastID = 0
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        loop.asUnownedSerialExecutor()
+    }
+
+    init(on loop: EventLoop) {
+        self.loop = loop
+    }
+
+    func connect(to path: String) throws {
+        let connection = try Connection.connect(path: path, on: loop)
+        connection.start(incoming)
+        self.connection = connection
+    }
+
+    // MARK: Calls
+
+    /// Calls a method and gives back its result; an error is thrown as a ``Refusal``.
+    @discardableResult
+    func call(_ method: String, _ params: DataObject? = nil) async throws -> DataItem {
+        try await answer(to: request(method, params))
+    }
+
+    /// Sends a request.
+    /// - Returns: its id.
+    func request(_ method: String, _ params: DataObject? = nil) -> Int {
+        lastID += 1
+        var message: DataObject = ["jsonrpc": "2.0", "id": .number(DataNumber(lastID)), "method": .string(method)]
+        if let params { message["params"] = .object(params) }
+        var line = JSONWriter()
+        line.object(message)
+        send(line.text)
+        return lastID
+    }
+
+    /// The result of a request that was sent before.
+    func answer(to id: Int) async throws -> DataItem {
+        let message = try await incoming.next(.answer(id))
+        guard let error = message["error"] else { return message["result"] ?? .null }
+        throw Refusal(error)
+    }
+
+    /// The error of a call that must be refused.
+    func refusal(_ method: String, _ params: DataObject? = nil) async throws -> Refusal {
+        do {
+            let result = try await call(method, params)
+            throw Missing(what: "a refusal of \(method), which answered \(result)")
+        } catch let refusal as Refusal {
+            return refusal
+        }
+    }
+
+    /// The params of the next notification.
+    func notification() async throws -> DataItem {
+        try await incoming.next(.notification)["params"] ?? .null
+    }
+
+    /// Notifications that have come and that nobody has taken.
+    var waitingNotifications: Int {
+        incoming.count(.notification)
+    }
+
+    // MARK: The connection
+
+    /// Sends a line as it is; the line feed is added.
+    func send(_ line: String) {
+        connection?.write(Array((line + "\n").utf8))
+    }
+
+    /// Takes nothing from the socket until ``resumeReading()``.
+    func pauseReading() {
+        connection?.pauseReading()
+    }
+
+    func resumeReading() {
+        connection?.resumeReading()
+    }
+
+    func close() {
+        connection?.close()
+    }
+}
+
+/// An error that a call was answered with.
+struct Refusal: Error, Equatable {
+    var code: Int
+    /// The reason word of the service's own errors.
+    var reason: String?
+    /// The path of a wrong parameter.
+    var path: String?
+    var message: String
+
+    init(_ error: DataItem) {
+        code = error["code"].get() ?? 0
+        reason = error["data"]["reason"].get()
+        path = error["data"]["path"].get()
+        message = error["message"].get() ?? ""
+    }
+}
+
+extension DataItem {
+    /// A member; null when there is none.
+    subscript(key: String) -> DataItem {
+        guard case .object(let object) = self else { return .null }
+        return object[key] ?? .null
+    }
+
+    /// The elements; none unless it is an array.
+    var elements: [DataItem] {
+        guard case .array(let items) = self else { return [] }
+        return items
+    }
+
+    /// The element that has this member; null when there is none.
+    func element(where key: String, is value: DataItem) -> DataItem {
+        elements.first { $0[key] == value } ?? .null
+    }
+}

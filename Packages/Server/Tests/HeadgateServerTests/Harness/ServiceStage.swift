@@ -1,0 +1,100 @@
+import Foundation
+import HeadgateData
+import HeadgateTransport
+
+@testable import HeadgateServer
+
+/// A whole service in a folder of its own, on a real loop, with clients over its real socket.
+///
+///     try await ServiceStage.run { stage in
+///         let client = try await stage.client("shop/2.1")
+///         try await client.call("track", ["event": "signup"])
+///     }
+actor ServiceStage {
+    nonisolated let folder: ScratchFolder
+    private nonisolated let loop: EventLoop
+    private nonisolated let clientLoop: EventLoop
+    private var service: Service?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        loop.asUnownedSerialExecutor()
+    }
+
+    /// Two dispatchers of kind `file`, and a store in memory.
+    static let usualSettings: DataObject = [
+        "durability": "memory",
+        "dispatchers": [
+            "archive": ["kind": "file", "path": "archive.ndjson"],
+            "collect": ["kind": "file", "path": "collect.ndjson"],
+        ],
+    ]
+
+    /// Runs `body` with a service that listens, and stops it in an orderly way afterwards.
+    /// - Parameter settings: merged into ``usualSettings``.
+    static func run(_ settings: DataObject = [:], _ body: (ServiceStage) async throws -> Void) async throws {
+        let stage = try ServiceStage()
+        do {
+            try await stage.start(settings)
+            try await body(stage)
+        } catch {
+            await stage.end()
+            throw error
+        }
+        await stage.end()
+    }
+
+    private init() throws {
+        folder = try ScratchFolder()
+        loop = try EventLoop.onNewThread(named: "test-service")
+        clientLoop = try EventLoop.onNewThread(named: "test-clients")
+    }
+
+    nonisolated var socket: String { folder("headgate.sock") }
+
+    /// A connected client; with a name like `shop/2.1` it says hello first.
+    nonisolated func client(_ name: String? = nil) async throws -> LineClient {
+        let client = LineClient(on: clientLoop)
+        try await client.connect(to: socket)
+        guard let name else { return client }
+        let parts = name.split(separator: "/").map(String.init)
+        var identity: DataObject = ["name": .string(parts[0])]
+        if parts.count > 1 { identity["version"] = .string(parts[1]) }
+        try await client.call("hello", ["client": .object(identity)])
+        return client
+    }
+
+    /// Looks into the service, on its loop.
+    func look<Found: Sendable>(_ body: (Service) throws -> Found) throws -> Found {
+        guard let service else { throw Missing(what: "a service") }
+        return try body(service)
+    }
+
+    private func start(_ settings: DataObject) throws {
+        var layers = SettingsLayers()
+        let reading = layers.change {
+            $0[.file] = ServiceStage.usualSettings
+            $0.patch(settings)
+        }
+        let places = Places(socket: socket, dataDirectory: folder("data"))
+        let service = try Service(loop: loop, layers: layers, reading: reading, places: places)
+        self.service = service
+        try service.listen(inherited: [])
+    }
+
+    private func end() async {
+        await withCheckedContinuation { continuation in
+            guard let service else { return continuation.resume() }
+            service.stop { continuation.resume() }
+        }
+        service = nil
+        for loop in [loop, clientLoop] {
+            loop.stop()
+            await loop.waitUntilClosed()
+        }
+    }
+}
+
+/// What a test needed was not there.
+struct Missing: Error {
+    var what: String
+}

@@ -1,0 +1,93 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("Statuses of applications", .timeLimit(.minutes(1)))
+struct ApplicationStatusTests {
+    /// Holds every event until a flush.
+    private static let batching: DataObject = [
+        "barriers": ["BatchingBarrier": ["barrier_id": "BatchingBarrier", "configuration": ["batch_size": 25]]]
+    ]
+
+    @Test("F5: a client whose status changes begins a flush", arguments: ["background", "foreground", "exiting"])
+    func flushes(_ status: String) async throws {
+        try await ServiceStage.run(Self.batching) { stage in
+            let client = try await stage.client()
+            try await client.watch("outcomes")
+            try await client.call("track", ["event": "signup", "dispatchers": ["collect"]])
+            #expect(try await client.listedDispatcher("collect")["pending"] == 1)
+            #expect(try await client.call("application.status", ["status": .string(status)]) == [:])
+            let outcome = try await client.notification()["outcomes"].element(where: "dispatcher", is: "collect")
+            #expect(outcome["delivered"] == 1)
+        }
+    }
+
+    @Test("F5: but not where `flush_on` says no", arguments: ["background", "foreground", "exiting"])
+    func switchedOff(_ status: String) async throws {
+        var settings = Self.batching
+        settings["flush_on"] = .object([status: false])
+        try await ServiceStage.run(settings) { stage in
+            let client = try await stage.client()
+            try await client.call("track", ["event": "signup"])
+            try await client.call("application.status", ["status": .string(status)])
+            let dispatcher = try await client.listedDispatcher("collect")
+            #expect(dispatcher["flushing"] == false)
+            #expect(dispatcher["pending"] == 1)
+        }
+    }
+
+    @Test("F5: saying the same again is no change")
+    func unchanged() async throws {
+        try await ServiceStage.run(Self.batching) { stage in
+            let client = try await stage.client()
+            try await client.call("application.status", ["status": "background"])
+            try await client.call("track", ["event": "signup"])
+            try await client.call("application.status", ["status": "background"])
+            #expect(try await client.listedDispatcher("collect")["flushing"] == false)
+            #expect(try await client.listedDispatcher("collect")["pending"] == 1)
+        }
+    }
+
+    @Test("F5: a client that changes its status all the time has one flush, which covers all")
+    func restless() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            try await client.call("barrier.register", ["id": "door", "state": "closed", "flushable": false])
+            for round in 0..<50 {
+                try await client.call("track", ["event": "signup"])
+                try await client.call("application.status", ["status": round % 2 == 0 ? "background" : "foreground"])
+            }
+            #expect(try await stage.look { $0.gate.dispatcherSummaries.map(\.isFlushing) } == [true, true])
+            // The flush is the fifty-first: all before it are over, and their names free again.
+            #expect(try await client.refusal("flush.cancel", ["flush": "flush-50"]).reason == "not_found")
+            try await client.call("flush.cancel", ["flush": "flush-51"])
+            #expect(try await client.listedDispatcher("collect")["flushing"] == false)
+        }
+    }
+
+    @Test("B26: statuses of those who are gone count no more")
+    func gone() async throws {
+        try await ServiceStage.run { stage in
+            let watcher = try await stage.client()
+            let client = try await stage.client()
+            try await client.call("application.status", ["status": "background"])
+            #expect(try await stage.look { $0.gate.clientStatuses.value.overall } == .background)
+            try await watcher.watch("clients")
+            await client.close()
+            #expect(try await watcher.notification()["count"] == 1)
+            #expect(try await stage.look { $0.gate.clientStatuses.value.overall } == nil)
+        }
+    }
+
+    @Test("F5: an unknown status is wrong params")
+    func unknown() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let refusal = try await client.refusal("application.status", ["status": "asleep"])
+            #expect(refusal.code == -32602)
+            #expect(refusal.path == "status")
+            #expect(try await client.refusal("application.status").path == "status")
+        }
+    }
+}

@@ -1,0 +1,162 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("Barriers over the socket", .timeLimit(.minutes(1)))
+struct RemoteBarrierTests {
+    @Test("B29: a registered barrier stands before all dispatchers, flushable and owned, unless it says otherwise")
+    func registered() async throws {
+        try await ServiceStage.run { stage in
+            let shop = try await stage.client("shop/2.1")
+            #expect(try await shop.call("barrier.register", ["id": "till-open", "state": "closed"]) == [:])
+            let barrier = try await shop.listedBarrier("till-open")
+            #expect(barrier["kind"] == "RemoteBarrier")
+            #expect(barrier["scopes"] == ["all"])
+            #expect(barrier["states"] == ["archive": "closed", "collect": "closed"])
+            #expect(barrier["flushable"] == true)
+            #expect(barrier["word"] == "till-open")
+            #expect(barrier["reason"] == nil)
+            #expect(barrier["configuration"] == [:])
+            let uid = getuid()
+            #expect(barrier["owner"] == .string("shop/2.1 (uid \(uid), session-1)"))
+            #expect(try await shop.listedDispatcher("collect")["blocked_by"] == ["till-open"])
+        }
+    }
+
+    @Test("B29: a client without a name is shown by its process")
+    func namelessOwner() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            try await client.call("barrier.register", ["id": "door", "state": "open"])
+            let owner = try await client.listedBarrier("door")["owner"]
+            #expect(owner == .string("pid \(getpid()) (uid \(getuid()), session-1)"))
+        }
+    }
+
+    @Test("B29: registering it again, its owner replaces scopes, states and flushability")
+    func registeredAgain() async throws {
+        try await ServiceStage.run { stage in
+            let shop = try await stage.client()
+            try await shop.call("barrier.register", ["id": "door", "state": "closed"])
+            try await shop.call("barrier.set", ["id": "door", "state": "open", "dispatcher": "archive", "reason": "why"])
+            try await shop.call(
+                "barrier.register", ["id": "door", "state": "closed", "scopes": "archive", "flushable": false])
+            let barrier = try await shop.listedBarrier("door")
+            #expect(barrier["scopes"] == ["archive"])
+            #expect(barrier["states"] == ["archive": "closed"])
+            #expect(barrier["flushable"] == false)
+            #expect(barrier["reason"] == nil)
+            #expect(try await shop.listedDispatcher("collect")["way"] == "open")
+        }
+    }
+
+    @Test("B29: nobody but its owner changes a barrier")
+    func strangers() async throws {
+        try await ServiceStage.run { stage in
+            let owner = try await stage.client("shop/2.1")
+            let stranger = try await stage.client()
+            try await owner.call("barrier.register", ["id": "door", "state": "closed"])
+            let refusals = [
+                try await stranger.refusal("barrier.register", ["id": "door", "state": "open"]),
+                try await stranger.refusal("barrier.set", ["id": "door", "state": "open"]),
+                try await stranger.refusal("barrier.unregister", ["id": "door"]),
+            ]
+            #expect(refusals.map(\.reason) == ["conflict", "conflict", "conflict"])
+            #expect(refusals.allSatisfy { $0.message.contains("belongs to shop/2.1") })
+            #expect(try await owner.listedBarrier("door")["states"]["collect"] == "closed")
+            try await stranger.call("barrier.unregister", ["id": "door", "force": true])
+            #expect(try await owner.listedBarrier("door") == .null)
+            #expect(try await owner.refusal("barrier.set", ["id": "door", "state": "open"]).reason == "not_found")
+        }
+    }
+
+    @Test("B8: a barrier of the settings or of the service is nobody's, forced or not")
+    func servicesOwn() async throws {
+        let settings: DataObject = [
+            "barriers": ["BatchingBarrier": ["barrier_id": "BatchingBarrier", "configuration": ["batch_size": 5]]]
+        ]
+        try await ServiceStage.run(settings) { stage in
+            let client = try await stage.client()
+            for id in ["BatchingBarrier", "ManualBarrier:collect", "BackoffBarrier:archive"] {
+                let params: DataObject = ["id": .string(id), "state": "open", "force": true]
+                for method in ["barrier.register", "barrier.set", "barrier.unregister"] {
+                    #expect(try await client.refusal(method, params).reason == "conflict", "\(method) \(id)")
+                }
+            }
+            for id in ["ConnectivityBarrier", "ManualBarrier:nobody", "ActivationGate:collect"] {
+                let params: DataObject = ["id": .string(id), "state": "open"]
+                #expect(try await client.refusal("barrier.register", params).reason == "conflict", "\(id)")
+            }
+        }
+    }
+
+    @Test("B29: an unknown barrier or dispatcher is not_found")
+    func unknown() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            #expect(try await client.refusal("barrier.set", ["id": "door", "state": "open"]).reason == "not_found")
+            #expect(try await client.refusal("barrier.unregister", ["id": "door"]).reason == "not_found")
+            #expect(
+                try await client.refusal("barrier.unregister", ["id": "door", "force": true]).reason == "not_found")
+            try await client.call("barrier.register", ["id": "door", "state": "open"])
+            let nobody: DataObject = ["id": "door", "state": "closed", "dispatcher": "nobody"]
+            #expect(try await client.refusal("barrier.set", nobody).reason == "not_found")
+            #expect(try await client.listedBarrier("door")["states"]["collect"] == "open")
+        }
+    }
+
+    @Test("B29: params that are missing or wrong are told by their paths", arguments: [
+        (["state": "open"], "id"),
+        (["id": "door"], "state"),
+        (["id": "", "state": "open"], "id"),
+        (["id": "a\nb", "state": "open"], "id"),
+        (["id": "door", "state": "ajar"], "state"),
+        (["id": "door", "state": "open", "flushable": 1], "flushable"),
+        (["id": "door", "state": "open", "on_disconnect": "explode"], "on_disconnect"),
+        (["id": "door", "state": "open", "scopes": 5], "scopes"),
+        (["id": "door", "state": "open", "scopes": ""], "scopes"),
+        (["id": "door", "state": "open", "scopes": ["collect", 5]], "scopes[1]"),
+        (["id": "door", "state": "open", "scopes": ["collect", ""]], "scopes[1]"),
+    ] as [(DataObject, String)])
+    func wrong(_ params: DataObject, _ path: String) async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let refusal = try await client.refusal("barrier.register", params)
+            #expect(refusal.code == -32602)
+            #expect(refusal.path == path)
+            #expect(try await client.listedBarrier("door") == .null)
+        }
+    }
+
+    @Test("B29: there is an end to registered barriers")
+    func tooMany() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            var last = 0
+            for number in 0..<1024 {
+                last = await client.request(
+                    "barrier.register", ["id": .string("door-\(number)"), "state": "open", "scopes": []])
+            }
+            _ = try await client.answer(to: last)
+            let more: DataObject = ["id": "one-more", "state": "open"]
+            #expect(try await client.refusal("barrier.register", more).reason == "limit")
+            try await client.call("barrier.unregister", ["id": "door-7"])
+            try await client.call("barrier.register", more)
+        }
+    }
+
+    @Test("B4: a scope that names no dispatcher is kept, and warned of in status while the barrier is there")
+    func idleScope() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            try await client.call(
+                "barrier.register", ["id": "door", "state": "closed", "scopes": ["collect", "nobody", "collect"]])
+            #expect(try await client.listedBarrier("door")["scopes"] == ["collect", "nobody"])
+            let warning: DataItem = "barrier door: there is no dispatcher `nobody`"
+            #expect(try await client.call("status")["warnings"].elements.contains(warning))
+            try await client.call("barrier.register", ["id": "door", "state": "closed", "scopes": "collect"])
+            #expect(try await !client.call("status")["warnings"].elements.contains(warning))
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("The pace of notifications")
+struct PaceTests {
+    private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
+
+    @Test("B10: the first change is told at once")
+    func first() {
+        var pace = Pace()
+        #expect(!pace.takeDue(at: at(0)))
+        pace.mark(.counters, at: at(0))
+        #expect(pace.due == at(0))
+        #expect(pace.takeDue(at: at(0)))
+        #expect(!pace.takeDue(at: at(0)))
+    }
+
+    @Test("B10: counters wait 50 ms from the last look, states 5 ms", arguments: [
+        (Pace.Urgency.counters, Int64(50)), (.states, 5),
+    ])
+    func spacing(_ urgency: Pace.Urgency, _ milliseconds: Int64) {
+        var pace = Pace()
+        pace.mark(.states, at: at(0))
+        _ = pace.takeDue(at: at(0))
+        pace.mark(urgency, at: at(1))
+        #expect(pace.due == at(milliseconds))
+        #expect(!pace.takeDue(at: at(milliseconds - 1)))
+        #expect(pace.takeDue(at: at(milliseconds)))
+    }
+
+    @Test("B10: a state does not wait for the counters marked before it, nor they for others after them")
+    func sooner() {
+        var pace = Pace()
+        pace.mark(.states, at: at(0))
+        _ = pace.takeDue(at: at(0))
+        pace.mark(.counters, at: at(1))
+        pace.mark(.states, at: at(2))
+        #expect(pace.due == at(5))
+        pace.mark(.counters, at: at(3))
+        #expect(pace.due == at(5))
+    }
+
+    @Test("B10: after a rest a change is told at once")
+    func rested() {
+        var pace = Pace()
+        pace.mark(.states, at: at(0))
+        _ = pace.takeDue(at: at(0))
+        pace.mark(.counters, at: at(90))
+        #expect(pace.takeDue(at: at(90)))
+    }
+}

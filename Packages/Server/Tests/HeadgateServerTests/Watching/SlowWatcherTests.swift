@@ -1,0 +1,56 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("Watchers that do not read", .timeLimit(.minutes(1)))
+struct SlowWatcherTests {
+    @Test("B10: a slow reader gets the latest state, not a backlog")
+    func latestState() async throws {
+        try await ServiceStage.run { stage in
+            let watcher = try await stage.client()
+            try await watcher.watch("barriers")
+            await watcher.pauseReading()
+            let owner = try await stage.client()
+            let rounds = 400
+            // Words so long that the sockets' own buffers are full after some of them.
+            let padding = String(repeating: "x", count: 20_000)
+            try await owner.call("barrier.register", ["id": "door", "state": "open"])
+            for round in 1...rounds {
+                let state: DataItem = round % 2 == 0 ? "open" : "closed"
+                try await owner.call(
+                    "barrier.set", ["id": "door", "state": state, "reason": .string("\(round) \(padding)")])
+            }
+            #expect(try await stage.look { $0.sessions.all.contains { $0.connection.outputBytes > 0 } })
+            await watcher.resumeReading()
+            var told = 0
+            let last = try await watcher.barrier("door") { barrier in
+                told += 1
+                let reason: String = barrier["reason"].get() ?? ""
+                return reason.hasPrefix("\(rounds) ")
+            }
+            #expect(last["states"] == ["archive": "open", "collect": "open"])
+            #expect(told < rounds)
+        }
+    }
+
+    @Test("B10: what waits for a slow reader does not grow")
+    func bounded() async throws {
+        try await ServiceStage.run { stage in
+            let watcher = try await stage.client()
+            try await watcher.watch("barriers")
+            await watcher.pauseReading()
+            let owner = try await stage.client()
+            let padding = String(repeating: "x", count: 20_000)
+            try await owner.call("barrier.register", ["id": "door", "state": "open"])
+            var most = 0
+            for round in 1...400 {
+                try await owner.call("barrier.set", ["id": "door", "reason": .string("\(round) \(padding)")])
+                most = try await max(most, stage.look { $0.sessions.all.map(\.connection.outputBytes).max() ?? 0 })
+            }
+            // No more than the one notification that is under way.
+            #expect(most > 0)
+            #expect(most < 2 * padding.count)
+        }
+    }
+}
