@@ -51,6 +51,7 @@ final class Service {
         warnings = reading.warnings.map(\.description) + state.warnings
         try addDispatchers()
         try addBarriers()
+        try addRulesAndTransformations()
         watchNetwork()
     }
 
@@ -71,10 +72,13 @@ final class Service {
     }
 
     private func addBarriers() throws(StartFault) {
+        gate.timeZone = ZoneInfo().rules
+        gate.onBarrierError = { [log] in log.warning("barrier \($0.id): \($1)") }
         for barrier in settings.barriers {
             do {
                 try gate.addBarrier(
-                    id: barrier.id, kind: barrier.kind, scopes: barrier.scopes, configuration: barrier.configuration)
+                    id: barrier.id, kind: barrier.kind, scopes: barrier.scopes, configuration: barrier.configuration,
+                    stateOnError: barrier.stateOnError)
             } catch {
                 throw StartFault("barriers.\(barrier.id): \(error)")
             }

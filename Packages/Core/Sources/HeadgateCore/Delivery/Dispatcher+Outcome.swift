@@ -23,7 +23,7 @@ extension Dispatcher {
         case .delivered, .keep: break
         case .halve: halve(batch)
         case .dead(let reason): bury(batch.sequenceNumbers, of: batch, reason, result)
-        case .hold(let cause): manual.set(ManualBarrier.Setting(isPaused: true, reason: cause))
+        case .hold(let cause): hold(cause)
         case .retry(let cause, let charged): retry(batch, cause: cause, charged: charged, result)
         }
     }

@@ -5,9 +5,11 @@ import HeadgateData
 /// A dispatch goes forward through it: ``evaluate()`` looks whether the way is open, takes a batch and hands it to the
 /// sender; `Dispatcher+Outcome` settles what comes back.
 final class Dispatcher {
-    let settings: DispatcherSettings
-    let kind: String
-    let sender: any Sender
+    var settings: DispatcherSettings
+    var kind: String
+    var sender: any Sender
+    /// Senders that were replaced and have not finished.
+    var retiring = RetiringSenders()
     let manual: ManualBarrier
     let backoff: BackoffBarrier
     let surroundings: Surroundings
@@ -22,10 +24,12 @@ final class Dispatcher {
     var lastError: String?
     /// Whether its destination is on the other side of a network (Behaviour B20).
     var reachesNetwork = false
+    /// Whether it was paused because the destination refused it (Behaviour D7).
+    var isHeldByRefusal = false
     /// Set when the dispatcher takes no more batches (Behaviour D11).
     var isStopping = false
     private(set) var batchesInFlight = 0
-    private var batchNumber = 0
+    private(set) var batchNumber = 0
     private var isReading = false
 
     /// What a dispatcher shares with the others.
@@ -110,9 +114,12 @@ final class Dispatcher {
         guard openThrough != nil, prepareBatch(), let openThrough else { return nil }
         var builder = BatchBuilder(
             format: sender.format, mostEvents: limit.current, byteLimit: settings.byteLimit)
+        let chain = surroundings.transformations.chain(for: id)
         var dropped: Set<SequenceNumber> = []
         for entry in queue.candidates(through: openThrough, inOrderOfKeys: settings.inFlight > 1) {
-            guard builder.hasRoom, add(entry, to: &builder, droppingTo: &dropped) else { break }
+            guard builder.hasRoom,
+                add(entry, transformedBy: chain, to: &builder, droppingTo: &dropped)
+            else { break }
         }
         settle(dropped, as: .transformedAway)
         // With nothing left of these, those behind them have their turn.
@@ -138,10 +145,12 @@ final class Dispatcher {
         queue.markInFlight(batch.sequenceNumbers)
         batchesInFlight += 1
         surroundings.depths.publishTaken(batch.events.count, of: id)
-        sender.send(batch) { [weak self] result in
+        let sender = ObjectIdentifier(sender)
+        self.sender.send(batch) { [weak self] result in
             guard let self else { return }
             self.surroundings.worker.preconditionOnWorker()
             self.batchesInFlight -= 1
+            self.retiring.finished(sender)
             self.finished(batch, isOversize: builder.isOversize, with: result)
             self.surroundings.markDirty(self.id)
         }

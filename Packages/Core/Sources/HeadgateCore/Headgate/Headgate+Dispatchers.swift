@@ -6,18 +6,29 @@ extension Headgate {
     public func addDispatcher(
         _ settings: DispatcherSettings, kind: String, sender: any Sender, reachesNetwork: Bool = false
     ) {
+        if returnLeaving(settings, kind: kind, sender: sender, reachesNetwork: reachesNetwork) { return }
         let stored = adopt(settings.id)
         let dispatcher = Dispatcher(
             settings: settings, kind: kind, sender: sender, manual: ManualBarrier(keptPause(of: settings.id)),
             queue: DispatcherQueue(number: stored.number, position: stored.position), surroundings: surroundings)
         dispatcher.reachesNetwork = reachesNetwork
-        dispatchers[settings.id] = dispatcher
-        coordinator.addDispatcher(settings.id)
+        install(dispatcher)
+    }
+
+    /// Puts a dispatcher behind its barriers, from where it takes what is for it.
+    func install(_ dispatcher: Dispatcher) {
+        dispatchers[dispatcher.id] = dispatcher
+        coordinator.addDispatcher(dispatcher.id)
         registerOwnBarriers(of: dispatcher)
+        dispatchersChanged()
+        markDirty(dispatcher.id)
+    }
+
+    /// Makes anew what depends on which dispatchers there are, and how they are set.
+    func dispatchersChanged() {
         configured.refreshDefaultScopes()
         prepareLoadRules()
         routeToAll = events.routes.number(of: dispatchers.values.map(\.queue.number))
-        markDirty(settings.id)
     }
 
     /// Notes which known dispatchers are not configured any more; their queues are kept for a while (Behaviour Q3).
@@ -29,7 +40,7 @@ extension Headgate {
         forgetOrphans()
     }
 
-    private func adopt(_ id: String) -> StoredDispatcher {
+    func adopt(_ id: String) -> StoredDispatcher {
         let next = (known.values.map(\.number).max() ?? 0) + 1
         var stored = known[id] ?? StoredDispatcher(number: next, id: id, position: events.lastStored)
         guard known[id] == nil || stored.orphanedSince != nil else { return stored }
@@ -38,7 +49,7 @@ extension Headgate {
         return stored
     }
 
-    private func remember(_ dispatcher: StoredDispatcher) {
+    func remember(_ dispatcher: StoredDispatcher) {
         known[dispatcher.id] = dispatcher
         settlements.add(.dispatcher(dispatcher))
     }
@@ -90,11 +101,11 @@ extension Headgate {
     ) -> Bool {
         guard let dispatcher = dispatchers[id] else { return false }
         dispatcher.manual.set(setting)
+        dispatcher.isHeldByRefusal = false
         onChange?(.barriers)
         let name = Headgate.pauseName(id)
         kept[name] = setting.isPaused ? setting.kept : nil
-        settlements.add(.keep(name, kept[name]))
-        settlements.whenWritten(then)
+        keep(kept[name], as: name, then: then)
         return true
     }
 

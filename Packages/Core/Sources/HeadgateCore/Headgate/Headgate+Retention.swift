@@ -65,7 +65,7 @@ extension Headgate {
     func trim() -> SequenceNumber {
         let positions = known.values.compactMap { dispatcher in
             events.backlog.unsettled(of: dispatcher.number).events == 0
-                ? nil : dispatchers[dispatcher.id]?.queue.position ?? dispatcher.position
+                ? nil : (dispatchers[dispatcher.id] ?? leaving[dispatcher.id])?.queue.position ?? dispatcher.position
         }
         let point = positions.min() ?? events.lastStored
         events.trimRecent(through: point)

@@ -37,6 +37,8 @@ public final class Headgate {
     public internal(set) var loadRules = LoadRules() { didSet { prepareLoadRules() } }
     var loadRouting = LoadRouting()
     var dispatchers: [String: Dispatcher] = [:]
+    /// Dispatchers that were removed and have batches on their way.
+    var leaving: [String: Dispatcher] = [:]
     /// Every dispatcher the store knows, configured or not.
     var known: [String: StoredDispatcher]
     var kept: [String: [UInt8]]
@@ -110,6 +112,7 @@ public final class Headgate {
         guard stopping?.isClosing != true else { return }
         makeRoom()
         ids.forEach { dispatchers[$0]?.evaluate() }
+        ids.forEach(finishLeaving)
         onChange?(.progress)
         scheduleSweep()
         stopping?.look()

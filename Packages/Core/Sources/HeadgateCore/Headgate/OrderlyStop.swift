@@ -70,7 +70,12 @@ final class OrderlyStop {
     }
 
     private var isAnythingInFlight: Bool {
-        gate.dispatchers.values.contains { $0.batchesInFlight > 0 }
+        everyDispatcher.contains { $0.batchesInFlight > 0 }
+    }
+
+    /// Those that were removed finish what they have on its way as well.
+    private var everyDispatcher: [Dispatcher] {
+        Array(gate.dispatchers.values) + Array(gate.leaving.values)
     }
 
     private func finish() {
@@ -78,12 +83,12 @@ final class OrderlyStop {
         step = .finishing
         gate.dispatchers.values.forEach { $0.isStopping = true }
         gate.dispatcherIds.forEach(gate.markDirty)
-        if gate.dispatchers.isEmpty { close() }
+        if everyDispatcher.isEmpty { close() }
     }
 
     private func outOfTime() {
         finish()
-        gate.dispatchers.values.filter { $0.batchesInFlight > 0 }.forEach { $0.sender.interrupt() }
+        everyDispatcher.filter { $0.batchesInFlight > 0 }.forEach { $0.interrupt() }
     }
 
     private func close() {

@@ -19,6 +19,12 @@ public struct EventPath: Sendable, Equatable {
         }
     }
 
+    /// The element of an array of so many that a name stands for: a whole number as JSON writes it; nil for no such one.
+    public static func index(named name: String, in count: Int) -> Int? {
+        guard let index = Int(name), String(index) == name, (0..<count).contains(index) else { return nil }
+        return index
+    }
+
     /// One name at least, which may be empty.
     private static func split(_ text: String) -> [String] {
         var names = [""]

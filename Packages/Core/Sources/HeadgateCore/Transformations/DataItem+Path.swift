@@ -63,9 +63,7 @@ extension DataObject {
 }
 
 extension Array {
-    /// The index that a name in a path stands for: a whole number, written as JSON would.
     fileprivate func index(named name: String) -> Int? {
-        guard let index = Int(name), String(index) == name, indices.contains(index) else { return nil }
-        return index
+        EventPath.index(named: name, in: count)
     }
 }

@@ -4,10 +4,11 @@ extension Dispatcher {
     /// Adds an event to a batch as it is to go out, or to the dropped ones.
     /// - Returns: whether others may follow.
     func add(
-        _ entry: QueueEntry, to builder: inout BatchBuilder, droppingTo dropped: inout Set<SequenceNumber>
+        _ entry: QueueEntry, transformedBy chain: TransformationChain, to builder: inout BatchBuilder,
+        droppingTo dropped: inout Set<SequenceNumber>
     ) -> Bool {
         let annotation = annotation(of: entry)
-        switch rendition(of: entry, annotation: annotation) {
+        switch rendition(of: entry, annotation, chain) {
         case .stored: return builder.add(entry, annotation: annotation)
         case .transformed(let json): return builder.add(entry, annotation: annotation, transformed: json)
         case .nothing:
@@ -27,8 +28,9 @@ extension Dispatcher {
     }
 
     /// Does the transformations that stand between the store and this dispatcher.
-    private func rendition(of entry: QueueEntry, annotation: QueuedAnnotation?) -> Rendition {
-        let chain = surroundings.transformations.chain(for: id)
+    private func rendition(
+        of entry: QueueEntry, _ annotation: QueuedAnnotation?, _ chain: TransformationChain
+    ) -> Rendition {
         guard !chain.isEmpty else { return .stored }
         var stored = JSONWriter()
         entry.event.write(into: &stored, attempt: entry.attempts + 1, annotation: annotation)

@@ -28,12 +28,12 @@ extension Headgate {
     // MARK: Before the store
 
     /// Whether events are transformed before they are stored.
-    public var transformsAfterCollectors: Bool { !transformations.chain(for: nil).isEmpty }
+    public var transformsAfterCollectors: Bool { !transformations.afterCollectors.isEmpty }
 
     /// Transforms an event before it is stored.
     /// - Parameter members: the event as it would be delivered, as far as that is known: `id`, `event`, `time`,
     ///   `received_at`, `key`, `context`, `data`.
     public func transformAfterCollectors(_ members: DataObject) -> TransformedEvent {
-        transformations.chain(for: nil).transform(EventDocument(members: members), dispatcher: nil)
+        transformations.afterCollectors.transform(EventDocument(members: members), dispatcher: nil)
     }
 }

@@ -5,16 +5,17 @@ final class Transformations {
     /// Reads a JSON object, which is left to a library; nil when it is none.
     var readObject: (UnsafeRawBufferPointer) -> DataObject? = { _ in nil }
     /// What `when` may name.
-    var loadRules = LoadRules() { didSet { chains = [:] } }
+    var loadRules = LoadRules() { didSet { startOver() } }
     private var transformers: [String: any Transformer] = [:]
     /// In the order in which they were set.
-    private var settings: [TransformationSettings] = [] { didSet { chains = [:] } }
-    /// Chains that were asked for since the last change; nil is the place before the store.
-    private var chains: [String?: TransformationChain] = [:]
+    private var settings: [TransformationSettings] = [] { didSet { startOver() } }
+    /// Chains that were asked for since the last change.
+    private var chains: [String: TransformationChain] = [:]
+    private var knownAfterCollectors: TransformationChain?
 
     func register(_ transformer: any Transformer, id: String) {
         transformers[id] = transformer
-        chains = [:]
+        startOver()
     }
 
     /// Adds a transformation; one of the same id is replaced, in its place.
@@ -33,22 +34,35 @@ final class Transformations {
         settings.removeAll { $0.id == id }
     }
 
-    /// The transformations before an event is sent by a dispatcher, or, without one, before it is stored.
-    func chain(for dispatcher: String?) -> TransformationChain {
+    /// The transformations before an event is stored.
+    var afterCollectors: TransformationChain {
+        if let knownAfterCollectors { return knownAfterCollectors }
+        let chain = chain(of: [.afterCollectors])
+        knownAfterCollectors = chain
+        return chain
+    }
+
+    /// The transformations before an event is sent by a dispatcher.
+    func chain(for dispatcher: String) -> TransformationChain {
         if let chain = chains[dispatcher] { return chain }
-        let chain = TransformationChain(steps: ordered(for: dispatcher).compactMap(step))
+        let chain = chain(of: [.allDispatchers, .dispatcher(id: dispatcher)])
         chains[dispatcher] = chain
         return chain
     }
 
-    private func ordered(for dispatcher: String?) -> [TransformationSettings] {
-        var scopes: Set<TransformationScope> = [.afterCollectors]
-        if let dispatcher { scopes = [.allDispatchers, .dispatcher(id: dispatcher)] }
-        return settings.enumerated()
+    private func startOver() {
+        chains = [:]
+        knownAfterCollectors = nil
+    }
+
+    private func chain(of scopes: Set<TransformationScope>) -> TransformationChain {
+        let ordered =
+            settings.enumerated()
             .filter { !scopes.isDisjoint(with: $0.element.scopes) }
             .map { (order: $0.element.order ?? Double($0.offset), place: $0.offset, settings: $0.element) }
             .sorted { ($0.order, $0.place) < ($1.order, $1.place) }
             .map(\.settings)
+        return TransformationChain(steps: ordered.compactMap(step))
     }
 
     private func step(_ transformation: TransformationSettings) -> TransformationChain.Step? {

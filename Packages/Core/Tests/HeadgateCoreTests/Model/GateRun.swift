@@ -57,9 +57,9 @@ final class GateRun {
         case 76..<80: pauseOrResume()
         case 80..<86: flush()
         case 86..<88: cancel()
-        case 88..<95: advance()
-        case 95..<98 where profile.hasFaults: changeHealth()
-        case 99: try restart()
+        case 88..<93: advance()
+        case 93..<98 where profile.hasFaults: changeHealth()
+        case 98...: try restart()
         default: break
         }
     }
@@ -122,7 +122,8 @@ final class GateRun {
 
     private func answer(_ batch: Batch, of id: String, _ result: SendResult) {
         let numbers = batch.events.map(\.sequenceNumber)
-        model.dispatchers[id]?.answered(numbers, result, at: bench.worker.now)
+        bench.chance = [0, 0.5, 1].randomElement(using: &random) ?? 1
+        model.dispatchers[id]?.answered(numbers, result, at: bench.worker.now, chance: bench.chance)
         bench[id].answer(result, to: batch.number)
     }
 

@@ -23,7 +23,10 @@ struct ModelDispatcher {
     var id: String { settings.id }
 
     /// What an answer does (Behaviour D3 to D9), by the book.
-    mutating func answered(_ sequenceNumbers: [SequenceNumber], _ result: SendResult, at now: Instant) {
+    /// - Parameter chance: how much of the longest wait there is.
+    mutating func answered(
+        _ sequenceNumbers: [SequenceNumber], _ result: SendResult, at now: Instant, chance: Double
+    ) {
         inFlight.subtract(sequenceNumbers)
         switch result {
         case .delivered:
@@ -37,8 +40,8 @@ struct ModelDispatcher {
         case .refused:
             for number in sequenceNumbers { attempts[number, default: 0] += 1 }
             bury(sequenceNumbers.filter { attempts[$0, default: 0] >= settings.maxAttempts })
-            wait(from: now)
-        case .noAnswer: wait(from: now)
+            wait(from: now, chance)
+        case .noAnswer: wait(from: now, chance)
         case .interrupted: break
         }
     }
@@ -48,10 +51,10 @@ struct ModelDispatcher {
         unsettled.subtract(sequenceNumbers)
     }
 
-    private mutating func wait(from now: Instant) {
+    private mutating func wait(from now: Instant, _ chance: Double) {
         failures += 1
         let wait = Duration.milliseconds(min(300_000, 500 << min(failures - 1, 20)))
-        waitsUntil = max(waitsUntil, now + wait)
+        waitsUntil = max(waitsUntil, now + wait * chance)
     }
 
     /// All above a position is unsettled again: the process was killed.

@@ -2,10 +2,6 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-// Retroactive: type and protocol are both the project's own, and nobody else makes them conform.
-extension BarrierState: @retroactive ParameterValue {}
-extension RemoteBarrierRegistration.OnDisconnect: @retroactive ParameterValue {}
-
 /// `barrier.list`, and what clients do to barriers of their own (Behaviour B29): `barrier.register`, `barrier.set` and
 /// `barrier.unregister`.
 enum BarrierMethods {
@@ -27,9 +23,9 @@ enum BarrierMethods {
         let id: String = try reader.required("id")
         if let complaint = BarrierName.complaint(about: id) { throw reader.fault("id", complaint) }
         let registration = RemoteBarrierRegistration(
-            scopes: try scopes(reader), state: try reader.required("state"),
+            scopes: try scopes(reader), state: try reader.requiredWord("state"),
             isFlushable: try reader.optional("flushable") ?? true,
-            onDisconnect: try reader.optional("on_disconnect") ?? .unregister)
+            onDisconnect: try reader.optionalWord("on_disconnect") ?? .unregister)
         do throws(RemoteBarrierRefusal) {
             try service.gate.remoteBarriers.register(id, registration, by: call.session.asOwner)
         } catch {
@@ -42,7 +38,7 @@ enum BarrierMethods {
         let reader = call.reader
         let id: String = try reader.required("id")
         let change = RemoteBarrierChange(
-            state: try reader.optional("state"), isFlushable: try reader.optional("flushable"),
+            state: try reader.optionalWord("state"), isFlushable: try reader.optional("flushable"),
             dispatcher: try reader.optional("dispatcher"), reason: try reader.optional("reason"))
         do throws(RemoteBarrierRefusal) {
             try service.gate.remoteBarriers.set(id, change, by: call.session.asOwner)

@@ -26,7 +26,9 @@ enum StatusMethods {
     /// What the start found, and the scopes of registered barriers that name no dispatcher yet (Behaviour B4).
     private static func warnings(_ service: Service) -> [String] {
         service.warnings
-            + service.gate.remoteBarriers.idleScopes.map { "barrier \($0.barrier): there is no dispatcher `\($0.dispatcher)`" }
+            + service.gate.remoteBarriers.idleScopes.map {
+                "barrier \($0.barrier): there is no dispatcher `\($0.dispatcher)`"
+            }
     }
 
     private static func store(_ service: Service) -> DataObject {

@@ -6,10 +6,12 @@ import HeadgateWire
 final class Tracking {
     private let gate: Headgate
     private let reader: EventReader
+    private let preparation: EventPreparation
 
     init(gate: Headgate) {
         self.gate = gate
         reader = EventReader(gate: gate)
+        preparation = EventPreparation(gate: gate)
     }
 
     /// Takes one event in. Its acknowledgement has to wait for ``EventQueue/whenCommitted(_:)``.
@@ -17,7 +19,10 @@ final class Tracking {
         _ params: JSONView?, at place: @autoclosure () -> String = "", from session: Session
     ) throws(RPCError) -> (event: TrackedEvent, admission: Admission) {
         if gate.isStopping { throw RPCError(.shuttingDown) }
-        let event = try reader.read(params, at: place(), from: session)
+        let read = try reader.read(params, at: place(), from: session)
+        let outcome = preparation.prepare(read)
+        gate.board.counters.transformationErrors += outcome.errors
+        guard let event = outcome.event else { return transformedAway(read) }
         let admission = gate.events.admit(event)
         gate.board.counters.received += 1
         switch admission {
@@ -30,10 +35,17 @@ final class Tracking {
         return (event, admission)
     }
 
+    /// Dropped for all dispatchers: to its client, no dispatcher wants it.
+    private func transformedAway(_ event: TrackedEvent) -> (event: TrackedEvent, admission: Admission) {
+        gate.board.counters.received += 1
+        gate.board.counters.transformedAway += 1
+        return (event, .unrouted)
+    }
+
     /// Checks an event without taking it in.
     /// - Returns: what it would take in the store, about.
     func check(_ params: JSONView, at place: String, from session: Session) throws(RPCError) -> Int {
-        try reader.read(params, at: place, from: session).approximateByteCount
+        preparation.prepare(try reader.read(params, at: place, from: session)).event?.approximateByteCount ?? 0
     }
 
     /// Whether so many events may be taken in together.

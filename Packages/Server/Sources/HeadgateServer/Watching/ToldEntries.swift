@@ -4,7 +4,7 @@ struct ToldEntries<Entry: Equatable> {
     private var told: [String: Entry]?
 
     /// What is new.
-    struct News {
+    struct News: Equatable {
         /// Places of the entries that are new or have changed.
         var changed: [Int]
         /// Ids of those that are gone.

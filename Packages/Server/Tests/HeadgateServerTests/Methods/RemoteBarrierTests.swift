@@ -1,3 +1,4 @@
+import Foundation
 import HeadgateData
 import Testing
 
@@ -39,7 +40,8 @@ struct RemoteBarrierTests {
         try await ServiceStage.run { stage in
             let shop = try await stage.client()
             try await shop.call("barrier.register", ["id": "door", "state": "closed"])
-            try await shop.call("barrier.set", ["id": "door", "state": "open", "dispatcher": "archive", "reason": "why"])
+            try await shop.call(
+                "barrier.set", ["id": "door", "state": "open", "dispatcher": "archive", "reason": "why"])
             try await shop.call(
                 "barrier.register", ["id": "door", "state": "closed", "scopes": "archive", "flushable": false])
             let barrier = try await shop.listedBarrier("door")
@@ -106,19 +108,21 @@ struct RemoteBarrierTests {
         }
     }
 
-    @Test("B29: params that are missing or wrong are told by their paths", arguments: [
-        (["state": "open"], "id"),
-        (["id": "door"], "state"),
-        (["id": "", "state": "open"], "id"),
-        (["id": "a\nb", "state": "open"], "id"),
-        (["id": "door", "state": "ajar"], "state"),
-        (["id": "door", "state": "open", "flushable": 1], "flushable"),
-        (["id": "door", "state": "open", "on_disconnect": "explode"], "on_disconnect"),
-        (["id": "door", "state": "open", "scopes": 5], "scopes"),
-        (["id": "door", "state": "open", "scopes": ""], "scopes"),
-        (["id": "door", "state": "open", "scopes": ["collect", 5]], "scopes[1]"),
-        (["id": "door", "state": "open", "scopes": ["collect", ""]], "scopes[1]"),
-    ] as [(DataObject, String)])
+    @Test(
+        "B29: params that are missing or wrong are told by their paths",
+        arguments: [
+            (["state": "open"], "id"),
+            (["id": "door"], "state"),
+            (["id": "", "state": "open"], "id"),
+            (["id": "a\nb", "state": "open"], "id"),
+            (["id": "door", "state": "ajar"], "state"),
+            (["id": "door", "state": "open", "flushable": 1], "flushable"),
+            (["id": "door", "state": "open", "on_disconnect": "explode"], "on_disconnect"),
+            (["id": "door", "state": "open", "scopes": 5], "scopes"),
+            (["id": "door", "state": "open", "scopes": ""], "scopes"),
+            (["id": "door", "state": "open", "scopes": ["collect", 5]], "scopes[1]"),
+            (["id": "door", "state": "open", "scopes": ["collect", ""]], "scopes[1]"),
+        ] as [(DataObject, String)])
     func wrong(_ params: DataObject, _ path: String) async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()

@@ -5,14 +5,15 @@ import Testing
 
 @Suite("Whole configurations")
 struct SettingsExampleTests {
-    @Test("The protocol's example is refused only for what this version cannot do")
+    @Test("The protocol's example is read")
     func protocolExample() throws {
         let reading = try SettingsReading.of(
             #"""
             {
+              // where to
               "dispatchers": {
                 "collect": {"kind": "http", "endpoint": "http://127.0.0.1:8080/events", "dispatch_limit": 100, "load_rule": "not_debug"},
-                "archive": {"kind": "file", "path": "events.ndjson"}
+                "archive": {"kind": "file", "path": "events.ndjson"} /* a copy */
               },
               "barriers": {
                 "BatchingBarrier": {"barrier_id": "BatchingBarrier", "scopes": ["collect"], "configuration": {"batch_size": 10, "max_wait_ms": 5000}}
@@ -21,32 +22,20 @@ struct SettingsExampleTests {
               "transformations": [{"id": "drop_email", "scopes": ["dispatcher:collect"], "remove": ["data.email"]}]
             }
             """#)
-        #expect(
-            reading.findings.lines
-                == ["dispatchers.collect.load_rule", "load_rules", "transformations"].map {
-                    "\($0): not supported by this version yet"
-                })
-    }
-
-    @Test("The protocol's example without those parts is read")
-    func supportedExample() throws {
-        let reading = try SettingsReading.of(
-            #"""
-            {
-              // where to
-              "dispatchers": {
-                "collect": {"kind": "http", "endpoint": "http://127.0.0.1:8080/events", "dispatch_limit": 100},
-                "archive": {"kind": "file", "path": "events.ndjson"} /* a copy */
-              },
-              "barriers": {
-                "BatchingBarrier": {"barrier_id": "BatchingBarrier", "scopes": ["collect"], "configuration": {"batch_size": 10, "max_wait_ms": 5000}}
-              }
-            }
-            """#)
         #expect(reading.findings == SettingsFindings())
         var expected = Settings()
         var collect = DispatcherSettings(id: "collect")
         collect.dispatchLimit = 100
+        collect.loadRule = .reference("not_debug")
+        expected.loadRules = [
+            "not_debug": .not(.just(.equals(ignoreCase: false, variable: "event", target: "debug")))
+        ]
+        expected.transformations = [
+            ConfiguredTransformation(
+                settings: TransformationSettings(
+                    id: "drop_email", transformerId: "drop_email", scopes: [.dispatcher(id: "collect")], order: 0),
+                edits: [.remove("data.email")])
+        ]
         expected.dispatchers = [
             ConfiguredDispatcher(
                 common: collect, kind: .http(HTTPSettings(endpoint: "http://127.0.0.1:8080/events"))),

@@ -83,17 +83,16 @@ struct SettingsFaultTests {
     func notYetSupported() throws {
         let reading = try SettingsReading.of(
             #"""
-            {"remote": {"url": "https://c"}, "load_rules": {}, "transformations": [], "gateway": {},
+            {"remote": {"url": "https://c"}, "gateway": {},
              "dispatchers": {
                "n": {"kind": "nats", "servers": ["nats://x"]}, "w": {"kind": "worker"},
-               "h": {"kind": "http", "endpoint": "x", "load_rule": "r", "activation_barrier": {"board": "b"},
+               "h": {"kind": "http", "endpoint": "x", "activation_barrier": {"board": "b"},
                      "headers": {"Authorization": {"output": "token", "prefix": "Bearer "}}}},
              "barriers": {"ConnectivityBarrier": {}}}
             """#)
         let expected = [
-            "dispatchers.n.kind", "dispatchers.w.kind", "dispatchers.h.load_rule", "dispatchers.h.activation_barrier",
-            "dispatchers.h.headers.Authorization.output", "barriers.ConnectivityBarrier.kind", "remote", "load_rules",
-            "transformations", "gateway",
+            "dispatchers.n.kind", "dispatchers.w.kind", "dispatchers.h.activation_barrier",
+            "dispatchers.h.headers.Authorization.output", "barriers.ConnectivityBarrier.kind", "remote", "gateway",
         ]
         #expect(reading.findings.lines == expected.map { "\($0): not supported by this version yet" })
     }

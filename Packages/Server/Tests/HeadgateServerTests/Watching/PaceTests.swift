@@ -17,9 +17,11 @@ struct PaceTests {
         #expect(!pace.takeDue(at: at(0)))
     }
 
-    @Test("B10: counters wait 50 ms from the last look, states 5 ms", arguments: [
-        (Pace.Urgency.counters, Int64(50)), (.states, 5),
-    ])
+    @Test(
+        "B10: counters wait 50 ms from the last look, states 5 ms",
+        arguments: [
+            (Pace.Urgency.counters, Int64(50)), (.states, 5),
+        ])
     func spacing(_ urgency: Pace.Urgency, _ milliseconds: Int64) {
         var pace = Pace()
         pace.mark(.states, at: at(0))

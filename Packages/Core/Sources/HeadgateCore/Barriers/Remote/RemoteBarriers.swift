@@ -73,14 +73,17 @@ public final class RemoteBarriers {
     public var idleScopes: [(barrier: String, dispatcher: String)] {
         records.sorted { $0.key < $1.key }.flatMap { id, record in
             record.registration.scopes.compactMap { scope in
-                guard case .dispatcher(let dispatcher) = scope, !coordinator.hasDispatcher(dispatcher) else { return nil }
+                guard case .dispatcher(let dispatcher) = scope, !coordinator.hasDispatcher(dispatcher) else {
+                    return nil
+                }
                 return (id, dispatcher)
             }
         }
     }
 
     /// A barrier of this id that the caller may register again or take over; nil when the id is free.
-    private func registrable(_ id: String, by owner: RemoteBarrierOwner) throws(RemoteBarrierRefusal) -> RemoteBarrier? {
+    private func registrable(_ id: String, by owner: RemoteBarrierOwner) throws(RemoteBarrierRefusal) -> RemoteBarrier?
+    {
         if let record = records[id] {
             if let other = record.owner, other.number != owner.number { throw .belongs(to: other.name) }
             return record.barrier

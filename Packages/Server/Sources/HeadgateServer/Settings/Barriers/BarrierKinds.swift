@@ -14,7 +14,12 @@ public struct BarrierKinds: Sendable {
     /// The kinds that come with the service.
     public static let builtIn: BarrierKinds = {
         var kinds = BarrierKinds()
-        kinds.add(BatchingBarrier.id, judge: batching)
+        kinds.add(ApplicationStatusBarrier.id, reading: ApplicationStatusSettings.self)
+        kinds.add(BatchingBarrier.id, reading: BatchingSettings.self)
+        kinds.add(ConnectivityBarrier.id, reading: ConnectivitySettings.self)
+        kinds.add(IntervalBarrier.id, reading: IntervalSettings.self)
+        kinds.add(RateBarrier.id, reading: RateSettings.self)
+        kinds.add(ScheduleBarrier.id, judge: schedule(timeZone: ZoneInfo().rules))
         return kinds
     }()
 
@@ -29,6 +34,15 @@ public struct BarrierKinds: Sendable {
         judges[kind] = judge
     }
 
+    /// Adds a kind whose configuration is read as a value, or replaces it. A key that is not read is unknown.
+    public mutating func add<Configuration: BarrierConfiguration>(_ kind: String, reading: Configuration.Type) {
+        add(kind) { configuration, path in
+            let reader = ConfigurationReader(configuration)
+            _ = Configuration(reading: reader)
+            return SettingsFindings(reader, at: path)
+        }
+    }
+
     /// Finds what is wrong with an entry's kind and configuration.
     func judge(kind: String, _ configuration: DataObject, entry path: String) -> SettingsFindings {
         if let judge = judges[kind] { return judge(configuration, path + ".configuration") }
@@ -37,16 +51,27 @@ public struct BarrierKinds: Sendable {
 
     private func complaint(about kind: String) -> String {
         if BarrierKinds.ownedByService.contains(kind) { return "the service has this barrier by itself" }
-        if NotYetSupported.barrierKinds.contains(kind) { return NotYetSupported.message }
         return SettingsReader.mustBeOne(of: names)
     }
 
-    /// `{batch_size, max_wait_ms}` (Behaviour B22): any size, for less than one is one.
-    private static let batching: Judge = { configuration, path in
-        let reader = SettingsReader(configuration, path: path)
-        _ = reader.integer("batch_size", in: -SettingsReader.most...SettingsReader.most)
-        _ = reader.milliseconds("max_wait_ms")
-        reader.finish()
-        return reader.findings
+    /// A schedule, whose time zone has to be known here (Behaviour B24).
+    private static func schedule(timeZone: @escaping @Sendable (String?) -> TimeZoneRules?) -> Judge {
+        { configuration, path in
+            let reader = ConfigurationReader(configuration)
+            let settings = ScheduleSettings(reading: reader)
+            if timeZone(settings.timeZone) == nil {
+                reader.fault(ScheduleSettings.unknownTimeZone.key, ScheduleSettings.unknownTimeZone.message)
+            }
+            return SettingsFindings(reader, at: path)
+        }
+    }
+}
+
+extension SettingsFindings {
+    /// What was found in a barrier's configuration that lies at a place.
+    fileprivate init(_ reader: ConfigurationReader, at path: String) {
+        self.init(
+            faults: reader.faults.map { SettingsFault(path: "\(path).\($0.key)", message: $0.message) },
+            warnings: reader.unknownKeys.map { SettingsFault(path: "\(path).\($0)", message: "unknown key, ignored") })
     }
 }

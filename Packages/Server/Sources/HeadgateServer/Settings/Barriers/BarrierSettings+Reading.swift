@@ -7,7 +7,8 @@ extension BarrierSettings {
         let barrierID = reader.string("barrier_id")
         self.init(
             id: id, kind: reader.string("kind") ?? barrierID ?? id,
-            scopes: reader.scopes("scopes"), configuration: reader.object("configuration") ?? [:])
+            scopes: reader.scopes("scopes"), configuration: reader.configuration("configuration"))
+        reader.word("on_error", of: [.open, .closed], into: &stateOnError)
         if let complaint = BarrierSettings.complaint(about: id) { reader.fault(complaint) }
         reader.note(kinds.judge(kind: kind, configuration, entry: reader.path))
         for case .dispatcher(let scope) in scopes ?? [] where !dispatcherIDs.contains(scope) {
@@ -35,6 +36,11 @@ extension SettingsReader {
             fault(key, "", mustBe)
             return nil
         }
+    }
+
+    /// A barrier's configuration; a null in it counts as absent, as everywhere.
+    fileprivate func configuration(_ key: String) -> DataObject {
+        DataObject((object(key) ?? [:]).filter { !$0.value.isNull }.map { ($0.key, $0.value) })
     }
 
     private func scopes(_ key: String, _ items: [DataItem]) -> [BarrierScope] {

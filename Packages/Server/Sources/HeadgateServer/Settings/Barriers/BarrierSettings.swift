@@ -12,10 +12,17 @@ public struct BarrierSettings: Equatable, Sendable {
     /// What it is told, for itself to read.
     public var configuration: DataObject
 
-    public init(id: String, kind: String, scopes: [BarrierScope]? = nil, configuration: DataObject = [:]) {
+    /// Its state when its code throws: `on_error` (Behaviour B9).
+    public var stateOnError: BarrierState
+
+    public init(
+        id: String, kind: String, scopes: [BarrierScope]? = nil, configuration: DataObject = [:],
+        stateOnError: BarrierState = .open
+    ) {
         self.id = id
         self.kind = kind
         self.scopes = scopes
         self.configuration = configuration
+        self.stateOnError = stateOnError
     }
 }

@@ -3,10 +3,11 @@ import HeadgateData
 
 extension ConfiguredDispatcher {
     /// Reads an entry of `dispatchers`; what is wrong with it is noted and stands at its default.
-    init(id: String, _ reader: SettingsReader) {
+    init(id: String, _ reader: SettingsReader, rules: RuleReader) {
         if let complaint = DispatcherID.complaint(about: id) { reader.fault(complaint) }
         common = DispatcherSettings(id: id)
         common.read(reader)
+        common.loadRule = rules.rule("load_rule", in: reader)
         reader.refuse(NotYetSupported.dispatcherKeys)
         // A kind that is refused is held against nothing; which of those that exist stands in for it does not matter.
         kind = .file(FileSettings(path: ""))

@@ -5,13 +5,10 @@
 enum NotYetSupported {
     static let message = "not supported by this version yet"
 
-    static let sections = ["remote", "load_rules", "transformations", "gateway"]
+    static let sections = ["remote", "gateway"]
     static let dispatcherKinds = ["worker", "nats"]
-    static let dispatcherKeys = ["load_rule", "activation_barrier"]
+    static let dispatcherKeys = ["activation_barrier"]
     static let headerSources = ["output"]
-    static let barrierKinds = [
-        "ConnectivityBarrier", "ScheduleBarrier", "IntervalBarrier", "ApplicationStatusBarrier", "RateBarrier",
-    ]
 }
 
 extension SettingsReader {

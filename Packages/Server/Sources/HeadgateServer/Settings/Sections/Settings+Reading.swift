@@ -9,7 +9,9 @@ extension Settings {
         var settings = Settings()
         settings.readPlaces(reader)
         settings.readSections(reader)
-        settings.readDispatchers(reader)
+        let rules = settings.readLoadRules(reader)
+        settings.readDispatchers(reader, rules: rules)
+        settings.readTransformations(reader, rules: rules)
         settings.readBarriers(reader, kinds: barrierKinds)
         reader.refuse(NotYetSupported.sections)
         reader.finish()
@@ -32,9 +34,9 @@ extension Settings {
         reader.section("network") { network.read($0) }
     }
 
-    private mutating func readDispatchers(_ reader: SettingsReader) {
+    private mutating func readDispatchers(_ reader: SettingsReader, rules: RuleReader) {
         reader.entries("dispatchers") { id, entry in
-            dispatchers.append(ConfiguredDispatcher(id: id, entry))
+            dispatchers.append(ConfiguredDispatcher(id: id, entry, rules: rules))
         }
         if dispatchers.isEmpty { reader.warn("dispatchers", "", "there is none, so no event is kept") }
         refuseSharedFiles(reader)

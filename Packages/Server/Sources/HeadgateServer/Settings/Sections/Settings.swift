@@ -1,3 +1,5 @@
+import HeadgateCore
+
 /// All that the configuration tells the service, checked. Defaults are in force where it is silent.
 public struct Settings: Equatable, Sendable {
     /// The socket's path; nil: see ``Places``.
@@ -20,6 +22,10 @@ public struct Settings: Equatable, Sendable {
     public var collectors = CollectorSettings()
     /// How the machine's network is looked at (Behaviour B20, B21).
     public var network = NetworkSettings()
+    /// The rules by their ids (Behaviour S5).
+    public var loadRules: [String: Rule] = [:]
+    /// The built-in transformations, in the order of the configuration (Behaviour P4).
+    var transformations: [ConfiguredTransformation] = []
     /// The dispatchers, in the order of the configuration.
     var dispatchers: [ConfiguredDispatcher] = []
     /// The barriers, in the order of the configuration.

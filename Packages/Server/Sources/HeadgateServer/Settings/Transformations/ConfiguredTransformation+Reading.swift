@@ -12,7 +12,8 @@ extension Settings {
                 continue
             }
             let entry = reader.reader(object, at: "transformations[\(place)]")
-            let transformation = ConfiguredTransformation(entry, place: place, rules: rules, dispatcherIDs: dispatcherIDs)
+            let transformation = ConfiguredTransformation(
+                entry, place: place, rules: rules, dispatcherIDs: dispatcherIDs)
             if !ids.insert(transformation.settings.id).inserted { entry.fault("id", "", "is the id of one before") }
             transformations.append(transformation)
             entry.finish()
@@ -23,7 +24,6 @@ extension Settings {
 extension ConfiguredTransformation {
     /// Reads an entry of `transformations`.
     init(_ reader: SettingsReader, place: Int, rules: RuleReader, dispatcherIDs: Set<String>) {
-        reader.require("id")
         let id = reader.string("id") ?? "[\(place)]"
         if id.isEmpty { reader.fault("id", "", "must not be empty") }
         settings = TransformationSettings(
@@ -31,7 +31,7 @@ extension ConfiguredTransformation {
             order: reader.value("order", Double.self, mustBe: "a number") ?? Double(place),
             when: rules.rule("when", in: reader))
         edits = reader.edits()
-        if edits.isEmpty { reader.warn("id", "", "this transformation changes nothing") }
+        if edits.isEmpty { reader.warn("id", "", "changes nothing: there is no rename, set, hash or remove") }
     }
 }
 

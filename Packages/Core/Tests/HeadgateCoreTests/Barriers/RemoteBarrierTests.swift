@@ -1,0 +1,165 @@
+import HeadgateCoreTesting
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("Barriers of clients")
+struct RemoteBarrierTests {
+    let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
+    let shop = RemoteBarrierOwner(number: 1, name: "shop")
+    let till = RemoteBarrierOwner(number: 2, name: "till")
+    var barriers: RemoteBarriers { bench.gate.remoteBarriers }
+
+    private func states(_ id: String = "door") -> [String: BarrierState]? {
+        bench.barrier(id).map {
+            Dictionary(uniqueKeysWithValues: $0.states.map { ($0.dispatcher, $0.state ?? .closed) })
+        }
+    }
+
+    @Test("B29: a client's barrier holds the dispatchers in its scopes until its owner opens it")
+    func holds() throws {
+        let scopes = [BarrierScope.dispatcher(id: "collect")]
+        try barriers.register("door", RemoteBarrierRegistration(scopes: scopes, state: .closed), by: shop)
+        bench.track(2)
+        #expect(bench["collect"].sent.isEmpty)
+        #expect(bench["archive"].sent == [[1, 2]])
+        try barriers.set("door", RemoteBarrierChange(state: .open), by: shop)
+        bench.settle()
+        #expect(bench["collect"].sent == [[1, 2]])
+    }
+
+    @Test("B29: a state for one dispatcher, until one for all replaces it")
+    func stateForOne() throws {
+        try barriers.register("door", RemoteBarrierRegistration(state: .closed), by: shop)
+        try barriers.set("door", RemoteBarrierChange(state: .open, dispatcher: "collect"), by: shop)
+        #expect(states() == ["archive": .closed, "collect": .open])
+        try barriers.set("door", RemoteBarrierChange(reason: "closed for all"), by: shop)
+        #expect(states() == ["archive": .closed, "collect": .open])
+        try barriers.set("door", RemoteBarrierChange(state: .closed), by: shop)
+        #expect(states() == ["archive": .closed, "collect": .closed])
+    }
+
+    @Test("B2: its flushability may change, and a flush minds it")
+    func flushability() throws {
+        try barriers.register("door", RemoteBarrierRegistration(state: .closed, isFlushable: false), by: shop)
+        bench.track(1)
+        _ = bench.gate.flush(timeout: nil) { _ in }
+        bench.settle()
+        #expect(bench["collect"].sent.isEmpty)
+        try barriers.set("door", RemoteBarrierChange(isFlushable: true), by: shop)
+        bench.settle()
+        #expect(bench["collect"].sent == [[1]])
+    }
+
+    @Test("B4: a scope without its dispatcher is known, and takes effect when that appears")
+    func idleScope() throws {
+        let scopes = [BarrierScope.dispatcher(id: "later")]
+        try barriers.register("door", RemoteBarrierRegistration(scopes: scopes, state: .closed), by: shop)
+        #expect(barriers.idleScopes.map(\.dispatcher) == ["later"])
+        #expect(throws: RemoteBarrierRefusal.unknownDispatcher("later")) {
+            try barriers.set("door", RemoteBarrierChange(state: .open, dispatcher: "later"), by: shop)
+        }
+        bench.add(DispatcherSettings(id: "later"))
+        #expect(barriers.idleScopes.isEmpty)
+        #expect(bench.summary(of: "later").blockedBy == ["door"])
+    }
+
+    @Test("B29: each is its owner's alone")
+    func owners() throws {
+        try barriers.register("door", RemoteBarrierRegistration(state: .closed), by: shop)
+        let refusal = RemoteBarrierRefusal.belongs(to: "shop")
+        #expect(throws: refusal) { try barriers.register("door", RemoteBarrierRegistration(state: .open), by: till) }
+        #expect(throws: refusal) { try barriers.set("door", RemoteBarrierChange(state: .open), by: till) }
+        #expect(throws: refusal) { try barriers.unregister("door", by: till, force: false) }
+        #expect(states()?["collect"] == .closed)
+        try barriers.unregister("door", by: till, force: true)
+        #expect(bench.barrier("door") == nil)
+        #expect(throws: RemoteBarrierRefusal.unknown) { try barriers.unregister("door", by: shop, force: false) }
+    }
+
+    @Test(
+        "B29: a disconnect is for all barriers of that owner, and for no other's",
+        arguments: [
+            (RemoteBarrierRegistration.OnDisconnect.unregister, nil), (.open, BarrierState.open), (.close, .closed),
+            (.keep, .open),
+        ])
+    func ownerLeft(_ onDisconnect: RemoteBarrierRegistration.OnDisconnect, _ after: BarrierState?) throws {
+        for id in ["door", "gate"] {
+            try barriers.register(id, RemoteBarrierRegistration(state: .open, onDisconnect: onDisconnect), by: shop)
+        }
+        try barriers.register("till", RemoteBarrierRegistration(state: .closed), by: till)
+        barriers.ownerLeft(1)
+        for id in ["door", "gate"] {
+            #expect(states(id)?["collect"] == after)
+            #expect(bench.barrier(id)?.identity.owner == nil)
+            #expect(bench.barrier(id)?.reason == after.map { _ in "left behind by shop" })
+        }
+        #expect(bench.barrier("till")?.identity.owner == "till")
+    }
+
+    @Test("B29: one left behind belongs to who registers it next")
+    func takeover() throws {
+        try barriers.register("door", RemoteBarrierRegistration(state: .open, onDisconnect: .close), by: shop)
+        barriers.ownerLeft(1)
+        #expect(throws: RemoteBarrierRefusal.abandoned) {
+            try barriers.set("door", RemoteBarrierChange(state: .open), by: shop)
+        }
+        try barriers.register("door", RemoteBarrierRegistration(state: .open), by: till)
+        #expect(bench.barrier("door")?.identity.owner == "till")
+        #expect(bench.barrier("door")?.reason == nil)
+        barriers.ownerLeft(1)
+        #expect(states()?["collect"] == .open)
+    }
+
+    @Test("B29: the service's own barriers, and the names kept for them, are nobody's")
+    func servicesOwn() throws {
+        bench.gate.registerScopedBarrier(SwitchBarrier(.open), id: "program", scopes: [.all])
+        for id in ["program", "ManualBarrier:collect", "BackoffBarrier:later", "ActivationGate:x", "BatchingBarrier"] {
+            #expect(throws: RemoteBarrierRefusal.notRemote, "\(id)") {
+                try barriers.register(id, RemoteBarrierRegistration(state: .open), by: shop)
+            }
+        }
+        for id in ["program", "ManualBarrier:collect"] {
+            #expect(throws: RemoteBarrierRefusal.notRemote, "\(id)") {
+                try barriers.unregister(id, by: shop, force: true)
+            }
+        }
+        try barriers.register("ManualBarriers", RemoteBarrierRegistration(state: .open), by: shop)
+    }
+
+    @Test("B10: changes are told to those who watch: of ways, of barriers, of what a turn brought")
+    func told() throws {
+        var changes: [GateChange] = []
+        bench.gate.onChange = { changes.append($0) }
+        try barriers.register("door", RemoteBarrierRegistration(scopes: [], state: .closed), by: shop)
+        #expect(changes == [.barriers])
+        changes = []
+        try barriers.register("door", RemoteBarrierRegistration(state: .closed), by: shop)
+        #expect(changes.contains(.way) && changes.contains(.barriers))
+        bench.settle()
+        changes = []
+        try barriers.set("door", RemoteBarrierChange(reason: "why"), by: shop)
+        #expect(changes.contains(.barriers))
+        changes = []
+        bench.track(1)
+        #expect(changes.contains(.progress))
+        bench.gate.onChange = nil
+        try barriers.set("door", RemoteBarrierChange(state: .open), by: shop)
+        bench.settle()
+        #expect(bench["collect"].sent == [[1]])
+    }
+
+    @Test("B10: outcomes count what became of events, retries too")
+    func outcomes() throws {
+        bench.track(3)
+        bench["collect"].answer(.status(503))
+        bench["archive"].answer(.delivered)
+        bench.settle()
+        let outcomes = bench.gate.outcomes
+        #expect(outcomes.map(\.dispatcher) == ["archive", "collect"])
+        #expect(outcomes.map(\.delivered) == [3, 0])
+        #expect(outcomes.map(\.retried) == [0, 3])
+        #expect(outcomes.map(\.lastError) == [nil, "HTTP 503"])
+        #expect(outcomes[0].since(outcomes[0]).delivered == 0)
+    }
+}

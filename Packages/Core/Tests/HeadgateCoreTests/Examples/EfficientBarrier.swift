@@ -1,0 +1,32 @@
+import HeadgateCore
+
+/// Calculates once a minute what is expensive to calculate, and once for all dispatchers.
+final class EfficientBarrier: Barrier {
+    @StateSubject(.open)
+    private var cachedState: ObservableState<BarrierState>
+
+    private let calculate: () -> BarrierState
+    private var timer: RepeatingTimer?
+
+    init(queue: WorkerQueue, calculate: @escaping () -> BarrierState) {
+        self.calculate = calculate
+        updateState()
+        timer = RepeatingTimer(interval: .seconds(60), queue: queue) { [weak self] in
+            self?.updateState()
+        }
+        timer?.resume()
+    }
+
+    deinit {
+        timer?.suspend()
+    }
+
+    func onState(for dispatcherId: String) -> Observable<BarrierState> {
+        cachedState
+    }
+
+    private func updateState() {
+        let newState = calculate()
+        if newState != cachedState.value { _cachedState.value = newState }
+    }
+}

@@ -1,0 +1,229 @@
+import HeadgateCore
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+/// The examples of `Docs/Barriers.md` do what it says of them.
+@Suite("Barriers of the guide")
+struct ExampleTests {
+    let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "archive")])
+
+    private var context: BarrierContext { bench.gate.barrierContext }
+
+    private func isOpen(_ dispatcherId: String = "collect") -> Bool {
+        bench.summary(of: dispatcherId).isOpen
+    }
+
+    private func flush(_ dispatcherId: String = "collect") {
+        _ = bench.gate.flush(dispatchers: [dispatcherId], timeout: nil) { _ in }
+        bench.settle()
+    }
+
+    @Test("B8: one with a timer opens for a second every interval, and a flush goes through")
+    func timer() {
+        let barrierRegistrar = context.barrierRegistrar
+        let barrier = TimerBarrier(interval: 30, queue: context.queue)
+        barrierRegistrar.registerScopedBarrier(barrier, scopes: [.dispatcher(id: "collect")])
+        bench.advance(by: .seconds(29))
+        #expect(!isOpen())
+        #expect(isOpen("archive"))
+        bench.advance(by: .milliseconds(1500))
+        #expect(isOpen())
+        bench.advance(by: .milliseconds(500))
+        #expect(!isOpen())
+        bench.advance(by: .seconds(29))
+        #expect(isOpen())
+        bench.advance(by: .seconds(5))
+        bench.track(1)
+        #expect(bench["collect"].sent.isEmpty)
+        flush()
+        #expect(bench["collect"].sent == [[1]])
+        barrierRegistrar.unregisterScopedBarrier(barrier)
+        #expect(isOpen())
+    }
+
+    @Test("B8: one that is not held on to ends with its registration, timers and all")
+    func timerEnds() {
+        weak var barrier: TimerBarrier?
+        do {
+            let held = TimerBarrier(interval: 30, queue: context.queue)
+            barrier = held
+            bench.gate.registerScopedBarrier(held, scopes: [.all])
+        }
+        #expect(barrier != nil)
+        if let barrier { bench.gate.unregisterScopedBarrier(barrier) }
+        bench.advance(by: .seconds(60))
+        #expect(barrier == nil)
+    }
+
+    @Test("B5, B7: a rule of the business is configured, and no flush gets around it")
+    func maintenance() throws {
+        try bench.gate.addBarrier(MaintenanceBarrier.Factory(site: "till-7", defaultScopes: [.all]))
+        #expect(!isOpen(), "no site is cleared")
+        let settings: DataObject = ["maintenance": false, "cleared_sites": ["till-6", "till-7", 8]]
+        try bench.gate.updateBarrier(id: MaintenanceBarrier.id, scopes: nil, configuration: settings)
+        #expect(isOpen())
+        try bench.gate.updateBarrier(id: MaintenanceBarrier.id, scopes: nil, configuration: ["maintenance": true])
+        bench.track(1)
+        flush()
+        #expect(bench["collect"].sent.isEmpty)
+    }
+
+    @Test("B7, B26: one follows the application's status, as its settings say")
+    func foreground() throws {
+        let barrier = ForegroundBarrier(onApplicationStatus: context.applicationStatus, configuration: [:])
+        bench.gate.registerScopedBarrier(barrier, scopes: [.all])
+        #expect(isOpen())
+        bench.gate.clientStatuses.value[1] = .background
+        #expect(!isOpen())
+        barrier.updateConfiguration(["block_in_background": false])
+        #expect(isOpen())
+        barrier.updateConfiguration([:])
+        #expect(!isOpen())
+        bench.gate.clientStatuses.value[1] = .foreground
+        #expect(isOpen())
+    }
+
+    @Test("B1: one may behave differently for each dispatcher")
+    func priority() {
+        let barrier = PriorityBarrier(importantDispatchers: ["collect"])
+        bench.gate.registerScopedBarrier(barrier, scopes: [.all])
+        #expect(isOpen("collect"))
+        #expect(!isOpen("archive"))
+        barrier.setGeneralState(.open)
+        #expect(isOpen("archive"))
+    }
+
+    @Test("B7, P7: one looks at the clock, keeps its hours when told nonsense, and is not stranded by a jump")
+    func officeHours() throws {
+        bench.worker.wall = Timestamp(milliseconds: 16 * 3_600_000)
+        let barrier = try OfficeHoursBarrier(context: context, configuration: [:])
+        bench.gate.registerScopedBarrier(barrier, scopes: [.all])
+        #expect(isOpen())
+        bench.advance(by: .seconds(3600))
+        #expect(!isOpen())
+        #expect(throws: BarrierConfigurationFault.self) { try barrier.updateConfiguration(["end_hour": 25]) }
+        try barrier.updateConfiguration(["end_hour": 18])
+        #expect(isOpen())
+        bench.worker.wall.milliseconds += 5 * 3_600_000
+        bench.advance(by: .seconds(60))
+        #expect(!isOpen())
+    }
+
+    @Test("B2: one decides about flushes while it is closed")
+    func selectivelyFlushable() {
+        let barrier = SelectivelyFlushableBarrier()
+        bench.gate.registerScopedBarrier(barrier, scopes: [.dispatcher(id: "collect")])
+        barrier.setFlushable(false)
+        bench.track(1)
+        flush()
+        #expect(bench["collect"].sent.isEmpty)
+        barrier.setFlushable(true)
+        bench.settle()
+        #expect(bench["collect"].sent == [[1]])
+    }
+
+    @Test("B9: one is open when its own code throws, and keeps its state when told nonsense")
+    func robust() throws {
+        struct Unreachable: Error {}
+        var answer: Result<Bool, Unreachable> = .success(false)
+        var asked: [String] = []
+        let barrier = try RobustBarrier(configuration: ["permission": "export"]) { key in
+            asked.append(key)
+            return try answer.get()
+        }
+        bench.gate.registerScopedBarrier(barrier, scopes: [.all])
+        #expect(!isOpen())
+        #expect(throws: BarrierConfigurationFault.self) { try barrier.updateConfiguration(["permission": 1]) }
+        #expect(!isOpen())
+        answer = .failure(Unreachable())
+        barrier.askAgain()
+        #expect(isOpen())
+        #expect(asked == ["export", "export"])
+    }
+
+    @Test("B3, B9: one leaves what it does not know, and what fails, to the service")
+    func permission() {
+        struct Unreachable: Error {}
+        var answer: Result<Bool, Unreachable> = .failure(Unreachable())
+        let barrier = PermissionBarrier { try answer.get() }
+        bench.gate.registerScopedBarrier(barrier, scopes: [.all])
+        #expect(bench.barrier("PermissionBarrier")?.states.first?.state == nil)
+        #expect(!isOpen())
+        barrier.ask()
+        #expect(isOpen())
+        #expect(bench.counters.barrierErrors == 2, "one for each dispatcher")
+        answer = .success(false)
+        barrier.ask()
+        #expect(!isOpen())
+    }
+
+    @Test("B8: one that goes leaves neither timer nor subscription")
+    func resources() {
+        var ticks = 0
+        var barrier: ResourceManagedBarrier? = ResourceManagedBarrier(context: context, busyDispatcher: "archive") {
+            ticks += 1
+        }
+        bench.gate.registerScopedBarrier(barrier!, scopes: [.dispatcher(id: "collect")])
+        bench.advance(by: .seconds(30))
+        #expect(ticks == 3)
+        bench.gate.unregisterScopedBarrier(barrier!)
+        weak let gone = barrier
+        barrier = nil
+        #expect(gone == nil)
+        bench.advance(by: .seconds(30))
+        #expect(ticks == 3)
+    }
+
+    @Test("B11: one may be changed from any thread; the change is made on the worker")
+    func safe() {
+        let barrier = SafeBarrier(queue: context.queue)
+        bench.gate.registerScopedBarrier(barrier, scopes: [.all])
+        barrier.updateState(.closed)
+        #expect(!isOpen())
+        bench.worker.isCurrent = false
+        barrier.updateState(.open)
+        #expect(!isOpen())
+        bench.worker.isCurrent = true
+        bench.settle()
+        #expect(isOpen())
+    }
+
+    @Test("Q6: one calculates once a minute, not for each dispatcher or event")
+    func efficient() {
+        var calculations = 0
+        let barrier = EfficientBarrier(queue: context.queue) {
+            calculations += 1
+            return calculations.isMultiple(of: 2) ? .closed : .open
+        }
+        bench.gate.registerScopedBarrier(barrier, scopes: [.all])
+        bench.track(100)
+        #expect(calculations == 1)
+        #expect(isOpen())
+        bench.advance(by: .seconds(60))
+        #expect(calculations == 2)
+        #expect(!isOpen("archive"))
+    }
+
+    @Test("S4: settings that a program writes are those that a file would have")
+    func builders() {
+        #expect(
+            BarrierSettingsExample.entries == [
+                "BatchingBarrier": [
+                    "barrier_id": "BatchingBarrier", "scopes": ["collect"],
+                    "configuration": ["batch_size": 10, "max_wait_ms": 5000],
+                ],
+                "ConnectivityBarrier": [
+                    "barrier_id": "ConnectivityBarrier", "scopes": ["all"], "configuration": ["wifi_only": true],
+                ],
+            ])
+    }
+
+    @Test("B5: a program gives built-in barriers other default scopes")
+    func defaults() throws {
+        try BarrierSettingsExample.addBarriers(to: bench.gate)
+        #expect(bench.barrier("BatchingBarrier")?.scopes == [.all])
+        #expect(bench.barrier("ConnectivityBarrier")?.scopes == [.dispatcher(id: "collect")])
+        #expect(bench.barrier("MaintenanceBarrier")?.scopes == [.dispatcher(id: "archive")])
+    }
+}

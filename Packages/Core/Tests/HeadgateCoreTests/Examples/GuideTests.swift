@@ -1,0 +1,51 @@
+import Foundation
+import Testing
+
+/// Holds `Docs/Barriers.md` against the code that is compiled and run here.
+@Suite("Guide to barriers")
+struct GuideTests {
+    private let examples = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+
+    private var guide: String {
+        get throws {
+            let root = (0..<5).reduce(examples) { folder, _ in folder.deletingLastPathComponent() }
+            return try String(contentsOf: root.appendingPathComponent("Docs/Barriers.md"), encoding: .utf8)
+        }
+    }
+
+    /// What stands between "```swift" and "```".
+    private func blocks() throws -> [String] {
+        try guide.components(separatedBy: "```swift\n").dropFirst().map { part in
+            try #require(part.components(separatedBy: "\n```").first)
+        }
+    }
+
+    /// The lines of a text without what all have in front.
+    private func outdented(_ text: String) -> String {
+        let lines = text.components(separatedBy: "\n")
+        let depths = lines.filter { !$0.isEmpty }.map { $0.prefix { $0 == " " }.count }
+        return lines.map { String($0.dropFirst(depths.min() ?? 0)) }.joined(separator: "\n")
+    }
+
+    @Test("Every piece of Swift in the guide stands in the examples, word for word")
+    func blocksAreCompiled() throws {
+        let files = try FileManager.default.contentsOfDirectory(at: examples, includingPropertiesForKeys: nil)
+        let sources = try files.filter { $0.pathExtension == "swift" }.map { try String(contentsOf: $0, encoding: .utf8) }
+        let blocks = try blocks()
+        #expect(blocks.count >= 12)
+        for block in blocks {
+            let isFound = sources.contains { source in contains(source, block) }
+            #expect(isFound, "\(block)")
+        }
+    }
+
+    /// Whether a source has these lines, one behind the other, at any depth.
+    private func contains(_ source: String, _ block: String) -> Bool {
+        let lines = source.components(separatedBy: "\n")
+        let wanted = block.components(separatedBy: "\n").count
+        guard lines.count >= wanted else { return false }
+        return (0...(lines.count - wanted)).contains { start in
+            outdented(lines[start..<start + wanted].joined(separator: "\n")) == block
+        }
+    }
+}

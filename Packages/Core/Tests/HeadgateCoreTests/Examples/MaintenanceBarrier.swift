@@ -1,0 +1,48 @@
+import HeadgateCore
+import HeadgateData
+
+/// Holds everything during maintenance, and wherever the service is not cleared to send from.
+final class MaintenanceBarrier: ConfigurableBarrier {
+    static let id = "MaintenanceBarrier"
+
+    @StateSubject(.open)
+    private var state: ObservableState<BarrierState>
+
+    private let site: String
+    private var settings: MaintenanceSettings
+
+    init(site: String, configuration: DataObject) {
+        self.site = site
+        settings = MaintenanceSettings(configuration)
+        updateState()
+    }
+
+    func onState(for dispatcherId: String) -> Observable<BarrierState> {
+        state
+    }
+
+    func updateConfiguration(_ configuration: DataObject) {
+        settings = MaintenanceSettings(configuration)
+        updateState()
+    }
+
+    private func updateState() {
+        let isHeld = settings.maintenance || !settings.clearedSites.contains(site)
+        _state.value = isHeld ? .closed : .open
+    }
+
+    // A rule of the business is not to be got around by a flush.
+    var isFlushable: Observable<Bool> {
+        Observables.just(false)
+    }
+}
+
+struct MaintenanceSettings {
+    let maintenance: Bool
+    let clearedSites: [String]
+
+    init(_ configuration: DataObject) {
+        maintenance = configuration.get(key: "maintenance") ?? false
+        clearedSites = configuration.getArray(key: "cleared_sites", of: String.self)?.compactMap { $0 } ?? []
+    }
+}

@@ -1,0 +1,19 @@
+import HeadgateCore
+
+/// The same, with the failures left to the service.
+final class PermissionBarrier: UncertainBarrier {
+    private let permission: () throws -> Bool
+    private let finding = StateSubject(BarrierFinding.unknown)
+
+    init(permission: @escaping () throws -> Bool) {
+        self.permission = permission
+    }
+
+    func onFinding(for dispatcherId: String) -> Observable<BarrierFinding> {
+        finding.wrappedValue
+    }
+
+    func ask() {
+        finding.value = BarrierFinding { try permission() ? .open : .closed }
+    }
+}

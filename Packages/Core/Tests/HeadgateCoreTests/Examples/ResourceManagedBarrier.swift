@@ -1,0 +1,27 @@
+import HeadgateCore
+
+/// Holds a dispatcher while much waits for another, and looks at the clock now and then. It leaves nothing behind.
+final class ResourceManagedBarrier: Barrier {
+    @StateSubject(.open)
+    private var state: ObservableState<BarrierState>
+
+    private var timer: RepeatingTimer?
+    private var subscription: (any Disposable)?
+
+    init(context: BarrierContext, busyDispatcher: String, onTick: @escaping () -> Void) {
+        timer = RepeatingTimer(interval: .seconds(10), queue: context.queue, handler: onTick)
+        timer?.resume()
+        subscription = context.queues.onDepth(for: busyDispatcher).subscribe { [weak self] depth in
+            self?._state.value = depth.pending >= 1000 ? .closed : .open
+        }
+    }
+
+    deinit {
+        timer?.suspend()
+        subscription?.dispose()
+    }
+
+    func onState(for dispatcherId: String) -> Observable<BarrierState> {
+        state
+    }
+}

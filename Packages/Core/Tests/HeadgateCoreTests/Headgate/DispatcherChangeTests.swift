@@ -1,0 +1,126 @@
+import HeadgateCoreTesting
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("Dispatchers that change while the service runs")
+struct DispatcherChangeTests {
+    private func change(_ bench: GateBench, to sender: RecordingSender?, _ edit: (inout DispatcherSettings) -> Void) {
+        var settings = DispatcherSettings(id: "collect")
+        edit(&settings)
+        bench.gate.changeDispatcher(settings, kind: "recording", sender: sender, reachesNetwork: false)
+        bench.settle()
+    }
+
+    @Test("S3: what is on its way ends with the sender that has it; nothing is lost or sent twice")
+    func senderIsReplaced() {
+        let bench = GateBench { $0.dispatchLimit = 2 }
+        bench.track(5)
+        let old = bench.sender
+        let new = RecordingSender(worker: bench.worker)
+        change(bench, to: new) { $0.dispatchLimit = 3 }
+        #expect(old.sent == [[1, 2]])
+        #expect(!old.isClosed)
+        #expect(new.sent == [])
+        old.answer()
+        bench.settle()
+        #expect(old.isClosed)
+        #expect(new.sent == [[3, 4, 5]])
+        new.answer()
+        bench.settle()
+        #expect(bench.counters.delivered == 5)
+        #expect(bench.gate.stored == .zero)
+    }
+
+    @Test("S3: a failed batch of the old sender goes again by the new one, with its attempt charged")
+    func retryByTheNewSender() {
+        let bench = GateBench()
+        bench.track(1)
+        let new = RecordingSender(worker: bench.worker)
+        let old = bench.sender
+        change(bench, to: new) { _ in }
+        old.answer(.status(503))
+        bench.advance(by: .seconds(1))
+        #expect(new.sent == [[1]])
+        #expect(String(decoding: new.batches[0].body, as: UTF8.self).contains(#""attempt":2"#))
+        #expect(old.isClosed)
+    }
+
+    @Test("S3: without a new sender the present one stays open")
+    func senderStays() {
+        let bench = GateBench()
+        change(bench, to: nil) { $0.dispatchLimit = 1 }
+        bench.track(2)
+        #expect(bench.sender.sent == [[1]])
+        #expect(!bench.sender.isClosed)
+    }
+
+    @Test("D7: a change of its settings ends the hold after 401; an operator's pause stays")
+    func changeEndsTheHold() {
+        let bench = GateBench { $0.onUnauthorized = .pause }
+        bench.track(1)
+        bench.sender.answer(.status(401))
+        bench.settle()
+        #expect(bench.summary().blockedBy == ["ManualBarrier:collect"])
+        change(bench, to: nil) { $0.onUnauthorized = .pause }
+        #expect(bench.sender.sent == [[1], [1]])
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.settle()
+        change(bench, to: nil) { _ in }
+        #expect(bench.summary().blockedBy == ["ManualBarrier:collect"])
+    }
+
+    @Test("Q3: a removed dispatcher finishes what is on its way, and its queue comes back with it")
+    func removedAndBack() {
+        let bench = GateBench { $0.dispatchLimit = 2 }
+        bench.track(5)
+        let old = bench.sender
+        bench.gate.removeDispatcher("collect")
+        bench.settle()
+        #expect(bench.gate.dispatcherIds == [])
+        #expect(!bench.gate.barrierSummaries.contains { $0.identity.id.hasSuffix(":collect") })
+        old.answer()
+        bench.settle()
+        #expect(old.isClosed)
+        #expect(bench.counters.delivered == 2)
+        #expect(bench.gate.stored.events == 3)
+        bench.add(DispatcherSettings(id: "collect"))
+        bench.settle()
+        #expect(bench.sender.sent == [[3, 4, 5]])
+    }
+
+    @Test("Q3: one that comes back before it has left takes up what is on its way")
+    func backBeforeItLeft() {
+        let bench = GateBench { $0.dispatchLimit = 2 }
+        bench.track(3)
+        let old = bench.sender
+        bench.gate.removeDispatcher("collect")
+        bench.settle()
+        bench.add(DispatcherSettings(id: "collect"))
+        bench.settle()
+        #expect(bench.sender.sent == [])
+        old.answer()
+        bench.settle()
+        bench.sender.answer()
+        bench.settle()
+        #expect(bench.counters.delivered == 3)
+        #expect(bench.sender.sent == [[3]])
+        #expect(old.isClosed)
+    }
+
+    @Test("D11: a stop waits for what removed dispatchers and replaced senders have on their way")
+    func stopWaitsForLeaving() {
+        let bench = GateBench()
+        bench.track(1)
+        let old = bench.sender
+        bench.gate.removeDispatcher("collect")
+        var isStopped = false
+        bench.gate.stop(within: .seconds(5), flushing: false) { isStopped = true }
+        bench.settle()
+        #expect(!isStopped)
+        old.answer()
+        bench.settle()
+        #expect(isStopped)
+        #expect(bench.counters.delivered == 1)
+    }
+}

@@ -1,0 +1,49 @@
+import Glibc
+import HeadgateCore
+
+/// The machine's time zones (Behaviour B24).
+struct ZoneInfo: Sendable {
+    /// Where the time zone database is.
+    var folder = "/usr/share/zoneinfo"
+    /// The machine's own zone.
+    var localTime = "/etc/localtime"
+    /// What the environment says in `TZ`, which goes before the machine's own; nil when it says nothing.
+    var environment = getenv("TZ").map { String(cString: $0) }
+
+    /// More than any time zone takes.
+    private static let largest = 1 << 20
+
+    /// Finds a time zone by its name (`Europe/Berlin`) or its rules in POSIX's words (`CET-1CEST,M3.5.0,M10.5.0/3`), or
+    /// the machine's for nil; nil when there is none.
+    func rules(_ name: String?) -> TimeZoneRules? {
+        guard let name else { return machine }
+        return named(name) ?? TimeZoneRules(posix: name) ?? TimeZoneRules.named(name)
+    }
+
+    /// The machine's zone. As everywhere, it is UTC when what should say it cannot be read.
+    private var machine: TimeZoneRules {
+        guard let environment else { return read(localTime) ?? .utc }
+        let place = environment.hasPrefix(":") ? String(environment.dropFirst()) : environment
+        return (place.hasPrefix("/") ? read(place) : rules(place)) ?? .utc
+    }
+
+    private func named(_ name: String) -> TimeZoneRules? {
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+        // No name leads out of the folder.
+        guard parts.allSatisfy({ $0.first?.isLetter == true && $0.utf8.allSatisfy(ZoneInfo.isAllowed) }) else { return nil }
+        return read("\(folder)/\(name)")
+    }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        default: false
+        }
+    }
+
+    private func read(_ path: String) -> TimeZoneRules? {
+        guard let bytes = SmallFile(path).contents(upTo: ZoneInfo.largest) else { return nil }
+        return try? TimeZoneRules(tzif: bytes)
+    }
+}

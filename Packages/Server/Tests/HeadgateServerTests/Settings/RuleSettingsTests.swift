@@ -1,0 +1,119 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("Settings of rules")
+struct RuleSettingsTests {
+    private static let operators =
+        "must be one of: equals, not_equals, starts_with, not_starts_with, ends_with, not_ends_with, contains, not_contains, "
+        + "regular_expression, not_regular_expression, greater_than, greater_than_or_equals, less_than, "
+        + "less_than_or_equals, is_defined, is_not_defined, is_empty, is_not_empty"
+
+    private func reading(_ rules: String) throws -> SettingsReading {
+        try .of(#"{"dispatchers": {"d": {"kind": "file", "path": "f"}}, "load_rules": {\#(rules)}}"#)
+    }
+
+    @Test("S5: rules are read, by themselves, by their ids and in a dispatcher's settings")
+    func reads() throws {
+        let reading = try SettingsReading.of(
+            #"""
+            {"dispatchers": {
+               "a": {"kind": "file", "path": "a", "load_rule": {"operator": "is_defined", "path": "data.user.id"}},
+               "b": {"kind": "file", "path": "b", "load_rule": "both"}},
+             "load_rules": {
+               "big": {"operator": "greater_than", "path": "data.total", "value": 9007199254740993},
+               "both": {"and": ["big", {"or": [{"not": "big"}, {"operator": "equals", "path": "event", "value": "X", "ignore_case": true}]}]},
+               "alias": "both", "gone": null}}
+            """#)
+        #expect(reading.findings == SettingsFindings())
+        let settings = try #require(reading.settings)
+        let big = Rule.just(try Condition(.greaterThan, path: "data.total", value: 9_007_199_254_740_993))
+        let isX = Rule.just(.equals(ignoreCase: true, variable: "event", target: "X"))
+        #expect(
+            settings.loadRules == [
+                "big": big, "both": .and([.reference("big"), .or([.not(.reference("big")), isX])]),
+                "alias": .reference("both"),
+            ])
+        #expect(
+            settings.dispatchers.map(\.common.loadRule) == [
+                .just(try Condition(.isDefined, path: "data.user.id")), .reference("both"),
+            ])
+    }
+
+    @Test(
+        "S5: what is wrong with a rule is told with its path",
+        arguments: [
+            (
+                #""a": {"and": ["b", {"operator": "like", "path": "event", "value": 1}]}, "b": {"or": []}"#,
+                ["load_rules.a.and[1].operator: \(operators)"]
+            ),
+            (#""a": {"operator": 5, "path": "event"}"#, ["load_rules.a.operator: \(operators)"]),
+            (#""a": {"not": "b"}"#, ["load_rules.a.not: there is no load rule `b`"]),
+            (#""a": "b""#, ["load_rules.a: there is no load rule `b`"]),
+            (#""a": 5"#, ["load_rules.a: must be a rule: an object, or the id of one in load_rules"]),
+            (#""a": {"or": {}}"#, ["load_rules.a.or: must be a list"]),
+            (
+                #""a": {"or": [null]}"#,
+                ["load_rules.a.or[0]: must be a rule: an object, or the id of one in load_rules"]
+            ),
+            (#""a": {}"#, ["load_rules.a: must have one, and only one, of: operator, and, or, not"]),
+            (
+                #""a": {"and": [], "operator": "equals"}"#,
+                ["load_rules.a: must have one, and only one, of: operator, and, or, not"]
+            ),
+            (
+                #""a": {"not": {"operator": "equals"}}"#,
+                ["load_rules.a.not.path: is required", "load_rules.a.not.value: is required"]
+            ),
+            (#""a": {"operator": "is_defined", "path": ""}"#, ["load_rules.a.path: must be a path, like data.user.id"]),
+            (#""a": {"operator": "is_defined", "path": 1}"#, ["load_rules.a.path: must be a string"]),
+            (
+                #""a": {"operator": "is_empty", "path": "\#(String(repeating: "x.", count: 70))"}"#,
+                ["load_rules.a.path: leads deeper than 64"]
+            ),
+            (#""a": {"operator": "less_than", "path": "x", "value": "5"}"#, ["load_rules.a.value: must be a number"]),
+            (#""a": {"operator": "contains", "path": "x", "value": 5}"#, ["load_rules.a.value: must be a string"]),
+            (
+                #""a": {"operator": "equals", "path": "x", "value": []}"#,
+                ["load_rules.a.value: must be a string, a number, true or false"]
+            ),
+            (
+                #""a": {"operator": "equals", "path": "x", "value": "", "ignore_case": 1}"#,
+                ["load_rules.a.ignore_case: must be true or false"]
+            ),
+            (
+                #""a": {"operator": "not_regular_expression", "path": "x", "value": "a("}"#,
+                ["load_rules.a.value: is no regular expression: it has a `(` without a `)`"]
+            ),
+            (#""a": "a""#, ["load_rules.a: goes in a circle: a → a"]),
+            (
+                #""a": {"not": "b"}, "b": {"and": ["c"]}, "c": {"or": ["a"]}, "d": "a""#,
+                ["a → b → c → a", "b → c → a → b", "c → a → b → c"].map {
+                    "load_rules.\($0.prefix(1)): goes in a circle: \($0)"
+                }
+            ),
+        ])
+    func faults(rules: String, lines: [String]) throws {
+        let reading = try reading(rules)
+        #expect(reading.findings.lines == lines)
+        #expect(reading.settings == nil)
+    }
+
+    @Test("S5: rules that double each other are refused, not followed")
+    func doubling() throws {
+        let rules = (1...60).map { #""r\#($0)": {"and": ["r\#($0 - 1)", "r\#($0 - 1)"]}"# }
+        let reading = try reading(#""r0": {"operator": "is_defined", "path": "x"}, "# + rules.joined(separator: ", "))
+        #expect(reading.faults.last?.description == "load_rules.r60: is too large, or nested too deep")
+    }
+
+    @Test("S2: a dispatcher's rule is checked as well, and an unknown key is a warning")
+    func dispatcherRule() throws {
+        let faults = try SettingsReading.ofDispatcher(#""kind": "file", "path": "f", "load_rule": "nobody""#)
+        #expect(faults.findings.lines == ["dispatchers.d.load_rule: there is no load rule `nobody`"])
+        let warnings = try SettingsReading.ofDispatcher(
+            #""kind": "file", "path": "f", "load_rule": {"operator": "is_empty", "path": "x", "values": 1}"#)
+        #expect(warnings.findings.lines == ["dispatchers.d.load_rule.values: warning: unknown key, ignored"])
+        #expect(warnings.settings != nil)
+    }
+}
