@@ -94,7 +94,7 @@ private final class BatchingWatch: Disposable {
     }
 
     func dispose() {
-        subscriptions.forEach { $0.dispose() }
+        for subscription in subscriptions { subscription.dispose() }
         alarm?.dispose()
     }
 

@@ -111,7 +111,7 @@ public final class Headgate {
         dirty = []
         guard stopping?.isClosing != true else { return }
         makeRoom()
-        ids.forEach { dispatchers[$0]?.evaluate() }
+        for id in ids { dispatchers[id]?.evaluate() }
         ids.forEach(finishLeaving)
         onChange?(.progress)
         scheduleSweep()

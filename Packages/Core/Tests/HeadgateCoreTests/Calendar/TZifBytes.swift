@@ -3,7 +3,9 @@
 /// Time zone files that a test writes.
 enum TZifBytes {
     /// A file of version 2 with these transitions, as slim as zic makes it.
-    static func slim(first: Int = 0, _ transitions: [(seconds: Int64, offset: Int)] = [], footer: String = "") -> [UInt8] {
+    static func slim(
+        first: Int = 0, _ transitions: [(seconds: Int64, offset: Int)] = [], footer: String = ""
+    ) -> [UInt8] {
         let offsets = [first] + transitions.map(\.offset)
         var file = header(version: 0x32, transitions: 0, types: 1) + type(0) + [0]
         file += header(version: 0x32, transitions: transitions.count, types: offsets.count)

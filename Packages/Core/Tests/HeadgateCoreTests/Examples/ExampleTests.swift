@@ -161,16 +161,16 @@ struct ExampleTests {
     @Test("B8: one that goes leaves neither timer nor subscription")
     func resources() {
         var ticks = 0
-        var barrier: ResourceManagedBarrier? = ResourceManagedBarrier(context: context, busyDispatcher: "archive") {
-            ticks += 1
+        weak var barrier: ResourceManagedBarrier?
+        do {
+            let held = ResourceManagedBarrier(context: context, busyDispatcher: "archive") { ticks += 1 }
+            barrier = held
+            bench.gate.registerScopedBarrier(held, scopes: [.dispatcher(id: "collect")])
         }
-        bench.gate.registerScopedBarrier(barrier!, scopes: [.dispatcher(id: "collect")])
         bench.advance(by: .seconds(30))
         #expect(ticks == 3)
-        bench.gate.unregisterScopedBarrier(barrier!)
-        weak let gone = barrier
-        barrier = nil
-        #expect(gone == nil)
+        if let barrier { bench.gate.unregisterScopedBarrier(barrier) }
+        #expect(barrier == nil)
         bench.advance(by: .seconds(30))
         #expect(ticks == 3)
     }

@@ -30,7 +30,8 @@ struct GuideTests {
     @Test("Every piece of Swift in the guide stands in the examples, word for word")
     func blocksAreCompiled() throws {
         let files = try FileManager.default.contentsOfDirectory(at: examples, includingPropertiesForKeys: nil)
-        let sources = try files.filter { $0.pathExtension == "swift" }.map { try String(contentsOf: $0, encoding: .utf8) }
+        let sources = try files.filter { $0.pathExtension == "swift" }
+            .map { try String(contentsOf: $0, encoding: .utf8) }
         let blocks = try blocks()
         #expect(blocks.count >= 12)
         for block in blocks {

@@ -17,6 +17,7 @@ extension GateModel {
             let left = dispatcher.unsettled.count - silent
             expect(summary.pending + summary.inFlight == left, "\(id): \(summary.pending) pending, \(left) left")
             checkExpired(summary, dispatcher)
+            checkBusy(summary, dispatcher)
         }
         checkLive()
     }
@@ -24,6 +25,17 @@ extension GateModel {
     private func checkExpired(_ summary: DispatcherSummary, _ dispatcher: ModelDispatcher) {
         let due = dispatcher.unsettled.count { isExpired($0) }
         expect(summary.expired <= due, "\(dispatcher.id): \(summary.expired) expired of \(due)")
+    }
+
+    /// A dispatcher with an open way and something to send is sending. (What waits for this very moment may go in the
+    /// next turn.)
+    private func checkBusy(_ summary: DispatcherSummary, _ dispatcher: ModelDispatcher) {
+        guard !profile.losesSilently, dispatcher.inFlight.isEmpty, dispatcher.waitsUntil < now,
+            let first = dispatcher.unsettled.min()
+        else { return }
+        let isFlushed = flushTarget(of: dispatcher.id) >= first && isOpenForFlush(dispatcher)
+        let isOpen = isOpen(dispatcher, pending: summary.pending)
+        expect(!isFlushed && !isOpen, "\(dispatcher.id): idle, though \(first) may go")
     }
 
     /// What the store counts (Behaviour Q4).

@@ -64,7 +64,7 @@ extension GateRun {
         let configuration: DataObject = ["batch_size": .number(DataNumber(size))]
         do {
             try bench.gate.addBarrier(
-                id: "batching", kind: "BatchingBarrier", scopes: [.dispatcher(id: "a")], configuration: configuration)
+                id: "batching", kind: "BatchingBarrier", scopes: [.all], configuration: configuration)
         } catch {
             model.expect(false, "\(error)")
         }

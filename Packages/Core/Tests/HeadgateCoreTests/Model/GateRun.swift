@@ -15,7 +15,10 @@ final class GateRun {
         random = SeededRandom(seed: seed)
         bench = GateRun.bench(profile, &random)
         model = GateModel(profile: profile, bench: bench)
-        if random.oneIn(2) { model.dispatchers["a"]?.batchSize = Int.random(in: 1...5, using: &random) }
+        if random.oneIn(2) {
+            let size = Int.random(in: 1...5, using: &random)
+            for id in ["a", "b"] { model.dispatchers[id]?.batchSize = size }
+        }
         furnish()
     }
 
@@ -94,6 +97,7 @@ final class GateRun {
         case .duplicate(let number): model.expect(event.id.flatMap { model.places[$0] } == number, "a false duplicate")
         case .queueFull: checkFull()
         case .stored(let number):
+            checkRoom()
             if let id = event.id {
                 model.expect(model.places[id] == nil, "\(id) is stored twice")
                 model.places[id] = number
@@ -108,6 +112,11 @@ final class GateRun {
         model.expect(!profile.dropsOldest, "full")
         guard profile.isOrderly else { return }
         model.expect(model.liveEvents + model.offered.count >= bench.limits.maxEvents, "full too early")
+    }
+
+    private func checkRoom() {
+        guard profile.isOrderly else { return }
+        model.expect(model.liveEvents + model.offered.count < bench.limits.maxEvents, "stored though full")
     }
 
     private func answer() {

@@ -11,7 +11,9 @@ struct NetlinkAttributes {
             let header = rest.load(rtattr.self)
             let length = Int(header.rta_len)
             guard length >= MemoryLayout<rtattr>.size, length <= rest.count else { return }
-            values[Int(header.rta_type)] = Array(rest.prefix(length).dropFirst(MemoryLayout<rtattr>.size))
+            // The two upper bits tell how the value is written, not what it is.
+            let type = Int(header.rta_type) & 0x3fff
+            values[type] = Array(rest.prefix(length).dropFirst(MemoryLayout<rtattr>.size))
             rest = rest.dropFirst(length.alignedToFour)
         }
     }

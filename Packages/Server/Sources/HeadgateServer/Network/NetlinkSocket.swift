@@ -5,13 +5,13 @@ import Glibc
 final class NetlinkSocket {
     let descriptor: Int32
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 8)
-    private var sequence: UInt32 = 0
 
     /// What is listened to: links, addresses and routes.
-    private static let groups = UInt32(RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR)
+    private static let groups =
+        UInt32(RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR)
         | UInt32(RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE)
 
-    /// Nil where the kernel has no such socket for this process; `errno` says why.
+    /// Nil where the kernel has no such socket for this process.
     init?() {
         let type = Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         descriptor = socket(AF_NETLINK, type, NETLINK_ROUTE)
@@ -32,14 +32,14 @@ final class NetlinkSocket {
         buffer.deallocate()
     }
 
-    /// Asks for all of a list: `RTM_GETLINK`, `RTM_GETADDR` or `RTM_GETROUTE`.
-    func request(_ type: Int32) -> Bool {
-        sequence += 1
+    /// Asks for a list; the kernel's answer carries `number`.
+    /// - Returns: whether the kernel took the question.
+    func request(_ list: NetworkList, number: UInt32) -> Bool {
         var message = (nlmsghdr(), rtgenmsg())
         message.0.nlmsg_len = UInt32(MemoryLayout<nlmsghdr>.size + MemoryLayout<rtgenmsg>.size)
-        message.0.nlmsg_type = UInt16(type)
+        message.0.nlmsg_type = list.requestType
         message.0.nlmsg_flags = UInt16(NLM_F_REQUEST | NLM_F_DUMP)
-        message.0.nlmsg_seq = sequence
+        message.0.nlmsg_seq = number
         message.1.rtgen_family = UInt8(AF_UNSPEC)
         let length = Int(message.0.nlmsg_len)
         return withUnsafeBytes(of: &message) { send(descriptor, $0.baseAddress, length, 0) == length }
@@ -56,8 +56,33 @@ final class NetlinkSocket {
 
     /// Reads a datagram, which is valid until the next read.
     func read() -> Read {
-        let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
-        if count > 0 { return .datagram(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
-        return count < 0 && errno == ENOBUFS ? .overrun : .nothing
+        var sender = sockaddr_nl()
+        let count = receive(&sender)
+        guard count >= 0 else { return errno == EAGAIN ? .nothing : .overrun }
+        guard count <= buffer.count else { return .overrun }
+        // Other processes may write here too; only the kernel, which has number 0, is listened to.
+        let isKernel = sender.nl_pid == 0
+        return .datagram(UnsafeRawBufferPointer(rebasing: buffer[..<(isKernel ? count : 0)]))
+    }
+
+    /// - Returns: the datagram's own length, of which only as much is in the buffer as fits.
+    private func receive(_ sender: inout sockaddr_nl) -> Int {
+        var size = socklen_t(MemoryLayout<sockaddr_nl>.size)
+        return withUnsafeMutablePointer(to: &sender) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                recvfrom(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_TRUNC.rawValue), $0, &size)
+            }
+        }
+    }
+}
+
+extension NetworkList {
+    /// The type of the message that asks for it.
+    fileprivate var requestType: UInt16 {
+        switch self {
+        case .links: UInt16(RTM_GETLINK)
+        case .addresses: UInt16(RTM_GETADDR)
+        case .routes: UInt16(RTM_GETROUTE)
+        }
     }
 }

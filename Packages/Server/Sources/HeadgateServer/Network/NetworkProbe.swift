@@ -1,25 +1,31 @@
 import HeadgateCore
 
-/// Asks a server from time to time until it answers, whatever it answers.
+/// Asks a server from time to time until it answers, whatever it answers (Behaviour B21).
 final class NetworkProbe {
     private let settings: NetworkSettings.Probe
-    private let worker: LoopWorker
+    private let worker: any Worker
     private let http: HTTPClient
     private var onAnswer: (() -> Void)?
     private var alarm: (any Disposable)?
     private var transfer: HTTPTransfer?
+    private var lastAsked: Instant?
 
-    init(_ settings: NetworkSettings.Probe, worker: LoopWorker, http: HTTPClient) {
+    init(_ settings: NetworkSettings.Probe, worker: any Worker, http: HTTPClient) {
         self.settings = settings
         self.worker = worker
         self.http = http
     }
 
-    /// Begins to ask; `onAnswer` is called at the first answer, after which it asks no more.
-    func start(_ onAnswer: @escaping () -> Void) {
+    deinit {
         stop()
+    }
+
+    /// Begins to ask: at once, but never sooner than an interval after it asked last, however often it begins.
+    /// `onAnswer` is called at the first answer, after which it asks no more. One that is asking already goes on.
+    func start(_ onAnswer: @escaping () -> Void) {
+        guard self.onAnswer == nil else { return }
         self.onAnswer = onAnswer
-        ask()
+        askWhenDue()
     }
 
     /// Asks no more.
@@ -31,7 +37,16 @@ final class NetworkProbe {
         transfer = nil
     }
 
+    private func askWhenDue() {
+        guard let lastAsked, worker.now < lastAsked + settings.interval else { return ask() }
+        alarm = worker.schedule(at: lastAsked + settings.interval) { [weak self] in
+            self?.alarm = nil
+            self?.ask()
+        }
+    }
+
     private func ask() {
+        lastAsked = worker.now
         var request = HTTPRequest(url: settings.url, method: .get)
         request.timeout = settings.timeout
         request.connectTimeout = settings.timeout
@@ -40,12 +55,9 @@ final class NetworkProbe {
 
     private func take(_ outcome: HTTPOutcome) {
         transfer = nil
-        if case .answered = outcome {
-            let told = onAnswer
-            stop()
-            told?()
-        } else {
-            alarm = worker.schedule(at: worker.now + settings.interval) { [weak self] in self?.ask() }
-        }
+        guard case .answered = outcome else { return askWhenDue() }
+        let told = onAnswer
+        stop()
+        told?()
     }
 }

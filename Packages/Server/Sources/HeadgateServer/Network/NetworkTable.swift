@@ -1,12 +1,16 @@
+import Glibc
 import HeadgateCore
 
 /// The machine's interfaces, addresses and default routes, and so whether it is connected (Behaviour B20, B21). Pure.
-struct NetworkTable {
+struct NetworkTable: Equatable {
     private var interfaces: [Int32: NetworkInterface] = [:]
     private var addresses: [Int32: Set<NetworkAddress>] = [:]
     private var routes: Set<NetworkRoute> = []
+    /// Whether routes may have gone that nobody told of. The kernel drops routes of IPv4 without a word when an
+    /// interface is switched off or an address goes, and does not always tell which one was replaced.
+    private(set) var doubtsRoutes = false
     /// Whether a connection needs a default route as well (`network.require_default_route`).
-    var requiresDefaultRoute: Bool
+    let requiresDefaultRoute: Bool
 
     init(requiresDefaultRoute: Bool = false) {
         self.requiresDefaultRoute = requiresDefaultRoute
@@ -14,25 +18,49 @@ struct NetworkTable {
 
     mutating func take(_ fact: NetworkFact) {
         switch fact {
-        case .link(let index, let interface): interfaces[index] = interface
+        case .link(let index, let interface):
+            let before = interfaces.updateValue(interface, forKey: index)
+            if let before, before.isUp != interface.isUp { doubtRoutes() }
         case .linkGone(let index):
             interfaces[index] = nil
             addresses[index] = nil
-            routes = routes.filter { $0.interface != index }
+            doubtRoutes()
         case .address(let index, let address): addresses[index, default: []].insert(address)
-        case .addressGone(let index, let address): addresses[index]?.remove(address)
+        case .addressGone(let index, let address):
+            addresses[index]?.remove(address)
+            if address.family == UInt8(AF_INET) { doubtRoutes() }
         case .defaultRoute(let route): routes.insert(route)
-        case .defaultRouteGone(let route): routes.remove(route)
+        case .defaultRoutesChanged: doubtRoutes()
         }
     }
+
+    /// Forgets one list, which is about to be told anew.
+    mutating func forget(_ list: NetworkList) {
+        switch list {
+        case .links: interfaces = [:]
+        case .addresses: addresses = [:]
+        case .routes:
+            routes = []
+            doubtsRoutes = false
+        }
+    }
+
+    /// Where none are known, none can have gone.
+    private mutating func doubtRoutes() {
+        doubtsRoutes = !routes.isEmpty
+    }
+
+    // MARK: What it comes to
 
     /// Connected: some interface but loopback is up with carrier and has an address of global scope. The kind is that of
     /// the interface with the default route, else of the first connected one.
     var state: NetworkState {
         let connected = interfaces.keys.filter(isConnected).sorted()
-        let routed = bestRoute(over: connected)
-        guard let interface = routed ?? (requiresDefaultRoute ? nil : connected.first) else { return .disconnected }
-        return .connected(interfaces[interface]?.kind ?? .other)
+        let first = requiresDefaultRoute ? nil : connected.first
+        guard let index = interfaceWithDefaultRoute(among: connected) ?? first, let interface = interfaces[index] else {
+            return .disconnected
+        }
+        return .connected(interface.kind)
     }
 
     private func isConnected(_ index: Int32) -> Bool {
@@ -40,9 +68,12 @@ struct NetworkTable {
         return addresses[index]?.isEmpty == false
     }
 
-    private func bestRoute(over connected: [Int32]) -> Int32? {
-        routes.filter { connected.contains($0.interface) }
-            .min { ($0.metric, $0.interface) < ($1.metric, $1.interface) }?
-            .interface
+    /// Routes of the main table come first: in others are those of a policy's, which may be meant for a few packets only.
+    private func interfaceWithDefaultRoute(among connected: [Int32]) -> Int32? {
+        let usable = routes.filter { connected.contains($0.interface) }
+        let best = usable.min {
+            ($0.isMain ? 0 : 1, $0.metric, $0.interface) < ($1.isMain ? 0 : 1, $1.metric, $1.interface)
+        }
+        return best?.interface
     }
 }

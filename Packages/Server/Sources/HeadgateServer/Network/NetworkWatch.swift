@@ -1,4 +1,3 @@
-import CNetlink
 import HeadgateCore
 import HeadgateTransport
 
@@ -9,13 +8,14 @@ final class NetworkWatch {
     private let messages: NetlinkMessages
     private let onEvent: (NetworkState) -> Void
     private var watch: DescriptorWatch?
+    private var retry: LoopTimer?
+    private var inquiry = NetlinkInquiry()
     private var table: NetworkTable
-    /// The lists that are still to be asked for, the one under way first. The state is unknown until all are in.
-    private var lists: [Int32] = []
+    /// The table as it was when its state was last told.
+    private var told: NetworkTable?
 
-    private static let allLists = [Int32(RTM_GETLINK), Int32(RTM_GETADDR), Int32(RTM_GETROUTE)]
-
-    /// - Parameter onEvent: told the state once it is known, and after each event, changed or not.
+    /// - Parameter onEvent: told the state as soon as it is known, which is mostly before this returns, and again whenever
+    ///   an interface, an address of global scope or a default route has changed, even if the state has not.
     /// - Returns: nil where the kernel does not tell.
     init?(
         on loop: EventLoop, requiresDefaultRoute: Bool, kinds: InterfaceKinds,
@@ -27,43 +27,88 @@ final class NetworkWatch {
         self.onEvent = onEvent
         messages = NetlinkMessages(kind: kinds.kind)
         table = NetworkTable(requiresDefaultRoute: requiresDefaultRoute)
-        watch = try? DescriptorWatch(readable: socket.descriptor, on: loop) { [weak self] in self?.readAll() }
+        retry = LoopTimer(on: loop) { [weak self] in self?.readAll() }
+        listen()
         guard watch != nil else { return nil }
         startOver()
+        readAll()
     }
 
-    /// Asks for everything again. What was told stays true until it is known better.
+    deinit {
+        // Before the descriptor that it watches.
+        watch = nil
+    }
+
+    private func listen() {
+        watch = nil
+        watch = try? DescriptorWatch(readable: socket.descriptor, on: loop) { [weak self] in self?.readAll() }
+    }
+
+    // MARK: Asking
+
+    /// Everything is asked for again. What was told stays true until it is known better.
     private func startOver() {
-        table = NetworkTable(requiresDefaultRoute: table.requiresDefaultRoute)
-        lists = NetworkWatch.allLists
-        ask()
+        NetworkList.allCases.forEach { inquiry.want($0) }
     }
 
-    private func ask() {
-        guard let list = lists.first else { return }
-        _ = socket.request(list)
+    /// Asks for the next list, if one is wanted.
+    /// - Returns: whether there is an answer to read.
+    private func ask() -> Bool {
+        guard retry?.deadline == nil, let (list, number) = inquiry.next() else { return false }
+        table.forget(list)
+        guard !socket.request(list, number: number) else { return true }
+        refused(number)
+        return false
     }
+
+    private func refused(_ number: UInt32) {
+        guard inquiry.refused(number) else { return }
+        retry?.arm(after: NetworkWatch.pauseAfterRefusal)
+    }
+
+    // MARK: Reading
 
     private func readAll() {
-        var hasNews = false
-        while true {
+        // What is left after so many calls again: others on the loop have their turn in between.
+        for _ in 0..<NetworkWatch.mostReads {
             switch socket.read() {
-            case .datagram(let datagram): hasNews = take(messages.read(datagram)) || hasNews
-            case .overrun: startOver()
-            case .nothing:
-                if hasNews, lists.isEmpty { onEvent(table.state) }
-                return
+            case .datagram(let datagram): messages.read(datagram).forEach(take)
+            case .overrun: recover()
+            // Only now: what is still to be read is older than the answer would be.
+            case .nothing: if !ask() { return tell() }
             }
+        }
+        tell()
+    }
+
+    private func take(_ message: NetlinkMessage) {
+        switch message {
+        case .fact(let fact):
+            table.take(fact)
+            if table.doubtsRoutes { inquiry.want(.routes) }
+        case .listEnded(let number): inquiry.ended(number)
+        case .listInterrupted(let number): inquiry.interrupted(number)
+        case .listRefused(let number): refused(number)
+        case .garbled:
+            startOver()
+            // The same could come again and again.
+            retry?.arm(after: NetworkWatch.pauseAfterRefusal)
         }
     }
 
-    /// - Returns: whether something may have changed.
-    private func take(_ reading: NetlinkMessages.Reading) -> Bool {
-        reading.facts.forEach { table.take($0) }
-        if reading.hasGaps { startOver() }
-        guard reading.isListDone, !lists.isEmpty else { return !reading.facts.isEmpty }
-        lists.removeFirst()
-        ask()
-        return true
+    /// The kernel could not tell all.
+    private func recover() {
+        startOver()
+        // libuv no longer watches a socket that has had an error.
+        listen()
     }
+
+    private func tell() {
+        guard inquiry.isComplete, table != told else { return }
+        told = table
+        onEvent(table.state)
+    }
+
+    private static let mostReads = 256
+    private static let pauseAfterRefusal = Duration.seconds(1)
 }

@@ -13,7 +13,8 @@ final class Session {
     /// Whether it has sent anything but `hello`, which comes first if at all.
     var hasSpoken = false
 
-    private unowned let service: Service
+    /// Strong: the loop closes connections also after the server is gone. The service lets go of closed sessions.
+    private let service: Service
     private var framer: LineFramer
     private var held = HeldAnswers()
     private var unanswered = 0
@@ -34,7 +35,8 @@ final class Session {
 
     /// Makes the context anew, after something that it tells has changed.
     func collectContext() {
-        context = FixedBytes(service.collector.context(of: caller, networkConnectionType: service.gate.networkConnectionType))
+        let network = service.gate.networkConnectionType
+        context = FixedBytes(service.collector.context(of: caller, networkConnectionType: network))
     }
 
     // MARK: Reading

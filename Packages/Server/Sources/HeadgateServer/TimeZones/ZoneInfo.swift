@@ -30,7 +30,8 @@ struct ZoneInfo: Sendable {
     private func named(_ name: String) -> TimeZoneRules? {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
         // No name leads out of the folder.
-        guard parts.allSatisfy({ $0.first?.isLetter == true && $0.utf8.allSatisfy(ZoneInfo.isAllowed) }) else { return nil }
+        let isName = parts.allSatisfy { $0.first?.isLetter == true && $0.utf8.allSatisfy(ZoneInfo.isAllowed) }
+        guard isName else { return nil }
         return read("\(folder)/\(name)")
     }
 

@@ -86,6 +86,7 @@ actor ServiceStage {
             guard let service else { return continuation.resume() }
             service.stop { continuation.resume() }
         }
+        // A program may let go of a stopped server before its loop has ended.
         service = nil
         for loop in [loop, clientLoop] {
             loop.stop()

@@ -10,11 +10,12 @@ struct PaceTests {
     @Test("B10: the first change is told at once")
     func first() {
         var pace = Pace()
-        #expect(!pace.takeDue(at: at(0)))
+        let unmarked = pace.takeDue(at: at(0))
+        #expect(!unmarked)
         pace.mark(.counters, at: at(0))
         #expect(pace.due == at(0))
-        #expect(pace.takeDue(at: at(0)))
-        #expect(!pace.takeDue(at: at(0)))
+        let looks = [0, 0].map { pace.takeDue(at: at($0)) }
+        #expect(looks == [true, false])
     }
 
     @Test(
@@ -28,8 +29,8 @@ struct PaceTests {
         _ = pace.takeDue(at: at(0))
         pace.mark(urgency, at: at(1))
         #expect(pace.due == at(milliseconds))
-        #expect(!pace.takeDue(at: at(milliseconds - 1)))
-        #expect(pace.takeDue(at: at(milliseconds)))
+        let looks = [milliseconds - 1, milliseconds].map { pace.takeDue(at: at($0)) }
+        #expect(looks == [false, true])
     }
 
     @Test("B10: a state does not wait for the counters marked before it, nor they for others after them")
@@ -50,6 +51,7 @@ struct PaceTests {
         pace.mark(.states, at: at(0))
         _ = pace.takeDue(at: at(0))
         pace.mark(.counters, at: at(90))
-        #expect(pace.takeDue(at: at(90)))
+        let isTold = pace.takeDue(at: at(90))
+        #expect(isTold)
     }
 }

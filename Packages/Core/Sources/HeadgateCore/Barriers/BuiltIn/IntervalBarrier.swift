@@ -64,15 +64,13 @@ public struct IntervalSettings: BarrierConfiguration, Equatable {
 
     /// Reads `{interval_ms, open_ms}`. Without either the barrier holds nothing.
     public init(reading reader: ConfigurationReader) {
-        let given = reader.milliseconds("open_ms")
-        open = given ?? open
-        guard let interval = reader.milliseconds("interval_ms") else {
-            if reader.has("open_ms"), !reader.has("interval_ms") { reader.fault("interval_ms", "is required with open_ms") }
-            return
+        open = reader.milliseconds("open_ms") ?? open
+        interval = reader.milliseconds("interval_ms")
+        if reader.has("open_ms"), !reader.has("interval_ms") {
+            reader.fault("interval_ms", "is required with open_ms")
         }
-        self.interval = interval
-        guard open >= interval else { return }
-        reader.fault(given == nil ? "interval_ms" : "open_ms", "the way must be open (1000 ms by default) for less than interval_ms")
+        guard let interval, interval <= open else { return }
+        reader.fault("interval_ms", "must be more than open_ms, which is 1000 by default")
     }
 }
 

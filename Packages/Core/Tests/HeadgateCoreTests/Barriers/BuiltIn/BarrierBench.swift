@@ -12,8 +12,7 @@ final class BarrierBench {
     var zones: [String?: TimeZoneRules] = [nil: .utc, "UTC": .utc]
 
     init(wall: String = "2026-03-02T12:00:00Z") {
-        // Every wall time that a test gives is one.
-        worker = ManualWorker(wall: Timestamp(rfc3339: wall)!)
+        worker = ManualWorker(wall: Self.moment(wall))
     }
 
     var context: BarrierContext {
@@ -24,13 +23,18 @@ final class BarrierBench {
 
     /// Sets the wall clock, alone.
     func setWall(_ text: String) {
-        worker.wall = Timestamp(rfc3339: text)!
+        worker.wall = Self.moment(text)
     }
 
     /// Moves both clocks to a wall time.
     func advance(to text: String) {
-        let wait = Timestamp(rfc3339: text)!.milliseconds - worker.wall.milliseconds
+        let wait = Self.moment(text).milliseconds - worker.wall.milliseconds
         worker.advance(by: .milliseconds(wait))
+    }
+
+    private static func moment(_ text: String) -> Timestamp {
+        guard let moment = Timestamp(rfc3339: text) else { preconditionFailure("no time: \(text)") }
+        return moment
     }
 }
 
@@ -77,7 +81,7 @@ final class BarrierWatch {
     }
 
     deinit {
-        subscriptions.forEach { $0.dispose() }
+        for subscription in subscriptions { subscription.dispose() }
     }
 
     private func note(_ state: BarrierState) {

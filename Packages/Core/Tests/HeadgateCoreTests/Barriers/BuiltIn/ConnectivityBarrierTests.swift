@@ -137,7 +137,8 @@ struct ConnectivityInTheGateTests {
         bench.gate.addDispatcher(
             DispatcherSettings(id: "later"), kind: "recording", sender: RecordingSender(worker: bench.worker),
             reachesNetwork: true)
-        #expect(try #require(bench.barrier("ConnectivityBarrier")).scopes == [.dispatcher(id: "collect"), .dispatcher(id: "later")])
+        let barrier = try #require(bench.barrier("ConnectivityBarrier"))
+        #expect(barrier.scopes == [.dispatcher(id: "collect"), .dispatcher(id: "later")])
     }
 
     @Test("D13: what it held says so, with the kind of connection it goes out on")

@@ -63,7 +63,7 @@ struct IntervalBarrierTests {
         arguments: [
             (["interval_ms": 0], "interval_ms"), (["interval_ms": "1"], "interval_ms"),
             (["open_ms": 5], "interval_ms"), (["interval_ms": 1000], "interval_ms"),
-            (["interval_ms": 100, "open_ms": 100], "open_ms"), (["interval_ms": 100, "open_ms": -1], "open_ms"),
+            (["interval_ms": 100, "open_ms": 100], "interval_ms"), (["interval_ms": 100, "open_ms": -1], "open_ms"),
         ] as [(DataObject, String)])
     func faults(configuration: DataObject, key: String) {
         let fault = #expect(throws: BarrierConfigurationFault.self) { try barrier(configuration) }

@@ -97,7 +97,9 @@ struct RateBarrierTests {
         #expect(watch.state == .open)
     }
 
-    @Test("B27: without a burst it is a second's worth, at least one", arguments: [(0.1, 1), (1, 1), (2.5, 3), (100, 100)])
+    @Test(
+        "B27: without a burst it is a second's worth, at least one",
+        arguments: [(0.1, 1), (1, 1), (2.5, 3), (100, 100)])
     func defaultBurst(rate: Double, burst: Int) throws {
         #expect(try RateSettings(["per_second": .number(DataNumber(rate))]).burst == burst)
     }

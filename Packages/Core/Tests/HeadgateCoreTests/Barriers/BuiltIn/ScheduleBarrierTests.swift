@@ -63,10 +63,12 @@ struct ScheduleBarrierTests {
     func acrossMidnight() throws {
         // The 6th is a Friday.
         let changes = try changes(
-            ["start_hour": 22, "end_hour": 6, "days": ["fri"]], from: "2026-03-05T00:00:00Z", to: "2026-03-09T00:00:00Z")
+            ["start_hour": 22, "end_hour": 6, "days": ["fri"]], from: "2026-03-05T00:00:00Z", to: "2026-03-09T00:00:00Z"
+        )
         #expect(changes == ["+2026-03-06T22:00", "-2026-03-07T06:00"])
         let toMidnight = try self.changes(
-            ["start_hour": 22, "end_hour": 0, "days": ["fri"]], from: "2026-03-05T00:00:00Z", to: "2026-03-09T00:00:00Z")
+            ["start_hour": 22, "end_hour": 0, "days": ["fri"]], from: "2026-03-05T00:00:00Z", to: "2026-03-09T00:00:00Z"
+        )
         #expect(toMidnight == ["+2026-03-06T22:00", "-2026-03-07T00:00"])
     }
 
@@ -152,7 +154,9 @@ struct ScheduleBarrierTests {
         let barrier = try barrier(["start_hour": 9, "end_hour": 17])
         let watch = BarrierWatch(barrier)
         #expect(barrier.reason(for: "collect") == nil)
-        try barrier.updateConfiguration(["start_hour": 14, "end_hour": 15, "days": ["sun"], "time_zone": "Europe/Berlin"])
+        try barrier.updateConfiguration([
+            "start_hour": 14, "end_hour": 15, "days": ["sun"], "time_zone": "Europe/Berlin",
+        ])
         #expect(watch.state == .closed)
         #expect(barrier.reason(for: "collect") == "outside its hours until 2026-03-08T13:00:00.000Z")
         #expect(throws: BarrierConfigurationFault.self) { try barrier.updateConfiguration(["time_zone": "Mars"]) }

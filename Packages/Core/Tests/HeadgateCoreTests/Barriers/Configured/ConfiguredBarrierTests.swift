@@ -12,7 +12,8 @@ struct ConfiguredBarrierTests {
         bench.gate.factories[ToldBarrier.id] = factory
     }
 
-    private func add(_ id: String = "told", scopes: [BarrierScope]? = nil, told configuration: DataObject = [:]) throws {
+    private func add(_ id: String = "told", scopes: [BarrierScope]? = nil, told configuration: DataObject = [:]) throws
+    {
         try bench.gate.addBarrier(id: id, kind: "ToldBarrier", scopes: scopes, configuration: configuration)
     }
 
@@ -40,7 +41,8 @@ struct ConfiguredBarrierTests {
     @Test("B7: a change reaches the barrier, which stays the same; its scopes change with it")
     func updates() throws {
         try add()
-        try bench.gate.updateBarrier(id: "told", scopes: [.dispatcher(id: "archive")], configuration: ["state": "closed"])
+        try bench.gate.updateBarrier(
+            id: "told", scopes: [.dispatcher(id: "archive")], configuration: ["state": "closed"])
         #expect(bench.summary(of: "archive").blockedBy == ["told"])
         #expect(bench.summary(of: "collect").isOpen)
         try add(scopes: [.all], told: ["state": "closed", "again": true])
@@ -89,7 +91,9 @@ struct ConfiguredBarrierTests {
         }
     }
 
-    @Test("B9: a barrier that cannot be made for another reason has the state on_error, until it can", arguments: [BarrierState.open, .closed])
+    @Test(
+        "B9: a barrier that cannot be made for another reason has the state on_error, until it can",
+        arguments: [BarrierState.open, .closed])
     func brokenFactory(state: BarrierState) throws {
         try bench.gate.addBarrier(
             id: "told", kind: "ToldBarrier", scopes: nil, configuration: ["fail": true], stateOnError: state)
@@ -116,7 +120,8 @@ struct ConfiguredBarrierTests {
     func replaced() throws {
         try add(told: ["state": "closed"])
         try bench.gate.addBarrier(id: "told", kind: "BatchingBarrier", scopes: [.all], configuration: ["batch_size": 1])
-        #expect(bench.gate.barrierSummaries.filter { $0.identity.id == "told" }.map(\.identity.kind) == ["BatchingBarrier"])
+        let kinds = bench.gate.barrierSummaries.filter { $0.identity.id == "told" }.map(\.identity.kind)
+        #expect(kinds == ["BatchingBarrier"])
         #expect(bench.summary(of: "archive").blockedBy == ["told"], "an empty batch waits")
     }
 
@@ -151,7 +156,10 @@ struct ConfiguredBarrierTests {
 
     @Test("B10: the built-in barriers have their words")
     func words() throws {
-        for kind in ["ScheduleBarrier", "IntervalBarrier", "ApplicationStatusBarrier", "RateBarrier", "ConnectivityBarrier"] {
+        let kinds = [
+            "ScheduleBarrier", "IntervalBarrier", "ApplicationStatusBarrier", "RateBarrier", "ConnectivityBarrier",
+        ]
+        for kind in kinds {
             try bench.gate.addBarrier(id: kind, kind: kind, scopes: nil, configuration: [:])
         }
         let words = bench.gate.barrierSummaries.suffix(5).map(\.identity.word)

@@ -56,7 +56,9 @@ struct UncertainBarrierTests {
         #expect(bench["collect"].sent == [[1]])
     }
 
-    @Test("B9: one that fails is reported and counted, and has the state on_error until it recovers", arguments: [BarrierState.open, .closed])
+    @Test(
+        "B9: one that fails is reported and counted, and has the state on_error until it recovers",
+        arguments: [BarrierState.open, .closed])
     func failed(stateOnError: BarrierState) throws {
         var reported: [String] = []
         bench.gate.onBarrierError = { barrier, error in reported.append("\(barrier.id): \(error)") }

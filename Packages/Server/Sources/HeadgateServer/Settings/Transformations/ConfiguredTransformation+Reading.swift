@@ -31,7 +31,7 @@ extension ConfiguredTransformation {
             order: reader.value("order", Double.self, mustBe: "a number") ?? Double(place),
             when: rules.rule("when", in: reader))
         edits = reader.edits()
-        if edits.isEmpty { reader.warn("id", "", "changes nothing: there is no rename, set, hash or remove") }
+        if !reader.hasEdits { reader.warn("id", "", "changes nothing: there is no rename, set, hash or remove") }
     }
 }
 

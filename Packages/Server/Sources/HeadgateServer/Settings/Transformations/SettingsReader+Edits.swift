@@ -10,6 +10,11 @@ extension SettingsReader {
             + paths("remove") { removable($0) }.map { .remove($0) }
     }
 
+    /// Whether there is anything to do.
+    var hasEdits: Bool {
+        ["rename", "set", "hash", "remove"].contains { item($0) != nil }
+    }
+
     private func renamings(_ key: String) -> [EventEdit.Renaming] {
         var renamings: [EventEdit.Renaming] = []
         section(key) { holder in

@@ -3,8 +3,8 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Watchers that do not read", .timeLimit(.minutes(1)))
-struct SlowWatcherTests {
+@Suite("What watching costs", .timeLimit(.minutes(1)))
+struct WatchCostTests {
     @Test("B10: a slow reader gets the latest state, not a backlog")
     func latestState() async throws {
         try await ServiceStage.run { stage in
@@ -51,6 +51,29 @@ struct SlowWatcherTests {
             // No more than the one notification that is under way.
             #expect(most > 0)
             #expect(most < 2 * padding.count)
+        }
+    }
+
+    @Test("B10: counters are told together, at most every 50 ms")
+    func counters() async throws {
+        try await ServiceStage.run { stage in
+            let watcher = try await stage.client()
+            let start = ContinuousClock.now
+            try await watcher.watch("outcomes")
+            let tracker = try await stage.client()
+            // Each in a turn of its own.
+            for _ in 0..<500 { try await tracker.call("track", ["event": "signup", "dispatchers": ["collect"]]) }
+            var told = 0
+            var delivered = 0
+            while delivered < 500 {
+                told += 1
+                for outcome in try await watcher.notification()["outcomes"].elements {
+                    delivered += outcome["delivered"].get() ?? 0
+                }
+            }
+            let elapsed = ContinuousClock.now - start
+            #expect(delivered == 500)
+            #expect(told <= Int(elapsed / .milliseconds(50)) + 1)
         }
     }
 }

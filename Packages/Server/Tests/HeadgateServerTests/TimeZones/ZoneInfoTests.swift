@@ -1,0 +1,73 @@
+import Foundation
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("The machine's time zones")
+struct ZoneInfoTests {
+    private let folder: ScratchFolder
+    private let winter = "CET-1"
+    private let far = "<+13>-13"
+
+    init() throws {
+        folder = try ScratchFolder()
+    }
+
+    /// A machine with a zone `Far/Away`, and one of its own.
+    private func zoneInfo(environment: String? = nil) throws -> ZoneInfo {
+        let zones = URL(fileURLWithPath: folder.path).appendingPathComponent("zoneinfo/Far")
+        try FileManager.default.createDirectory(at: zones, withIntermediateDirectories: true)
+        try file(far).write(to: zones.appendingPathComponent("Away"))
+        try file(far).write(to: URL(fileURLWithPath: folder.path).appendingPathComponent("Secret"))
+        try Data("no zone".utf8).write(to: zones.appendingPathComponent("Broken"))
+        try file(winter).write(to: URL(fileURLWithPath: folder.path).appendingPathComponent("localtime"))
+        var zoneInfo = ZoneInfo()
+        zoneInfo.folder = folder.path + "/zoneinfo"
+        zoneInfo.localTime = folder.path + "/localtime"
+        zoneInfo.environment = environment
+        return zoneInfo
+    }
+
+    /// A time zone file of nothing but a footer.
+    private func file(_ footer: String) -> Data {
+        let counts = [UInt8](repeating: 0, count: 16) + [0, 0, 0, 1, 0, 0, 0, 1]
+        let block = Array("TZif2".utf8) + [UInt8](repeating: 0, count: 15) + counts + [UInt8](repeating: 0, count: 7)
+        return Data(block + block + Array("\n\(footer)\n".utf8))
+    }
+
+    @Test("B24: a zone is found by its name")
+    func named() throws {
+        let zoneInfo = try zoneInfo()
+        #expect(zoneInfo.rules("Far/Away") == (try rules(far)))
+        #expect(zoneInfo.rules("UTC") == .utc)
+        #expect(zoneInfo.rules("CET-1CEST,M3.5.0,M10.5.0/3") == TimeZoneRules(posix: "CET-1CEST,M3.5.0,M10.5.0/3"))
+    }
+
+    @Test(
+        "B24, X4: what names no zone of the database is none, whatever files there are",
+        arguments: [
+            "", "Far", "Far/Broken", "Far/Nowhere", "../Secret", "Far/../../Secret", "/etc/localtime", "Far//Away",
+            "Far/./Away", "Far/Away/", "Far/Away\0", "Fär/Away",
+        ])
+    func unknown(name: String) throws {
+        #expect(try zoneInfo().rules(name) == nil)
+    }
+
+    @Test("B24: the machine's zone is what TZ says, else that of /etc/localtime, else UTC")
+    func machine() throws {
+        #expect(try zoneInfo().rules(nil) == rules(winter))
+        #expect(try zoneInfo(environment: "Far/Away").rules(nil) == rules(far))
+        #expect(try zoneInfo(environment: ":Far/Away").rules(nil) == rules(far))
+        #expect(try zoneInfo(environment: folder.path + "/Secret").rules(nil) == rules(far))
+        #expect(try zoneInfo(environment: "Nowhere").rules(nil) == .utc)
+        #expect(try zoneInfo(environment: "").rules(nil) == .utc)
+        var bare = try zoneInfo()
+        bare.localTime = folder.path + "/nothing"
+        #expect(bare.rules(nil) == .utc)
+    }
+
+    private func rules(_ footer: String) throws -> TimeZoneRules {
+        try TimeZoneRules(tzif: Array(file(footer)))
+    }
+}
