@@ -36,22 +36,23 @@ struct Daemon {
         let server = Server(on: loop)
         try server.assumeIsolated { server in
             try server.start(
-                layers: layers, reading: reading, places: places, inherited: SocketActivation.descriptors)
+                ServiceConfiguration(
+                    layers: layers, reading: reading, places: places, file: options.configuration,
+                    environment: environment, inherited: SocketActivation.descriptors))
         }
-        let signals = try stopOnSignals(server, loop)
+        let signals = try followSignals(server, loop)
         Terminal.error("headgated ready \(places.socket)")
         withExtendedLifetime(signals) { loop.run() }
     }
 
-    private func stopOnSignals(_ server: Server, _ loop: EventLoop) throws -> [LoopSignal] {
+    private func followSignals(_ server: Server, _ loop: EventLoop) throws -> [LoopSignal] {
         let stop = try [SIGTERM, SIGINT].map { signal in
             try LoopSignal(signal, on: loop) {
                 server.assumeIsolated { $0.stop { loop.stop() } }
             }
         }
-        // A reload comes with a later version; until then the signal must not end the daemon.
         let reload = try LoopSignal(SIGHUP, on: loop) {
-            Terminal.error("headgated: reload is not supported by this version yet")
+            server.assumeIsolated { $0.reload() }
         }
         return stop + [reload]
     }

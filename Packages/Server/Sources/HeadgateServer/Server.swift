@@ -15,17 +15,16 @@ public actor Server {
     }
 
     /// Opens the store and the socket.
-    /// - Parameters:
-    ///   - layers: the settings by layer.
-    ///   - reading: what came of reading them together; without settings the server does not start.
-    ///   - inherited: listening sockets that a service manager has opened; without any the server opens its own.
-    public func start(
-        layers: SettingsLayers, reading: SettingsReading, places: Places, inherited: [Int32] = []
-    ) throws(StartFault) {
+    public func start(_ configuration: ServiceConfiguration) throws(StartFault) {
         guard service == nil else { throw StartFault("the server runs already") }
-        let service = try Service(loop: loop, layers: layers, reading: reading, places: places)
-        try service.listen(inherited: inherited)
+        let service = try Service(loop: loop, configuration: configuration)
+        try service.listen()
         self.service = service
+    }
+
+    /// Reads the configuration file again (Behaviour S3). Faults are logged, and leave everything as it was.
+    public func reload() {
+        service?.reload()
     }
 
     /// Stops in an orderly way (Behaviour D11): what is in flight is finished, within `shutdown_timeout_ms`, and the rest

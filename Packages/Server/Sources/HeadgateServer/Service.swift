@@ -9,35 +9,43 @@ import HeadgateWire
 final class Service {
     let worker: LoopWorker
     let gate: Headgate
-    let settings: Settings
-    let layers: SettingsLayers
+    /// What is in force.
+    var settings: Settings
+    private(set) lazy var control = SettingsControl(configuration) { [unowned self] reading throws(StartFault) in
+        try change(to: reading)
+    }
     let places: Places
-    let decoder: MessageDecoder
+    private(set) var decoder: MessageDecoder
     let tracking: Tracking
-    let collector: ContextCollector
+    var collector: ContextCollector
     let statuses: AnnouncedStatuses
     private(set) lazy var watches = Watches(service: self)
     let log = Log()
     var sessions = SessionRegistry()
     var counters = ConnectionCounters()
+    /// What people should know about the start.
     var warnings: [String] = []
+    /// What people should know about the settings in force.
+    var settingsWarnings: [String] = []
+    var remoteSettings: RemoteSettings?
     private(set) var isReady = false
 
     private let methods = MethodTable()
-    private let senders: Senders
+    let senders: Senders
+    private let configuration: ServiceConfiguration
     private var network: NetworkMonitor?
     private let started: Instant
     private var listeners: [UnixListener] = []
     private var slowReaders: (any Disposable)?
 
     /// Opens the store and builds everything behind the socket.
-    init(loop: EventLoop, layers: SettingsLayers, reading: SettingsReading, places: Places) throws(StartFault) {
-        guard let settings = reading.settings else { throw StartFault("the settings cannot be used") }
+    init(loop: EventLoop, configuration: ServiceConfiguration) throws(StartFault) {
+        guard let settings = configuration.reading.settings else { throw StartFault("the settings cannot be used") }
+        self.configuration = configuration
+        places = configuration.places
         worker = LoopWorker(loop: loop)
         started = worker.now
-        self.layers = layers
         self.settings = settings
-        self.places = places
         senders = Senders(loop: loop, dataDirectory: places.dataDirectory)
         let store = ServiceStore(settings: settings, places: places, worker: worker)
         let state = try store.open()
@@ -48,47 +56,32 @@ final class Service {
         statuses = AnnouncedStatuses(gate: gate)
         // They are counted by each dispatcher that misses them.
         store.onQuarantine = { [log] in log.error("the store is damaged: \($0) events are quarantined") }
-        warnings = reading.warnings.map(\.description) + state.warnings
-        try addDispatchers()
-        try addBarriers()
-        try addRulesAndTransformations()
+        warnings = state.warnings
+        settingsWarnings = configuration.reading.warnings.map(\.description)
+        gate.timeZone = ZoneInfo().rules
+        gate.onBarrierError = { [log] in log.warning("barrier \($0.id): \($1)") }
+        prepareTransformations()
+        try putInForce(settings, insteadOf: Settings())
         watchNetwork()
+        restoreKeptSettings()
+        followRemoteSettings()
     }
+
+    /// The settings by layer.
+    var layers: SettingsLayers { control.layers }
 
     var uptime: Duration { worker.now - started }
 
-    private func addDispatchers() throws(StartFault) {
-        for dispatcher in settings.dispatchers {
-            do throws(TransportError) {
-                let sender = try senders.make(dispatcher.kind)
-                gate.addDispatcher(
-                    dispatcher.common, kind: dispatcher.kind.name, sender: sender,
-                    reachesNetwork: dispatcher.kind.reachesNetwork)
-            } catch {
-                throw StartFault("dispatchers.\(dispatcher.id): \(error)")
-            }
-        }
-        gate.noteOrphans()
-    }
-
-    private func addBarriers() throws(StartFault) {
-        gate.timeZone = ZoneInfo().rules
-        gate.onBarrierError = { [log] in log.warning("barrier \($0.id): \($1)") }
-        for barrier in settings.barriers {
-            do {
-                try gate.addBarrier(
-                    id: barrier.id, kind: barrier.kind, scopes: barrier.scopes, configuration: barrier.configuration,
-                    stateOnError: barrier.stateOnError)
-            } catch {
-                throw StartFault("barriers.\(barrier.id): \(error)")
-            }
-        }
+    /// Makes the decoder anew, for another depth.
+    func makeDecoder() {
+        decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)
     }
 
     // MARK: Network
 
     /// Follows the machine's network (Behaviour B21). Where the kernel does not tell, dispatchers are not held for it.
-    private func watchNetwork() {
+    func watchNetwork() {
+        network = nil
         network = NetworkMonitor(settings.network, worker: worker, http: senders.http) { [weak self] in
             self?.networkChanged($0)
         }
@@ -107,9 +100,9 @@ final class Service {
 
     /// Opens the socket, or takes over those that a service manager opened, and flushes if the settings ask for that
     /// (Behaviour F5).
-    func listen(inherited: [Int32]) throws(StartFault) {
+    func listen() throws(StartFault) {
         do throws(TransportError) {
-            for descriptor in inherited { listeners.append(try listener(fileDescriptor: descriptor)) }
+            for descriptor in configuration.inherited { listeners.append(try listener(fileDescriptor: descriptor)) }
             if listeners.isEmpty { listeners.append(try listener()) }
         } catch {
             throw StartFault("\(error)")
@@ -198,6 +191,7 @@ final class Service {
         gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown) { [weak self] in
             self?.sessions.all.forEach { $0.connection.closeAfterFlush() }
             self?.network = nil
+            self?.remoteSettings = nil
             self?.senders.close()
             then()
         }

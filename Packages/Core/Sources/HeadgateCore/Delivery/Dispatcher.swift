@@ -165,6 +165,12 @@ final class Dispatcher {
 
     // MARK: Reading on
 
+    /// So many events for it were stored behind another. Where it has read all before, it need not look at what others
+    /// got meanwhile, which may no longer be in memory.
+    func stored(_ count: Int, behind previous: SequenceNumber) {
+        if unread == count { queue.skip(to: previous) }
+    }
+
     /// Has `count` events wait in hand, or all there are.
     /// - Returns: false when they have to be read from the store first; the dispatcher looks again when they have been.
     @discardableResult

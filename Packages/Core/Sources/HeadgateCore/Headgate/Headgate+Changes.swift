@@ -49,6 +49,20 @@ extension Headgate {
         return true
     }
 
+    /// Other limits are in force from now on (Behaviour Q4).
+    public func setLimits(_ limits: StoreLimits) {
+        events.limits = limits
+        dispatcherIds.forEach(markDirty)
+    }
+
+    /// Takes rules away and names others, in one step.
+    public func replaceLoadRules(named old: Set<String>, by new: [String: Rule]) {
+        var changed = loadRules
+        for id in old { changed[id] = nil }
+        for (id, rule) in new { changed[id] = rule }
+        loadRules = changed
+    }
+
     /// Keeps something small under a name, over restarts; nil takes it away. `then` is called once it is written.
     public func keep(_ bytes: [UInt8]?, as name: String, then: @escaping (StoreFault?) -> Void) {
         kept[name] = bytes

@@ -74,7 +74,7 @@ public final class Headgate {
         flushes.onChange = { [weak self] in self?.wayChanged($0) }
         flushes.blockers = { [weak self] id in self?.coordinator.blockers(of: id, flushing: true).map(\.id) ?? [] }
         settlements.trimPoint = { [weak self] in self?.trim() ?? 0 }
-        events.onStored = { [weak self] in self?.stored($0) }
+        events.onStored = { [weak self] in self?.stored($0, behind: $1) }
     }
 
     var surroundings: Dispatcher.Surroundings {
@@ -118,9 +118,14 @@ public final class Headgate {
         stopping?.look()
     }
 
-    private func stored(_ tallies: [RouteNumber: Tally]) {
-        let numbers = Set(tallies.keys.flatMap(events.routes.dispatchers(of:)))
-        for dispatcher in dispatchers.values where numbers.contains(dispatcher.queue.number) {
+    private func stored(_ tallies: [RouteNumber: Tally], behind previous: SequenceNumber) {
+        var counts: [DispatcherNumber: Int] = [:]
+        for (route, tally) in tallies {
+            for number in events.routes.dispatchers(of: route) { counts[number, default: 0] += tally.events }
+        }
+        for dispatcher in dispatchers.values {
+            guard let count = counts[dispatcher.queue.number] else { continue }
+            dispatcher.stored(count, behind: previous)
             markDirty(dispatcher.id)
         }
     }

@@ -22,8 +22,8 @@ public final class EventQueue {
     public private(set) var lastSequenceNumber: SequenceNumber = 0
     /// The newest event that is stored.
     private(set) var lastStored: SequenceNumber = 0
-    /// Called for each group that was stored, with what it holds of each route.
-    var onStored: ([RouteNumber: Tally]) -> Void = { _ in }
+    /// Called for each group that was stored, with what it holds of each route, and the newest event before it.
+    var onStored: ([RouteNumber: Tally], SequenceNumber) -> Void = { _, _ in }
 
     /// Most bytes of a group; with more, senders are asked to wait for the next.
     static let mostGroupBytes = 4 << 20
@@ -130,12 +130,13 @@ public final class EventQueue {
     }
 
     private func succeed(_ group: CommittingGroup) {
+        let previous = lastStored
         lastStored = group.group.chunk.lastSequenceNumber
         recent.append(group.group.chunk)
         for (route, tally) in group.group.tallies {
             backlog.add(tally, route: route, dispatchers: routes.dispatchers(of: route))
         }
-        onStored(group.group.tallies)
+        onStored(group.group.tallies, previous)
         group.waiters.forEach { $0(nil) }
     }
 

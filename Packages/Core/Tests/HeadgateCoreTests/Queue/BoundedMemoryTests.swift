@@ -61,6 +61,16 @@ struct BoundedMemoryTests {
         #expect(bench.store.readCount == looked)
     }
 
+    @Test("Q6: a dispatcher that is seldom meant reads its events from memory, whatever went by meanwhile")
+    func seldomMeant() {
+        let bench = GateBench(["busy", "idle"].map(DispatcherSettings.init(id:)), reply: { _ in .delivered })
+        bench.track(1, EventDraft(dispatchers: ["idle"]))
+        for _ in 0..<50 { bench.track(1, EventDraft(dispatchers: ["busy"])) }
+        bench.track(1, EventDraft(dispatchers: ["idle"]))
+        #expect(bench["idle"].delivered == [1, 52])
+        #expect(bench.store.readCount == 0)
+    }
+
     @Test("Q6: an event is read by those it is for, whatever lies between")
     func manyRoutes() {
         let bench = GateBench(["a", "b", "c"].map(DispatcherSettings.init(id:)), reply: { _ in .delivered })

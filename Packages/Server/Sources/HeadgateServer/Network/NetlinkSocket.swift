@@ -70,7 +70,7 @@ final class NetlinkSocket {
         var size = socklen_t(MemoryLayout<sockaddr_nl>.size)
         return withUnsafeMutablePointer(to: &sender) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                recvfrom(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_TRUNC.rawValue), $0, &size)
+                recvfrom(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_TRUNC), $0, &size)
             }
         }
     }

@@ -4,7 +4,9 @@ import HeadgateTransport
 struct Caller {
     let credentials: PeerCredentials
     /// What the settings grant it.
-    let groups: Set<MethodGroup>
+    private(set) var groups: Set<MethodGroup>
+    /// Root, and the user that the daemon runs as, may do all.
+    private let isTrusted: Bool
     /// How a client named itself in `hello`: `shop/2.1`.
     var client: String?
     /// Where its events' ids are unique (Behaviour Q7).
@@ -14,7 +16,13 @@ struct Caller {
     init(_ credentials: PeerCredentials, access: AccessSettings, daemonUID: UInt32) {
         self.credentials = credentials
         namespace = "uid:\(credentials.uid)"
-        let isTrusted = credentials.uid == 0 || credentials.uid == daemonUID
+        isTrusted = credentials.uid == 0 || credentials.uid == daemonUID
+        groups = []
+        grant(access)
+    }
+
+    /// Gives it what the settings grant.
+    mutating func grant(_ access: AccessSettings) {
         groups = Set(MethodGroup.allCases.filter { isTrusted || access.grants($0, to: credentials) })
     }
 }

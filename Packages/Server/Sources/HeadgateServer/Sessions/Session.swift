@@ -39,6 +39,13 @@ final class Session {
         context = FixedBytes(service.collector.context(of: caller, networkConnectionType: network))
     }
 
+    /// Other settings are in force.
+    func settingsChanged(from old: Settings, to new: Settings) {
+        if new.access != old.access { caller.grant(new.access) }
+        if new.collectors != old.collectors { collectContext() }
+        resumeIfThereIsRoom()
+    }
+
     // MARK: Reading
 
     /// Whether more requests may be taken on (Behaviour X2); else reading stops until there is room.

@@ -30,7 +30,7 @@ actor ServiceStage {
     ]
 
     /// Runs `body` with a service that listens, and stops it in an orderly way afterwards.
-    /// - Parameter settings: merged into ``usualSettings``.
+    /// - Parameter settings: merged into ``usualSettings``, and with them in the file `headgate.json`.
     static func run(_ settings: DataObject = [:], _ body: (ServiceStage) async throws -> Void) async throws {
         let stage = try ServiceStage()
         do {
@@ -70,15 +70,16 @@ actor ServiceStage {
     }
 
     private func start(_ settings: DataObject) throws {
+        var text = JSONWriter()
+        text.object(ServiceStage.usualSettings.patched(with: settings))
+        let file = try folder.write(text.text, to: "headgate.json")
         var layers = SettingsLayers()
-        let reading = layers.change {
-            $0[.file] = ServiceStage.usualSettings
-            $0.patch(settings)
-        }
+        let reading = layers.load(file: file, environment: [:])
         let places = Places(socket: socket, dataDirectory: folder("data"))
-        let service = try Service(loop: loop, layers: layers, reading: reading, places: places)
+        let configuration = ServiceConfiguration(layers: layers, reading: reading, places: places, file: file)
+        let service = try Service(loop: loop, configuration: configuration)
         self.service = service
-        try service.listen(inherited: [])
+        try service.listen()
     }
 
     private func end() async {

@@ -33,7 +33,8 @@ struct TransformationSettingsTests {
         #expect(
             transformations[0].edits == [
                 .rename([.init(from: "data.mail", to: "data.user.email"), .init(from: "data.a", to: "data.b")]),
-                .set("data.source", .null), .set("key", "k"), .set("data.n", .number(DataNumber(unchecked: "1.50"))), .hash("data.user.email"),
+                .set("data.source", .null), .set("key", "k"), .set("data.n", .number(DataNumber(unchecked: "1.50"))),
+                .hash("data.user.email"),
                 .hash("event"), .remove("context.host"), .remove("key"),
             ])
         #expect(

@@ -90,6 +90,19 @@ struct WatchTests {
         }
     }
 
+    @Test("B10: a dispatcher that is removed is news, and so are its barriers")
+    func dispatcherGoes() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            try await client.watch("dispatchers", "barriers")
+            try await stage.look { $0.gate.removeDispatcher("archive") }
+            let news = try await [client.notification(), client.notification()]
+            #expect(news.first { $0["topic"] == "dispatchers" }?["removed"] == ["archive"])
+            let barriers = news.first { $0["topic"] == "barriers" }
+            #expect(barriers?["removed"] == ["BackoffBarrier:archive", "ManualBarrier:archive"])
+        }
+    }
+
     @Test("B10: what becomes of events is counted from one notification to the next")
     func outcomes() async throws {
         try await ServiceStage.run { stage in

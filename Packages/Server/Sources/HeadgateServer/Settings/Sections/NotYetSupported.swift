@@ -5,7 +5,7 @@
 enum NotYetSupported {
     static let message = "not supported by this version yet"
 
-    static let sections = ["remote", "gateway"]
+    static let sections = ["gateway"]
     static let dispatcherKinds = ["worker", "nats"]
     static let dispatcherKeys = ["activation_barrier"]
     static let headerSources = ["output"]

@@ -32,6 +32,7 @@ extension Settings {
         reader.section("flush_on") { flushOn.read($0) }
         reader.section("collectors") { collectors.read($0) }
         reader.section("network") { network.read($0) }
+        reader.section("remote") { remote = RemoteSource($0) }
     }
 
     private mutating func readDispatchers(_ reader: SettingsReader, rules: RuleReader) {

@@ -1,0 +1,75 @@
+import HeadgateCore
+import HeadgateData
+
+/// Holds the layers of the settings and changes them: each change is validated whole, and then put in force or refused
+/// (Behaviour S1, S2).
+final class SettingsControl {
+    private(set) var layers: SettingsLayers
+    /// What programs set to outlive a restart: a part of the programmatic layer.
+    private var persisted: DataObject = [:]
+    private let file: String?
+    private let environment: [String: String]
+    /// Puts settings in force; throws when that is not possible.
+    private let apply: (SettingsReading) throws(StartFault) -> Void
+
+    /// - Parameters:
+    ///   - file: the configuration file; nil: the default configuration.
+    init(
+        _ configuration: ServiceConfiguration, apply: @escaping (SettingsReading) throws(StartFault) -> Void
+    ) {
+        layers = configuration.layers
+        file = configuration.file
+        environment = configuration.environment
+        self.apply = apply
+    }
+
+    /// What a change came to.
+    enum Outcome {
+        /// It is in force; these places differ from before.
+        case changed([String])
+        /// Nothing has changed.
+        case refused([SettingsFault])
+    }
+
+    /// Reads the configuration file again (Behaviour S3).
+    func reload() -> Outcome {
+        change { $0.load(file: file, environment: environment) }
+    }
+
+    /// Merges a patch into the programmatic layer; null removes.
+    func set(_ patch: DataObject) -> Outcome {
+        change { layers in layers.change { $0.patch(patch) } }
+    }
+
+    /// Replaces the remote layer.
+    func setRemote(_ settings: DataObject) -> Outcome {
+        change { layers in layers.change { $0[.remote] = settings } }
+    }
+
+    /// What is kept over a restart once `patch` is a part of it.
+    func persisting(_ patch: DataObject) -> DataObject {
+        persisted = persisted.patched(with: patch)
+        return persisted
+    }
+
+    /// Takes up what was kept over a restart.
+    func restore(_ kept: DataObject) -> Outcome {
+        persisted = kept
+        return set(kept)
+    }
+
+    private func change(_ change: (inout SettingsLayers) -> SettingsReading) -> Outcome {
+        var changed = layers
+        let reading = change(&changed)
+        guard reading.settings != nil else { return .refused(reading.faults) }
+        let before = layers
+        do throws(StartFault) {
+            layers = changed
+            try apply(reading)
+        } catch {
+            layers = before
+            return .refused([SettingsFault(path: "", message: error.description)])
+        }
+        return .changed(SettingsChange.paths(from: before.effective, to: changed.effective))
+    }
+}

@@ -1,0 +1,108 @@
+import HeadgateCore
+import HeadgateCoreTesting
+import HeadgateData
+import HeadgateTransport
+
+@testable import HeadgateServer
+
+/// A network monitor with a probe that really asks, on a real loop; time stands still until a test moves it, and the
+/// kernel says what the test says.
+actor ProbeStage {
+    /// What a test waits for.
+    enum Event: Equatable {
+        /// The monitor told a new state.
+        case state(NetworkState)
+        /// The next check is due so much later.
+        case waits(Duration)
+    }
+
+    nonisolated let events: AsyncStream<Event>
+    private nonisolated let loop: EventLoop
+    private let tell: AsyncStream<Event>.Continuation
+    private var clock: ManualWorker?
+    private var client: HTTPClient?
+    private var monitor: NetworkMonitor?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        loop.asUnownedSerialExecutor()
+    }
+
+    /// Runs `body` with a probe of `server` that asks every 30 seconds.
+    static func run(
+        _ server: ScriptedServer, timeout: Duration = .seconds(30), _ body: (ProbeStage) async throws -> Void
+    ) async throws {
+        defer { server.stop() }
+        let stage = try ProbeStage()
+        await stage.open(NetworkSettings.Probe(url: server.url, timeout: timeout))
+        do {
+            try await body(stage)
+        } catch {
+            await stage.end()
+            throw error
+        }
+        await stage.end()
+    }
+
+    private init() throws {
+        loop = try EventLoop.onNewThread(named: "test-probe")
+        (events, tell) = AsyncStream.makeStream()
+    }
+
+    private func open(_ settings: NetworkSettings.Probe) {
+        let clock = ManualWorker()
+        let client = HTTPClient(loop: loop, userAgent: "headgate/test")
+        let worker = AlarmTeller(clock) { [tell] in tell.yield(.waits($0)) }
+        let probe = NetworkProbe(settings, worker: worker, http: client)
+        monitor = NetworkMonitor(probe: probe) { [tell] in tell.yield(.state($0)) }
+        self.clock = clock
+        self.client = client
+    }
+
+    /// Plays the kernel.
+    func kernelTells(_ state: NetworkState) {
+        monitor?.kernelTold(state)
+    }
+
+    func advance(by duration: Duration) {
+        clock?.advance(by: duration)
+    }
+
+    /// Whether a check is to come at a later time.
+    var isWaiting: Bool { clock?.nextDeadline != nil }
+
+    /// Lets the monitor go, as an orderly stop does.
+    func forgetMonitor() {
+        monitor = nil
+    }
+
+    private func end() async {
+        monitor = nil
+        client?.close()
+        client = nil
+        loop.stop()
+        await loop.waitUntilClosed()
+    }
+}
+
+/// A worker that tells of each alarm how much later it is due.
+private final class AlarmTeller: Worker {
+    private let clock: ManualWorker
+    private let tell: (Duration) -> Void
+
+    init(_ clock: ManualWorker, tell: @escaping (Duration) -> Void) {
+        self.clock = clock
+        self.tell = tell
+    }
+
+    var now: Instant { clock.now }
+    var wall: Timestamp { clock.wall }
+    var isCurrent: Bool { clock.isCurrent }
+    func soon(_ work: @escaping () -> Void) { clock.soon(work) }
+    func submit(_ work: @escaping @Sendable () -> Void) { clock.submit(work) }
+    func preconditionOnWorker() { clock.preconditionOnWorker() }
+
+    func schedule(at deadline: Instant, _ work: @escaping () -> Void) -> any Disposable {
+        defer { tell(deadline - clock.now) }
+        return clock.schedule(at: deadline, work)
+    }
+}

@@ -1,0 +1,152 @@
+import HeadgateCore
+import Synchronization
+import Testing
+
+@testable import HeadgateServer
+
+/// The active check, which goes on only while the kernel says that there is no connection.
+@Suite(.timeLimit(.minutes(1)))
+struct NetworkProbeTests {
+    @Test(
+        "B21: any HTTP answer counts",
+        arguments: ["200 OK", "204 No Content", "301 Moved", "404 Not Found", "503 Busy"])
+    func anyAnswer(line: String) async throws {
+        let server = try ScriptedServer { _ in .status(line) }
+        try await ProbeStage.run(server) { stage in
+            var events = stage.events.makeAsyncIterator()
+            await stage.kernelTells(.disconnected)
+            #expect(await events.next() == .state(.disconnected))
+            #expect(await events.next() == .state(.connected(.other)))
+            #expect(server.requests.map(\.method) == ["GET"])
+        }
+    }
+
+    @Test("B21: it asks every interval until there is an answer, and then no more")
+    func everyInterval() async throws {
+        let left = Mutex(2)
+        let server = try ScriptedServer { _ in
+            let isMute = left.withLock { left in
+                left -= 1
+                return left >= 0
+            }
+            return isMute ? .last("") : .ok
+        }
+        try await ProbeStage.run(server) { stage in
+            var events = stage.events.makeAsyncIterator()
+            await stage.kernelTells(.disconnected)
+            #expect(await events.next() == .state(.disconnected))
+            #expect(await events.next() == .waits(.seconds(30)))
+            await stage.advance(by: .seconds(29))
+            #expect(server.requests.count == 1)
+            await stage.advance(by: .seconds(1))
+            #expect(await events.next() == .waits(.seconds(30)))
+            await stage.advance(by: .seconds(30))
+            #expect(await events.next() == .state(.connected(.other)))
+            #expect(await !stage.isWaiting)
+            #expect(server.requests.count == 3)
+        }
+    }
+
+    @Test(
+        "B21: what is no HTTP, or takes too long, is no answer",
+        arguments: [.last("SSH-2.0-x\r\n"), .silence] as [ScriptedReply])
+    func noAnswer(reply: ScriptedReply) async throws {
+        let server = try ScriptedServer { _ in reply }
+        try await ProbeStage.run(server, timeout: .milliseconds(100)) { stage in
+            var events = stage.events.makeAsyncIterator()
+            await stage.kernelTells(.disconnected)
+            #expect(await events.next() == .state(.disconnected))
+            #expect(await events.next() == .waits(.seconds(30)))
+        }
+    }
+
+    @Test("B21: while the kernel says that there is a connection, nothing is asked", arguments: ConnectionKind.allCases)
+    func connected(kind: ConnectionKind) async throws {
+        let server = try ScriptedServer { _ in .ok }
+        try await ProbeStage.run(server) { stage in
+            var events = stage.events.makeAsyncIterator()
+            await stage.kernelTells(.connected(kind))
+            #expect(await events.next() == .state(.connected(kind)))
+            #expect(await !stage.isWaiting)
+            await stage.kernelTells(.disconnected)
+            #expect(await events.next() == .state(.disconnected))
+            #expect(await events.next() == .state(.connected(.other)))
+            #expect(server.requests.count == 1)
+        }
+    }
+
+    @Test("B21: the next netlink event takes the finding back, and the next check keeps the interval")
+    func takenBack() async throws {
+        let server = try ScriptedServer { _ in .ok }
+        try await ProbeStage.run(server) { stage in
+            var events = stage.events.makeAsyncIterator()
+            await stage.kernelTells(.disconnected)
+            #expect(await events.next() == .state(.disconnected))
+            #expect(await events.next() == .state(.connected(.other)))
+
+            await stage.advance(by: .seconds(12))
+            await stage.kernelTells(.disconnected)
+            #expect(await events.next() == .state(.disconnected))
+            #expect(await events.next() == .waits(.seconds(18)))
+            await stage.advance(by: .seconds(18))
+            #expect(await events.next() == .state(.connected(.other)))
+
+            // Long after the last check the next one is due at once.
+            await stage.advance(by: .seconds(40))
+            await stage.kernelTells(.disconnected)
+            #expect(await events.next() == .state(.disconnected))
+            #expect(await events.next() == .state(.connected(.other)))
+            #expect(server.requests.count == 3)
+        }
+    }
+
+    @Test("B21: many netlink events make no more checks than one")
+    func manyEvents() async throws {
+        let server = try ScriptedServer { _ in .last("") }
+        try await ProbeStage.run(server) { stage in
+            var events = stage.events.makeAsyncIterator()
+            for _ in 0..<100 { await stage.kernelTells(.disconnected) }
+            #expect(await events.next() == .state(.disconnected))
+            #expect(await events.next() == .waits(.seconds(30)))
+            for _ in 0..<100 { await stage.kernelTells(.disconnected) }
+            await stage.advance(by: .seconds(30))
+            #expect(await events.next() == .waits(.seconds(30)))
+            #expect(server.requests.count == 2)
+        }
+    }
+
+    @Test("B21: a connection that the kernel tells of ends the checks, the one under way and those to come")
+    func connectionEndsChecks() async throws {
+        let server = try ScriptedServer { _ in .last("") }
+        try await ProbeStage.run(server) { stage in
+            var events = stage.events.makeAsyncIterator()
+            await stage.kernelTells(.disconnected)
+            #expect(await events.next() == .state(.disconnected))
+            await stage.kernelTells(.connected(.wifi))
+            #expect(await events.next() == .state(.connected(.wifi)))
+            #expect(await !stage.isWaiting)
+
+            await stage.advance(by: .seconds(30))
+            await stage.kernelTells(.disconnected)
+            #expect(await events.next() == .state(.disconnected))
+            #expect(await events.next() == .waits(.seconds(30)))
+            await stage.kernelTells(.connected(.wifi))
+            #expect(await events.next() == .state(.connected(.wifi)))
+            #expect(await !stage.isWaiting)
+        }
+    }
+
+    @Test("B21: a monitor that goes takes its checks along")
+    func gone() async throws {
+        let server = try ScriptedServer { _ in .last("") }
+        try await ProbeStage.run(server) { stage in
+            var events = stage.events.makeAsyncIterator()
+            await stage.kernelTells(.disconnected)
+            #expect(await events.next() == .state(.disconnected))
+            #expect(await events.next() == .waits(.seconds(30)))
+            #expect(await stage.isWaiting)
+            await stage.forgetMonitor()
+            #expect(await !stage.isWaiting)
+        }
+    }
+}

@@ -1,0 +1,181 @@
+import Glibc
+import HeadgateTransport
+import Testing
+
+@Suite struct DescriptorWatchTests {
+    @Test("a descriptor that can be read is told on the loop, turn after turn until all has been read")
+    func readable() throws {
+        let (watched, raw) = try RawSocket.pair()
+        let reader = RawSocket(watched)
+        var texts: [String] = []
+        var watch: DescriptorWatch?
+        try onLoop { loop in
+            watch = try DescriptorWatch(readable: watched, on: loop) {
+                #expect(loop.isCurrent)
+                texts.append(String(decoding: reader.read(2) ?? [], as: UTF8.self))
+                if texts.count == 3 { loop.stop() }
+            }
+            raw.send("abcde")
+        }
+        #expect(texts == ["ab", "cd", "e"])
+        withExtendedLifetime(watch) {}
+    }
+
+    @Test("nothing is told while there is nothing to read, and what comes later is")
+    func waits() throws {
+        let (watched, raw) = try RawSocket.pair()
+        let reader = RawSocket(watched)
+        var times = 0
+        var watch: DescriptorWatch?
+        try onLoop { loop in
+            watch = try DescriptorWatch(readable: watched, on: loop) {
+                times += 1
+                #expect(reader.read() == Array("later".utf8))
+                loop.stop()
+            }
+            loop.later(turns: 3) {
+                #expect(times == 0)
+                raw.send("later")
+            }
+        }
+        #expect(times == 1)
+        withExtendedLifetime(watch) {}
+    }
+
+    @Test("the end of the other side is told")
+    func end() throws {
+        let (watched, raw) = try RawSocket.pair()
+        let reader = RawSocket(watched)
+        var watch: DescriptorWatch?
+        try onLoop { loop in
+            watch = try DescriptorWatch(readable: watched, on: loop) {
+                #expect(reader.read() == nil)
+                watch = nil
+                loop.stop()
+            }
+            raw.close()
+        }
+    }
+
+    @Test("an error is told once; a new watch on the same descriptor tells what comes after it")
+    func error() throws {
+        let (reader, refusedPort) = try datagramSocket()
+        var told: [Int32] = []
+        var watch: DescriptorWatch?
+        try onLoop { loop in
+            func listen() throws {
+                watch = nil
+                watch = try DescriptorWatch(readable: reader.number, on: loop) {
+                    told.append(pendingError(of: reader.number))
+                    do { try listen() } catch { Issue.record(error) }
+                    if told.count == 2 { loop.stop() } else { knock(reader.number) }
+                }
+            }
+            try listen()
+            knock(reader.number)
+        }
+        #expect(told == [ECONNREFUSED, ECONNREFUSED])
+        withExtendedLifetime((watch, refusedPort)) {}
+    }
+
+    @Test("a watch that has gone tells nothing, and leaves the descriptor alone")
+    func gone() throws {
+        let (watched, raw) = try RawSocket.pair()
+        let reader = RawSocket(watched)
+        try onLoop { loop in
+            _ = try DescriptorWatch(readable: watched, on: loop) { Issue.record("told although gone") }
+            raw.send("x")
+            loop.later(turns: 3) { loop.stop() }
+        }
+        #expect(reader.read() == Array("x".utf8))
+    }
+
+    @Test("a watch may go on another thread")
+    func goneElsewhere() async throws {
+        let loop = try EventLoop.onNewThread(named: "test")
+        let (watched, raw) = try RawSocket.pair()
+        await withCheckedContinuation { continuation in
+            loop.submit {
+                // It goes with the closure, on the thread that is detached below.
+                nonisolated(unsafe) let watch = try? DescriptorWatch(readable: watched, on: loop) {}
+                #expect(watch != nil)
+                Task.detached {
+                    withExtendedLifetime(watch) {}
+                    continuation.resume()
+                }
+            }
+        }
+        loop.stop()
+        await loop.waitUntilClosed()
+        close(watched)
+        withExtendedLifetime(raw) {}
+    }
+
+    @Test("what is no open descriptor, and what the loop watches already, is refused")
+    func refused() throws {
+        let (watched, raw) = try RawSocket.pair()
+        let reader = RawSocket(watched)
+        try onLoop { loop in
+            #expect(throws: TransportError.self) { try DescriptorWatch(readable: -1, on: loop) {} }
+            let first = try DescriptorWatch(readable: watched, on: loop) {}
+            #expect(throws: TransportError.self) { try DescriptorWatch(readable: watched, on: loop) {} }
+            withExtendedLifetime(first) {}
+            loop.stop()
+        }
+        withExtendedLifetime((reader, raw)) {}
+    }
+
+    @Test("on a loop that has closed nothing can be watched")
+    func closedLoop() throws {
+        let (watched, raw) = try RawSocket.pair()
+        let reader = RawSocket(watched)
+        var closed: EventLoop?
+        try onLoop { loop in
+            closed = loop
+            loop.stop()
+        }
+        let loop = try #require(closed)
+        #expect(throws: TransportError.loopClosed) { try DescriptorWatch(readable: watched, on: loop) {} }
+        withExtendedLifetime((reader, raw)) {}
+    }
+
+    // MARK: A socket that has errors
+
+    /// A datagram socket that sends to a port of 127.0.0.1 which another holds and refuses.
+    private func datagramSocket() throws -> (sender: RawSocket, holder: RawSocket) {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+        let (holder, sender) = (try datagram(), try datagram())
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        try withUnsafeMutablePointer(to: &address) {
+            try $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                try #require(bind(holder.number, $0, size) == 0)
+                try #require(getsockname(holder.number, $0, &size) == 0)
+                // Datagrams of anyone else it refuses.
+                try #require(connect(holder.number, $0, size) == 0)
+                try #require(connect(sender.number, $0, size) == 0)
+            }
+        }
+        return (sender, holder)
+    }
+
+    private func datagram() throws -> RawSocket {
+        let number = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        try #require(number >= 0)
+        return RawSocket(number)
+    }
+
+    /// Sends something that is refused at once, which is an error of the sending socket.
+    private func knock(_ sender: Int32) {
+        send(sender, "x", 1, 0)
+    }
+
+    /// The socket's error, which is forgotten with that.
+    private func pendingError(of socket: Int32) -> Int32 {
+        var code: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        getsockopt(socket, SOL_SOCKET, SO_ERROR, &code, &size)
+        return code
+    }
+}
