@@ -33,6 +33,7 @@ final class Service {
     private let methods = MethodTable()
     let senders: Senders
     private let configuration: ServiceConfiguration
+    private let store: ServiceStore
     private var network: NetworkMonitor?
     private let started: Instant
     private var listeners: [UnixListener] = []
@@ -47,7 +48,7 @@ final class Service {
         started = worker.now
         self.settings = settings
         senders = Senders(loop: loop, dataDirectory: places.dataDirectory)
-        let store = ServiceStore(settings: settings, places: places, worker: worker)
+        store = ServiceStore(settings: settings, places: places, worker: worker)
         let state = try store.open()
         gate = Headgate(worker: worker, store: store.store, state: state, limits: StoreLimits(settings.store))
         decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)

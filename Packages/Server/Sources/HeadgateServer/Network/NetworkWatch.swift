@@ -48,7 +48,7 @@ final class NetworkWatch {
 
     /// Everything is asked for again. What was told stays true until it is known better.
     private func startOver() {
-        NetworkList.allCases.forEach { inquiry.want($0) }
+        for list in NetworkList.allCases { inquiry.want(list) }
     }
 
     /// Asks for the next list, if one is wanted.

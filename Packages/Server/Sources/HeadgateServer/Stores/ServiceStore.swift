@@ -2,10 +2,14 @@ import HeadgateCore
 import HeadgateTransport
 
 /// The event store that the settings ask for.
-struct ServiceStore {
+final class ServiceStore {
     let store: any EventStore
+    private let directoryPath: String
+    /// The data directory, where the store does not hold it itself: it is one daemon's alone in any case (Behaviour Q9).
+    private var directory: DataDirectory?
 
     init(settings: Settings, places: Places, worker: LoopWorker) {
+        directoryPath = places.dataDirectory
         if settings.durability == .memory {
             store = MemoryEventStore(worker: worker)
         } else {
@@ -18,11 +22,12 @@ struct ServiceStore {
     /// Called with the number of events that were found damaged (Behaviour Q8).
     var onQuarantine: (Int) -> Void {
         get { (store as? SQLiteEventStore)?.onQuarantine ?? { _ in } }
-        nonmutating set { (store as? SQLiteEventStore)?.onQuarantine = newValue }
+        set { (store as? SQLiteEventStore)?.onQuarantine = newValue }
     }
 
     func open() throws(StartFault) -> StoredState {
         do throws(StoreFault) {
+            if store is MemoryEventStore { directory = try DataDirectory(directoryPath) }
             return try store.open()
         } catch {
             throw StartFault(error.message)

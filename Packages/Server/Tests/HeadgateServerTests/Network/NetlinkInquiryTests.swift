@@ -4,36 +4,30 @@ import Testing
 
 /// The order in which the kernel is asked for its lists.
 @Suite struct NetlinkInquiryTests {
-    private func everything() -> NetlinkInquiry {
-        var inquiry = NetlinkInquiry()
-        NetworkList.allCases.forEach { inquiry.want($0) }
-        return inquiry
-    }
-
     @Test("B21: links come first, then addresses, then routes, one at a time")
     func order() throws {
-        var inquiry = everything()
+        var inquiry = NetlinkInquiry()
+        for list in NetworkList.allCases.reversed() { inquiry.want(list) }
         for expected in [NetworkList.links, .addresses, .routes] {
-            let (list, number) = try #require(inquiry.next())
-            #expect(list == expected)
-            #expect(inquiry.next() == nil)
+            let number = try inquiry.expectNext(expected)
+            inquiry.expectNothingNext()
             #expect(!inquiry.isComplete)
             inquiry.ended(number)
         }
         #expect(inquiry.isComplete)
-        #expect(inquiry.next() == nil)
+        inquiry.expectNothingNext()
     }
 
     @Test("B21: a list that is wanted again while it is under way is asked for once more, under another number")
     func again() throws {
         var inquiry = NetlinkInquiry()
         inquiry.want(.routes)
-        let first = try #require(inquiry.next()).number
+        let first = try inquiry.expectNext(.routes)
         inquiry.want(.routes)
+        inquiry.expectNothingNext()
         inquiry.ended(first)
         #expect(!inquiry.isComplete)
-        let (list, second) = try #require(inquiry.next())
-        #expect(list == .routes)
+        let second = try inquiry.expectNext(.routes)
         #expect(second != first)
         inquiry.ended(second)
         #expect(inquiry.isComplete)
@@ -43,36 +37,54 @@ import Testing
     func interrupted() throws {
         var inquiry = NetlinkInquiry()
         inquiry.want(.links)
-        let number = try #require(inquiry.next()).number
+        let number = try inquiry.expectNext(.links)
         inquiry.interrupted(number)
-        #expect(inquiry.next() == nil)
+        inquiry.expectNothingNext()
         inquiry.ended(number)
-        #expect(inquiry.next()?.list == .links)
+        _ = try inquiry.expectNext(.links)
     }
 
     @Test("B21: a list that was refused is still wanted")
     func refused() throws {
         var inquiry = NetlinkInquiry()
         inquiry.want(.links)
-        let number = try #require(inquiry.next()).number
-        #expect(inquiry.refused(number))
+        let wasUnderWay = inquiry.refused(try inquiry.expectNext(.links))
+        #expect(wasUnderWay)
         #expect(!inquiry.isComplete)
-        #expect(inquiry.next()?.list == .links)
+        _ = try inquiry.expectNext(.links)
     }
 
     @Test("B21: what carries another number than the list under way means nothing")
     func foreign() throws {
         var inquiry = NetlinkInquiry()
         inquiry.want(.links)
-        let number = try #require(inquiry.next()).number
-        inquiry.ended(number + 1)
-        inquiry.interrupted(number + 1)
-        #expect(!inquiry.refused(number + 1))
+        let number = try inquiry.expectNext(.links)
+        inquiry.expectIndifference(to: number + 1)
         #expect(!inquiry.isComplete)
         inquiry.ended(number)
         #expect(inquiry.isComplete)
-        inquiry.ended(number)
-        #expect(!inquiry.refused(number))
+        inquiry.expectIndifference(to: number)
         #expect(inquiry.isComplete)
+    }
+}
+
+extension NetlinkInquiry {
+    /// Takes the next question, which must be for that list, and gives back its number.
+    fileprivate mutating func expectNext(_ list: NetworkList) throws -> UInt32 {
+        let next = self.next()
+        #expect(next?.list == list)
+        return try #require(next).number
+    }
+
+    fileprivate mutating func expectNothingNext() {
+        let next = self.next()
+        #expect(next == nil)
+    }
+
+    fileprivate mutating func expectIndifference(to number: UInt32) {
+        ended(number)
+        interrupted(number)
+        let wasUnderWay = refused(number)
+        #expect(!wasUnderWay)
     }
 }

@@ -117,7 +117,13 @@ struct NetworkProbeTests {
 
     @Test("B21: a connection that the kernel tells of ends the checks, the one under way and those to come")
     func connectionEndsChecks() async throws {
-        let server = try ScriptedServer { _ in .last("") }
+        let isFirst = Mutex(true)
+        let server = try ScriptedServer { _ in
+            isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst ? .silence : .last("")
+            }
+        }
         try await ProbeStage.run(server) { stage in
             var events = stage.events.makeAsyncIterator()
             await stage.kernelTells(.disconnected)

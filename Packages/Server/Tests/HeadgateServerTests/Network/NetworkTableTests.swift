@@ -186,7 +186,7 @@ import Testing
 extension NetworkTable {
     fileprivate init(requiresDefaultRoute: Bool = false, _ facts: [NetworkFact]) {
         self.init(requiresDefaultRoute: requiresDefaultRoute)
-        facts.forEach { take($0) }
+        for fact in facts { take(fact) }
     }
 }
 

@@ -1,0 +1,137 @@
+import Foundation
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("Settings that change while the service runs", .timeLimit(.minutes(1)))
+struct SettingsChangeTests {
+    /// Writes the configuration file anew, merged into the usual settings.
+    private func rewrite(_ stage: ServiceStage, _ settings: DataObject) throws {
+        var text = JSONWriter()
+        text.object(ServiceStage.usualSettings.patched(with: settings))
+        _ = try stage.folder.write(text.text, to: "headgate.json")
+    }
+
+    @Test("S3: a reload tells what changed; dispatchers come, go and are changed without a loss")
+    func reload() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            try await client.call("track", ["event": "one"])
+            #expect(try await stage.lines(of: "collect", after: client).count == 1)
+            try rewrite(
+                stage,
+                ["dispatchers": ["archive": .null, "collect": ["dispatch_limit": 1], "late": ["kind": "file", "path": "late.ndjson"]]])
+            let changed = try await client.call("config.reload")["changed"]
+            #expect(changed == ["dispatchers.archive", "dispatchers.collect.dispatch_limit", "dispatchers.late"])
+            try await client.call("track", ["event": "two"])
+            #expect(try await stage.events(of: "collect", after: client).map { $0["event"] } == ["one", "two"])
+            #expect(try await stage.events(of: "late", after: client).map { $0["event"] } == ["two"])
+            #expect(try await client.refusal("dispatcher.pause", ["id": "archive"]).reason == "not_found")
+        }
+    }
+
+    @Test("S2: a file with a fault changes nothing, and every fault is told with its path")
+    func faultyReload() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            try rewrite(
+                stage,
+                ["dispatchers": ["collect": ["kind": "pigeon"], "late": ["kind": "file", "path": "l"]], "store": ["max_events": 0]])
+            let refusal = try await client.refusal("config.reload")
+            #expect(refusal.reason == "invalid_settings")
+            #expect(refusal.message.contains("store.max_events") || refusal.message.contains("dispatchers.collect.kind"))
+            let dispatchers = try await client.call("dispatcher.list")["dispatchers"].elements
+            #expect(dispatchers.map { $0["id"] } == ["archive", "collect"])
+        }
+    }
+
+    @Test("S1: config.set is a layer above the file, and survives a reload of it; null removes")
+    func programmaticLayer() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            try await client.call("config.set", ["patch": ["dispatchers": ["collect": ["dispatch_limit": 7]]]])
+            try await client.call("config.reload")
+            let inForce = try await client.call("config.get")
+            #expect(inForce["dispatchers"]["collect"]["dispatch_limit"] == 7)
+            #expect(inForce["dispatchers"]["collect"]["path"] == "collect.ndjson")
+            let layer = try await client.call("config.get", ["layer": "programmatic"])
+            #expect(layer == ["dispatchers": ["collect": ["dispatch_limit": 7]]])
+            try await client.call("config.set", ["patch": ["dispatchers": .null]])
+            #expect(try await client.call("config.get", ["layer": "programmatic"]) == [:])
+        }
+    }
+
+    @Test("S2: a patch with a fault changes nothing")
+    func faultyPatch() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let refusal = try await client.refusal("config.set", ["patch": ["limits": ["max_depth": 0]]])
+            #expect(refusal.reason == "invalid_settings")
+            #expect(try await client.call("config.get", ["layer": "programmatic"]) == [:])
+            #expect(try await client.refusal("config.set", ["patch": []]).path == "patch")
+        }
+    }
+
+    @Test("B7: a barrier gets its new configuration, and its defaults once its entry is gone")
+    func barriers() async throws {
+        let batching: DataObject = ["scopes": ["collect"], "configuration": ["batch_size": 5]]
+        try await ServiceStage.run(["barriers": ["BatchingBarrier": .object(batching)]]) { stage in
+            let client = try await stage.client()
+            try await client.call("track", ["event": "one"])
+            #expect(try await client.listedDispatcher("collect")["blocked_by"] == ["BatchingBarrier"])
+            let smaller: DataObject = ["barriers": ["BatchingBarrier": ["configuration": ["batch_size": 1]]]]
+            try await client.call("config.set", ["patch": .object(smaller)])
+            #expect(try await client.listedBarrier("BatchingBarrier")["configuration"] == ["batch_size": 1])
+            #expect(try await stage.lines(of: "collect", after: client).count == 1)
+            try await client.call("config.set", ["patch": ["barriers": .null]])
+            try rewrite(stage, [:])
+            try await client.call("config.reload")
+            let barrier = try await client.listedBarrier("BatchingBarrier")
+            #expect(barrier["configuration"] == [:])
+            #expect(barrier["scopes"] == ["collect"])
+        }
+    }
+
+    @Test("What only a start can change is told as a warning")
+    func startOnly() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            try await client.call("config.set", ["patch": ["durability": "full"]])
+            let warnings = try await client.call("status")["warnings"]
+            #expect(warnings.elements.contains("durability: takes effect at the next start"))
+        }
+    }
+
+    @Test("P2: collectors that are switched off add nothing from then on")
+    func collectors() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            try await client.call("track", ["event": "one"])
+            let off: DataObject = ["peer": false, "host": false, "network": false, "client": false]
+            try await client.call("config.set", ["patch": ["collectors": .object(off)]])
+            try await client.call("track", ["event": "two"])
+            let events = try await stage.events(of: "collect", after: client)
+            #expect(events[0]["context"]["uid"] == .number(DataNumber(Int(getuid()))))
+            #expect(events[1]["context"] == [:])
+        }
+    }
+
+    @Test("S1: the remote layer comes from its URL, under the programmatic one, and from its copy when the server is away")
+    func remoteLayer() async throws {
+        let server = try ScriptedServer { request in
+            request.headers["if-none-match"] == "\"v1\""
+                ? .status("304 Not Modified")
+                : .status("200 OK", headers: ["ETag: \"v1\""], body: #"{"dispatchers": {"collect": {"dispatch_limit": 3}}}"#)
+        }
+        defer { server.stop() }
+        try await ServiceStage.run(["remote": ["url": .string(server.url), "refresh_s": 1]]) { stage in
+            let client = try await stage.client()
+            while try await client.call("config.get", ["layer": "remote"]) == [:] { await Task.yield() }
+            #expect(try await client.call("config.get")["dispatchers"]["collect"]["dispatch_limit"] == 3)
+            let copy = RemoteSettingsCopy(directory: stage.folder("data"))
+            #expect(copy.read(url: server.url)?.tag == "\"v1\"")
+            #expect(copy.read(url: "http://elsewhere/") == nil)
+        }
+    }
+}
