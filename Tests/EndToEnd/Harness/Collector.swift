@@ -15,12 +15,14 @@ final class Collector: Sendable {
 
     let state = Mutex(State())
     let port: UInt16
+    private let place: CollectorPlace
     /// Bound but never listening: it keeps the port ours while nobody listens there.
     private let reservation: Int32
 
-    /// Takes a free port of 127.0.0.1; it refuses connections until `listen()`.
-    init() throws {
-        reservation = try Self.bound(to: 0, isShared: false)
+    /// Takes a free port; it refuses connections until `listen()`.
+    init(at place: CollectorPlace = CollectorPlace()) throws {
+        self.place = place
+        reservation = try Self.bound(to: 0, at: place, isShared: false)
         // Only now: a port that is free may be given to two sockets when both allow sharing.
         Self.share(reservation)
         port = try Self.port(of: reservation)
@@ -77,7 +79,7 @@ final class Collector: Sendable {
 
     // MARK: Where it is
 
-    var endpoint: String { "http://127.0.0.1:\(port)/events" }
+    var endpoint: String { "http://\(place.address):\(port)/events" }
 
     /// Settings of a dispatcher that sends here, with short waits after failures.
     func dispatcher(_ more: JSON = [:]) -> JSON {
@@ -89,7 +91,7 @@ final class Collector: Sendable {
     }
 
     func listen() throws {
-        let listener = try Self.bound(to: port, isShared: true)
+        let listener = try Self.bound(to: port, at: place, isShared: true)
         _ = try SystemError.check(Glibc.listen(listener, 64), "listen")
         state.withLock { $0.listener = listener }
         Thread.detachNewThread { self.accept(on: listener) }
@@ -126,20 +128,19 @@ final class Collector: Sendable {
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    private static func bound(to port: UInt16, isShared: Bool) throws -> Int32 {
-        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        let descriptor = try SystemError.check(socket(AF_INET, kind, 0), "socket")
+    private static func bound(to port: UInt16, at place: CollectorPlace, isShared: Bool) throws -> Int32 {
+        let descriptor = try place.socket()
         if isShared { share(descriptor) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        address.sin_addr.s_addr = inet_addr(place.address)
         let answer = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        _ = try SystemError.check(answer, "bind to port \(port)")
+        _ = try SystemError.check(answer, "bind to port \(port) of \(place.address)")
         return descriptor
     }
 

@@ -9,6 +9,8 @@ final class Daemon {
     let logPath: String
     /// Environment of the process besides `PATH` and `HOME`.
     var environment: [String: String] = [:]
+    /// A command that starts the process in surroundings of its own, such as `/bin/ip netns exec NAME`.
+    var launcher: [String] = []
     private(set) var process: ChildProcess?
 
     init(folder: String) {
@@ -40,8 +42,9 @@ final class Daemon {
 
     /// Starts the process and does not wait for anything.
     func launch(arguments: [String]? = nil) throws -> ChildProcess {
-        try ChildProcess(
-            BuiltProducts.path(of: "headgated"), arguments ?? usualArguments,
+        let command = try launcher + [BuiltProducts.path(of: "headgated")] + (arguments ?? usualArguments)
+        return try ChildProcess(
+            command[0], Array(command.dropFirst()),
             environment: environment.merging(["HOME": folder]) { own, _ in own },
             outputPath: logPath, errorPath: logPath)
     }

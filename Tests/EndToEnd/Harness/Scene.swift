@@ -11,8 +11,8 @@ final class Scene {
     }
 
     /// A running collector; with `listening: false` its port refuses connections until `listen()`.
-    func collector(listening: Bool = true) throws -> Collector {
-        let collector = try Collector()
+    func collector(at place: CollectorPlace = CollectorPlace(), listening: Bool = true) throws -> Collector {
+        let collector = try Collector(at: place)
         collectors.append(collector)
         if listening { try collector.listen() }
         return collector

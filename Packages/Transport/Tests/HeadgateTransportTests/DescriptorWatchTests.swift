@@ -55,9 +55,10 @@ import Testing
             }
             raw.close()
         }
+        #expect(watch == nil)
     }
 
-    @Test("an error is told once; a new watch on the same descriptor tells what comes after it")
+    @Test("an error is told, and a new watch on the same descriptor tells of the next one")
     func error() throws {
         let (reader, refusedPort) = try datagramSocket()
         var told: [Int32] = []

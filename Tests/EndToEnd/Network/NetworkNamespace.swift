@@ -1,0 +1,67 @@
+import Foundation
+import Synchronization
+
+/// A network of its own within this machine, as `ip netns` makes them: nothing is in it at first but a loopback interface
+/// that is down (ip-netns(8)). Making one takes root.
+final class NetworkNamespace: Sendable {
+    let name: String
+
+    private static let made = Mutex(0)
+
+    /// Names a namespace that nobody else uses; `make()` makes it.
+    init() {
+        let number = Self.made.withLock { made in
+            made += 1
+            return made
+        }
+        name = "headgate-\(getpid())-\(number)"
+    }
+
+    func make() async throws {
+        try await IPCommand.run(["netns", "add", name])
+    }
+
+    /// Takes it away, if it is there. Processes and sockets inside keep what they have until they end.
+    func remove() async {
+        _ = try? await IPCommand.run(["netns", "delete", name])
+    }
+
+    /// Runs `ip` inside, with a command line such as `link set wan0 up`.
+    @discardableResult
+    func ip(_ line: String) async throws -> String {
+        try await IPCommand.run(["-n", name] + line.split(separator: " ").map(String.init))
+    }
+
+    /// Runs many commands by one process: its lines are `ip` commands without the `ip`.
+    func batch(_ lines: [String]) async throws {
+        try await IPCommand.run(["-n", name, "-batch", "-"], input: lines.joined(separator: "\n"))
+    }
+
+    /// The command that runs another inside.
+    var launcher: [String] {
+        [IPCommand.path, "netns", "exec", name]
+    }
+
+    /// Runs `body` on a thread that is inside: a socket that it makes belongs there for good.
+    func inside<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) throws -> Value {
+        let done = DispatchSemaphore(value: 0)
+        let result = Mutex<Result<Value, any Error>?>(nil)
+        Thread.detachNewThread { [self] in
+            // The thread ends with it, so there is no way back to care for.
+            let outcome = Result { () throws -> Value in
+                try enter()
+                return try body()
+            }
+            result.withLock { $0 = outcome }
+            done.signal()
+        }
+        done.wait()
+        return try result.withLock { try $0!.get() }  // The thread has set it.
+    }
+
+    private func enter() throws {
+        let descriptor = try SystemError.check(open("/run/netns/\(name)", O_RDONLY | O_CLOEXEC), "open \(name)")
+        defer { close(descriptor) }
+        _ = try SystemError.check(setns(descriptor, CLONE_NEWNET), "setns \(name)")
+    }
+}
