@@ -94,7 +94,7 @@ final class Service {
 
     private func networkChanged(_ state: NetworkState) {
         gate.network.value = state
-        sessions.all.forEach { $0.collectContext() }
+        for session in sessions.all { session.collectContext() }
     }
 
     // MARK: Listening
@@ -187,14 +187,19 @@ final class Service {
     func stop(then: @escaping () -> Void) {
         guard !gate.isStopping else { return }
         isReady = false
-        listeners.forEach { $0.close() }
-        sessions.all.forEach { $0.announceClosing() }
+        for listener in listeners { listener.close() }
+        for session in sessions.all { session.announceClosing() }
         gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown) { [weak self] in
-            self?.sessions.all.forEach { $0.connection.closeAfterFlush() }
-            self?.network = nil
-            self?.remoteSettings = nil
-            self?.senders.close()
+            self?.letGo()
             then()
         }
+    }
+
+    /// Lets go of all that lives on the loop, before that ends.
+    private func letGo() {
+        for session in sessions.all { session.connection.closeAfterFlush() }
+        network = nil
+        remoteSettings = nil
+        senders.close()
     }
 }

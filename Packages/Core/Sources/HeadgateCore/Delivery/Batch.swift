@@ -19,7 +19,8 @@ public struct BatchFormat: Sendable, Equatable {
     }
 
     /// `[event,event]`
-    public static let jsonArray = BatchFormat(prefix: Array("[".utf8), separator: Array(",".utf8), suffix: Array("]".utf8))
+    public static let jsonArray = BatchFormat(
+        prefix: Array("[".utf8), separator: Array(",".utf8), suffix: Array("]".utf8))
 
     /// One event a line, each line ended.
     public static let ndjson = BatchFormat(prefix: [], separator: Array("\n".utf8), suffix: Array("\n".utf8))

@@ -21,6 +21,6 @@ struct RetiringSenders {
 
     /// Has all give up what is on its way.
     func interrupt() {
-        waiting.values.forEach { $0.sender.interrupt() }
+        for entry in waiting.values { entry.sender.interrupt() }
     }
 }

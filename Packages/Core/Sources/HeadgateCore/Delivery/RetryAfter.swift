@@ -26,7 +26,9 @@ enum RetryAfter {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
     private static func moment(year: String, month: String, day: String, time: String) -> Timestamp? {
-        guard let month = months.firstIndex(of: month), let day = Int(day), let year = fullYear(year) else { return nil }
+        guard let month = months.firstIndex(of: month), let day = Int(day), let year = fullYear(year) else {
+            return nil
+        }
         let date = [digits(year, 4), digits(month + 1, 2), digits(day, 2)].joined(separator: "-")
         return Timestamp(rfc3339: "\(date)T\(time)Z")
     }

@@ -103,7 +103,7 @@ struct FlushTable {
 
     private mutating func take(where isOver: (Flush) -> Bool) -> [(id: String, flush: Flush)] {
         let over = flushes.filter { isOver($0.value) }
-        over.keys.forEach { flushes[$0] = nil }
+        for id in over.keys { flushes[id] = nil }
         return over.map { ($0.key, $0.value) }
     }
 }

@@ -14,10 +14,12 @@ final class Flushes {
     }
 
     /// Begins a flush; `then` is told how it ended, later, also when there is nothing to wait for.
-    func start(_ id: String, parts: [String: FlushTable.Part], timeout: Duration?, then: @escaping (FlushAnswer) -> Void) {
+    func start(
+        _ id: String, parts: [String: FlushTable.Part], timeout: Duration?, then: @escaping (FlushAnswer) -> Void
+    ) {
         waiters[id] = then
         table.start(id, FlushTable.Flush(parts: parts, deadline: timeout.map { worker.now + $0 }))
-        parts.keys.forEach(onChange)
+        for dispatcher in parts.keys { onChange(dispatcher) }
         worker.soon { [weak self] in self?.endThoseOver() }
     }
 
@@ -70,10 +72,12 @@ final class Flushes {
     private func end(_ id: String, _ flush: FlushTable.Flush, _ end: FlushAnswer.End) {
         let parts = flush.parts.map { dispatcher, part in
             let blockedBy = part.left > 0 ? blockers(dispatcher) : []
-            return (dispatcher, FlushAnswer.Part(sent: part.sent, failed: part.failed, left: part.left, blockedBy: blockedBy))
+            let answer = FlushAnswer.Part(
+                sent: part.sent, failed: part.failed, left: part.left, blockedBy: blockedBy)
+            return (dispatcher, answer)
         }
         let waiter = waiters.removeValue(forKey: id)
-        flush.parts.keys.forEach(onChange)
+        for dispatcher in flush.parts.keys { onChange(dispatcher) }
         waiter?(FlushAnswer(ended: end, dispatchers: Dictionary(uniqueKeysWithValues: parts)))
     }
 }

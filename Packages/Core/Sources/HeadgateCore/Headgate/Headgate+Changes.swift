@@ -43,6 +43,7 @@ extension Headgate {
         _ settings: DispatcherSettings, kind: String, sender: any Sender, reachesNetwork: Bool
     ) -> Bool {
         guard let dispatcher = leaving.removeValue(forKey: settings.id) else { return false }
+        known[settings.id]?.position = dispatcher.queue.position
         _ = adopt(settings.id)
         dispatcher.change(to: settings, kind: kind, sender: sender, reachesNetwork: reachesNetwork)
         install(dispatcher)

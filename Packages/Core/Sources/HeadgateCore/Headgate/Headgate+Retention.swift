@@ -27,14 +27,18 @@ extension Headgate {
 
     /// The removed dispatcher with the oldest queue. Nobody reads that queue: to make room it is given up whole.
     private var orphanFarthestBehind: StoredDispatcher? {
-        known.values.filter { dispatchers[$0.id] == nil && events.backlog.unsettled(of: $0.number).events > 0 }
-            .min { $0.position < $1.position }
+        orphans.filter { events.backlog.unsettled(of: $0.number).events > 0 }.min { $0.position < $1.position }
+    }
+
+    /// Dispatchers that are gone, and have nothing on its way any more.
+    private var orphans: [StoredDispatcher] {
+        known.values.filter { dispatchers[$0.id] == nil && leaving[$0.id] == nil }
     }
 
     /// Gives up the queues of dispatchers that have been gone for too long (Behaviour Q3).
     func forgetOrphans() {
         let oldest = events.ages.stamp(worker.now) - events.limits.orphanRetention.wholeMilliseconds
-        for orphan in known.values where orphan.orphanedSince.map({ $0 <= oldest }) ?? false {
+        for orphan in orphans where orphan.orphanedSince.map({ $0 <= oldest }) ?? false {
             board.counters.expired += events.backlog.unsettled(of: orphan.number).events
             forget(orphan)
         }

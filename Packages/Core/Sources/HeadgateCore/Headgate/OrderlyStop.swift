@@ -81,20 +81,20 @@ final class OrderlyStop {
     private func finish() {
         guard step == .flushing else { return }
         step = .finishing
-        gate.dispatchers.values.forEach { $0.isStopping = true }
+        for dispatcher in gate.dispatchers.values { dispatcher.isStopping = true }
         gate.dispatcherIds.forEach(gate.markDirty)
         if everyDispatcher.isEmpty { close() }
     }
 
     private func outOfTime() {
         finish()
-        everyDispatcher.filter { $0.batchesInFlight > 0 }.forEach { $0.interrupt() }
+        for dispatcher in everyDispatcher where dispatcher.batchesInFlight > 0 { dispatcher.interrupt() }
     }
 
     private func close() {
         step = .closing
         alarm?.dispose()
-        gate.dispatchers.values.forEach { $0.sender.close() }
+        for dispatcher in gate.dispatchers.values { dispatcher.sender.close() }
         gate.events.whenCommitted { [gate, then] _ in
             gate.settlements.whenWritten { _ in gate.events.store.close(then: then) }
         }

@@ -25,8 +25,9 @@ public struct Backlog {
         live += live(of: route) - before
     }
 
-    /// A dispatcher has settled events of a route.
+    /// A dispatcher has settled events of a route. What is not counted, since it was given up, changes nothing.
     mutating func settle(_ tally: Tally, route: RouteNumber, dispatcher: DispatcherNumber) {
+        guard unsettled[route]?[dispatcher] != nil else { return }
         let before = live(of: route)
         unsettled[route, default: [:]][dispatcher, default: .zero] -= tally
         unsettledOfDispatcher[dispatcher, default: .zero] -= tally

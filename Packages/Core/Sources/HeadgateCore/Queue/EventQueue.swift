@@ -48,7 +48,7 @@ public final class EventQueue {
         }
         let oldest = ages.stamp(worker.now) - limits.dedupeWindow.wholeMilliseconds
         for ids in state.recentIDs where ids.receivedStamp > oldest {
-            ids.forEach { identity, number in dedupe.insert(DedupeWindow.fingerprint(identity), sequenceNumber: number) }
+            ids.visit { dedupe.insert(DedupeWindow.fingerprint($0), sequenceNumber: $1) }
             dedupe.mark(ids.receivedStamp)
         }
     }
@@ -115,7 +115,7 @@ public final class EventQueue {
 
     private func commit() {
         guard committing == nil, !gathering.isIdle else { return }
-        guard let chunk = gathering.takeChunk() else { return gathering.takeWaiters().forEach { $0(nil) } }
+        guard let chunk = gathering.takeChunk() else { return gathering.takeWaiters().tell(nil) }
         let group = gathering.group(chunk, newRoutes: routes.takeUnsaved(), receivedStamp: ages.stamp(worker.now))
         committing = CommittingGroup(group: group, waiters: gathering.takeWaiters())
         gathering = GatheringGroup(expecting: chunk.bytes.count)
@@ -137,7 +137,7 @@ public final class EventQueue {
             backlog.add(tally, route: route, dispatchers: routes.dispatchers(of: route))
         }
         onStored(group.group.tallies, previous)
-        group.waiters.forEach { $0(nil) }
+        group.waiters.tell(nil)
     }
 
     /// What was gathered meanwhile may hold repeats of events that are not stored now: it fails as well.
@@ -146,7 +146,7 @@ public final class EventQueue {
         if let first = group.group.chunk.first(where: { _ in true }) { dedupe.forget(from: first.sequenceNumber) }
         let waiters = group.waiters + gathering.takeWaiters()
         gathering = GatheringGroup()
-        waiters.forEach { $0(fault) }
+        waiters.tell(fault)
     }
 
     // MARK: Reading

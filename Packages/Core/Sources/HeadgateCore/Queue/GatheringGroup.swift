@@ -6,12 +6,12 @@ struct GatheringGroup {
     private var ids = RecentIDsWriter()
     private var closedRuns: [RouteNumber: Tally] = [:]
     private var lastSequenceNumber: SequenceNumber = 0
-    /// The route of the last event, and what has been counted for it but not put into `closedRuns` yet: nearly all events
+    /// The route of the last event, and what was counted for it but not put into `closedRuns` yet: nearly all events
     /// take the same route as the one before.
     private var run: (route: RouteNumber, tally: Tally) = (RouteTable.nobody, .zero)
     private(set) var tally = Tally.zero
     /// Who wants to know when the group is committed.
-    var waiters: [(StoreFault?) -> Void] = []
+    var waiters: [StoreWaiter] = []
 
     init(expecting bytes: Int = 0) {
         records = RecordWriter(expecting: bytes)
@@ -46,12 +46,14 @@ struct GatheringGroup {
         return Chunk(bytes: records.take(), lastSequenceNumber: lastSequenceNumber)
     }
 
-    mutating func takeWaiters() -> [(StoreFault?) -> Void] {
+    mutating func takeWaiters() -> [StoreWaiter] {
         defer { waiters = [] }
         return waiters
     }
 
-    mutating func group(_ chunk: Chunk, newRoutes: [RouteNumber: [DispatcherNumber]], receivedStamp: Int64) -> AppendGroup {
+    mutating func group(
+        _ chunk: Chunk, newRoutes: [RouteNumber: [DispatcherNumber]], receivedStamp: Int64
+    ) -> AppendGroup {
         AppendGroup(
             chunk: chunk, tallies: tallies, newRoutes: newRoutes,
             recentIDs: ids.take(lastSequenceNumber: lastSequenceNumber, receivedStamp: receivedStamp))
@@ -66,7 +68,7 @@ struct GatheringGroup {
 /// A group that the store is committing.
 struct CommittingGroup {
     let group: AppendGroup
-    let waiters: [(StoreFault?) -> Void]
+    let waiters: [StoreWaiter]
 
     var tally: Tally { group.tallies.values.reduce(.zero, +) }
 }

@@ -24,12 +24,13 @@ struct RecentIDsWriter {
 
 extension RecentIDs {
     /// Goes over the ids; stops where the bytes make no sense.
-    func forEach(_ body: (TrackedEvent.Identity, SequenceNumber) -> Void) {
+    func visit(_ body: (TrackedEvent.Identity, SequenceNumber) -> Void) {
         bytes.withUnsafeBytes { bytes in
             var place = 0
             while place + 16 <= bytes.count {
                 let number = SequenceNumber(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: Int64.self))
-                let namespace = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: place + 8, as: UInt32.self)))
+                let namespace = Int(
+                    UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: place + 8, as: UInt32.self)))
                 let id = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: place + 12, as: UInt32.self)))
                 let start = place + 16
                 guard start + namespace + id <= bytes.count else { return }
@@ -42,7 +43,7 @@ extension RecentIDs {
     }
 }
 
-extension Array<UInt8> {
+extension [UInt8] {
     fileprivate mutating func append<Value: FixedWidthInteger>(littleEndian value: Value) {
         Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
     }

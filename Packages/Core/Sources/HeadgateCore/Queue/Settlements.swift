@@ -5,7 +5,7 @@ final class Settlements {
     private let store: any EventStore
     private var positions: [DispatcherNumber: SequenceNumber] = [:]
     private var changes: [StoreChange] = []
-    private var waiters: [(StoreFault?) -> Void] = []
+    private var waiters: [StoreWaiter] = []
     private var isWriting = false
     private var isDue = false
     private var lastTrim: SequenceNumber = 0
@@ -52,12 +52,12 @@ final class Settlements {
         guard !isWriting else { return }
         let (written, told) = (takeChanges(), waiters)
         waiters = []
-        guard !written.isEmpty else { return told.forEach { $0(nil) } }
+        guard !written.isEmpty else { return told.tell(nil) }
         isWriting = true
         store.write(written) { [weak self] fault in
             guard let self else { return }
             self.isWriting = false
-            told.forEach { $0(fault) }
+            told.tell(fault)
             if fault != nil { return self.putBack(written) }
             if !self.isIdle { self.writeSoon() }
         }

@@ -95,7 +95,9 @@ final class EventReader {
     /// Nil: wrong; a nil inside: there is none.
     private func time(_ view: JSONView?) -> Timestamp?? {
         guard let view else { return .some(nil) }
-        guard let contents = view.contents else { return view.string.flatMap(Timestamp.init(rfc3339:)).map { .some($0) } }
+        guard let contents = view.contents else {
+            return view.string.flatMap(Timestamp.init(rfc3339:)).map { .some($0) }
+        }
         return Timestamp(rfc3339: contents).map { .some($0) }
     }
 

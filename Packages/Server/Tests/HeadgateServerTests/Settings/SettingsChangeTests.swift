@@ -21,7 +21,12 @@ struct SettingsChangeTests {
             #expect(try await stage.lines(of: "collect", after: client).count == 1)
             try rewrite(
                 stage,
-                ["dispatchers": ["archive": .null, "collect": ["dispatch_limit": 1], "late": ["kind": "file", "path": "late.ndjson"]]])
+                [
+                    "dispatchers": [
+                        "archive": .null, "collect": ["dispatch_limit": 1],
+                        "late": ["kind": "file", "path": "late.ndjson"],
+                    ]
+                ])
             let changed = try await client.call("config.reload")["changed"]
             #expect(changed == ["dispatchers.archive", "dispatchers.collect.dispatch_limit", "dispatchers.late"])
             try await client.call("track", ["event": "two"])
@@ -37,10 +42,14 @@ struct SettingsChangeTests {
             let client = try await stage.client()
             try rewrite(
                 stage,
-                ["dispatchers": ["collect": ["kind": "pigeon"], "late": ["kind": "file", "path": "l"]], "store": ["max_events": 0]])
+                [
+                    "dispatchers": ["collect": ["kind": "pigeon"], "late": ["kind": "file", "path": "l"]],
+                    "store": ["max_events": 0],
+                ])
             let refusal = try await client.refusal("config.reload")
             #expect(refusal.reason == "invalid_settings")
-            #expect(refusal.message.contains("store.max_events") || refusal.message.contains("dispatchers.collect.kind"))
+            #expect(
+                refusal.message.contains("store.max_events") || refusal.message.contains("dispatchers.collect.kind"))
             let dispatchers = try await client.call("dispatcher.list")["dispatchers"].elements
             #expect(dispatchers.map { $0["id"] } == ["archive", "collect"])
         }
@@ -117,12 +126,15 @@ struct SettingsChangeTests {
         }
     }
 
-    @Test("S1: the remote layer comes from its URL, under the programmatic one, and from its copy when the server is away")
+    @Test(
+        "S1: the remote layer comes from its URL, under the programmatic one, and from its copy when the server is away"
+    )
     func remoteLayer() async throws {
         let server = try ScriptedServer { request in
             request.headers["if-none-match"] == "\"v1\""
                 ? .status("304 Not Modified")
-                : .status("200 OK", headers: ["ETag: \"v1\""], body: #"{"dispatchers": {"collect": {"dispatch_limit": 3}}}"#)
+                : .status(
+                    "200 OK", headers: ["ETag: \"v1\""], body: #"{"dispatchers": {"collect": {"dispatch_limit": 3}}}"#)
         }
         defer { server.stop() }
         try await ServiceStage.run(["remote": ["url": .string(server.url), "refresh_s": 1]]) { stage in

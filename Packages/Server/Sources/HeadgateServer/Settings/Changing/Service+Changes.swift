@@ -14,7 +14,7 @@ extension Service {
         settings = new
         note(reading.warnings, startOnly: startOnlyChanges(from: old, to: new))
         collector = ContextCollector(settings: new.collectors)
-        sessions.all.forEach { $0.settingsChanged(from: old, to: new) }
+        for session in sessions.all { session.settingsChanged(from: old, to: new) }
         if new.limits.maxDepth != old.limits.maxDepth { makeDecoder() }
         if new.network != old.network { watchNetwork() }
         if new.remote != old.remote { followRemoteSettings() }
@@ -37,7 +37,9 @@ extension Service {
     /// Reads the configuration file again, and says in the log what came of it.
     func reload() {
         switch control.reload() {
-        case .changed(let paths): log.notice("settings read again; changed: " + (paths.isEmpty ? "nothing" : paths.joined(separator: ", ")))
+        case .changed(let paths):
+            let list = paths.isEmpty ? "nothing" : paths.joined(separator: ", ")
+            log.notice("settings read again; changed: \(list)")
         case .refused(let faults):
             for fault in faults { log.error("settings are refused, and stay as they were: \(fault)") }
         }

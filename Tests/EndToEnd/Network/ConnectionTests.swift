@@ -1,0 +1,134 @@
+import Testing
+
+/// The network of the daemon's machine comes and goes for real: `veth` interfaces in namespaces of the test's own.
+@Suite(.enabled(IPCommand.need) { await IPCommand.makesNamespaces() })
+struct ConnectionTests {
+    @Test("B20: without a network what reaches it is held, and nothing else is")
+    func disconnected() async throws {
+        try await withSurroundings { scene, surroundings in
+            let local = try scene.collector(at: surroundings.atTheMachine)
+            let daemon = try await surroundings.daemon(
+                scene,
+                [
+                    "dispatchers": [
+                        "collect": ["kind": "http", "endpoint": "http://10.77.0.1:9/events"],
+                        "local": local.dispatcher(),
+                        "archive": ["kind": "file", "path": "archive.ndjson"],
+                    ]
+                ])
+            try await daemon.network("disconnected")
+            let ids = try await daemon.track(1...5)
+            #expect(try await local.acceptedIDs(atLeast: 5) == ids)
+            try await daemon.dispatcher("archive", until: "all are in the file") { $0["sent"].int == 5 }
+
+            let held = try await daemon.dispatcher()
+            #expect(held.contains(["way": "closed", "blocked_by": ["ConnectivityBarrier"], "pending": 5, "sent": 0]))
+            let barrier = try await daemon.barrier("ConnectivityBarrier")
+            #expect(barrier["scopes"] == ["collect"])
+            #expect(barrier["states"] == ["collect": "closed"])
+            #expect(barrier["word"] == "connectivity")
+            #expect(barrier["reason"] == "no network connection")
+            #expect(barrier["flushable"] == false)
+        }
+    }
+
+    @Test("B20: without a network a flush opens nothing")
+    func disconnectedFlush() async throws {
+        try await withSurroundings { scene, surroundings in
+            let daemon = try await surroundings.daemon(
+                scene, ["dispatchers": ["collect": ["kind": "http", "endpoint": "http://10.77.0.1:9/events"]]])
+            try await daemon.track(1...2)
+            let flush = try await daemon.ask("flush", ["wait": true, "timeout_ms": 50])
+            #expect(flush["ended"] == "timeout")
+            let left: JSON = ["sent": 0, "failed": 0, "left": 2, "blocked_by": ["ConnectivityBarrier"]]
+            #expect(flush["dispatchers"] == ["collect": left])
+        }
+    }
+
+    @Test("B20, B21: each loss of the network is noticed, and each return")
+    func lossesAndReturns() async throws {
+        try await withSurroundings { scene, surroundings in
+            let (machine, world) = (surroundings.machine, surroundings.world)
+            let daemon = try await surroundings.daemon(scene, [:])
+            try await daemon.network("disconnected")
+            try await surroundings.plugIn()
+            try await machine.ip("address add 10.77.0.2/24 dev wan0")
+            #expect(try await daemon.ask("status")["network"]["state"] == "disconnected")
+
+            var times = [try await daemon.reaction("connected", to: machine, "link set wan0 up")]
+            times.append(try await daemon.reaction("disconnected", to: machine, "link set wan0 down"))
+            times.append(try await daemon.reaction("connected", to: machine, "link set wan0 up"))
+            times.append(try await daemon.reaction("disconnected", to: machine, "address delete 10.77.0.2/24 dev wan0"))
+            times.append(try await daemon.reaction("connected", to: machine, "address add 10.77.0.2/24 dev wan0"))
+            // The carrier of one end is the other end's being up.
+            times.append(try await daemon.reaction("disconnected", to: world, "link set wan0 down"))
+            times.append(try await daemon.reaction("connected", to: world, "link set wan0 up"))
+            times.append(try await daemon.reaction("disconnected", to: machine, "link delete wan0"))
+
+            // No more than the `ip` command itself and a look at `status`: there is nothing that waits in between.
+            print("The network's changes were told after", times.map { $0.formatted() }.joined(separator: ", "))
+            #expect(times.allSatisfy { $0 < .seconds(2) })
+        }
+    }
+
+    @Test("B20: an address of IPv6 counts once no other machine has it; one of the link only never does")
+    func tentativeAddress() async throws {
+        try await withSurroundings { scene, surroundings in
+            let daemon = try await surroundings.daemon(scene, [:])
+            try await surroundings.plugIn()
+            try await surroundings.machine.ip("link set wan0 up")
+            try await surroundings.machine.ip("address add 2001:db8::2/64 dev wan0")
+            let status = try await daemon.ask("status")
+            let isTentative = try await surroundings.machine.ip("-6 address show dev wan0 scope global tentative")
+            // Else it was found to be good before we looked.
+            if isTentative.contains("2001:db8::2") { #expect(status["network"]["state"] == "disconnected") }
+            try await daemon.network("connected", "ethernet")
+            try await surroundings.machine.ip("address delete 2001:db8::2/64 dev wan0")
+            try await daemon.network("disconnected")
+            #expect(try await surroundings.machine.ip("-6 address show dev wan0 scope link").contains("fe80::"))
+        }
+    }
+
+    @Test("B21: what was missed while the daemon could not read is made up for, and the watch goes on")
+    func overrun() async throws {
+        try await withSurroundings { scene, surroundings in
+            let machine = surroundings.machine
+            let daemon = try await surroundings.daemon(scene, [:])
+            try await surroundings.connect()
+            try await daemon.network("connected", "ethernet")
+
+            daemon.process?.signal(SIGSTOP)
+            let changes = (0..<4_000).map { number in
+                "address \(number % 2 == 0 ? "add" : "delete") 10.88.0.1/32 dev wan0"
+            }
+            try await machine.batch(changes + ["address flush dev wan0"])
+            #expect(try await machine.lostMessages() > 0)
+            daemon.process?.signal(SIGCONT)
+            try await daemon.network("disconnected")
+            try await machine.ip("address add 10.77.0.2/24 dev wan0")
+            try await daemon.network("connected", "ethernet")
+        }
+    }
+}
+
+extension Daemon {
+    /// How long it took from the beginning of an `ip` command until `status` told of its effect.
+    fileprivate func reaction(
+        _ state: String, to namespace: NetworkNamespace, _ line: String
+    ) async throws -> Duration {
+        let start = ContinuousClock.now
+        try await namespace.ip(line)
+        try await network(state, state == "connected" ? "ethernet" : nil)
+        return ContinuousClock.now - start
+    }
+}
+
+extension NetworkNamespace {
+    /// How many messages the kernel could not hand to the netlink sockets inside.
+    fileprivate func lostMessages() async throws -> Int {
+        let table = try inside { try String(contentsOfFile: "/proc/thread-self/net/netlink", encoding: .utf8) }
+        let lines = table.split(separator: "\n").dropFirst()
+        // sk, Eth, Pid, Groups, Rmem, Wmem, Dump, Locks, Drops, Inode
+        return lines.compactMap { Int($0.split(separator: " ")[8]) }.reduce(0, +)
+    }
+}

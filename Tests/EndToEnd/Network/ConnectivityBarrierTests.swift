@@ -1,0 +1,137 @@
+import Testing
+
+/// What the ConnectivityBarrier does to dispatches, and what those say about it.
+@Suite(.enabled(IPCommand.need) { await IPCommand.makesNamespaces() })
+struct ConnectivityBarrierTests {
+    @Test("B20, D13, P2: what was held goes out when the network is back, and says so; what was not held says nothing")
+    func heldAndSent() async throws {
+        try await withSurroundings { scene, surroundings in
+            try await surroundings.plugIn()
+            try await surroundings.machine.ip("address add 10.77.0.2/24 dev wan0")
+            let collector = try scene.collector(at: surroundings.inTheWorld)
+            let daemon = try await surroundings.daemon(scene, sendingTo: collector)
+            let client = try await daemon.connect()
+            defer { client.close() }
+            _ = try await client.result("track", ["event": "early", "id": "e1", "data": ["n": 1]])
+            #expect(try await daemon.dispatcher().contains(["way": "closed", "pending": 1]))
+
+            try await surroundings.machine.ip("link set wan0 up")
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
+            _ = try await client.result("track", ["event": "late", "id": "e2", "data": ["n": 2]])
+            #expect(try await collector.acceptedIDs(atLeast: 2) == ["e1", "e2"])
+
+            let (early, late) = (collector.accepted[0].events[0], collector.accepted[1].events[0])
+            let queued: JSON = [
+                "n": 1, "was_queued": "true", "queue_reason": "connectivity", "network_connection_type": "ethernet",
+            ]
+            #expect(early["data"] == queued)
+            // The context is of the moment in which it was tracked.
+            #expect(early["context"]["network_connection_type"] == .null)
+            #expect(late["data"] == ["n": 2])
+            #expect(late["context"]["network_connection_type"] == "ethernet")
+        }
+    }
+
+    @Test("B20: with wifi_only a cellular link holds, and a flush overrides that")
+    func wifiOnly() async throws {
+        try await withSurroundings { scene, surroundings in
+            try await surroundings.connect()
+            let collector = try scene.collector(at: surroundings.inTheWorld)
+            let entry: JSON = ["barrier_id": "ConnectivityBarrier", "configuration": ["wifi_only": true]]
+            let daemon = try await surroundings.daemon(
+                scene, sendingTo: collector,
+                top: [
+                    "barriers": ["ConnectivityBarrier": entry],
+                    "network": ["interface_kinds": ["wan*": "cellular"]],
+                ])
+            try await daemon.network("connected", "cellular")
+            let ids = try await daemon.track(1...3)
+            #expect(try await daemon.dispatcher().contains(["way": "closed", "blocked_by": ["ConnectivityBarrier"]]))
+            let barrier = try await daemon.barrier("ConnectivityBarrier")
+            #expect(barrier["flushable"] == true)
+            #expect(barrier["reason"] == "the network connection is cellular")
+            #expect(collector.requests.isEmpty)
+
+            let flush = try await daemon.ask("flush", ["wait": true])
+            #expect(flush["ended"] == "settled")
+            #expect(collector.acceptedIDs == ids)
+            let data = collector.accepted.flatMap(\.events).map(\.["data"])
+            let queued: JSON = [
+                "was_queued": "true", "queue_reason": "connectivity", "network_connection_type": "cellular",
+            ]
+            #expect(data == [queued, queued, queued])
+            // It is flushable only while there is some connection.
+            try await surroundings.machine.ip("link set wan0 down")
+            try await daemon.network("disconnected")
+            #expect(try await daemon.barrier("ConnectivityBarrier")["flushable"] == false)
+        }
+    }
+
+    @Test("B20: wifi_only lets Wi-Fi and Ethernet through, and no other", arguments: ["wifi", "ethernet", "other"])
+    func wifiOnlyKinds(kind: String) async throws {
+        try await withSurroundings { scene, surroundings in
+            try await surroundings.connect()
+            let entry: JSON = ["barrier_id": "ConnectivityBarrier", "configuration": ["wifi_only": true]]
+            let daemon = try await surroundings.daemon(
+                scene,
+                [
+                    "dispatchers": ["collect": ["kind": "http", "endpoint": "http://10.77.0.1:9/events"]],
+                    "barriers": ["ConnectivityBarrier": entry],
+                    "network": ["interface_kinds": ["wan0": .string(kind)]],
+                ])
+            try await daemon.network("connected", kind)
+            let way: JSON = kind == "other" ? "closed" : "open"
+            #expect(try await daemon.dispatcher()["way"] == way)
+        }
+    }
+
+    @Test("B3, D13: a start on a network holds nothing for it")
+    func startHoldsNothing() async throws {
+        try await withSurroundings { scene, surroundings in
+            try await surroundings.connect()
+            let collector = try scene.collector(at: surroundings.inTheWorld)
+            let daemon = try await surroundings.daemon(scene, sendingTo: collector)
+            try await surroundings.machine.ip("link set wan0 down")
+            try await daemon.network("disconnected")
+            let ids = try await daemon.track(1...3)
+            try await daemon.killNow()
+            try await surroundings.machine.ip("link set wan0 up")
+            try await daemon.start()
+            #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
+            // Why it was held in an earlier life is not kept.
+            #expect(collector.accepted.flatMap(\.events).map(\.["data"]) == [[:], [:], [:]])
+        }
+    }
+
+    @Test("B21: a probe's answer opens the way where the kernel sees no connection, until the network changes")
+    func probe() async throws {
+        try await withSurroundings { scene, surroundings in
+            let machine = surroundings.machine
+            try await surroundings.plugIn()
+            // Reachable, but by an address that is of the link only.
+            try await machine.ip("address add 10.77.0.2/24 scope link dev wan0")
+            try await machine.ip("link set wan0 up")
+            let collector = try scene.collector(at: surroundings.inTheWorld)
+            let probed = try scene.collector(at: surroundings.inTheWorld, listening: false)
+            let daemon = try await surroundings.daemon(
+                scene, sendingTo: collector,
+                top: ["network": ["probe": ["url": .string(probed.endpoint), "interval_ms": 100]]])
+            try await daemon.network("disconnected")
+            let ids = try await daemon.track(1...2)
+            #expect(collector.requests.isEmpty)
+
+            probed.answerAlways(.status(503))
+            try probed.listen()
+            try await daemon.network("connected", "other")
+            #expect(try await collector.acceptedIDs(atLeast: 2) == ids)
+            #expect(probed.requests.count == 1)
+
+            probed.goDown()
+            try await machine.ip("link set wan0 down")
+            try await daemon.network("disconnected")
+            try await machine.ip("address add 10.77.0.3/24 dev wan0")
+            try await machine.ip("link set wan0 up")
+            try await daemon.network("connected", "ethernet")
+        }
+    }
+}

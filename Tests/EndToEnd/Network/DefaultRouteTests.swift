@@ -1,0 +1,98 @@
+import Testing
+
+/// Default routes, as `network.require_default_route` and the connection's kind look at them.
+@Suite(.enabled(IPCommand.need) { await IPCommand.makesNamespaces() })
+struct DefaultRouteTests {
+    private static let strict: JSON = ["network": ["require_default_route": true]]
+    private static let route = "route add default via 10.77.0.1"
+
+    @Test("B20: with require_default_route the connection is there as long as the route is")
+    func routeComesAndGoes() async throws {
+        try await withSurroundings { scene, surroundings in
+            let machine = surroundings.machine
+            try await surroundings.connect()
+            let daemon = try await surroundings.daemon(scene, Self.strict)
+            try await daemon.network("disconnected")
+            for _ in 1...3 {
+                try await machine.ip(Self.route)
+                try await daemon.network("connected", "ethernet")
+                try await machine.ip("route delete default")
+                try await daemon.network("disconnected")
+            }
+        }
+    }
+
+    @Test(
+        "B20: a route that the kernel drops without a word is gone all the same",
+        arguments: [
+            ["link set wan0 down", "link set wan0 up"],
+            ["address delete 10.77.0.2/24 dev wan0", "address add 10.77.0.2/24 dev wan0"],
+        ])
+    func silentLoss(changes: [String]) async throws {
+        try await withSurroundings { scene, surroundings in
+            let machine = surroundings.machine
+            try await surroundings.connect()
+            try await machine.ip(Self.route)
+            let daemon = try await surroundings.daemon(scene, Self.strict)
+            try await daemon.network("connected", "ethernet")
+
+            // What is read first afterwards shows that all of this has been read.
+            try await machine.batch(changes + ["route add default via 10.77.0.1", "route delete default"])
+            try await daemon.network("disconnected")
+            for change in changes { try await machine.ip(change) }
+            try await machine.ip(Self.route)
+            try await daemon.network("connected", "ethernet")
+            for change in changes { try await machine.ip(change) }
+            #expect(try await machine.ip("route show default").isEmpty)
+            try await daemon.network("disconnected")
+        }
+    }
+
+    @Test("B21: the kind is that of the interface with the default route, also after another took its place")
+    func replacedRoute() async throws {
+        try await withSurroundings { scene, surroundings in
+            let machine = surroundings.machine
+            try await surroundings.connect("wan0")
+            try await surroundings.connect("wwan0")
+            let daemon = try await surroundings.daemon(
+                scene, ["network": ["interface_kinds": ["ww*": "cellular", "wan0": "wifi"]]])
+            try await daemon.network("connected", "wifi")
+            try await machine.ip("route add default via 10.77.1.1")
+            try await daemon.network("connected", "cellular")
+            try await machine.ip("route replace default via 10.77.0.1")
+            try await daemon.network("connected", "wifi")
+            try await machine.ip("route replace default via 10.77.1.1")
+            try await daemon.network("connected", "cellular")
+            // A better one beside it.
+            try await machine.ip("route delete default")
+            try await machine.ip("route add default via 10.77.1.1 metric 600")
+            try await machine.ip("route add default via 10.77.0.1 metric 100")
+            try await daemon.network("connected", "wifi")
+            try await surroundings.world.ip("link set wan0 down")
+            try await daemon.network("connected", "cellular")
+        }
+    }
+
+    @Test("B21: a default route over several next hops lives as long as one of them")
+    func multipath() async throws {
+        try await withSurroundings { scene, surroundings in
+            let machine = surroundings.machine
+            try await surroundings.connect("wan0")
+            try await surroundings.connect("wwan0")
+            try await machine.ip("route add default nexthop via 10.77.0.1 nexthop via 10.77.1.1")
+            let daemon = try await surroundings.daemon(
+                scene,
+                Self.strict.merging([
+                    "network": ["require_default_route": true, "interface_kinds": ["ww*": "cellular"]]
+                ]))
+            try await daemon.network("connected", "ethernet")
+            try await machine.ip("link set wan0 down")
+            try await daemon.network("connected", "cellular")
+            // The kernel takes its hop up again.
+            try await machine.ip("link set wan0 up")
+            try await daemon.network("connected", "ethernet")
+            try await machine.ip("route delete default")
+            try await daemon.network("disconnected")
+        }
+    }
+}
