@@ -36,15 +36,11 @@ struct DefaultRouteTests {
             let daemon = try await surroundings.daemon(scene, Self.strict)
             try await daemon.network("connected", "ethernet")
 
-            // What is read first afterwards shows that all of this has been read.
-            try await machine.batch(changes + ["route add default via 10.77.0.1", "route delete default"])
-            try await daemon.network("disconnected")
-            for change in changes { try await machine.ip(change) }
+            try await machine.batch(changes)
+            #expect(try await machine.ip("route show default").isEmpty)
+            #expect(try await daemon.networkNow() == ["state": "disconnected", "kind": .null])
             try await machine.ip(Self.route)
             try await daemon.network("connected", "ethernet")
-            for change in changes { try await machine.ip(change) }
-            #expect(try await machine.ip("route show default").isEmpty)
-            try await daemon.network("disconnected")
         }
     }
 

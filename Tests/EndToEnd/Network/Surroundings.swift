@@ -83,22 +83,26 @@ func withSurroundings(_ test: (Scene, Surroundings) async throws -> Void) async 
 }
 
 extension Daemon {
-    /// Waits until `status` tells that state of the network, and gives back how long that took.
-    @discardableResult
-    func network(_ state: String, _ kind: String? = nil, within limit: Duration = .patience) async throws -> Duration {
+    /// Waits until `status` tells that state of the network.
+    func network(_ state: String, _ kind: String? = nil) async throws {
         let wanted: JSON = ["state": .string(state), "kind": kind.map(JSON.string) ?? .null]
-        let start = ContinuousClock.now
-        let client = try await connect()
-        defer { client.close() }
         var last = JSON.null
         do {
-            try await eventually("the network is \(wanted)", within: limit) {
-                last = try await client.result("status")["network"]
+            try await eventually("the network is \(wanted)") {
+                last = try await ask("status")["network"]
                 return last == wanted
             }
         } catch let vain as NeverHappened {
             throw NeverHappened(vain.what, details: "it is \(last)")
         }
-        return ContinuousClock.now - start
+    }
+
+    /// What `status` tells of the network once all that the kernel has told so far is taken in.
+    func networkNow() async throws -> JSON {
+        let client = try await connect()
+        defer { client.close() }
+        // The loop reads all that is ready in one turn: what was told before the first question counts for the second.
+        _ = try await client.result("status")
+        return try await client.result("status")["network"]
     }
 }

@@ -69,6 +69,12 @@ struct GatheringGroup {
 struct CommittingGroup {
     let group: AppendGroup
     let waiters: [StoreWaiter]
+    /// All that is in it, counted once: every event that comes meanwhile asks for it.
+    let tally: Tally
 
-    var tally: Tally { group.tallies.values.reduce(.zero, +) }
+    init(group: AppendGroup, waiters: [StoreWaiter]) {
+        self.group = group
+        self.waiters = waiters
+        tally = group.tallies.values.reduce(.zero, +)
+    }
 }
