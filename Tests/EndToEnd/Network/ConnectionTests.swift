@@ -1,7 +1,7 @@
 import Testing
 
 /// The network of the daemon's machine comes and goes for real: `veth` interfaces in namespaces of the test's own.
-@Suite(.enabled(IPCommand.need) { await IPCommand.makesNamespaces() })
+@Suite(.inNamespaces)
 struct ConnectionTests {
     @Test("B20: without a network what reaches it is held, and nothing else is")
     func disconnected() async throws {

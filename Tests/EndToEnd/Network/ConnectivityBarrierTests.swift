@@ -1,7 +1,7 @@
 import Testing
 
 /// What the ConnectivityBarrier does to dispatches, and what those say about it.
-@Suite(.enabled(IPCommand.need) { await IPCommand.makesNamespaces() })
+@Suite(.inNamespaces)
 struct ConnectivityBarrierTests {
     @Test("B20, D13, P2: what was held goes out when the network is back, and says so; what was not held says nothing")
     func heldAndSent() async throws {

@@ -1,7 +1,7 @@
 import Testing
 
 /// Default routes, as `network.require_default_route` and the connection's kind look at them.
-@Suite(.enabled(IPCommand.need) { await IPCommand.makesNamespaces() })
+@Suite(.inNamespaces)
 struct DefaultRouteTests {
     private static let strict: JSON = ["network": ["require_default_route": true]]
     private static let route = "route add default via 10.77.0.1"

@@ -1,11 +1,9 @@
 import Foundation
+import Testing
 
 /// The command `ip` of iproute2.
 enum IPCommand {
     static let path = "/bin/ip"
-
-    /// What to say where such tests are skipped.
-    static let need = "network namespaces take root and the command `ip` of iproute2"
 
     /// Whether network namespaces can be made here.
     static func makesNamespaces() async -> Bool {
@@ -28,5 +26,14 @@ enum IPCommand {
             throw NeverHappened("ip \(arguments.joined(separator: " "))", details: process.errorOutput)
         }
         return process.output
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// Skips where no network namespaces can be made.
+    static var inNamespaces: Self {
+        enabled("network namespaces take root and the command `ip` of iproute2") {
+            await IPCommand.makesNamespaces()
+        }
     }
 }

@@ -26,6 +26,7 @@ public final class ClientConnection {
     private var link: Link?
     private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.timePassed() }
     private var completions: [CallNumber: Completion] = [:]
+    var watches: [CallNumber: ClientWatch] = [:]
     private var lastNumber: CallNumber = ConnectionMachine<JSONView>.greetingNumber
     private var isSettling = false
     private var waitingForRoom: (() -> Void)?
@@ -58,10 +59,19 @@ public final class ClientConnection {
 
     /// Stops waiting for a call, which ends with `CancellationError`. What it asks for may be done all the same.
     public func abandon(_ call: Call) {
+        if let watch = watches.removeValue(forKey: call.number) { return abandon(watch, call) }
         guard let completion = completions.removeValue(forKey: call.number) else { return }
         machine.abandoned(call.number, now: loop.monotonicNow)
         settle()
         completion(.failure(CancellationError()))
+    }
+
+    private func abandon(_ watch: ClientWatch, _ call: Call) {
+        machine.abandoned(call.number, now: loop.monotonicNow)
+        // What comes of it matters to nobody: the watch ends with the connection, if not before.
+        if let id = watch.id { self.call("unwatch", ["watch": .string(id)]) { _ in } }
+        settle()
+        watch.tell(.ended(CancellationError()))
     }
 
     /// Ends everything. Calls that are not answered end with ``ClientError/closed``; those that come later, too.
@@ -84,6 +94,17 @@ public final class ClientConnection {
         completions[call.number] = completion
         machine.called(
             call.number, OutgoingCall(line: line, isRepeatable: isRepeatable, deadline: moment), now: now)
+        settle()
+    }
+
+    /// Begins a watch with these params.
+    func begin(_ call: Call, watching params: DataObject, _ tell: @escaping (WatchNews) -> Void) {
+        var writer = JSONWriter()
+        writer.request(id: call.number, method: "watch", params: params)
+        writer.endLine()
+        watches[call.number] = ClientWatch(tell: tell)
+        let outgoing = OutgoingCall(line: writer.bytes, isRepeatable: true, isStanding: true)
+        machine.called(call.number, outgoing, now: loop.monotonicNow)
         settle()
     }
 
@@ -115,9 +136,23 @@ public final class ClientConnection {
         case .disconnect:
             link?.close()
             link = nil
-        case .finish(let number, let result):
-            completions.removeValue(forKey: number)?(result.mapError { $0 })
+        case .finish(let number, let result): finish(number, result)
+        case .grant(let number, let answer):
+            watches[number]?.id = answer.member("watch")?.string
+            watches[number]?.tell(.began)
+        case .interrupt(let number, let error):
+            watches[number]?.id = nil
+            watches[number]?.tell(.interrupted(error))
         }
+    }
+
+    private func finish(_ number: CallNumber, _ result: Result<JSONView, ClientError>) {
+        if let watch = watches.removeValue(forKey: number) {
+            // A watch that is granted goes on: only failures finish it.
+            if case .failure(let error) = result { watch.tell(.ended(error)) }
+            return
+        }
+        completions.removeValue(forKey: number)?(result.mapError { $0 })
     }
 
     private func connect() {
@@ -160,8 +195,7 @@ extension ClientConnection: LinkObserver {
         let now = loop.monotonicNow
         switch message {
         case .response(let response): take(response, now)
-        case .notification(let notification):
-            if notification.method.equals("closing") { machine.closing(now: now) }
+        case .notification(let notification): take(notification, now)
         case .request(let request):
             let refusal = RPCError.methodNotFound(request.method.string ?? "")
             link.write { $0.errorAnswer(id: request.id.raw, error: refusal) }
@@ -180,6 +214,11 @@ extension ClientConnection: LinkObserver {
         self.link = nil
         machine.disconnected(now: loop.monotonicNow)
         settle()
+    }
+
+    private func take(_ notification: IncomingMessage.Notification, _ now: Int64) {
+        if notification.method.equals("closing") { machine.closing(now: now) }
+        if notification.method.equals("changed") { takeChange(notification.params) }
     }
 
     private func take(_ response: IncomingMessage.Response, _ now: Int64) {

@@ -103,6 +103,7 @@ extension ConnectionMachine {
     /// The connection is gone: takes back what can be written again, in its order.
     mutating func lose(_ error: ClientError, _ now: Int64) {
         lastFailure = error
+        interrupt(error)
         for number in calls.keys.sorted() where isWritten(number) {
             if calls[number]?.isRepeatable == true {
                 unmarkWritten(number)

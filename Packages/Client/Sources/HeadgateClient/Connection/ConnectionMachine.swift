@@ -18,6 +18,10 @@ struct ConnectionMachine<Answer> {
         case disconnect
         /// Tell the caller.
         case finish(CallNumber, Result<Answer, ClientError>)
+        /// Tell the caller of a standing call that it is granted on this connection.
+        case grant(CallNumber, Answer)
+        /// Tell the caller of a standing call that was granted that the connection is gone.
+        case interrupt(CallNumber, ClientError)
     }
 
     enum Phase: Equatable {
@@ -148,6 +152,11 @@ extension ConnectionMachine {
         case .failure(let error):
             noteProgress()
             finish(number, .failure(.refused(error)))
+        case .success(let answer) where call.isStanding:
+            noteProgress()
+            unmarkWritten(number)
+            calls[number]?.isGranted = true
+            order(.grant(number, answer))
         case .success(let answer):
             noteProgress()
             finish(number, .success(answer))
@@ -218,6 +227,14 @@ extension ConnectionMachine {
         guard call.isWritten else { return waiting.remove(number) }
         unanswered.count -= 1
         unanswered.bytes -= call.line.count
+    }
+
+    /// What was granted is gone with the connection, and has to be asked for again.
+    mutating func interrupt(_ error: ClientError) {
+        for number in calls.keys.sorted() where calls[number]?.isGranted == true {
+            calls[number]?.isGranted = false
+            order(.interrupt(number, error))
+        }
     }
 
     func isWritten(_ number: CallNumber) -> Bool {

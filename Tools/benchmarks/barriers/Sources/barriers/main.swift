@@ -1,5 +1,6 @@
 // Core rounds numbers; this is what links libm.
 import Glibc
+import HeadgateCore
 
 // What one decision and one change of a barrier's state cost, by the number of barriers and of dispatchers. All figures
 // are of one run; what counts is how they grow, in ratio to the first row.
@@ -9,7 +10,7 @@ func cost(_ calls: Int, _ work: () -> Void) -> Double {
     let clock = ContinuousClock()
     let runs = (0..<7).map { _ in
         let time = clock.measure { for _ in 0..<calls { work() } }
-        return Double(time.components.attoseconds) / 1e9 / Double(calls) + Double(time.components.seconds) * 1e9 / Double(calls)
+        return Double(time.wholeNanoseconds) / Double(calls)
     }
     return runs.sorted()[runs.count / 2]
 }
