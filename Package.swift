@@ -19,6 +19,9 @@ let package = Package(
         .executableTarget(name: "headgate", dependencies: [.commands], path: "Tools/headgate"),
         .executableTarget(
             name: "SwiftTracker", dependencies: [.client, .data], path: "Tools/demonstration/SwiftTracker"),
+        .executableTarget(
+            name: "EmbeddedServer", dependencies: [.server, .core, .data, .transport],
+            path: "Docs/Examples/EmbeddedServer"),
         .testTarget(name: "HeadgateDataTests", dependencies: [.data], path: "Packages/Core/Tests/HeadgateDataTests"),
         .testTarget(
             name: "HeadgateCoreTests", dependencies: [.core, .coreTesting],
@@ -39,7 +42,8 @@ let package = Package(
             name: "HeadgateCommandsTests", dependencies: [.commands, .client, .clientTesting, .data, .wire],
             path: "Packages/Client/Tests/HeadgateCommandsTests"),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["headgated", "headgate", .client, .data], path: "Tests/EndToEnd"),
+            name: "EndToEndTests", dependencies: ["headgated", "headgate", "EmbeddedServer", .client, .data],
+            path: "Tests/EndToEnd"),
     ]
 )
 

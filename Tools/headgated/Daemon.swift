@@ -14,7 +14,7 @@ struct Daemon {
             try serve()
             return 0
         } catch {
-            Terminal.error("headgated: \(error)")
+            for line in "\(error)".split(separator: "\n") { Terminal.error("headgated: \(line)") }
             return 1
         }
     }
@@ -26,22 +26,16 @@ struct Daemon {
         var none = sigset_t()
         sigemptyset(&none)
         sigprocmask(SIG_SETMASK, &none, nil)
-        var layers = SettingsLayers()
-        let reading = layers.load(file: options.configuration, environment: environment)
-        for line in reading.findings.lines { Terminal.error("headgated: \(line)") }
-        guard let settings = reading.settings else { throw Refusal.invalidConfiguration }
-        let places = try Places.find(
-            options: options, settings: settings, environment: environment, userID: geteuid())
         let loop = try EventLoop()
         let server = Server(on: loop)
-        try server.assumeIsolated { server in
+        let socket = try server.assumeIsolated { server in
             try server.start(
-                ServiceConfiguration(
-                    layers: layers, reading: reading, places: places, file: options.configuration,
-                    environment: environment, inherited: SocketActivation.descriptors))
+                ServerConfiguration(
+                    options: options, environment: environment, userID: geteuid(),
+                    inherited: SocketActivation.descriptors))
         }
         let signals = try followSignals(server, loop)
-        Terminal.error("headgated ready \(places.socket)")
+        Terminal.error("headgated ready \(socket)")
         withExtendedLifetime(signals) { loop.run() }
     }
 
@@ -55,11 +49,5 @@ struct Daemon {
             server.assumeIsolated { $0.reload() }
         }
         return stop + [reload]
-    }
-
-    private enum Refusal: Error, CustomStringConvertible {
-        case invalidConfiguration
-
-        var description: String { "the configuration cannot be used" }
     }
 }

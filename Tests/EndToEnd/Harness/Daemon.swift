@@ -7,6 +7,8 @@ final class Daemon {
     var dataPath: String
     let configurationPath: String
     let logPath: String
+    /// The program that serves; another one embeds the same server.
+    var program = "headgated"
     /// Environment of the process besides `PATH` and `HOME`.
     var environment: [String: String] = [:]
     /// A command that starts the process in surroundings of its own, such as `/bin/ip netns exec NAME`.
@@ -32,17 +34,17 @@ final class Daemon {
         let said = log.utf8.count
         let process = try launch(arguments: arguments)
         self.process = process
-        try await eventually("the line `headgated ready`") {
+        try await eventually("the line `\(program) ready`") {
             guard process.isRunning else { throw NeverHappened("a ready daemon", details: log) }
             return log.utf8.dropFirst(said).split(separator: UInt8(ascii: "\n")).contains { line in
-                String(Substring(line)).contains("headgated ready")
+                String(Substring(line)).contains("\(program) ready")
             }
         }
     }
 
     /// Starts the process and does not wait for anything.
     func launch(arguments: [String]? = nil) throws -> ChildProcess {
-        let command = try launcher + [BuiltProducts.path(of: "headgated")] + (arguments ?? usualArguments)
+        let command = try launcher + [BuiltProducts.path(of: program)] + (arguments ?? usualArguments)
         return try ChildProcess(
             command[0], Array(command.dropFirst()),
             environment: environment.merging(["HOME": folder]) { own, _ in own },

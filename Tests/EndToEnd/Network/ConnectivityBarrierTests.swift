@@ -129,7 +129,7 @@ struct ConnectivityBarrierTests {
             probed.goDown()
             try await machine.ip("link set wan0 down")
             try await daemon.network("disconnected")
-            try await machine.ip("address add 10.77.0.3/24 dev wan0")
+            try await machine.ip("address add 10.78.0.2/24 dev wan0")
             try await machine.ip("link set wan0 up")
             try await daemon.network("connected", "ethernet")
         }

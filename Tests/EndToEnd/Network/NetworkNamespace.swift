@@ -62,6 +62,11 @@ final class NetworkNamespace: Sendable {
     private func enter() throws {
         let descriptor = try SystemError.check(open("/run/netns/\(name)", O_RDONLY | O_CLOEXEC), "open \(name)")
         defer { close(descriptor) }
-        _ = try SystemError.check(setns(descriptor, CLONE_NEWNET), "setns \(name)")
+        _ = try SystemError.check(Self.setns(descriptor, Self.newNet), "setns \(name)")
     }
+
+    // Glibc has it, but Swift's module of Glibc does not.
+    private static let setns = unsafeBitCast(dlsym(nil, "setns"), to: (@convention(c) (Int32, Int32) -> Int32).self)
+    /// `CLONE_NEWNET`.
+    private static let newNet: Int32 = 0x4000_0000
 }

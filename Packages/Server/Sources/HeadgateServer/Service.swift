@@ -11,9 +11,7 @@ final class Service {
     let gate: Headgate
     /// What is in force.
     var settings: Settings
-    private(set) lazy var control = SettingsControl(configuration) { [unowned self] reading throws(StartFault) in
-        try change(to: reading)
-    }
+    let control: SettingsControl
     let places: Places
     private(set) var decoder: MessageDecoder
     let tracking: Tracking
@@ -32,7 +30,7 @@ final class Service {
 
     private let methods = MethodTable()
     let senders: Senders
-    private let configuration: ServiceConfiguration
+    private let configuration: ServerConfiguration
     private let store: ServiceStore
     private var network: NetworkMonitor?
     private let started: Instant
@@ -40,13 +38,12 @@ final class Service {
     private var slowReaders: (any Disposable)?
 
     /// Opens the store and builds everything behind the socket.
-    init(loop: EventLoop, configuration: ServiceConfiguration) throws(StartFault) {
-        guard let settings = configuration.reading.settings else { throw StartFault("the settings cannot be used") }
+    init(loop: EventLoop, configuration: ServerConfiguration, loaded: LoadedSettings) throws(StartFault) {
         self.configuration = configuration
-        places = configuration.places
+        places = loaded.places
+        settings = loaded.settings
         worker = LoopWorker(loop: loop)
         started = worker.now
-        self.settings = settings
         senders = Senders(loop: loop, dataDirectory: places.dataDirectory)
         store = ServiceStore(settings: settings, places: places, worker: worker)
         let state = try store.open()
@@ -58,11 +55,15 @@ final class Service {
         // They are counted by each dispatcher that misses them.
         store.onQuarantine = { [log] in log.error("the store is damaged: \($0) events are quarantined") }
         warnings = state.warnings
-        settingsWarnings = configuration.reading.warnings.map(\.description)
+        settingsWarnings = loaded.reading.warnings.map(\.description)
+        control = SettingsControl(configuration, layers: loaded.layers)
+        control.apply = { [unowned self] reading throws(StartFault) in try change(to: reading) }
         gate.timeZone = ZoneInfo().rules
         gate.onBarrierError = { [log] in log.warning("barrier \($0.id): \($1)") }
         prepareTransformations()
+        try addProgramsOwn(configuration)
         try putInForce(settings, insteadOf: Settings())
+        try addUnnamedBarriers(configuration)
         watchNetwork()
         restoreKeptSettings()
         followRemoteSettings()
@@ -111,6 +112,7 @@ final class Service {
         for listener in listeners {
             listener.onError = { [log] in log.warning("a connection could not be taken: \($0)") }
         }
+        do { try configuration.onStart(gate) } catch { throw StartFault("\(error)") }
         isReady = true
         if settings.flushOn.start { _ = gate.flush(timeout: FlushMethods.usualTimeout) { _ in } }
     }

@@ -137,13 +137,20 @@ public final class ClientConnection {
             link?.close()
             link = nil
         case .finish(let number, let result): finish(number, result)
-        case .grant(let number, let answer):
-            watches[number]?.id = answer.member("watch")?.string
-            watches[number]?.tell(.began)
+        case .grant(let number, let answer): begin(number, as: answer.member("watch")?.string)
         case .interrupt(let number, let error):
             watches[number]?.id = nil
             watches[number]?.tell(.interrupted(error))
         }
+    }
+
+    private func begin(_ number: CallNumber, as id: String?) {
+        guard let id else {
+            machine.abandoned(number, now: loop.monotonicNow)
+            return finish(number, .failure(.badAnswer("a result of watch without its id")))
+        }
+        watches[number]?.id = id
+        watches[number]?.tell(.began)
     }
 
     private func finish(_ number: CallNumber, _ result: Result<JSONView, ClientError>) {

@@ -2,35 +2,39 @@ import HeadgateClient
 import HeadgateData
 
 extension BarrierText {
-    /// What would open a barrier.
-    func opening(_ barrier: BarrierSummary) -> String {
-        if barrier.states.contains(where: { $0.state == .waiting }) { return "opens once it has said that it is open" }
-        if let owner = barrier.owner { return "opens when its owner, \(owner), says so" }
+    /// What would open a barrier that holds these dispatchers.
+    func opening(of barrier: BarrierSummary, holding ids: [String]) -> String {
+        if barrier.isWaiting { return "opens once it says so" }
+        if barrier.kind == "RemoteBarrier" || barrier.owner != nil { return remote(barrier) }
         switch barrier.word {
-        case "manual": return "`headgate resume \(barrier.held.first ?? "ID")` opens it"
-        case "batching": return batching(barrier.configuration)
-        case "backoff": return backoff(barrier)
+        case "manual": return "`headgate resume \(ids.first ?? "ID")` opens it"
+        case "batching": return batching(BatchSize(barrier.configuration))
+        case "backoff": return backoff(ids)
         case "connectivity": return connectivity(barrier.configuration)
         case "schedule": return schedule(barrier.configuration)
         case "interval": return interval(barrier.configuration)
-        case "rate": return "opens as its rate allows"
+        case "rate": return rate(barrier.configuration)
         case "application_status": return "opens when a client comes to the foreground"
         case "activation": return "opens when its board completes"
         default: return "opens when its own condition holds"
         }
     }
 
-    private func batching(_ configuration: DataObject) -> String {
-        let size = max(1, configuration.get(key: "batch_size") ?? 1)
-        let enough = "opens once \(Quantity.counted(size, "event")) or a whole batch are pending"
-        guard let wait = configuration.get(key: "max_wait_ms", as: Int.self) else { return enough }
-        return "\(enough), or the oldest has waited \(Quantity.time(.milliseconds(wait)))"
+    private func remote(_ barrier: BarrierSummary) -> String {
+        guard let owner = barrier.owner else { return "nobody owns it: opens when a client takes it over and says so" }
+        return "opens when its owner, \(owner), says so"
     }
 
-    private func backoff(_ barrier: BarrierSummary) -> String {
-        let retries = dispatchers.filter { barrier.held.contains($0.id) }.compactMap(\.retryAt)
+    private func batching(_ size: BatchSize) -> String {
+        let enough = "opens once \(Quantity.counted(size.events, "event")) or a whole batch are pending"
+        guard let wait = size.longestWait else { return enough }
+        return "\(enough), or the oldest has waited \(Quantity.time(wait))"
+    }
+
+    private func backoff(_ ids: [String]) -> String {
+        let retries = dispatchers.filter { ids.contains($0.id) }.compactMap(\.retryAt)
         guard let next = retries.min() else { return "opens at the next attempt" }
-        return "opens at \(clock.text(next)) for the next attempt"
+        return "tries again at \(clock.text(next)) (in \(Quantity.time(clock.wait(until: next))))"
     }
 
     private func connectivity(_ configuration: DataObject) -> String {
@@ -39,14 +43,23 @@ extension BarrierText {
     }
 
     private func schedule(_ configuration: DataObject) -> String {
-        guard let start = configuration.get(key: "start_hour", as: Int.self) else { return "opens inside its window" }
-        return "opens at \(start):00"
+        let start: Int = configuration.get(key: "start_hour") ?? 0
+        let end: Int = configuration.get(key: "end_hour") ?? 24
+        let days = configuration.get(key: "days", as: [String].self).map { " on \($0.joined(separator: ", "))" } ?? ""
+        let zone = configuration.get(key: "time_zone", as: String.self).map { ", \($0)" } ?? ""
+        return "opens from \(start):00 to \(end):00\(days)\(zone)"
     }
 
     private func interval(_ configuration: DataObject) -> String {
         guard let interval = configuration.get(key: "interval_ms", as: Int.self) else {
             return "opens at its next interval"
         }
-        return "opens every \(Quantity.time(.milliseconds(interval)))"
+        let open: Int = configuration.get(key: "open_ms") ?? 1_000
+        return "opens every \(Quantity.time(.milliseconds(interval))) for \(Quantity.time(.milliseconds(open)))"
+    }
+
+    private func rate(_ configuration: DataObject) -> String {
+        guard case .number(let rate)? = configuration["per_second"] else { return "opens as its rate allows" }
+        return "opens as its rate allows, \(rate.text) a second"
     }
 }

@@ -33,13 +33,21 @@ enum Quantity {
     /// `512 B`, `3.4 KiB`, `1.0 GiB`.
     static func bytes(_ count: Int) -> String {
         guard count >= 1_024 else { return "\(count) B" }
-        var tenths = count * 10 / 1_024
+        var tenths = count / 1_024 * 10 + count % 1_024 * 10 / 1_024
         var units = ["KiB", "MiB", "GiB", "TiB"][...]
         while tenths >= 10_240, units.count > 1 {
             tenths /= 1_024
             units.removeFirst()
         }
         return "\(tenths / 10).\(tenths % 10) \(units.first ?? "")"
+    }
+
+    /// How many a second: `0`, `0.3`, `9.5`, `12`, `1 234`.
+    static func rate(_ perSecond: Double) -> String {
+        guard perSecond > 0 else { return "0" }
+        guard perSecond < 9.95 else { return grouped(Int(exactly: perSecond.rounded()) ?? .max) }
+        let tenths = Int((perSecond * 10).rounded(.up))
+        return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
     }
 
     private static func two(_ large: Int64, _ unit: String, _ small: Int64, _ smallUnit: String) -> String {

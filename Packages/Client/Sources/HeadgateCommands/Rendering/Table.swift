@@ -40,12 +40,17 @@ struct Table {
 
     /// The lines, each with its end.
     func text(_ style: Style) -> String {
-        let heading = columns.map { Cell($0.title, .faint) }
-        return ([heading] + rows).map { line($0, style) + "\n" }.joined()
+        lines(style).map { $0 + "\n" }.joined()
     }
 
-    private func line(_ row: [Cell], _ style: Style) -> String {
+    /// The lines, the headings first.
+    func lines(_ style: Style) -> [String] {
+        let heading = columns.map { Cell($0.title, .faint) }
         let widths = self.widths
+        return ([heading] + rows).map { line($0, widths, style) }
+    }
+
+    private func line(_ row: [Cell], _ widths: [Int], _ style: Style) -> String {
         var line = ""
         for (place, cell) in row.enumerated() {
             let padding = String(repeating: " ", count: widths[place] - cell.text.count)

@@ -31,6 +31,22 @@ struct WallClock: Sendable {
         .milliseconds(max(0, now.milliseconds - moment.milliseconds))
     }
 
+    /// How long it is until a moment; zero if it has passed.
+    func wait(until moment: Timestamp) -> Duration {
+        .milliseconds(max(0, moment.milliseconds - now.milliseconds))
+    }
+
+    /// The same in whole seconds, for what counts them down: zero only when the moment has come.
+    func waitInSeconds(until moment: Timestamp) -> Duration {
+        .seconds((max(0, moment.milliseconds - now.milliseconds) + 999) / 1_000)
+    }
+
+    /// A text with the moments in it, which the wire has in UTC, as they are read here.
+    func localised(_ text: String) -> String {
+        let words = text.split(separator: " ", omittingEmptySubsequences: false)
+        return words.map { Timestamp(rfc3339: String($0)).map(self.text) ?? String($0) }.joined(separator: " ")
+    }
+
     private func parts(_ moment: Timestamp) -> (day: String, time: String) {
         let local = Timestamp(milliseconds: moment.milliseconds + Int64(offset(moment)) * 1_000).text
         let halves = local.split(separator: "T")

@@ -17,8 +17,9 @@ struct Invocation {
     /// Words about barriers and dispatchers need to know the time.
     var clock: WallClock { .local }
 
-    /// A connection for this run, which fails at once with nobody there, and waits so long for a daemon that restarts.
-    func connection(on loop: EventLoop, reconnectingFor patience: Duration) -> ClientConnection {
+    /// A connection for this run, which fails at once with nobody there, and waits so long for a daemon that restarts;
+    /// nil is for ever.
+    func connection(on loop: EventLoop, reconnectingFor patience: Duration?) -> ClientConnection {
         var options = ClientOptions()
         options.connectTimeout = .zero
         options.reconnectTimeout = patience

@@ -8,18 +8,24 @@ struct Terminal: Sendable {
     let showsProgress: Bool
     /// How its output looks.
     let style: Style
+    /// Where something that changes can be shown; nil when the output is for programs, or for later.
+    let screen: ScreenPlace?
     private let output: @Sendable (String) throws -> Void
     private let errors: @Sendable (String) -> Void
+    private let readers: @Sendable () -> Bool
 
     init(
-        input: Int32, showsProgress: Bool, style: Style, output: @escaping @Sendable (String) throws -> Void,
-        errors: @escaping @Sendable (String) -> Void
+        input: Int32, showsProgress: Bool, style: Style, screen: ScreenPlace? = nil,
+        output: @escaping @Sendable (String) throws -> Void, errors: @escaping @Sendable (String) -> Void,
+        readers: @escaping @Sendable () -> Bool = { true }
     ) {
         self.input = input
         self.showsProgress = showsProgress
         self.style = style
+        self.screen = screen
         self.output = output
         self.errors = errors
+        self.readers = readers
     }
 
     /// The process's own. Colours are for terminals, and for those who have not set `NO_COLOR`.
@@ -27,12 +33,17 @@ struct Terminal: Sendable {
         let isColoured = isatty(STDOUT_FILENO) == 1 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
         return Terminal(
             input: STDIN_FILENO, showsProgress: isatty(STDERR_FILENO) == 1, style: Style(isColoured: isColoured),
+            screen: ScreenPlace.standard,
             output: { try OutputDescriptor(number: STDOUT_FILENO).write($0) },
             errors: { text in
                 // There is nowhere left to tell that this failed.
                 try? OutputDescriptor(number: STDERR_FILENO).write(text)
-            })
+            },
+            readers: { OutputDescriptor(number: STDOUT_FILENO).hasReaders })
     }
+
+    /// Whether anybody may read the output yet.
+    var hasReaders: Bool { readers() }
 
     /// Writes to the output.
     func write(_ text: String) throws {
@@ -66,6 +77,12 @@ struct OutputDescriptor {
         let code: Int32
 
         var description: String { "cannot write: \(String(cString: strerror(code)))" }
+    }
+
+    /// Whether anybody may read yet: false once the other end of a pipe or socket is closed.
+    var hasReaders: Bool {
+        var state = pollfd(fd: number, events: 0, revents: 0)
+        return poll(&state, 1, 0) <= 0 || state.revents & Int16(POLLERR | POLLHUP) == 0
     }
 
     /// Writes all of it. That nobody reads any more is no failure: who pipes into `head` wants it so.

@@ -14,5 +14,5 @@ extension BarrierFactory {
     public func defaultScopes() -> [BarrierScope] { [.all] }
 
     /// The name under which settings know the kind.
-    var kind: String { BarrierType.id }
+    public var kind: String { BarrierType.id }
 }

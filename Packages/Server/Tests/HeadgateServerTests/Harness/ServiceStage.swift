@@ -73,11 +73,9 @@ actor ServiceStage {
         var text = JSONWriter()
         text.object(ServiceStage.usualSettings.patched(with: settings))
         let file = try folder.write(text.text, to: "headgate.json")
-        var layers = SettingsLayers()
-        let reading = layers.load(file: file, environment: [:])
-        let places = Places(socket: socket, dataDirectory: folder("data"))
-        let configuration = ServiceConfiguration(layers: layers, reading: reading, places: places, file: file)
-        let service = try Service(loop: loop, configuration: configuration)
+        let options = DaemonOptions(configuration: file, socket: socket, dataDirectory: folder("data"))
+        let configuration = ServerConfiguration(options: options, environment: [:], userID: getuid())
+        let service = try Service(loop: loop, configuration: configuration, loaded: try configuration.load())
         self.service = service
         try service.listen()
     }

@@ -7,20 +7,13 @@ final class SettingsControl {
     private(set) var layers: SettingsLayers
     /// What programs set to outlive a restart: a part of the programmatic layer.
     private var persisted: DataObject = [:]
-    private let file: String?
-    private let environment: [String: String]
+    private let configuration: ServerConfiguration
     /// Puts settings in force; throws when that is not possible.
-    private let apply: (SettingsReading) throws(StartFault) -> Void
+    var apply: (SettingsReading) throws(StartFault) -> Void = { _ throws(StartFault) in }
 
-    /// - Parameters:
-    ///   - file: the configuration file; nil: the default configuration.
-    init(
-        _ configuration: ServiceConfiguration, apply: @escaping (SettingsReading) throws(StartFault) -> Void
-    ) {
-        layers = configuration.layers
-        file = configuration.file
-        environment = configuration.environment
-        self.apply = apply
+    init(_ configuration: ServerConfiguration, layers: SettingsLayers) {
+        self.configuration = configuration
+        self.layers = layers
     }
 
     /// What a change came to.
@@ -33,17 +26,21 @@ final class SettingsControl {
 
     /// Reads the configuration file again (Behaviour S3).
     func reload() -> Outcome {
-        change { $0.load(file: file, environment: environment) }
+        change { layers in
+            layers.load(
+                file: configuration.options.configuration, environment: configuration.environment,
+                barrierKinds: configuration.barrierKinds)
+        }
     }
 
     /// Merges a patch into the programmatic layer; null removes.
     func set(_ patch: DataObject) -> Outcome {
-        change { layers in layers.change { $0.patch(patch) } }
+        change { layers in layers.change(barrierKinds: configuration.barrierKinds) { $0.patch(patch) } }
     }
 
     /// Replaces the remote layer.
     func setRemote(_ settings: DataObject) -> Outcome {
-        change { layers in layers.change { $0[.remote] = settings } }
+        change { layers in layers.change(barrierKinds: configuration.barrierKinds) { $0[.remote] = settings } }
     }
 
     /// What is kept over a restart once `patch` is a part of it.

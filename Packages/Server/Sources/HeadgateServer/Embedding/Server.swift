@@ -14,12 +14,17 @@ public actor Server {
         self.loop = loop
     }
 
-    /// Opens the store and the socket.
-    public func start(_ configuration: ServiceConfiguration) throws(StartFault) {
+    /// Reads the settings, and opens the store and the socket.
+    /// - Returns: the socket's path.
+    @discardableResult
+    public func start(_ configuration: sending ServerConfiguration) throws(StartFault) -> String {
         guard service == nil else { throw StartFault("the server runs already") }
-        let service = try Service(loop: loop, configuration: configuration)
+        let log = Log()
+        let loaded = try configuration.load { log.warning($0.description) }
+        let service = try Service(loop: loop, configuration: configuration, loaded: loaded)
         try service.listen()
         self.service = service
+        return loaded.places.socket
     }
 
     /// Reads the configuration file again (Behaviour S3). Faults are logged, and leave everything as it was.

@@ -1,0 +1,51 @@
+import Glibc
+import HeadgateCore
+import HeadgateData
+
+/// Holds dispatchers while a file exists: `touch maintenance` closes it, `rm maintenance` opens it.
+final class MaintenanceBarrier: ConfigurableBarrier, DescribedBarrier {
+    static let id = "MaintenanceBarrier"
+
+    @StateSubject(.open) private var state: ObservableState<BarrierState>
+    private var file: String?
+    private var timer: RepeatingTimer?
+
+    init(context: BarrierContext, configuration: DataObject) {
+        updateConfiguration(configuration)
+        timer = RepeatingTimer(interval: .milliseconds(200), queue: context.queue) { [weak self] in self?.look() }
+        timer?.resume()
+    }
+
+    deinit {
+        timer?.suspend()
+    }
+
+    func updateConfiguration(_ configuration: DataObject) {
+        file = configuration.get(key: "file")
+        look()
+    }
+
+    func onState(for dispatcherId: String) -> Observable<BarrierState> {
+        state
+    }
+
+    // Whoever does the maintenance decides when it is over; no flush gets around that.
+    var isFlushable: Observable<Bool> {
+        Observables.just(false)
+    }
+
+    func reason(for dispatcherId: String) -> String? {
+        state.value == .closed ? file.map { "\($0) exists" } : nil
+    }
+
+    private func look() {
+        let new: BarrierState = file.map { access($0, F_OK) == 0 } == true ? .closed : .open
+        if new != state.value { _state.value = new }
+    }
+
+    struct Factory: BarrierFactory {
+        func create(context: BarrierContext, configuration: DataObject) -> MaintenanceBarrier {
+            MaintenanceBarrier(context: context, configuration: configuration)
+        }
+    }
+}

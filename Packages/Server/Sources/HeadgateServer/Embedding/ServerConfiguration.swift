@@ -1,0 +1,72 @@
+import HeadgateCore
+import HeadgateData
+
+/// What a server is started with: where its settings come from, and what a program adds to them.
+///
+///     var configuration = ServerConfiguration(options: options, environment: environment, userID: geteuid())
+///     configuration.addBarrier(MaintenanceBarrier.Factory(defaultScopes: [.all]))
+///     try server.start(configuration)
+public struct ServerConfiguration {
+    /// What the command line says.
+    public var options: DaemonOptions
+    /// The process's environment.
+    public var environment: [String: String]
+    /// The user that the process runs as.
+    public var userID: UInt32
+    /// Listening sockets that a service manager has opened; without any the server opens its own.
+    public var inherited: [Int32]
+    /// Called with the gate once it stands behind its socket, before any client is served: for barriers that come and go
+    /// while the service runs (Behaviour B8), transformers, and whatever else a program does with it.
+    public var onStart: (Headgate) throws -> Void = { _ in }
+
+    /// Barriers of the program's own.
+    private(set) var factories: [any BarrierFactory] = []
+    /// Load rules of the program's own.
+    private(set) var loadRules: [(id: String, rule: Rule)] = []
+    /// The kinds of barriers that settings may name.
+    private(set) var barrierKinds = BarrierKinds.builtIn
+
+    public init(options: DaemonOptions, environment: [String: String], userID: UInt32, inherited: [Int32] = []) {
+        self.options = options
+        self.environment = environment
+        self.userID = userID
+        self.inherited = inherited
+    }
+
+    /// Adds a kind of barrier, and one barrier of it under the kind's name. Only its scopes are told here; all else comes
+    /// from settings (Behaviour B5).
+    public mutating func addBarrier(_ factory: some BarrierFactory) {
+        factories.append(factory)
+        barrierKinds.add(factory.kind) { _, _ in SettingsFindings() }
+    }
+
+    /// Names a load rule, for dispatchers and other rules to refer to.
+    public mutating func setLoadRule(_ rule: Rule, forId id: String) {
+        loadRules.append((id, rule))
+    }
+
+    /// Reads the settings and finds the places; `warn` is told what the settings can be used in spite of.
+    func load(warn: (SettingsFault) -> Void = { _ in }) throws(StartFault) -> LoadedSettings {
+        var layers = SettingsLayers()
+        let reading = layers.load(file: options.configuration, environment: environment, barrierKinds: barrierKinds)
+        guard let settings = reading.settings else {
+            throw StartFault(reading.faults.map(\.description).joined(separator: "\n"))
+        }
+        for warning in reading.warnings { warn(warning) }
+        do throws(SettingsFault) {
+            let places = try Places.find(
+                options: options, settings: settings, environment: environment, userID: userID)
+            return LoadedSettings(layers: layers, reading: reading, settings: settings, places: places)
+        } catch {
+            throw StartFault(error.description)
+        }
+    }
+}
+
+/// Settings as a start found them.
+struct LoadedSettings {
+    var layers: SettingsLayers
+    var reading: SettingsReading
+    var settings: Settings
+    var places: Places
+}
