@@ -39,6 +39,9 @@ public enum CommandLineTool {
             let topic = error.command.isEmpty ? "" : " \(error.command)"
             terminal.complain("\(error.message)\n`headgate\(topic) --help` tells how it is used")
             return .usage
+        case ClientError.refused(let error):
+            terminal.complain(RefusalText.text(error))
+            return .failure
         case let error as ClientError:
             terminal.complain(error.description)
             if case .cannotConnect = error { return .cannotConnect }

@@ -1,0 +1,58 @@
+import HeadgateClient
+import HeadgateTransport
+import HeadgateWire
+
+/// A watch for programs: the params of each notification, a line each, as they come.
+final class WatchLines {
+    private let terminal: Terminal
+    private let topics: [WatchTopic]?
+    private let loop: EventLoop
+    private let connection: ClientConnection
+    private lazy var patrol = LoopTimer(on: loop) { [weak self] in self?.lookForReaders() }
+    private var fault: (any Error)?
+
+    /// How often it looks whether anybody reads yet: between two notifications nothing else would tell.
+    private static let patrolInterval = Duration.seconds(1)
+
+    /// - Parameter topics: what to watch; nil is everything.
+    init(_ invocation: Invocation, topics: [WatchTopic]?) throws {
+        terminal = invocation.terminal
+        self.topics = topics
+        loop = try EventLoop()
+        connection = invocation.connection(on: loop, reconnectingFor: nil)
+    }
+
+    /// Goes on until nobody reads any more, or the daemon refuses.
+    func run() throws -> ExitCode {
+        connection.watch(topics) { [self] in take($0) }
+        patrol.arm(after: WatchLines.patrolInterval)
+        loop.run()
+        if let fault { throw fault }
+        return .success
+    }
+
+    private func take(_ news: WatchNews) {
+        switch news {
+        case .began: return
+        case .changed(let params): write(params)
+        case .interrupted: terminal.complain("the connection is lost: waiting for the daemon")
+        case .ended(let error):
+            fault = fault ?? error
+            loop.stop()
+        }
+    }
+
+    private func write(_ params: JSONView) {
+        do {
+            try terminal.write(String(decoding: params.raw, as: UTF8.self) + "\n")
+        } catch {
+            fault = error
+            loop.stop()
+        }
+    }
+
+    private func lookForReaders() {
+        guard terminal.hasReaders else { return loop.stop() }
+        patrol.arm(after: WatchLines.patrolInterval)
+    }
+}

@@ -1,0 +1,121 @@
+import Glibc
+import HeadgateClient
+import HeadgateData
+import HeadgateTransport
+import HeadgateWire
+
+/// A watch for people: a screen that follows what happens, until a key or a signal ends it.
+final class WatchView {
+    private let topics: [WatchTopic]
+    private let style: Style
+    private let loop: EventLoop
+    private let connection: ClientConnection
+    private let screen: Screen
+    private var board = WatchBoard()
+    private lazy var paintTimer = LoopTimer(on: loop) { [weak self] in self?.paint() }
+    private lazy var secondTimer = LoopTimer(on: loop) { [weak self] in self?.secondPassed() }
+    private var signals: [LoopSignal] = []
+    /// In nanoseconds of the monotonic clock.
+    private var lastPainting: Int64?
+    private var fault: (any Error)?
+
+    /// Nanoseconds between two paintings: nobody reads faster.
+    private static let paintInterval: Int64 = 100_000_000
+
+    /// - Parameter topics: what to show, in this order.
+    init(_ invocation: Invocation, topics: [WatchTopic], on place: ScreenPlace) throws {
+        self.topics = topics
+        style = invocation.terminal.style
+        loop = try EventLoop()
+        connection = invocation.connection(on: loop, reconnectingFor: nil)
+        screen = Screen(place)
+    }
+
+    /// Goes on until it is ended, or the daemon refuses.
+    func run() throws -> ExitCode {
+        signals = try followSignals()
+        // The sentences about barriers need what is known of dispatchers, and the other way round.
+        let watched = WatchTopic.allCases.filter { WatchView.usual.contains($0) || topics.contains($0) }
+        connection.watch(watched) { [self] in take($0) }
+        loop.run()
+        screen.leave()
+        if let fault { throw fault }
+        return .success
+    }
+
+    /// What is shown unless something else is asked for.
+    static let usual = [WatchTopic.dispatchers, .barriers]
+
+    private func take(_ news: WatchNews) {
+        switch news {
+        case .began: begin()
+        case .changed(let params): board.changed(DataObject(params))
+        case .interrupted: board.interrupted()
+        case .ended(let error): return stop(error)
+        }
+        paintSoon()
+    }
+
+    private func begin() {
+        board.began()
+        guard !screen.isEntered else { return }
+        enter()
+        secondTimer.arm(after: .seconds(1))
+    }
+
+    private func enter() {
+        attempt {
+            try screen.enter(on: loop) { [self] key in
+                if key == nil || key == UInt8(ascii: "q") || key == UInt8(ascii: "Q") { stop(nil) }
+            }
+        }
+    }
+
+    private func secondPassed() {
+        board.secondPassed(at: loop.monotonicNow)
+        secondTimer.arm(after: .seconds(1))
+        paintSoon()
+    }
+
+    private func stop(_ fault: (any Error)?) {
+        self.fault = self.fault ?? fault
+        loop.stop()
+    }
+
+    private func attempt(_ action: () throws -> Void) {
+        do { try action() } catch { stop(error) }
+    }
+
+    // MARK: Painting
+
+    private func paintSoon() {
+        guard paintTimer.deadline == nil else { return }
+        paintTimer.arm(at: max(loop.monotonicNow, lastPainting.map { $0 + WatchView.paintInterval } ?? 0))
+    }
+
+    private func paint() {
+        lastPainting = loop.monotonicNow
+        let text = WatchText(topics: topics, socketPath: connection.socketPath, clock: .local, style: style)
+        attempt { try screen.show(text.lines(board, screen.size)) }
+    }
+
+    // MARK: Signals
+
+    private func followSignals() throws -> [LoopSignal] {
+        let ends = try [SIGINT, SIGTERM, SIGHUP].map { try LoopSignal($0, on: loop) { [self] in stop(nil) } }
+        let resized = try LoopSignal(SIGWINCH, on: loop) { [self] in
+            screen.forget()
+            paintSoon()
+        }
+        return ends + [resized, try LoopSignal(SIGTSTP, on: loop) { [self] in suspend() }]
+    }
+
+    /// Ctrl-Z: the shell gets its screen back for as long as it likes.
+    private func suspend() {
+        let wasEntered = screen.isEntered
+        screen.leave()
+        raise(SIGSTOP)
+        if wasEntered { enter() }
+        paintSoon()
+    }
+}
