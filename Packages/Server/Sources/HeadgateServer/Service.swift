@@ -47,7 +47,7 @@ final class Service {
         senders = Senders(loop: loop, dataDirectory: places.dataDirectory)
         store = ServiceStore(settings: settings, places: places, worker: worker)
         let state = try store.open()
-        gate = Headgate(worker: worker, store: store.store, state: state, limits: StoreLimits(settings.store))
+        gate = Headgate(worker: worker, store: store.store, state: state, limits: settings.store)
         decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)
         tracking = Tracking(gate: gate)
         collector = ContextCollector(settings: settings.collectors)

@@ -60,3 +60,9 @@ public struct Batch: Sendable {
         return events.count == 1 ? first.id : "\(first.id):\(last.id):\(events.count)"
     }
 }
+
+extension Batch {
+    var sequenceNumbers: Set<SequenceNumber> {
+        Set(events.map(\.sequenceNumber))
+    }
+}

@@ -1,16 +1,6 @@
 import HeadgateData
 
 extension Dispatcher {
-    /// How an event's way ends.
-    enum End {
-        case delivered
-        case dead
-        case expired
-        case evicted
-        /// Dropped by a transformation, as somebody wanted (Behaviour P4).
-        case transformedAway
-    }
-
     /// Carries out what Behaviour D3 says of an attempt.
     func finished(_ batch: Batch, isOversize: Bool, with result: SendResult) {
         let verdict = Verdict(result, events: batch.events.count, isOversize: isOversize, settings: settings)
@@ -101,50 +91,6 @@ extension Dispatcher {
             dispatcher: queue.number, sequenceNumber: entry.sequenceNumber, reason: reason,
             status: result.refusal?.status, answer: result.refusal?.answer, attempts: attempts,
             firstFailedAt: entry.firstFailure?.wall ?? wall, diedAt: wall, event: event)
-    }
-
-    // MARK: Settling
-
-    /// Lets go of events for good, and counts them.
-    func settle(_ sequenceNumbers: Set<SequenceNumber>, as end: End) {
-        let removed = queue.remove(sequenceNumbers)
-        guard !removed.isEmpty else { return }
-        let byRoute = Dictionary(grouping: removed, by: \.event.route)
-        for (route, entries) in byRoute {
-            let tally = entries.reduce(Tally.zero) { $0 + $1.tally }
-            surroundings.events.backlog.settle(tally, route: route, dispatcher: queue.number)
-        }
-        count(removed.count, end)
-        surroundings.settlements.settled(queue.number, position: queue.position)
-        tellFlushes(removed.map(\.sequenceNumber), end)
-    }
-
-    private func tellFlushes(_ sequenceNumbers: [SequenceNumber], _ end: End) {
-        let (flushes, position) = (surroundings.flushes, queue.position)
-        switch end {
-        case .delivered: flushes.settled(sequenceNumbers, of: id, sent: true, position: position)
-        case .dead, .expired, .evicted: flushes.settled(sequenceNumbers, of: id, sent: false, position: position)
-        case .transformedAway: flushes.dropped(sequenceNumbers, of: id, position: position)
-        }
-    }
-
-    private func count(_ events: Int, _ end: End) {
-        switch end {
-        case .delivered:
-            tally.sent += events
-            surroundings.board.counters.delivered += events
-        case .dead:
-            tally.dead += events
-            surroundings.board.counters.dead += events
-        case .expired:
-            tally.expired += events
-            surroundings.board.counters.expired += events
-        case .evicted:
-            tally.evicted += events
-            surroundings.board.counters.evicted += events
-        case .transformedAway:
-            surroundings.board.counters.transformedAway += events
-        }
     }
 }
 

@@ -30,7 +30,8 @@ final class Dispatcher {
     var isStopping = false
     private(set) var batchesInFlight = 0
     private(set) var batchNumber = 0
-    private var isReading = false
+    /// Whether the store has been asked for more.
+    var isReading = false
 
     /// What a dispatcher shares with the others.
     struct Surroundings {
@@ -77,7 +78,7 @@ final class Dispatcher {
     var pending: Int { max(0, unsettled.events - queue.inFlightCount) }
 
     /// Events that have not been read from the store.
-    private var unread: Int { max(0, unsettled.events - queue.entries.count) }
+    var unread: Int { max(0, unsettled.events - queue.entries.count) }
 
     // MARK: Taking and sending
 
@@ -163,76 +164,6 @@ final class Dispatcher {
         return QueuedAnnotation(reasons: reasons, networkConnectionType: surroundings.networkConnectionType())
     }
 
-    // MARK: Reading on
-
-    /// So many events for it were stored behind another. Where it has read all before, it need not look at what others
-    /// got meanwhile, which may no longer be in memory.
-    func stored(_ count: Int, behind previous: SequenceNumber) {
-        if unread == count { queue.skip(to: previous) }
-    }
-
-    /// Has `count` events wait in hand, or all there are.
-    /// - Returns: false when they have to be read from the store first; the dispatcher looks again when they have been.
-    @discardableResult
-    func prepare(_ count: Int) -> Bool {
-        let events = surroundings.events
-        while unread > 0, !fill(count) {
-            guard queue.readPosition < events.lastStored else {
-                missUnread()
-                return true
-            }
-            guard let chunk = events.recentChunk(after: queue.readPosition) else {
-                read()
-                return false
-            }
-            queue.load(chunk)
-        }
-        if unread == 0 { queue.skip(to: events.lastStored) }
-        return true
-    }
-
-    private func fill(_ count: Int) -> Bool {
-        let (number, routes) = (queue.number, surroundings.events.routes)
-        return queue.fill(count) { routes.dispatchers(of: $0).contains(number) }
-    }
-
-    private func read() {
-        guard !isReading else { return }
-        isReading = true
-        let newest = surroundings.events.lastStored
-        surroundings.events.store.read(after: queue.readPosition) { [weak self] result in
-            guard let self else { return }
-            self.isReading = false
-            switch result {
-            case .success(let chunk?): self.queue.load(chunk)
-            case .success(nil): self.queue.skip(to: newest)
-            case .failure(let fault): return self.readLater(fault)
-            }
-            self.surroundings.markDirty(self.id)
-        }
-    }
-
-    /// A store that cannot read now is asked again after a wait, and not at every look.
-    private func readLater(_ fault: StoreFault) {
-        backOff(cause: "event store: \(fault.message)", retryAfter: nil)
-        isReading = true
-        let worker = surroundings.worker
-        _ = worker.schedule(at: backoff.retryAt ?? worker.now) { [weak self] in
-            guard let self else { return }
-            self.isReading = false
-            self.surroundings.markDirty(self.id)
-        }
-    }
-
-    /// The store no longer has what was counted: it was damaged, and is counted as quarantined (Behaviour Q8).
-    private func missUnread() {
-        let missing = unread
-        surroundings.events.backlog.keep(queue.entries, of: queue.number)
-        surroundings.board.counters.quarantined += missing
-        surroundings.settlements.settled(queue.number, position: queue.position)
-        surroundings.flushes.settled([], of: id, sent: false, position: queue.position)
-    }
-
     // MARK: Telling
 
     /// Whether a part waits of a batch that was too large: that part needs no company (Behaviour D6).
@@ -254,24 +185,5 @@ final class Dispatcher {
         let (oldest, newest) = (queue.oldestWaiting, surroundings.events.lastStored)
         guard oldest <= newest else { return }
         held.hold(words, oldest...newest)
-    }
-}
-
-/// What became of a dispatcher's events since the start.
-struct DispatcherTally {
-    /// Events delivered.
-    var sent = 0
-    /// Attempts that failed.
-    var failed = 0
-    /// Events that go once more, each time that they do.
-    var retried = 0
-    var dead = 0
-    var expired = 0
-    var evicted = 0
-}
-
-extension Batch {
-    var sequenceNumbers: Set<SequenceNumber> {
-        Set(events.map(\.sequenceNumber))
     }
 }

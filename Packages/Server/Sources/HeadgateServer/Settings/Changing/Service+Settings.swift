@@ -9,7 +9,7 @@ extension Service {
     /// Makes what is to be made of new settings before anything is changed: a fault leaves everything as it was.
     func putInForce(_ new: Settings, insteadOf old: Settings) throws(StartFault) {
         let made = try newSenders(for: new, insteadOf: old)
-        gate.setLimits(StoreLimits(new.store))
+        gate.setLimits(new.store)
         try putRulesInForce(new, insteadOf: old)
         putDispatchersInForce(new, insteadOf: old, senders: made)
         try putBarriersInForce(new, insteadOf: old)

@@ -13,7 +13,7 @@ public struct Settings: Equatable, Sendable {
     /// Who may do what (Behaviour X1).
     public var access = AccessSettings()
     /// How much is kept, and how long (Behaviour Q4).
-    public var store = StoreSettings()
+    public var store = StoreLimits()
     /// The longest that an orderly stop waits for what is in flight, and for its flush (Behaviour D11, F5).
     public var shutdownTimeout = Duration.milliseconds(5000)
     /// What flushes by itself (Behaviour F5).
