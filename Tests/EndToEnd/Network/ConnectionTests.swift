@@ -102,6 +102,23 @@ struct ConnectionTests {
         }
     }
 
+    @Test("B21: how the network is looked at may change while the daemon runs")
+    func settingsChange() async throws {
+        try await withSurroundings { scene, surroundings in
+            try await surroundings.connect()
+            let daemon = try await surroundings.daemon(scene, [:])
+            try await daemon.network("connected", "ethernet")
+            let kinds: JSON = ["network": ["interface_kinds": ["wan0": "wifi"]]]
+            _ = try await daemon.ask("config.set", ["patch": kinds])
+            #expect(try await daemon.networkNow() == ["state": "connected", "kind": "wifi"])
+            let strict: JSON = ["network": ["require_default_route": true]]
+            _ = try await daemon.ask("config.set", ["patch": strict])
+            #expect(try await daemon.networkNow()["state"] == "disconnected")
+            try await surroundings.machine.ip("route add default via 10.77.0.1")
+            try await daemon.network("connected", "wifi")
+        }
+    }
+
     @Test("B21: what was missed while the daemon could not read is made up for, and the watch goes on")
     func overrun() async throws {
         try await withSurroundings { scene, surroundings in

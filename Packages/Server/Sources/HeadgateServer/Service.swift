@@ -89,7 +89,8 @@ final class Service {
         }
         gate.watchesNetwork = true
         guard network == nil else { return }
-        warnings.append("the network cannot be watched here; it counts as connected")
+        let warning = "the network cannot be watched here; it counts as connected"
+        if !warnings.contains(warning) { warnings.append(warning) }
         networkChanged(.connected(.other))
     }
 

@@ -94,12 +94,12 @@ struct CommandLineParser {
     }
 
     private func checkOperands(of command: Command) throws(UsageError) {
-        let least = command.operands.count { $0.arity == .one }
-        guard arguments.operands.count >= least else {
-            let missing = command.operands.filter { $0.arity == .one }[arguments.operands.count]
+        let needed = command.operands.filter { $0.arity == .one || $0.arity == .some }
+        guard arguments.operands.count >= needed.count else {
+            let missing = needed[arguments.operands.count]
             throw UsageError(message: "\(command.name): \(missing.name) is missing", command: command.name)
         }
-        let isBounded = !command.operands.contains { $0.arity == .any }
+        let isBounded = !command.operands.contains { $0.arity == .any || $0.arity == .some }
         guard !isBounded || arguments.operands.count <= command.operands.count else {
             let surplus = arguments.operands[command.operands.count]
             throw UsageError(message: "\(command.name): what is \(surplus)?", command: command.name)

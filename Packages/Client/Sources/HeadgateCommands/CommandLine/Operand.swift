@@ -8,6 +8,8 @@ struct Operand: Equatable, Sendable {
         case optional
         /// Any number, also none.
         case any
+        /// One or more.
+        case some
     }
 
     /// What it is called in the help.
@@ -26,6 +28,7 @@ struct Operand: Equatable, Sendable {
         case .one: name
         case .optional: "[\(name)]"
         case .any: "[\(name) …]"
+        case .some: "\(name) …"
         }
     }
 }

@@ -1,8 +1,10 @@
 extension Command {
     /// `headgate config reload`.
     static let configReload = Command(
-        name: "config reload", summary: "Have the daemon read its configuration file again; tell what has changed.",
-        options: [.json], notes: "When the file has faults nothing changes, and each is told with its place."
+        name: "config reload", summary: "Have the daemon read its configuration file again.",
+        options: [.json],
+        notes:
+            "It tells which settings have changed. When the file has faults nothing changes, and each is told with its place."
     ) { invocation in
         let answer = try invocation.ask([Question(method: "config.reload")])[0]
         let changed: [String] = answer.get(key: "changed") ?? []

@@ -4,7 +4,7 @@ extension Command {
     /// `headgate config set`.
     static let configSet = Command(
         name: "config set", summary: "Change settings while the daemon runs.",
-        operands: [Operand("PATH=JSON"), Operand("PATH=JSON", .any)], options: [persist, .json],
+        operands: [Operand("PATH=JSON", .some)], options: [persist, .json],
         notes: """
             headgate config set barriers.BatchingBarrier.configuration.batch_size=20
             headgate config set 'dispatchers.collect.endpoint="https://example.com/events"' --persist

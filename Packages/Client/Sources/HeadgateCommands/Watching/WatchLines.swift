@@ -9,6 +9,7 @@ final class WatchLines {
     private let loop: EventLoop
     private let connection: ClientConnection
     private lazy var patrol = LoopTimer(on: loop) { [weak self] in self?.lookForReaders() }
+    private var isOver = false
     private var fault: (any Error)?
 
     /// How often it looks whether anybody reads yet: between two notifications nothing else would tell.
@@ -32,13 +33,12 @@ final class WatchLines {
     }
 
     private func take(_ news: WatchNews) {
+        guard !isOver else { return }
         switch news {
         case .began: return
         case .changed(let params): write(params)
         case .interrupted: terminal.complain("the connection is lost: waiting for the daemon")
-        case .ended(let error):
-            fault = fault ?? error
-            loop.stop()
+        case .ended(let error): stop(error)
         }
     }
 
@@ -46,13 +46,19 @@ final class WatchLines {
         do {
             try terminal.write(String(decoding: params.raw, as: UTF8.self) + "\n")
         } catch {
-            fault = error
-            loop.stop()
+            stop(error)
         }
     }
 
     private func lookForReaders() {
-        guard terminal.hasReaders else { return loop.stop() }
+        guard terminal.hasReaders else { return stop(nil) }
         patrol.arm(after: WatchLines.patrolInterval)
+    }
+
+    private func stop(_ fault: (any Error)?) {
+        isOver = true
+        self.fault = fault
+        connection.close()
+        loop.stop()
     }
 }

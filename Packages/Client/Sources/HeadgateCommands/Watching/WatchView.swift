@@ -17,6 +17,7 @@ final class WatchView {
     private var signals: [LoopSignal] = []
     /// In nanoseconds of the monotonic clock.
     private var lastPainting: Int64?
+    private var isOver = false
     private var fault: (any Error)?
 
     /// Nanoseconds between two paintings: nobody reads faster.
@@ -38,6 +39,7 @@ final class WatchView {
         let watched = WatchTopic.allCases.filter { WatchView.usual.contains($0) || topics.contains($0) }
         connection.watch(watched) { [self] in take($0) }
         loop.run()
+        signals = []
         screen.leave()
         if let fault { throw fault }
         return .success
@@ -47,6 +49,7 @@ final class WatchView {
     static let usual = [WatchTopic.dispatchers, .barriers]
 
     private func take(_ news: WatchNews) {
+        guard !isOver else { return }
         switch news {
         case .began: begin()
         case .changed(let params): board.changed(DataObject(params))
@@ -78,7 +81,10 @@ final class WatchView {
     }
 
     private func stop(_ fault: (any Error)?) {
-        self.fault = self.fault ?? fault
+        guard !isOver else { return }
+        isOver = true
+        self.fault = fault
+        connection.close()
         loop.stop()
     }
 
@@ -89,7 +95,7 @@ final class WatchView {
     // MARK: Painting
 
     private func paintSoon() {
-        guard paintTimer.deadline == nil else { return }
+        guard !isOver, paintTimer.deadline == nil else { return }
         paintTimer.arm(at: max(loop.monotonicNow, lastPainting.map { $0 + WatchView.paintInterval } ?? 0))
     }
 

@@ -23,11 +23,12 @@ struct MachineScene {
     /// Makes a call, whose line is `TEXTnumber` and LF; gives its number.
     @discardableResult
     mutating func call(
-        _ text: String = "t", repeatable: Bool = true, within deadline: Int64? = nil
+        _ text: String = "t", repeatable: Bool = true, standing: Bool = false, within deadline: Int64? = nil
     ) -> CallNumber {
         next += 1
         let line = Array("\(text)\(next)\n".utf8)
-        let call = OutgoingCall(line: line, isRepeatable: repeatable, deadline: deadline.map { now + $0 })
+        let call = OutgoingCall(
+            line: line, isRepeatable: repeatable, isStanding: standing, deadline: deadline.map { now + $0 })
         machine.called(next, call, now: now)
         drain()
         return next
@@ -80,6 +81,8 @@ struct MachineScene {
             case .finish(let number, let result):
                 orders.append("finish \(number)")
                 results.append((number, result))
+            case .grant(let number, let answer): orders.append("grant \(number) \(answer)")
+            case .interrupt(let number, let error): orders.append("interrupt \(number): \(error)")
             }
         }
     }

@@ -36,7 +36,7 @@ import Testing
             ([], "there is no command"),
             (["dance"], "there is no command dance"),
             (["staus"], "there is no command staus; did you mean status?"),
-            (["config"], "config what? get"),
+            (["config"], "config what? get, set, reload, check"),
             (["config", "gte"], "there is no command config gte; did you mean get?"),
             (["status", "--colour"], "there is no option --colour"),
             (["flush", "--wiat"], "there is no option --wiat; did you mean --wait?"),

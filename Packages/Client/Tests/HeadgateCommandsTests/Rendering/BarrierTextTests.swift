@@ -13,56 +13,123 @@ import Testing
         #expect(
             words.list([Fixed.barrier(Fixed.manual)]) == """
                 BARRIER                STATE
-                ManualBarrier:collect  closed  holds collect since 11:58:00 (2 min): maintenance; \
+                ManualBarrier:collect  closed  holds collect since 11:58:00 (2 min): paused: maintenance; \
                 `headgate resume collect` opens it; a flush does not pass it
 
                 """)
     }
 
     @Test(
-        "B10: every kind says what would open it",
+        "B10: every kind says why it holds, and what would open it",
         arguments: [
+            ("manual", [:], "paused: why", "`headgate resume collect` opens it"),
             (
-                "batching", ["batch_size": 10, "max_wait_ms": 5_000],
-                "opens once 10 events or a whole batch are pending, or the oldest has waited 5 s"
+                "batching", ["batch_size": 50, "max_wait_ms": 5_000], "12 of 50 events are pending",
+                "opens once 50 events or a whole batch are pending, or the oldest has waited 5 s"
             ),
-            ("batching", [:], "opens once 1 event or a whole batch are pending"),
-            ("backoff", [:], "opens at 12:01:30 for the next attempt"),
-            ("connectivity", [:], "opens when there is a network connection"),
-            ("connectivity", ["wifi_only": true], "opens when there is Wi-Fi or Ethernet"),
-            ("schedule", ["start_hour": 9], "opens at 9:00"),
-            ("interval", ["interval_ms": 60_000], "opens every 60 s"),
-            ("rate", [:], "opens as its rate allows"),
-            ("application_status", [:], "opens when a client comes to the foreground"),
-            ("activation", [:], "opens when its board completes"),
-            ("something", [:], "opens when its own condition holds"),
-        ] as [(String, DataObject, String)])
-    func opening(word: String, configuration: DataObject, text: String) {
-        var entry = Fixed.manual
-        entry["word"] = .string(word)
-        entry["configuration"] = .object(configuration)
-        #expect(words.opening(Fixed.barrier(entry)) == text)
+            ("batching", [:], "12 of 1 event are pending", "opens once 1 event or a whole batch are pending"),
+            ("backoff", [:], "it waits after why", "tries again at 12:01:30 (in 90 s)"),
+            ("connectivity", [:], "why", "opens when there is a network connection"),
+            ("connectivity", ["wifi_only": true], "why", "opens when there is Wi-Fi or Ethernet"),
+            ("schedule", [:], "why", "opens from 0:00 to 24:00"),
+            (
+                "schedule", ["start_hour": 9, "end_hour": 17, "days": ["mon", "tue"], "time_zone": "Europe/Berlin"],
+                "why", "opens from 9:00 to 17:00 on mon, tue, Europe/Berlin"
+            ),
+            ("interval", [:], "between two of its openings", "opens at its next interval"),
+            (
+                "interval", ["interval_ms": 60_000], "between two of its openings", "opens every 60 s for 1 s"
+            ),
+            ("rate", ["per_second": 2.5], "why", "opens as its rate allows, 2.5 a second"),
+            ("application_status", [:], "why", "opens when a client comes to the foreground"),
+            ("activation", [:], "why", "opens when its board completes"),
+            ("something", [:], "why", "opens when its own condition holds"),
+        ] as [(String, DataObject, String, String)])
+    func kinds(word: String, configuration: DataObject, cause: String, opening: String) {
+        let barrier = changed(["word": .string(word), "configuration": .object(configuration), "reason": "why"])
+        #expect(words.cause(of: barrier, holding: ["collect"]) == cause)
+        #expect(words.opening(of: barrier, holding: ["collect"]) == opening)
     }
 
-    @Test("B29: a remote barrier names its owner; B3: one that has not spoken is shown as waiting")
+    @Test(
+        "B10: also where the daemon gives no reason",
+        arguments: [
+            ("manual", "paused, with no reason given"), ("backoff", "it waits after a failure"),
+            ("connectivity", "there is no network connection that will do"), ("schedule", "outside its hours"),
+            ("rate", "faster than its rate"), ("application_status", "every client is in the background"),
+            ("activation", "its board has not completed"), ("something", nil),
+        ] as [(String, String?)])
+    func withoutReason(word: String, cause: String?) {
+        let barrier = changed(["word": .string(word), "reason": nil])
+        #expect(words.cause(of: barrier, holding: ["collect"]) == cause)
+    }
+
+    @Test("B10: a moment in a reason is told by the clock of those who read it")
+    func momentInReason() {
+        let berlin = WallClock(now: Fixed.clock.now) { _ in 3_600 }
+        let words = BarrierText(dispatchers: [], clock: berlin, style: Fixed.style)
+        let barrier = changed(["word": "schedule", "reason": "outside its hours until 2027-01-15T14:00:00.000Z"])
+        #expect(words.cause(of: barrier, holding: ["collect"]) == "outside its hours until 15:00:00")
+    }
+
+    @Test("B22: a batching barrier before several tells what is pending for each; of unknown ones it tells no number")
+    func batchingOfSeveral() {
+        var archive = Fixed.collect
+        archive["id"] = "archive"
+        archive["pending"] = 1
+        let both = BarrierText(
+            dispatchers: [DispatcherSummary(Fixed.collect), DispatcherSummary(archive)], clock: Fixed.clock,
+            style: Fixed.style)
+        let barrier = changed(["word": "batching", "configuration": ["batch_size": 20]])
+        let cause = both.cause(of: barrier, holding: ["collect", "archive"])
+        #expect(cause == "of 20 events there are pending 12 for collect, 1 for archive")
+        #expect(both.cause(of: barrier, holding: ["archive"]) == "1 of 20 events is pending")
+        #expect(both.cause(of: barrier, holding: ["elsewhere"]) == "fewer than 20 events are pending")
+    }
+
+    @Test("B29: a remote barrier names its owner, or says that it has none; its reason is the owner's")
     func remote() {
-        var entry = Fixed.manual
-        entry["owner"] = "shop"
-        #expect(words.opening(Fixed.barrier(entry)) == "opens when its owner, shop, says so")
-        entry["states"] = ["collect": "waiting"]
-        #expect(words.opening(Fixed.barrier(entry)) == "opens once it has said that it is open")
-        #expect(words.list([Fixed.barrier(entry)]).contains("waiting  holds collect"))
+        let owned = changed(["kind": "RemoteBarrier", "word": "hold", "owner": "shop", "reason": "stock-taking"])
+        #expect(words.cause(of: owned, holding: ["collect"]) == "stock-taking")
+        #expect(words.opening(of: owned, holding: ["collect"]) == "opens when its owner, shop, says so")
+        let left = changed(["kind": "RemoteBarrier", "word": "hold", "reason": "left behind by shop"])
+        let opening = "nobody owns it: opens when a client takes it over and says so"
+        #expect(words.opening(of: left, holding: ["collect"]) == opening)
     }
 
-    @Test("Barriers that hold nobody say so")
+    @Test("B3: a barrier that has not spoken is shown as waiting")
+    func waiting() {
+        let barrier = changed(["states": ["collect": "waiting"], "reason": nil])
+        #expect(words.cause(of: barrier, holding: ["collect"]) == "it has not said yet whether it is open")
+        #expect(words.opening(of: barrier, holding: ["collect"]) == "opens once it says so")
+        #expect(words.list([barrier]).contains("waiting  holds collect"))
+    }
+
+    @Test("Barriers that hold nobody are listed shortly below those that do")
     func harmless() {
-        var entry = Fixed.manual
-        entry["states"] = ["collect": "open", "archive": "open"]
-        #expect(words.list([Fixed.barrier(entry)]).contains("open   lets collect, archive through"))
-        entry["states"] = [:]
-        #expect(words.list([Fixed.barrier(entry)]).contains("stands before collect, which is not there"))
-        entry["scopes"] = []
-        #expect(words.list([Fixed.barrier(entry)]).contains("off    stands before nothing"))
+        let open = changed(["id": "open", "states": ["collect": "open", "archive": "open"]])
+        let absent = changed(["id": "absent", "states": [:], "scopes": ["nowhere"]])
+        let off = changed(["id": "off", "states": [:], "scopes": []])
+        let list = words.list([open, absent, Fixed.barrier(Fixed.manual), off])
+        #expect(list.hasPrefix("BARRIER                STATE\nManualBarrier:collect  closed  holds collect"))
+        #expect(list.hasSuffix("\n\nopen: open\nbefore nobody: absent (nowhere)\nswitched off: off\n"))
+        #expect(words.list([open]) == "Nothing is held: all ways are open.\n\nopen: open\n")
         #expect(words.list([]) == "There are no barriers.\n")
+    }
+
+    @Test("A dispatcher's way is told barrier by barrier, also by one that is not in the list")
+    func holders() {
+        var entry = Fixed.collect
+        entry["blocked_by"] = ["ManualBarrier:collect", "unheard"]
+        let lines = words.holders(of: DispatcherSummary(entry), among: [Fixed.barrier(Fixed.manual)])
+        #expect(lines.count == 2)
+        #expect(lines[0].hasPrefix("held by ManualBarrier:collect since 11:58:00 (2 min): paused: maintenance; "))
+        #expect(lines[1] == "held by unheard")
+    }
+
+    private func changed(_ members: DataObject) -> BarrierSummary {
+        var entry = Fixed.manual
+        for (key, value) in members { entry[key] = value }
+        return Fixed.barrier(entry)
     }
 }

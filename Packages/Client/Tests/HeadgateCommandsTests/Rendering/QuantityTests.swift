@@ -20,9 +20,20 @@ import Testing
         arguments: [
             (0, "0 B"), (1_023, "1023 B"), (1_024, "1.0 KiB"), (3_500, "3.4 KiB"), (1 << 20, "1.0 MiB"),
             (1 << 30, "1.0 GiB"), (5 << 40, "5.0 TiB"),
+            (.max, "8388607.9 TiB"),
         ])
     func bytes(count: Int, text: String) {
         #expect(Quantity.bytes(count) == text)
+    }
+
+    @Test(
+        "And rates: small ones with a digit behind the point, and never nothing where there is some",
+        arguments: [
+            (0, "0"), (0.01, "0.1"), (0.95, "1"), (9.5, "9.5"), (9.94, "10"), (12.4, "12"), (1_234, "1 234"),
+            (-1, "0"), (.nan, "0"), (1e300, "9 223 372 036 854 775 807"),
+        ] as [(Double, String)])
+    func rates(perSecond: Double, text: String) {
+        #expect(Quantity.rate(perSecond) == text)
     }
 
     @Test("And counts")
@@ -41,5 +52,9 @@ import Testing
         #expect(clock.text(Timestamp(milliseconds: now.milliseconds - 10 * 3_600_000)) == "2027-01-14 23:00:00")
         #expect(clock.age(Timestamp(milliseconds: now.milliseconds - 1_500)) == .milliseconds(1_500))
         #expect(clock.age(Timestamp(milliseconds: now.milliseconds + 1_500)) == .zero)
+        #expect(clock.wait(until: Timestamp(milliseconds: now.milliseconds + 1_500)) == .milliseconds(1_500))
+        #expect(clock.waitInSeconds(until: Timestamp(milliseconds: now.milliseconds + 1_500)) == .seconds(2))
+        #expect(clock.waitInSeconds(until: now) == .zero)
+        #expect(clock.localised("until 2027-01-15T09:00:00.000Z or  so") == "until 10:00:00 or  so")
     }
 }

@@ -19,6 +19,12 @@ import Testing
             (["flush", "a", "b", "--timeout", "1.5"], "flush", ["dispatchers": ["a", "b"], "timeout_ms": 1_500]),
             (["config", "get"], "config.get", [:]),
             (["config", "get", "--layer", "file"], "config.get", ["layer": "file"]),
+            (["config", "reload"], "config.reload", [:]),
+            (
+                ["config", "set", "a.b=1", #"a.c="x""#, "d=null"], "config.set",
+                ["patch": ["a": ["b": 1, "c": "x"], "d": nil], "persist": false]
+            ),
+            (["config", "set", "a=[]", "--persist"], "config.set", ["patch": ["a": []], "persist": true]),
             (["status"], "status", [:]),
         ] as [([String], String, DataObject)])
     func questions(words: [String], method: String, params: DataObject) async throws {
@@ -80,6 +86,7 @@ import Testing
         "Exit code 2: wrong usage, which is told without asking the daemon",
         arguments: [
             ["send"], ["send", "x", "plan"], ["send", "x", "--stdin"], ["flush", "--timeout", "soon"], ["dance"],
+            ["config", "set", "a"], ["config", "set", "a=b"], ["config", "set"], ["watch", "weather"],
         ])
     func usage(words: [String]) async throws {
         try await withDaemon { daemon in
@@ -93,7 +100,7 @@ import Testing
     @Test(
         "Exit code 3: nobody is there, and the path is told",
         arguments: [
-            ["status"], ["send", "x"], ["send", "--stdin"], ["barriers"],
+            ["status"], ["send", "x"], ["send", "--stdin"], ["barriers"], ["watch"],
         ])
     func cannotConnect(words: [String]) async throws {
         try await withDaemon(listening: false) { daemon in

@@ -15,6 +15,17 @@ import Testing
         #expect(throws: OutputDescriptor.Failure.self) { try OutputDescriptor(number: full.fileDescriptor).write("x") }
     }
 
+    @Test("It is known that nobody reads any more before anything is written")
+    func readers() throws {
+        let pipe = Pipe()
+        let output = OutputDescriptor(number: pipe.fileHandleForWriting.fileDescriptor)
+        #expect(output.hasReaders)
+        try pipe.fileHandleForReading.close()
+        #expect(!output.hasReaders)
+        let file = try #require(FileHandle(forWritingAtPath: "/dev/null"))
+        #expect(OutputDescriptor(number: file.fileDescriptor).hasReaders)
+    }
+
     @Test("More than a pipe holds is written whole")
     func large() async throws {
         let pipe = Pipe()

@@ -11,8 +11,12 @@ struct ToolRun: Sendable {
     let errors: String
 
     /// Runs the tool on a thread of its own, since it waits for its answers.
-    /// - Parameter input: what it reads; nil for nothing.
-    static func run(_ arguments: [String], on daemon: ScriptedDaemon, input: String? = nil) async throws -> ToolRun {
+    /// - Parameters:
+    ///   - input: what it reads; nil for nothing.
+    ///   - hasReaders: whether anybody reads its output.
+    static func run(
+        _ arguments: [String], on daemon: ScriptedDaemon, input: String? = nil, hasReaders: Bool = true
+    ) async throws -> ToolRun {
         let pipe = Pipe()
         let writer = pipe.fileHandleForWriting
         let text = input ?? ""
@@ -23,17 +27,17 @@ struct ToolRun: Sendable {
         }
         return await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-                continuation.resume(returning: run(arguments + ["--socket", daemon.path], reading: pipe))
+                continuation.resume(returning: run(arguments + ["--socket", daemon.path], pipe, hasReaders))
             }
         }
     }
 
-    private static func run(_ arguments: [String], reading pipe: Pipe) -> ToolRun {
+    private static func run(_ arguments: [String], _ pipe: Pipe, _ hasReaders: Bool) -> ToolRun {
         let written = Mutex((output: "", errors: ""))
         let terminal = Terminal(
             input: pipe.fileHandleForReading.fileDescriptor, showsProgress: false, style: Style(isColoured: false),
             output: { text in written.withLock { $0.output += text } },
-            errors: { text in written.withLock { $0.errors += text } })
+            errors: { text in written.withLock { $0.errors += text } }, readers: { hasReaders })
         let code = CommandLineTool.run(arguments, on: terminal)
         let (output, errors) = written.withLock { $0 }
         return ToolRun(exitCode: code, output: output, errors: errors)

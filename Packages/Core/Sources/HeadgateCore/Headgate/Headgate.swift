@@ -19,6 +19,9 @@ public final class Headgate {
     public var watchesNetwork = false {
         didSet { if watchesNetwork { addConnectivityBarrier() } }
     }
+    /// Compiles the regular expressions in rules (Behaviour S5). Until one is given, a rule with a regular expression has a
+    /// fault. Set before rules are.
+    public var patternCompiler: any PatternCompiler = NoPatternCompiler() { didSet { prepareLoadRules() } }
     /// Called with a barrier whose code threw, or that refused its configuration, for the log (Behaviour B7, B9).
     public var onBarrierError: (BarrierIdentity, any Error) -> Void = { _, _ in }
 

@@ -4,25 +4,30 @@ import HeadgateData
 /// variable is a path as ``EventPath`` has it, so that this one is in the event's data.
 extension Condition {
     public static func equals(ignoreCase: Bool, variable: EventPath, target: String) -> Condition {
-        Condition(.equals, .equal, path: variable, target: target, ignoreCase: ignoreCase)
+        .text(.equals, .equal, variable, target, ignoreCase: ignoreCase)
     }
 
     public static func startsWith(ignoreCase: Bool, variable: EventPath, target: String) -> Condition {
-        Condition(.startsWith, .prefix, path: variable, target: target, ignoreCase: ignoreCase)
+        .text(.startsWith, .prefix, variable, target, ignoreCase: ignoreCase)
     }
 
     public static func endsWith(ignoreCase: Bool, variable: EventPath, target: String) -> Condition {
-        Condition(.endsWith, .suffix, path: variable, target: target, ignoreCase: ignoreCase)
+        .text(.endsWith, .suffix, variable, target, ignoreCase: ignoreCase)
     }
 
     public static func contains(ignoreCase: Bool, variable: EventPath, target: String) -> Condition {
-        Condition(.contains, .infix, path: variable, target: target, ignoreCase: ignoreCase)
+        .text(.contains, .infix, variable, target, ignoreCase: ignoreCase)
     }
 
-    /// Throws when the target is no ``Pattern``.
-    public static func regularExpression(
-        ignoreCase: Bool, variable: EventPath, target: String
-    ) throws(ConditionFault) -> Condition {
-        try Condition(.regularExpression, path: variable, value: .string(target), ignoreCase: ignoreCase)
+    /// Whether the target is a regular expression turns out when the rule is put in force.
+    public static func regularExpression(ignoreCase: Bool, variable: EventPath, target: String) -> Condition {
+        Condition(.regularExpression, .pattern(target), path: variable, target: target, ignoreCase: ignoreCase)
+    }
+
+    private static func text(
+        _ operator: Operator, _ relation: TextRelation, _ path: EventPath, _ target: String, ignoreCase: Bool
+    ) -> Condition {
+        let test = ConditionTest.text(relation, ComparableText(target, ignoreCase: ignoreCase))
+        return Condition(`operator`, test, path: path, target: target, ignoreCase: ignoreCase)
     }
 }

@@ -13,10 +13,11 @@ public struct Condition: Sendable, Equatable {
     public let value: DataItem?
     /// Whether upper and lower case are the same.
     public let ignoreCase: Bool
-    private let test: ConditionTest
+    let test: ConditionTest
 
     /// Throws when the value is not one that the operator compares with: a string, number, true, false or null for
-    /// `equals`, a number for the order of numbers, else a string, which for `regular_expression` is a ``Pattern``.
+    /// `equals`, a number for the order of numbers, else a string. Whether that of `regular_expression` is one turns out
+    /// when it is compiled.
     public init(
         _ operator: Operator, path: EventPath, value: DataItem? = nil, ignoreCase: Bool = false
     ) throws(ConditionFault) {
@@ -27,21 +28,25 @@ public struct Condition: Sendable, Equatable {
         self.ignoreCase = ignoreCase
     }
 
-    /// A comparison of strings.
-    init(_ operator: Operator, _ relation: TextRelation, path: EventPath, target: String, ignoreCase: Bool) {
-        test = .text(relation, ComparableText(target, ignoreCase: ignoreCase))
+    /// A comparison with a string.
+    init(_ operator: Operator, _ test: ConditionTest, path: EventPath, target: String, ignoreCase: Bool) {
+        self.test = test
         self.operator = `operator`
         self.path = path
         value = .string(target)
         self.ignoreCase = ignoreCase
     }
 
-    /// Whether the condition is true of an event.
-    public func holds(for event: some EventFields) -> Bool {
-        let value = event.value(at: path)
-        if test == .isDefined { return (value != nil) != `operator`.isNegated }
-        guard let value, let outcome = test.outcome(for: value) else { return false }
-        return outcome != `operator`.isNegated
+    /// Its regular expression; nil when it has none.
+    public var pattern: String? {
+        guard case .pattern(let pattern) = test else { return nil }
+        return pattern
+    }
+
+    /// Its regular expression, compiled; nil when it has none.
+    public func compiledPattern(by patterns: any PatternCompiler) throws(PatternFault) -> (any PatternMatching)? {
+        guard let pattern else { return nil }
+        return try patterns.compile(pattern, ignoreCase: ignoreCase)
     }
 }
 
@@ -51,6 +56,4 @@ public enum ConditionFault: Error, Equatable, Sendable {
     case valueIsMissing
     /// The value is not what the operator compares with; the words say what would be.
     case valueMustBe(String)
-    /// The regular expression makes no sense.
-    case pattern(PatternFault)
 }

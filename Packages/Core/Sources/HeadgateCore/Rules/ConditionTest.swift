@@ -8,7 +8,8 @@ enum ConditionTest: Sendable, Equatable {
     case isBool(Bool)
     case number(NumberRelation, NumericValue)
     case text(TextRelation, ComparableText)
-    case matches(Pattern)
+    /// A regular expression, which has to be compiled before it can be asked: see ``ReadyCondition``.
+    case pattern(String)
 
     /// Whether a value passes; nil when it is of a type that cannot be asked.
     func outcome(for value: FieldValue) -> Bool? {
@@ -19,7 +20,6 @@ enum ConditionTest: Sendable, Equatable {
         case (.isBool(let wanted), .bool(let bool)): bool == wanted
         case (.number(let relation, let wanted), .number(let number)): relation.holds(NumericValue(number), wanted)
         case (.text(let relation, let wanted), .string(let string)): relation.holds(string, wanted)
-        case (.matches(let pattern), .string(let string)): pattern.isFound(in: string)
         default: nil
         }
     }
@@ -45,7 +45,7 @@ extension ConditionTest {
         case .startsWith, .notStartsWith: self = try .text(.prefix, value, ignoreCase)
         case .endsWith, .notEndsWith: self = try .text(.suffix, value, ignoreCase)
         case .contains, .notContains: self = try .text(.infix, value, ignoreCase)
-        case .regularExpression, .notRegularExpression: self = try .pattern(value, ignoreCase)
+        case .regularExpression, .notRegularExpression: self = .pattern(try ConditionTest.string(value))
         case .greaterThan: self = try .number(.greater, value)
         case .greaterThanOrEquals: self = try .number(.greaterOrEqual, value)
         case .lessThan: self = try .number(.less, value)
@@ -74,15 +74,6 @@ extension ConditionTest {
         guard let value else { throw .valueIsMissing }
         guard case .number(let number) = value else { throw .valueMustBe("a number") }
         return .number(relation, NumericValue(number))
-    }
-
-    private static func pattern(_ value: DataItem?, _ ignoreCase: Bool) throws(ConditionFault) -> ConditionTest {
-        let text = try string(value)
-        do throws(PatternFault) {
-            return .matches(try Pattern(text, ignoreCase: ignoreCase))
-        } catch {
-            throw .pattern(error)
-        }
     }
 
     private static func string(_ value: DataItem?) throws(ConditionFault) -> String {

@@ -3,14 +3,21 @@ extension Headgate {
     /// It is in force for the next event; what is stored keeps its way (Behaviour P3). Rules may be set in any order; until
     /// what it names is there, nothing goes by a rule.
     ///
-    /// Throws when the rule would come back to itself or is too large; then nothing has changed.
+    /// Throws when the rule would come back to itself, is too large, or has a regular expression that ``patternCompiler``
+    /// refuses; then nothing has changed.
     public func setLoadRule(_ rule: Rule, forId id: String) throws(RuleFault) {
         var changed = loadRules
         changed[id] = rule
-        switch changed.fault(in: .reference(id)) {
+        switch changed.fault(in: .reference(id), patterns: PatternTable(patternCompiler)) {
         case nil, .unknownRule: loadRules = changed
         case let fault?: throw fault
         }
+    }
+
+    /// What keeps a rule from being asked; nil when nothing does. For a rule that a dispatcher bears itself
+    /// (`DispatcherSettings.loadRule`): it gets nothing while there is a fault.
+    public func fault(in rule: Rule) -> RuleFault? {
+        loadRules.fault(in: rule, patterns: PatternTable(patternCompiler))
     }
 
     /// Takes a rule away. What refers to it does not hold any more.
@@ -33,7 +40,8 @@ extension Headgate {
         let ruled = dispatchers.values.compactMap { dispatcher in
             dispatcher.settings.loadRule.map { (dispatcher.queue.number, $0) }
         }
-        loadRouting = LoadRouting(ruled.sorted { $0.0 < $1.0 }, rules: loadRules)
-        transformations.loadRules = loadRules
+        let resolver = RuleResolver(loadRules, patterns: PatternTable(patternCompiler))
+        loadRouting = LoadRouting(ruled.sorted { $0.0 < $1.0 }, resolver: resolver)
+        transformations.rules = resolver
     }
 }

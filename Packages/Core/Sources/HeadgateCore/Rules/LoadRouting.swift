@@ -1,7 +1,7 @@
 /// Which dispatchers take events by rule. Made ready whenever rules or dispatchers change, so that an event costs no more
 /// than the questions themselves; a rule that several dispatchers name is asked once.
 struct LoadRouting {
-    /// Dispatchers that share a rule. Without one they get nothing: it names rules that are not there.
+    /// Dispatchers that share a rule. Without one they get nothing: it has a fault, like naming a rule that is not there.
     private struct Group {
         let rule: ResolvedRule?
         var dispatchers: [DispatcherNumber]
@@ -15,7 +15,7 @@ struct LoadRouting {
     init() {}
 
     /// - Parameter dispatchers: those with a rule.
-    init(_ dispatchers: [(number: DispatcherNumber, rule: Rule)], rules: LoadRules) {
+    init(_ dispatchers: [(number: DispatcherNumber, rule: Rule)], resolver: RuleResolver) {
         var places: [String: Int] = [:]
         for (number, rule) in dispatchers {
             if case .reference(let id) = rule, let place = places[id] {
@@ -23,7 +23,7 @@ struct LoadRouting {
                 continue
             }
             if case .reference(let id) = rule { places[id] = groups.count }
-            groups.append(Group(rule: try? rules.resolve(rule), dispatchers: [number]))
+            groups.append(Group(rule: try? resolver.resolve(rule), dispatchers: [number]))
         }
     }
 

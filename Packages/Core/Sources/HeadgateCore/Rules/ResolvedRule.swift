@@ -1,6 +1,6 @@
 /// A rule with the rules that it names put in their places: ready to be asked.
-indirect enum ResolvedRule: Sendable {
-    case just(Condition)
+indirect enum ResolvedRule {
+    case just(ReadyCondition)
     case and([ResolvedRule])
     case or([ResolvedRule])
     case not(ResolvedRule)

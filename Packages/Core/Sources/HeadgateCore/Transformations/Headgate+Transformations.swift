@@ -9,7 +9,7 @@ extension Headgate {
     /// Adds a transformation, or replaces the one of its id (Behaviour P4). It is in force for what is stored or sent next;
     /// batches on their way go on as they are.
     ///
-    /// Throws when its transformer is not registered.
+    /// Throws when its transformer is not registered, or when `when` has a fault; it may name rules that are set later.
     public func setTransformation(_ settings: TransformationSettings) throws(TransformationFault) {
         try transformations.set(settings)
     }

@@ -10,7 +10,7 @@ struct TransformationChain {
     enum When {
         case always
         case rule(ResolvedRule)
-        /// It names rules that are not there.
+        /// Its rule has a fault, like naming a rule that is not there.
         case never
 
         func holds(for event: EventDocument) -> Bool {

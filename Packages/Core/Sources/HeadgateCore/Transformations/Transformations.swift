@@ -4,8 +4,8 @@ import HeadgateData
 final class Transformations {
     /// Reads a JSON object, which is left to a library; nil when it is none.
     var readObject: (UnsafeRawBufferPointer) -> DataObject? = { _ in nil }
-    /// What `when` may name.
-    var loadRules = LoadRules() { didSet { startOver() } }
+    /// Makes what is in `when` ready.
+    var rules = RuleResolver() { didSet { startOver() } }
     private var transformers: [String: any Transformer] = [:]
     /// In the order in which they were set.
     private var settings: [TransformationSettings] = [] { didSet { startOver() } }
@@ -23,11 +23,19 @@ final class Transformations {
         guard transformers[transformation.transformerId] != nil else {
             throw .unknownTransformer(transformation.transformerId)
         }
+        try check(transformation.when)
         if let place = settings.firstIndex(where: { $0.id == transformation.id }) {
             settings[place] = transformation
         } else {
             settings.append(transformation)
         }
+    }
+
+    /// What a rule names may come later.
+    private func check(_ rule: Rule?) throws(TransformationFault) {
+        guard let rule, let fault = rules.rules.fault(in: rule, patterns: rules.patterns) else { return }
+        if case .unknownRule = fault { return }
+        throw .rule(fault)
     }
 
     func remove(_ id: String) {
@@ -72,6 +80,6 @@ final class Transformations {
 
     private func when(_ rule: Rule?) -> TransformationChain.When {
         guard let rule else { return .always }
-        return (try? loadRules.resolve(rule)).map { .rule($0) } ?? .never
+        return (try? rules.resolve(rule)).map { .rule($0) } ?? .never
     }
 }

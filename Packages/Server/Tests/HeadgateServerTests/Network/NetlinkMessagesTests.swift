@@ -226,7 +226,7 @@ import Testing
         let sound = Self.sound
         var table = NetworkTable()
         var facts = 0
-        for _ in 0..<20_000 {
+        for _ in 0..<4_000 {
             var bytes = sound[Int.random(in: sound.indices, using: &chance)]
             for _ in 0..<Int.random(in: 0...4, using: &chance) {
                 bytes[Int.random(in: bytes.indices, using: &chance)] = .random(in: 0...255, using: &chance)
@@ -238,7 +238,7 @@ import Testing
             _ = table.state
         }
         // Most are sound enough to be understood.
-        #expect(facts > 5_000, "seed \(seed)")
+        #expect(facts > 1_000, "seed \(seed)")
     }
 
     private static var sound: [[UInt8]] {

@@ -6,7 +6,8 @@ public final class DescriptorWatch {
     private let loop: EventLoop
     private let handle: Handle
 
-    /// Calls `action` whenever `descriptor` can be read, or has failed, until the watch is gone.
+    /// Calls `action` whenever `descriptor` can be read, until the watch is gone. A failure of the descriptor is told
+    /// once and ends the watch (libuv stops there): make a new one to go on.
     public init(readable descriptor: Int32, on loop: EventLoop, _ action: @escaping () -> Void) throws(TransportError) {
         loop.preconditionCurrent()
         self.loop = loop

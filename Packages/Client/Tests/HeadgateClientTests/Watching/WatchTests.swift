@@ -1,0 +1,92 @@
+import HeadgateClient
+import HeadgateClientTesting
+import HeadgateWire
+import Testing
+
+/// Watches over a real socket (Protocol, `watch`).
+@Suite(.timeLimit(.minutes(1))) struct WatchTests {
+    private func change(_ watch: String, _ number: Int) -> String {
+        #"{"jsonrpc":"2.0","method":"changed","params":{"watch":"\#(watch)","n":\#(number)}}"#
+    }
+
+    @Test("B10: a watch is told of its own changes, in order, and of nobody else's")
+    func changes() async throws {
+        try await withDaemon { scene in
+            await scene.daemon.answer("watch", with: ["watch": "w1"])
+            let watcher = try Watcher(scene.daemon.path)
+            await watcher.watch([.dispatchers, .clients])
+            #expect(await watcher.next() == "began")
+            let asked = await scene.daemon.record.requests
+            #expect(asked.map(\.method) == ["watch"])
+            #expect(asked[0].params == ["topics": ["dispatchers", "clients"]])
+            for line in [change("w2", 0), #"{"jsonrpc":"2.0","method":"changed"}"#, change("w1", 1), change("w1", 2)] {
+                await scene.daemon.tellAll(line)
+            }
+            #expect(await watcher.next() == #"changed {"watch":"w1","n":1}"#)
+            #expect(await watcher.next() == #"changed {"watch":"w1","n":2}"#)
+            await watcher.close()
+            #expect(await watcher.next() == "ended: \(ClientError.closed)")
+        }
+    }
+
+    @Test("B10: without topics it asks for all; after a restart of the daemon the watch begins again, under its new id")
+    func restart() async throws {
+        try await withDaemon { scene in
+            await scene.daemon.answer("watch", with: ["watch": "old"])
+            let watcher = try Watcher(scene.daemon.path)
+            await watcher.watch()
+            #expect(await watcher.next() == "began")
+            #expect(await scene.daemon.record.requests[0].params.isEmpty)
+            await scene.daemon.kill()
+            #expect(await watcher.next() == "interrupted: \(ClientError.disconnected)")
+            await scene.daemon.answer("watch", with: ["watch": "new"])
+            try await scene.daemon.start()
+            #expect(await watcher.next() == "began")
+            await scene.daemon.tellAll(change("old", 1))
+            await scene.daemon.tellAll(change("new", 2))
+            #expect(await watcher.next() == #"changed {"watch":"new","n":2}"#)
+            await watcher.close()
+        }
+    }
+
+    @Test("An abandoned watch ends here and at the daemon")
+    func abandoned() async throws {
+        try await withDaemon { scene in
+            await scene.daemon.answer("watch", with: ["watch": "w1"])
+            let watcher = try Watcher(scene.daemon.path)
+            await watcher.watch()
+            #expect(await watcher.next() == "began")
+            await watcher.abandon()
+            #expect(await watcher.next() == "ended: \(CancellationError())")
+            await scene.daemon.wait { $0.requests.count == 2 }
+            let request = await scene.daemon.record.requests[1]
+            #expect(request.method == "unwatch")
+            #expect(request.params == ["watch": "w1"])
+            await watcher.close()
+        }
+    }
+
+    @Test("A watch that is refused ends, and so does one whose answer has no id")
+    func refused() async throws {
+        try await withDaemon { scene in
+            await scene.daemon.follow { _ in .refuse(RPCError(.unauthorized, "not you")) }
+            let watcher = try Watcher(scene.daemon.path)
+            await watcher.watch()
+            #expect(await watcher.next() == "ended: not you")
+            await scene.daemon.follow { _ in .answer }
+            await watcher.watch()
+            let error = ClientError.badAnswer("a result of watch without its id")
+            #expect(await watcher.next() == "ended: \(error)")
+            await watcher.close()
+        }
+    }
+
+    @Test("A daemon that is not there ends a watch as soon as its patience does")
+    func nobody() async throws {
+        let scene = try ClientScene()
+        let watcher = try Watcher(scene.daemon.path) { $0.connectTimeout = .zero }
+        await watcher.watch()
+        #expect(await watcher.next()?.hasPrefix("ended: cannot connect") == true)
+        await watcher.close()
+    }
+}

@@ -1,0 +1,59 @@
+import HeadgateClient
+import HeadgateTransport
+import HeadgateWire
+
+/// Watches a daemon on a loop of its own, and keeps what it is told as text.
+actor Watcher {
+    private nonisolated let loop: EventLoop
+    private let path: String
+    private lazy var connection = ClientConnection(
+        to: path, as: ClientIdentity(name: "test", version: ""), options: options, on: loop)
+    private var call: ClientConnection.Call?
+    private let options: ClientOptions
+    private let told: AsyncStream<String>
+    private let tell: AsyncStream<String>.Continuation
+
+    init(_ path: String, change: (inout ClientOptions) -> Void = { _ in }) throws {
+        var options = ClientOptions()
+        options.backoffBase = .milliseconds(1)
+        options.backoffCap = .milliseconds(20)
+        change(&options)
+        self.path = path
+        self.options = options
+        loop = try EventLoop.onNewThread(named: "watcher")
+        (told, tell) = AsyncStream.makeStream()
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        loop.asUnownedSerialExecutor()
+    }
+
+    func watch(_ topics: [WatchTopic]? = nil) {
+        call = connection.watch(topics) { [tell] news in tell.yield(Watcher.text(news)) }
+    }
+
+    func abandon() {
+        if let call { connection.abandon(call) }
+    }
+
+    /// Closes the connection and ends the loop.
+    func close() {
+        connection.close()
+        loop.stop()
+    }
+
+    /// What it was told next; waits for it.
+    func next() async -> String? {
+        var iterator = told.makeAsyncIterator()
+        return await iterator.next()
+    }
+
+    private static func text(_ news: WatchNews) -> String {
+        switch news {
+        case .began: "began"
+        case .changed(let params): "changed \(params.item.json)"
+        case .interrupted(let error): "interrupted: \(error)"
+        case .ended(let error): "ended: \(error)"
+        }
+    }
+}

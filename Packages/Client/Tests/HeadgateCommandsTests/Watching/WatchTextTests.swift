@@ -1,0 +1,101 @@
+import HeadgateClient
+import HeadgateData
+import Testing
+
+@testable import HeadgateCommands
+
+@Suite struct WatchTextTests {
+    private let wide = ScreenPlace.Size(rows: 40, columns: 136)
+
+    private var board: WatchBoard {
+        var board = WatchBoard()
+        board.began()
+        board.changed(["topic": "dispatchers", "dispatchers": [.object(Fixed.collect)]])
+        board.changed(["topic": "barriers", "barriers": [.object(Fixed.manual)]])
+        board.changed([
+            "topic": "outcomes", "outcomes": [["dispatcher": "collect", "delivered": 3, "retried": 1]],
+        ])
+        board.changed([
+            "topic": "clients", "count": 2,
+            "clients": [
+                ["session": "session-1", "client": "shop/2.1", "uid": 1_000, "pid": 12],
+                ["session": "session-2", "client": nil, "uid": 0, "pid": 13],
+            ],
+        ])
+        return board
+    }
+
+    private func text(_ topics: [WatchTopic]) -> WatchText {
+        WatchText(topics: topics, socketPath: "/run/s.sock", clock: Fixed.clock, style: Fixed.style)
+    }
+
+    @Test("B10: the screen has the dispatchers, their last errors, and in words what holds them")
+    func usual() {
+        var board = board
+        board.secondPassed(at: 0)
+        board.secondPassed(at: 1_000_000_000)
+        #expect(
+            text(WatchView.usual).lines(board, wide) == [
+                "headgate  /run/s.sock  12:00:00  connected",
+                "",
+                "DISPATCHER  WAY     PENDING  IN FLIGHT  SENT  A SECOND  RETRY IN  BLOCKED BY",
+                "collect     closed       12          0     3         0  90 s      manual",
+                "collect: last error: HTTP 503",
+                "",
+                "ManualBarrier:collect: holds collect since 11:58:00 (2 min): paused: maintenance; "
+                    + "`headgate resume collect` opens it; a flush does not",
+                "  pass it",
+                "q or Ctrl-C ends",
+            ])
+    }
+
+    @Test("Only what is asked for is shown, in that order")
+    func topics() {
+        #expect(
+            text([.clients, .outcomes]).lines(board, wide) == [
+                "headgate  /run/s.sock  12:00:00  connected",
+                "",
+                "CLIENT          UID  PID  SESSION",
+                "shop/2.1       1000   12  session-1",
+                "(did not say)     0   13  session-2",
+                "",
+                "OUTCOMES  DELIVERED  RETRIED  DEAD  EXPIRED  EVICTED  LAST ERROR",
+                "collect           3        1     0        0        0  –",
+                "q or Ctrl-C ends",
+            ])
+    }
+
+    @Test("While the daemon is away it says so, and what is known stays")
+    func lost() {
+        var board = board
+        board.interrupted()
+        let lines = text([.dispatchers]).lines(board, wide)
+        #expect(lines[0].hasSuffix("the connection is lost: waiting for the daemon"))
+        #expect(lines[3].hasPrefix("collect"))
+    }
+
+    @Test("With nothing held it says so")
+    func nothing() {
+        #expect(text([.barriers]).lines(WatchBoard(), wide).contains("No barrier holds anything."))
+    }
+
+    @Test("It never takes more room than there is", arguments: 0...12, [0, 1, 7, 30, 80])
+    func room(rows: Int, columns: Int) {
+        let all = WatchTopic.allCases
+        let lines = text(all).lines(board, ScreenPlace.Size(rows: rows, columns: columns))
+        #expect(lines.count <= max(1, rows))
+        #expect(lines.allSatisfy { $0.count <= columns })
+        if rows > 2, columns == 80 { #expect(lines[rows - 2].hasSuffix("more")) }
+    }
+
+    @Test("What a client or a server wrote cannot steer the terminal")
+    func controls() {
+        var board = board
+        board.changed([
+            "topic": "dispatchers",
+            "dispatchers": [["id": "a\u{1B}[2J", "blocked_by": ["x\u{7}"], "last_error": "\u{1B}]0;title\u{7}"]],
+        ])
+        let text = text([.dispatchers]).lines(board, wide).joined()
+        #expect(!text.contains("\u{1B}") && !text.contains("\u{7}"))
+    }
+}

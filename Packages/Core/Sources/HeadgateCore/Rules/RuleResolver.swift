@@ -1,0 +1,77 @@
+/// Makes rules ready to be asked: puts the rules that they name in their places, and compiles their regular expressions.
+struct RuleResolver {
+    let rules: LoadRules
+    let patterns: any PatternCompiler
+
+    init(_ rules: LoadRules = LoadRules(), patterns: any PatternCompiler = NoPatternCompiler()) {
+        self.rules = rules
+        self.patterns = patterns
+    }
+
+    /// A rule that names an unknown one is first looked through as a whole: other faults of it are told before that one,
+    /// which may still be mended by what comes.
+    func resolve(_ rule: Rule) throws(RuleFault) -> ResolvedRule {
+        var resolution = Resolution(rules: rules, patterns: patterns)
+        let resolved = try resolution.resolve(rule)
+        if let id = resolution.unknownRule { throw .unknownRule(id) }
+        return resolved
+    }
+}
+
+/// One way through rules that name each other. What a rule comes to is counted each time it is met, so that rules that
+/// double each other's size are found out before they take up all time.
+private struct Resolution {
+    let rules: LoadRules
+    let patterns: any PatternCompiler
+    /// The first id without a rule.
+    private(set) var unknownRule: String?
+    /// The ids on the way here.
+    private var way: [String] = []
+    private var depth = 0
+    private var conditions = 0
+
+    init(rules: LoadRules, patterns: any PatternCompiler) {
+        self.rules = rules
+        self.patterns = patterns
+    }
+
+    mutating func resolve(_ rule: Rule) throws(RuleFault) -> ResolvedRule {
+        depth += 1
+        defer { depth -= 1 }
+        guard depth <= LoadRules.mostDepth, conditions <= LoadRules.mostConditions else { throw .tooLarge }
+        switch rule {
+        case .just(let condition): return .just(try ready(condition))
+        case .and(let rules): return .and(try resolve(rules))
+        case .or(let rules): return .or(try resolve(rules))
+        case .not(let rule): return .not(try resolve(rule))
+        case .reference(let id): return try resolve(reference: id)
+        }
+    }
+
+    private mutating func ready(_ condition: Condition) throws(RuleFault) -> ReadyCondition {
+        conditions += 1
+        do throws(PatternFault) {
+            return try ReadyCondition(condition, patterns: patterns)
+        } catch {
+            throw .pattern(condition.pattern ?? "", error)
+        }
+    }
+
+    private mutating func resolve(_ rules: [Rule]) throws(RuleFault) -> [ResolvedRule] {
+        conditions += 1
+        var resolved: [ResolvedRule] = []
+        for rule in rules { resolved.append(try resolve(rule)) }
+        return resolved
+    }
+
+    private mutating func resolve(reference id: String) throws(RuleFault) -> ResolvedRule {
+        if let start = way.firstIndex(of: id) { throw .circle(way[start...] + [id]) }
+        guard let rule = rules[id] else {
+            unknownRule = unknownRule ?? id
+            return .or([])
+        }
+        way.append(id)
+        defer { way.removeLast() }
+        return try resolve(rule)
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import Testing
+
+/// `headgate watch` with a real daemon.
+@Suite struct WatchTests {
+    @Test("B10: watch --json prints how things stand, then what changes, a line of JSON each")
+    func lines() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(sendingTo: scene.collector())
+            let watch = try watch("dispatchers", "outcomes", "--json", on: daemon)
+            _ = try await line(of: watch) { $0["topic"] == "outcomes" }
+            let first = try await line(of: watch) { $0["topic"] == "dispatchers" }
+            #expect(first["dispatchers"][0].contains(["id": "collect", "way": "open", "sent": 0]))
+            try await daemon.pause()
+            let closed = try await line(of: watch) { $0["dispatchers"][0]["way"] == "closed" }
+            #expect(closed["dispatchers"][0]["blocked_by"] == ["ManualBarrier:collect"])
+            try await daemon.track(1...3)
+            try await daemon.resume()
+            _ = try await line(of: watch) { $0["dispatchers"][0]["sent"] == 3 }
+            let delivered = try lines(of: watch).compactMap { $0["outcomes"][0]["delivered"].int }.reduce(0, +)
+            #expect(delivered == 3)
+            #expect(try lines(of: watch).allSatisfy { $0["watch"].string != nil })
+        }
+    }
+
+    @Test("A watch outlives the daemon: it says that it waits, and begins again with how things stand")
+    func restart() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(sendingTo: scene.collector())
+            let watch = try watch("dispatchers", on: daemon)
+            _ = try await line(of: watch) { $0["topic"] == "dispatchers" }
+            try await daemon.killNow()
+            try await eventually("the complaint") { watch.errorOutput.contains("waiting for the daemon") }
+            let told = try lines(of: watch).count
+            try await daemon.start()
+            try await eventually("a new beginning") { try lines(of: watch).count > told }
+            #expect(try lines(of: watch)[told]["dispatchers"][0]["id"] == "collect")
+            #expect(watch.isRunning)
+        }
+    }
+
+    @Test("On a terminal it shows a screen, and an interrupt gives the terminal back")
+    func screen() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(sendingTo: scene.collector())
+            try await daemon.pause("collect", ["reason": "stock-taking"])
+            let terminal = try PseudoTerminal()
+            let process = try ChildProcess(
+                BuiltProducts.path(of: "headgate"), ["watch", "--socket", daemon.socketPath],
+                environment: ["TERM": "xterm", "HOME": daemon.folder], outputPath: terminal.path,
+                errorPath: daemon.folder + "/watch.err")
+            try await eventually("the screen") { terminal.text.contains("q or Ctrl-C ends") }
+            try await eventually("the barrier in words") { terminal.text.contains("stock-taking") }
+            #expect(terminal.text.hasPrefix("\u{1B}[?1049h"))
+            process.signal(SIGINT)
+            #expect(try await process.exitCode() == 0)
+            #expect(terminal.text.hasSuffix("\u{1B}[?1049l"))
+            #expect(process.errorOutput.isEmpty)
+        }
+    }
+
+    @Test("Exit codes: 2 for an unknown topic, 3 with nobody there")
+    func exitCodes() async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            #expect(try await CommandLineTool.run("watch", "weather", on: daemon).exitCode == 2)
+            #expect(try await CommandLineTool.run("watch", on: daemon).exitCode == 3)
+        }
+    }
+
+    private func watch(_ arguments: String..., on daemon: Daemon) throws -> ChildProcess {
+        try ChildProcess(
+            BuiltProducts.path(of: "headgate"), ["watch"] + arguments + ["--socket", daemon.socketPath],
+            environment: ["HOME": daemon.folder], outputPath: daemon.folder + "/watch.out",
+            errorPath: daemon.folder + "/watch.err")
+    }
+
+    /// The whole lines that it has written.
+    private func lines(of watch: ChildProcess) throws -> [JSON] {
+        let text = watch.output
+        guard let end = text.lastIndex(of: "\n") else { return [] }
+        return try text[..<end].split(separator: "\n").map { try JSON(parsing: String($0)) }
+    }
+
+    private func line(of watch: ChildProcess, where isWanted: (JSON) -> Bool) async throws -> JSON {
+        do {
+            return try await eventually("a line of watch") { try lines(of: watch).first(where: isWanted) }
+        } catch let vain as NeverHappened {
+            throw NeverHappened(vain.what, details: watch.output + watch.errorOutput)
+        }
+    }
+}
