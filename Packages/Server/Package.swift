@@ -10,10 +10,11 @@ let package = Package(
         .systemLibrary(name: "CNetlink"),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
+        .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
         .target(
             name: "HeadgateServer",
             dependencies: [
-                "CSQLite", "CCurl", "CNetlink", "CCrypto",
+                "CSQLite", "CCurl", "CNetlink", "CCrypto", "CRE2",
                 .product(name: "HeadgateCore", package: "Core"),
                 .product(name: "HeadgateData", package: "Core"),
                 .product(name: "CUV", package: "Transport"),
@@ -23,5 +24,6 @@ let package = Package(
         .testTarget(
             name: "HeadgateServerTests",
             dependencies: ["HeadgateServer", .product(name: "HeadgateCoreTesting", package: "Core")]),
-    ]
+    ],
+    cxxLanguageStandard: .cxx17
 )

@@ -59,6 +59,7 @@ public final class GateBench {
 
     private func build(_ state: StoredState) {
         gate = Headgate(worker: worker, store: store, state: state, limits: limits) { [unowned self] in self.chance }
+        gate.patternCompiler = LiteralPatterns()
         senders = [:]
         for settings in dispatchers { add(settings) }
         gate.noteOrphans()

@@ -59,6 +59,7 @@ final class Service {
         control = SettingsControl(configuration, layers: loaded.layers)
         control.apply = { [unowned self] reading throws(StartFault) in try change(to: reading) }
         gate.timeZone = ZoneInfo().rules
+        gate.patternCompiler = RE2Compiler()
         gate.onBarrierError = { [log] in log.warning("barrier \($0.id): \($1)") }
         prepareTransformations()
         try addProgramsOwn(configuration)

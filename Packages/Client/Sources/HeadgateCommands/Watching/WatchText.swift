@@ -23,10 +23,12 @@ struct WatchText {
     }
 
     private func heading(_ board: WatchBoard) -> String {
-        let link = board.link == .connected
+        let link =
+            board.link == .connected
             ? style.apply(.good, to: "connected")
             : style.apply(.bad, to: "the connection is lost: waiting for the daemon")
-        return "\(style.apply(.strong, to: "headgate"))  \(PlainText.line(socketPath))  \(clock.text(clock.now))  \(link)"
+        return
+            "\(style.apply(.strong, to: "headgate"))  \(PlainText.line(socketPath))  \(clock.text(clock.now))  \(link)"
     }
 
     private func section(_ topic: WatchTopic, of board: WatchBoard, _ columns: Int) -> [String] {
@@ -110,7 +112,9 @@ struct WatchText {
     }
 
     private func clients(_ clients: [ClientSummary]) -> [String] {
-        var table = Table([.init("CLIENT"), .init("UID", isNumeric: true), .init("PID", isNumeric: true), .init("SESSION")])
+        var table = Table([
+            .init("CLIENT"), .init("UID", isNumeric: true), .init("PID", isNumeric: true), .init("SESSION"),
+        ])
         for client in clients {
             table.add([
                 .init(client.client ?? "(did not say)", client.client == nil ? .faint : .strong),

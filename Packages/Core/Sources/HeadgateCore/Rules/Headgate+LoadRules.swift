@@ -42,6 +42,6 @@ extension Headgate {
         }
         let resolver = RuleResolver(loadRules, patterns: PatternTable(patternCompiler))
         loadRouting = LoadRouting(ruled.sorted { $0.0 < $1.0 }, resolver: resolver)
-        transformations.rules = resolver
+        transformations.resolver = resolver
     }
 }

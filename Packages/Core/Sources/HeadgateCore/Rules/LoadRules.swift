@@ -20,11 +20,6 @@ public struct LoadRules: Sendable, Equatable {
     /// What keeps a rule from being asked; nil when nothing does.
     /// - Parameter patterns: what the rule's regular expressions are compiled by; best a ``PatternTable``.
     public func fault(in rule: Rule, patterns: any PatternCompiler) -> RuleFault? {
-        do throws(RuleFault) {
-            _ = try RuleResolver(self, patterns: patterns).resolve(rule)
-            return nil
-        } catch {
-            return error
-        }
+        RuleResolver(self, patterns: patterns).fault(in: rule)
     }
 }

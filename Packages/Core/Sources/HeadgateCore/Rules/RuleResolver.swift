@@ -16,6 +16,16 @@ struct RuleResolver {
         if let id = resolution.unknownRule { throw .unknownRule(id) }
         return resolved
     }
+
+    /// What keeps a rule from being asked; nil when nothing does.
+    func fault(in rule: Rule) -> RuleFault? {
+        do throws(RuleFault) {
+            _ = try resolve(rule)
+            return nil
+        } catch {
+            return error
+        }
+    }
 }
 
 /// One way through rules that name each other. What a rule comes to is counted each time it is met, so that rules that
@@ -53,7 +63,7 @@ private struct Resolution {
         do throws(PatternFault) {
             return try ReadyCondition(condition, patterns: patterns)
         } catch {
-            throw .pattern(condition.pattern ?? "", error)
+            throw .pattern(error)
         }
     }
 

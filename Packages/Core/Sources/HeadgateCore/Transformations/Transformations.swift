@@ -5,7 +5,7 @@ final class Transformations {
     /// Reads a JSON object, which is left to a library; nil when it is none.
     var readObject: (UnsafeRawBufferPointer) -> DataObject? = { _ in nil }
     /// Makes what is in `when` ready.
-    var rules = RuleResolver() { didSet { startOver() } }
+    var resolver = RuleResolver() { didSet { startOver() } }
     private var transformers: [String: any Transformer] = [:]
     /// In the order in which they were set.
     private var settings: [TransformationSettings] = [] { didSet { startOver() } }
@@ -33,7 +33,7 @@ final class Transformations {
 
     /// What a rule names may come later.
     private func check(_ rule: Rule?) throws(TransformationFault) {
-        guard let rule, let fault = rules.rules.fault(in: rule, patterns: rules.patterns) else { return }
+        guard let rule, let fault = resolver.fault(in: rule) else { return }
         if case .unknownRule = fault { return }
         throw .rule(fault)
     }
@@ -80,6 +80,6 @@ final class Transformations {
 
     private func when(_ rule: Rule?) -> TransformationChain.When {
         guard let rule else { return .always }
-        return (try? rules.resolve(rule)).map { .rule($0) } ?? .never
+        return (try? resolver.resolve(rule)).map { .rule($0) } ?? .never
     }
 }

@@ -1,3 +1,4 @@
+import HeadgateCoreTesting
 import HeadgateData
 import Testing
 
@@ -60,9 +61,12 @@ struct ConditionTests {
         Row(.contains, "ac", []),
         Row(.contains, "B", ["abc", "ABC"], ignoreCase: true),
         Row(.notContains, "b", ["ABC", "digit", ""]),
-        Row(.regularExpression, "^a.c$", ["abc"]),
+        Row(.regularExpression, "b", ["abc"]),
         Row(.regularExpression, "b", ["abc", "ABC"], ignoreCase: true),
-        Row(.notRegularExpression, "^a.c$", ["ABC", "digit", ""]),
+        Row(.notRegularExpression, "b", ["ABC", "digit", ""]),
+        // Cannot be evaluated, as no search for it comes to an end.
+        Row(.regularExpression, "?", []),
+        Row(.notRegularExpression, "?", []),
         Row(.greaterThan, 5, ["7"]),
         Row(.greaterThanOrEquals, 5, ["5", "7"]),
         Row(.lessThan, 7, ["5"]),
@@ -78,8 +82,12 @@ struct ConditionTests {
         for name in Self.names {
             let condition = try Condition(
                 row.operator, path: EventPath("data.\(name)"), value: row.value, ignoreCase: row.ignoreCase)
-            #expect(condition.holds(for: Self.event) == row.isTrueFor.contains(name), "\(name)")
+            #expect(try holds(condition) == row.isTrueFor.contains(name), "\(name)")
         }
+    }
+
+    private func holds(_ condition: Condition, for event: EventDocument = event) throws -> Bool {
+        try ReadyCondition(condition, patterns: LiteralPatterns()).holds(for: event)
     }
 
     @Test("S5: every operator has its rows")
@@ -109,14 +117,14 @@ struct ConditionTests {
     }
 
     @Test("S5: paths lead to the name, the context and into the data; a name of its own is in the data")
-    func paths() {
-        func holds(_ path: EventPath, _ target: String) -> Bool {
-            Condition.equals(ignoreCase: false, variable: path, target: target).holds(for: Self.event)
+    func paths() throws {
+        func isEqual(_ path: EventPath, _ target: String) throws -> Bool {
+            try holds(.equals(ignoreCase: false, variable: path, target: target))
         }
-        #expect(holds("event", "Order"))
-        #expect(holds("data.abc", "abc"))
-        #expect(holds("abc", "abc"))
-        #expect(!holds("context.abc", "abc"))
+        #expect(try isEqual("event", "Order"))
+        #expect(try isEqual("data.abc", "abc"))
+        #expect(try isEqual("abc", "abc"))
+        #expect(try !isEqual("context.abc", "abc"))
         #expect(Self.event.value(at: "context.uid") == .number(DataNumber(1000)))
         #expect(Self.event.value(at: "{1}.a") == .number(DataNumber(1)))
         #expect(Self.event.value(at: "[1].0") == .number(DataNumber(1)))
@@ -127,15 +135,15 @@ struct ConditionTests {
     }
 
     @Test("S5: case is ignored beyond ASCII, and bytes count otherwise")
-    func text() {
+    func text() throws {
         let event = EventDocument(members: ["data": ["x": "ΟΔΟΣ Straße É"]])
-        func holds(_ target: String, ignoreCase: Bool) -> Bool {
-            Condition.contains(ignoreCase: ignoreCase, variable: "x", target: target).holds(for: event)
+        func contains(_ target: String, ignoreCase: Bool) throws -> Bool {
+            try holds(.contains(ignoreCase: ignoreCase, variable: "x", target: target), for: event)
         }
-        #expect(holds("οδος strasse é", ignoreCase: true))
-        #expect(!holds("οδος", ignoreCase: false))
-        #expect(holds("É", ignoreCase: false))
-        #expect(!holds("E\u{301}", ignoreCase: false))
+        #expect(try contains("οδος strasse é", ignoreCase: true))
+        #expect(try !contains("οδος", ignoreCase: false))
+        #expect(try contains("É", ignoreCase: false))
+        #expect(try !contains("E\u{301}", ignoreCase: false))
     }
 
     @Test("The makers give the conditions that they are named for")
@@ -157,8 +165,15 @@ struct ConditionTests {
             ),
         ]
         for (made, plain) in expected { #expect(made == plain) }
-        #expect(throws: ConditionFault.self) {
-            try Condition.regularExpression(ignoreCase: false, variable: "a", target: "(")
-        }
+    }
+
+    @Test("S5: a regular expression is compiled with the condition's regard to case, and refused then")
+    func patterns() throws {
+        let condition = Condition.regularExpression(ignoreCase: true, variable: "abc", target: "B")
+        #expect(condition.pattern == "B")
+        #expect(try condition.compiledPattern(by: LiteralPatterns())?.isFound(in: "abc") == true)
+        #expect(Condition.equals(ignoreCase: false, variable: "abc", target: "B").pattern == nil)
+        let refused = Condition.regularExpression(ignoreCase: false, variable: "abc", target: "(")
+        #expect(throws: PatternFault("missing )")) { try ReadyCondition(refused, patterns: LiteralPatterns()) }
     }
 }

@@ -73,6 +73,39 @@ struct LoadRoutingTests {
         #expect(try wanting(bench, "order", plan: "pro") == ["all", "orders", "premium"])
     }
 
+    private static let isOrder = Rule.just(.regularExpression(ignoreCase: false, variable: "event", target: "rde"))
+    private static let makesNoSense = Rule.just(.regularExpression(ignoreCase: false, variable: "event", target: "("))
+
+    @Test("S5: a rule may have a regular expression; one that makes no sense is refused and changes nothing")
+    func patterns() throws {
+        let bench = try bench()
+        try bench.gate.setLoadRule(Self.isOrder, forId: "is_order")
+        #expect(try wanting(bench, "order", plan: "pro") == ["all", "orders", "premium"])
+        #expect(throws: RuleFault.pattern(PatternFault("missing )"))) {
+            try bench.gate.setLoadRule(.and([.reference("later"), Self.makesNoSense]), forId: "is_order")
+        }
+        #expect(bench.gate.fault(in: Self.makesNoSense) == .pattern(PatternFault("missing )")))
+        #expect(try wanting(bench, "order", plan: "pro") == ["all", "orders", "premium"])
+        #expect(try wanting(bench, "visit", plan: "pro") == ["all"])
+    }
+
+    @Test("S5: where there is no library of regular expressions, a rule that has one is a fault that says so")
+    func noPatterns() throws {
+        let worker = ManualWorker()
+        let gate = Headgate(
+            worker: worker, store: MemoryEventStore(worker: worker), state: StoredState(), limits: StoreLimits())
+        let fault = try #require(throws: RuleFault.self) { try gate.setLoadRule(Self.isOrder, forId: "is_order") }
+        #expect(
+            "\(fault)" == "has a regular expression that cannot be used: this program has no regular expressions")
+        #expect(gate.loadRules["is_order"] == nil)
+        #expect(gate.fault(in: Self.isOrder) == fault)
+        gate.registerTransformer(EditingTransformer([]) { _ in "" }, id: "none")
+        #expect(throws: TransformationFault.rule(fault)) {
+            try gate.setTransformation(
+                TransformationSettings(id: "t", transformerId: "none", scopes: [.allDispatchers], when: Self.isOrder))
+        }
+    }
+
     @Test("P3: without rules nothing is asked")
     func idle() {
         #expect(!GateBench().gate.hasLoadRules)

@@ -1,3 +1,4 @@
+import HeadgateCoreTesting
 import HeadgateData
 import Testing
 
@@ -22,7 +23,7 @@ struct LoadRulesTests {
             (.and([.or([no, yes]), .not(no)]), true), (.not(.and([yes, blind])), true),
         ]
         for (rule, holds) in expected {
-            #expect(try LoadRules().resolve(rule).holds(for: Self.event) == holds, "\(rule)")
+            #expect(try RuleResolver().resolve(rule).holds(for: Self.event) == holds, "\(rule)")
         }
     }
 
@@ -31,8 +32,9 @@ struct LoadRulesTests {
         let rules = LoadRules([
             "a": .not(.reference("b")), "b": .and([.reference("c"), .reference("c")]), "c": Self.no,
         ])
-        #expect(try rules.resolve(.reference("a")).holds(for: Self.event))
-        #expect(try !rules.resolve(.or([.reference("b"), .reference("c")])).holds(for: Self.event))
+        let resolver = RuleResolver(rules)
+        #expect(try resolver.resolve(.reference("a")).holds(for: Self.event))
+        #expect(try !resolver.resolve(.or([.reference("b"), .reference("c")])).holds(for: Self.event))
     }
 
     @Test("S5: unknown ids and circles are found")
@@ -41,12 +43,36 @@ struct LoadRulesTests {
             "a": .and([Self.yes, .reference("b")]), "b": .not(.reference("c")), "c": .or([.reference("a")]),
             "d": .reference("d"), "e": .reference("nobody"), "f": .reference("a"), "fine": Self.yes,
         ])
-        #expect(rules.fault(in: .reference("a")) == .circle(["a", "b", "c", "a"]))
-        #expect(rules.fault(in: .reference("c")) == .circle(["c", "a", "b", "c"]))
-        #expect(rules.fault(in: .reference("d")) == .circle(["d", "d"]))
-        #expect(rules.fault(in: .reference("f")) == .circle(["a", "b", "c", "a"]))
-        #expect(rules.fault(in: .reference("e")) == .unknownRule("nobody"))
-        #expect(rules.fault(in: .and([.reference("fine"), .reference("fine")])) == nil)
+        #expect(RuleResolver(rules).fault(in: .reference("a")) == .circle(["a", "b", "c", "a"]))
+        #expect(RuleResolver(rules).fault(in: .reference("c")) == .circle(["c", "a", "b", "c"]))
+        #expect(RuleResolver(rules).fault(in: .reference("d")) == .circle(["d", "d"]))
+        #expect(RuleResolver(rules).fault(in: .reference("f")) == .circle(["a", "b", "c", "a"]))
+        #expect(RuleResolver(rules).fault(in: .reference("e")) == .unknownRule("nobody"))
+        #expect(RuleResolver(rules).fault(in: .and([.reference("fine"), .reference("fine")])) == nil)
+    }
+
+    @Test("S5: an unknown id hides no other fault")
+    func faultsBehindUnknown() {
+        let rules = LoadRules(["a": .and([.reference("nobody"), .reference("a")])])
+        let patterns = LiteralPatterns()
+        #expect(rules.fault(in: .reference("a"), patterns: patterns) == .circle(["a", "a"]))
+        let refused = Rule.just(.regularExpression(ignoreCase: false, variable: "event", target: "("))
+        #expect(
+            rules.fault(in: .or([.reference("nobody"), refused]), patterns: patterns)
+                == .pattern(PatternFault("missing )")))
+    }
+
+    @Test("S5: a regular expression is asked by what compiled it, once for all the rules that have it")
+    func patterns() throws {
+        let isOrder = Rule.just(.regularExpression(ignoreCase: false, variable: "event", target: "rde"))
+        let isAnyCase = Rule.just(.regularExpression(ignoreCase: true, variable: "event", target: "RDE"))
+        let library = LiteralPatterns()
+        let resolver = RuleResolver(LoadRules(["a": isOrder]), patterns: PatternTable(library))
+        let rule = try resolver.resolve(.and([.reference("a"), .reference("a"), isOrder, isAnyCase]))
+        #expect(rule.holds(for: Self.event))
+        #expect(library.count == 2)
+        #expect(try !resolver.resolve(.not(isOrder)).holds(for: Self.event))
+        #expect(library.count == 2)
     }
 
     @Test("S5: rules that grow beyond bounds by naming each other are refused in good time")
@@ -55,11 +81,11 @@ struct LoadRulesTests {
         for step in 1...40 {
             doubling["r\(step)"] = .and([.reference("r\(step - 1)"), .reference("r\(step - 1)")])
         }
-        #expect(doubling.fault(in: .reference("r5")) == nil)
-        #expect(doubling.fault(in: .reference("r40")) == .tooLarge)
+        #expect(RuleResolver(doubling).fault(in: .reference("r5")) == nil)
+        #expect(RuleResolver(doubling).fault(in: .reference("r40")) == .tooLarge)
         var chain = LoadRules(["r0": Self.yes])
         for step in 1...1000 { chain["r\(step)"] = .reference("r\(step - 1)") }
-        #expect(chain.fault(in: .reference("r100")) == nil)
-        #expect(chain.fault(in: .reference("r1000")) == .tooLarge)
+        #expect(RuleResolver(chain).fault(in: .reference("r100")) == nil)
+        #expect(RuleResolver(chain).fault(in: .reference("r1000")) == .tooLarge)
     }
 }

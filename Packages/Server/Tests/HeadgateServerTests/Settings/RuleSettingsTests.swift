@@ -84,7 +84,7 @@ struct RuleSettingsTests {
             ),
             (
                 #""a": {"operator": "not_regular_expression", "path": "x", "value": "a("}"#,
-                ["load_rules.a.value: is no regular expression: it has a `(` without a `)`"]
+                ["load_rules.a.value: cannot be used as a regular expression: missing ): a("]
             ),
             (#""a": "a""#, ["load_rules.a: goes in a circle: a → a"]),
             (

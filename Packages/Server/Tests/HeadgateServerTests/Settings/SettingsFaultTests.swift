@@ -83,16 +83,15 @@ struct SettingsFaultTests {
     func notYetSupported() throws {
         let reading = try SettingsReading.of(
             #"""
-            {"remote": {"url": "https://c"}, "gateway": {},
+            {"gateway": {},
              "dispatchers": {
                "n": {"kind": "nats", "servers": ["nats://x"]}, "w": {"kind": "worker"},
                "h": {"kind": "http", "endpoint": "x", "activation_barrier": {"board": "b"},
-                     "headers": {"Authorization": {"output": "token", "prefix": "Bearer "}}}},
-             "barriers": {"ConnectivityBarrier": {}}}
+                     "headers": {"Authorization": {"output": "token", "prefix": "Bearer "}}}}}
             """#)
         let expected = [
             "dispatchers.n.kind", "dispatchers.w.kind", "dispatchers.h.activation_barrier",
-            "dispatchers.h.headers.Authorization.output", "barriers.ConnectivityBarrier.kind", "remote", "gateway",
+            "dispatchers.h.headers.Authorization.output", "gateway",
         ]
         #expect(reading.findings.lines == expected.map { "\($0): not supported by this version yet" })
     }

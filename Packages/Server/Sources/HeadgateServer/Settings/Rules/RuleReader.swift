@@ -5,6 +5,8 @@ import HeadgateData
 struct RuleReader {
     /// The ids that may be named.
     let ids: Set<String>
+    /// What regular expressions are checked by.
+    let patterns = PatternTable(RE2Compiler())
 
     /// The rule that a member holds; nil when it is absent or wrong, which is noted.
     func rule(_ key: String, in reader: SettingsReader) -> Rule? {
@@ -38,7 +40,7 @@ struct RuleReader {
         case "and": return rules("and", in: reader).map { .and($0) }
         case "or": return rules("or", in: reader).map { .or($0) }
         case "not": return rule("not", in: reader).map { .not($0) }
-        default: return reader.condition().map { .just($0) }
+        default: return reader.condition(patterns).map { .just($0) }
         }
     }
 
@@ -52,7 +54,7 @@ struct RuleReader {
 
 extension SettingsReader {
     /// `{"operator", "path", "value"?, "ignore_case"?}`
-    fileprivate func condition() -> Condition? {
+    fileprivate func condition(_ patterns: any PatternCompiler) -> Condition? {
         var ignoreCase = false
         bool("ignore_case", into: &ignoreCase)
         let path = eventPath("path")
@@ -65,10 +67,20 @@ extension SettingsReader {
         }
         do throws(ConditionFault) {
             let condition = try Condition(name, path: path ?? "data", value: value, ignoreCase: ignoreCase)
-            return path == nil ? nil : condition
+            return path != nil && hasSoundPattern(condition, patterns) ? condition : nil
         } catch {
             fault("value", "", SettingsReader.message(of: error))
             return nil
+        }
+    }
+
+    private func hasSoundPattern(_ condition: Condition, _ patterns: any PatternCompiler) -> Bool {
+        do throws(PatternFault) {
+            _ = try condition.compiledPattern(by: patterns)
+            return true
+        } catch {
+            fault("value", "", "cannot be used as a regular expression: \(error.message)")
+            return false
         }
     }
 
@@ -88,7 +100,6 @@ extension SettingsReader {
         switch fault {
         case .valueIsMissing: "is required"
         case .valueMustBe(let what): "must be \(what)"
-        case .pattern(let fault): "is no regular expression: it \(fault.message)"
         }
     }
 }

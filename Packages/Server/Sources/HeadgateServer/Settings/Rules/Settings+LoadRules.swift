@@ -11,15 +11,15 @@ extension Settings {
         for id in object.keys {
             loadRules[id] = rules.rule(id, in: holder)
         }
-        noteCircles(holder)
+        noteCircles(holder, rules.patterns)
         return rules
     }
 
     /// Rules that come back to themselves are told of, each once; a rule that only names such a one is not.
-    private func noteCircles(_ holder: SettingsReader) {
+    private func noteCircles(_ holder: SettingsReader, _ patterns: any PatternCompiler) {
         let known = LoadRules(loadRules)
         for id in holder.keys {
-            switch known.fault(in: .reference(id)) {
+            switch known.fault(in: .reference(id), patterns: patterns) {
             // What it names was wrong itself, and has been told of.
             case nil, .unknownRule: break
             case .circle(let ids) where ids.first != id: break
