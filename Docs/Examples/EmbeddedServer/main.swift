@@ -24,7 +24,7 @@ func serve() throws {
         server.assumeIsolated { $0.stop { loop.stop() } }
     }
     print("EmbeddedServer ready \(socket)")
-    fflush(stdout)
+    fflush(nil)
     withExtendedLifetime(stop) { loop.run() }
 }
 
