@@ -19,7 +19,7 @@ import Testing
         try await withScene { scene in
             let collector = try scene.collector()
             let file = scene.directory.path("maintenance")
-            FileManager.default.createFile(atPath: file, contents: nil)
+            try Data().write(to: URL(fileURLWithPath: file))
             let daemon = try await start(scene, collector, maintenance: file)
             try await daemon.track(1...2)
             let held = try await daemon.dispatcher()

@@ -64,8 +64,10 @@ import Testing
     func exitCodes() async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()
-            #expect(try await CommandLineTool.run("watch", "weather", on: daemon).exitCode == 2)
-            #expect(try await CommandLineTool.run("watch", on: daemon).exitCode == 3)
+            let unknown = try await CommandLineTool.run("watch", "weather", on: daemon)
+            #expect(unknown.exitCode == 2)
+            let alone = try await CommandLineTool.run("watch", on: daemon)
+            #expect(alone.exitCode == 3)
         }
     }
 
