@@ -61,8 +61,10 @@ extension Headgate {
     private func sweepOnce() {
         forgetOrphans()
         settlements.add(events.forgetOldIDs())
+        // Who looks at the end of the turn sets the next sweep. Set before, it would be due at once while what is too old
+        // is still there: a timer that starts itself again lets nothing else run.
         dispatchers.keys.forEach(markDirty)
-        scheduleSweep()
+        if dispatchers.isEmpty { scheduleSweep() }
     }
 
     /// Up to which event nobody needs anything: where the dispatcher stands that is farthest behind.

@@ -9,7 +9,7 @@ final class RemoteSettings {
     private let copy: RemoteSettingsCopy
     private let worker: LoopWorker
     private let http: HTTPClient
-    private let onSettings: (DataObject) -> Void
+    private let onSettings: (DataObject) -> Bool
     private var alarm: (any Disposable)?
     private var transfer: HTTPTransfer?
     /// The `ETag` of what came last.
@@ -19,10 +19,10 @@ final class RemoteSettings {
     private static let longest = 4 << 20
     private static let tagName = "ETag"
 
-    /// - Parameter onSettings: gets the settings each time that they are other ones.
+    /// - Parameter onSettings: gets the settings each time that they are other ones; false: they are refused, and not kept.
     init(
         _ source: RemoteSource, directory: String, worker: LoopWorker, http: HTTPClient,
-        onSettings: @escaping (DataObject) -> Void
+        onSettings: @escaping (DataObject) -> Bool
     ) {
         self.source = source
         self.worker = worker
@@ -40,7 +40,7 @@ final class RemoteSettings {
     func start() {
         if let kept = copy.read(url: source.url) {
             tag = kept.tag
-            onSettings(kept.settings)
+            _ = onSettings(kept.settings)
         }
         fetch()
     }
@@ -61,7 +61,7 @@ final class RemoteSettings {
             let item = try? DataItem(parsing: answer.body), case .object(let settings) = item
         else { return }
         tag = answer.headers[RemoteSettings.tagName]
+        guard onSettings(settings) else { return }
         copy.write(settings, tag: tag, url: source.url)
-        onSettings(settings)
     }
 }

@@ -76,15 +76,16 @@ extension Service {
     func followRemoteSettings() {
         remoteSettings = settings.remote.map { source in
             RemoteSettings(source, directory: places.dataDirectory, worker: worker, http: senders.http) { [weak self] in
-                self?.takeRemote($0)
+                self?.takeRemote($0) ?? false
             }
         }
         remoteSettings?.start()
     }
 
-    private func takeRemote(_ settings: DataObject) {
-        guard case .refused(let faults) = control.setRemote(settings) else { return }
+    private func takeRemote(_ settings: DataObject) -> Bool {
+        guard case .refused(let faults) = control.setRemote(settings) else { return true }
         log.warning("remote settings are refused: " + faults.map(\.description).joined(separator: "; "))
+        return false
     }
 }
 
