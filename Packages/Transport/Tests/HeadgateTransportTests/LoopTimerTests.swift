@@ -64,6 +64,26 @@ import Testing
         #expect(fired == 10)
     }
 
+    @Test("timers that arm new ones for now let the loop go on")
+    func freshTimersForNow() throws {
+        var timers: [LoopTimer] = []
+        var isStopped = false
+        try onLoop { loop in
+            func again() {
+                guard !isStopped else { return }
+                timers.append(LoopTimer(on: loop, again))
+                timers.last?.arm(after: .zero)
+            }
+            again()
+            loop.submit { loop.stop() }
+            let bound = LoopTimer(on: loop) { isStopped = true }
+            bound.arm(after: .seconds(30))
+            timers.append(bound)
+        }
+        // Stopped from outside, and not by running out of patience.
+        #expect(!isStopped)
+    }
+
     @Test("a timer that has gone does not fire")
     func goneTimer() throws {
         var last: LoopTimer?

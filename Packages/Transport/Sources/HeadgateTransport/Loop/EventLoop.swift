@@ -25,6 +25,9 @@ public final class EventLoop: @unchecked Sendable {
     /// Output buffers that no connection needs at present.
     let spareOutput = SpareBuffers()
 
+    /// Whether a timer's action is being run.
+    var isFiringTimer = false
+
     private let owner: Atomic<UInt>
     private var isStopping = false
 

@@ -8,7 +8,6 @@ public final class LoopTimer {
     private let loop: EventLoop
     private let handle: Handle?
     private let action: () -> Void
-    private var isFiring = false
 
     /// A timer that calls `action`, not armed yet. On a loop that has closed it never fires.
     public init(on loop: EventLoop, _ action: @escaping () -> Void) {
@@ -32,8 +31,8 @@ public final class LoopTimer {
         uv_update_time(loop.raw)
         // libuv counts in whole milliseconds of the same clock, so the deadline is rounded up.
         let due = moment / 1_000_000 + (moment % 1_000_000 > 0 ? 1 : 0)
-        // Arming itself for now from within would keep libuv at its timers for ever.
-        let soonest: Int64 = isFiring ? 1 : 0
+        // A timer armed for now while another fires would keep libuv at its timers, for ever if it does so each time.
+        let soonest: Int64 = loop.isFiringTimer ? 1 : 0
         let wait = max(soonest, due - Int64(uv_now(loop.raw)))
         uv_timer_start(handle.raw(), { Handle.of($0).onEvent?(0, 0) }, UInt64(wait), 0)
     }
@@ -52,8 +51,8 @@ public final class LoopTimer {
 
     private func fire() {
         deadline = nil
-        isFiring = true
+        loop.isFiringTimer = true
         action()
-        isFiring = false
+        loop.isFiringTimer = false
     }
 }

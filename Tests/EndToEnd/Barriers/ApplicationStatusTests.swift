@@ -1,0 +1,79 @@
+import Testing
+
+/// The ApplicationStatusBarrier and what clients announce. No flush comes with it here.
+@Suite struct ApplicationStatusTests {
+    @Test("B26: in the background it holds, in the foreground it opens")
+    func backgroundAndForeground() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await daemon(scene, collector)
+            #expect(try await daemon.dispatcher()["way"] == "open")
+            let client = try await daemon.connect()
+            try await announce("background", client)
+            try await daemon.track(1...2)
+            #expect(
+                try await daemon.dispatcher()
+                    .contains(["way": "closed", "blocked_by": ["ApplicationStatusBarrier"], "pending": 2]))
+            #expect(
+                try await daemon.barrier("ApplicationStatusBarrier")
+                    .contains(["word": "application_status", "flushable": true]))
+            try await announce("foreground", client)
+            #expect(try await collector.acceptedIDs(atLeast: 2) == ["e1", "e2"])
+        }
+    }
+
+    @Test("B26: one client in the foreground is enough; one that goes away counts no more")
+    func oneIsEnough() async throws {
+        try await withScene { scene in
+            let daemon = try await daemon(scene, scene.collector())
+            let (one, two) = (try await daemon.connect(), try await daemon.connect())
+            // It announces nothing, and does not count.
+            let silent = try await daemon.connect()
+            try await announce("background", one)
+            #expect(try await daemon.dispatcher()["way"] == "closed")
+            try await announce("foreground", two)
+            #expect(try await daemon.dispatcher()["way"] == "open")
+            two.close()
+            try await daemon.dispatcher(until: "only the background is left") { $0["way"] == "closed" }
+            one.close()
+            try await daemon.dispatcher(until: "nobody is in the background") { $0["way"] == "open" }
+            #expect(try await silent.result("ping") == [:])
+        }
+    }
+
+    @Test("B26: with block_in_background off it never closes")
+    func switchedOff() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await daemon(scene, collector, blocks: false)
+            let client = try await daemon.connect()
+            try await announce("background", client)
+            try await daemon.track(1...1)
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
+        }
+    }
+
+    @Test("A status that there is not is a wrong parameter", arguments: ["asleep", 1, .null] as [JSON])
+    func wrongStatus(status: JSON) async throws {
+        try await withScene { scene in
+            let client = try await daemon(scene, scene.collector()).connect()
+            let error = try await client.refusal("application.status", ["status": status])
+            #expect(error["code"] == -32_602)
+            #expect(error["data"]["path"] == "status")
+        }
+    }
+
+    private func announce(_ status: JSON, _ client: LineClient) async throws {
+        #expect(try await client.result("application.status", ["status": status]) == [:])
+    }
+
+    private func daemon(_ scene: Scene, _ collector: Collector, blocks: Bool = true) async throws -> Daemon {
+        let configuration: JSON = ["block_in_background": .bool(blocks)]
+        return try await scene.daemon(
+            sendingTo: collector,
+            top: [
+                "barriers": ["ApplicationStatusBarrier": ["scopes": ["collect"], "configuration": configuration]],
+                "flush_on": ["background": false, "foreground": false, "exiting": false],
+            ])
+    }
+}

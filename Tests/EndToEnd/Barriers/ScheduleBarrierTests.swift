@@ -1,0 +1,105 @@
+import Foundation
+import Testing
+
+/// The ScheduleBarrier, with hours around the present one in UTC.
+@Suite struct ScheduleBarrierTests {
+    @Test("B24: outside its hours it holds, no flush passes it, and hours that are now let all go")
+    func outsideItsHours() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(configuration(collector, Self.laterToday))
+            let ids = try await daemon.track(1...2)
+            let barrier = try await daemon.barrier("ScheduleBarrier")
+            #expect(barrier.contains(["word": "schedule", "flushable": false, "states": ["collect": "closed"]]))
+            let answer = try await daemon.ask("flush", ["wait": true, "timeout_ms": 200])
+            #expect(answer["ended"] == "timeout")
+            #expect(answer["dispatchers"]["collect"].contains(["left": 2, "blocked_by": ["ScheduleBarrier"]]))
+            #expect(collector.requests.isEmpty)
+
+            try await daemon.reload(configuration(collector, Self.aroundNow))
+            #expect(try await collector.acceptedIDs(atLeast: 2) == ids)
+        }
+    }
+
+    @Test("B24: a barrier made flushable gives way to a flush")
+    func flushable() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let hours = Self.laterToday.merging(["flushable": true])
+            let daemon = try await scene.daemon(configuration(collector, hours))
+            let ids = try await daemon.track(1...2)
+            #expect(try await daemon.dispatcher()["blocked_by"] == ["ScheduleBarrier"])
+            #expect(try await daemon.ask("flush", ["wait": true])["ended"] == "settled")
+            #expect(collector.acceptedIDs == ids)
+        }
+    }
+
+    @Test("B24: on a day that is not one of its days it is closed, on all others open")
+    func days() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            // Yesterday, today and tomorrow: midnight may come while this runs.
+            let near = [-1, 0, 1].map { Self.day(after: $0) }
+            let far = Self.allDays.filter { !near.contains($0) }
+            let hours: JSON = ["start_hour": 0, "end_hour": 24, "time_zone": "UTC"]
+            let daemon = try await scene.daemon(
+                configuration(collector, hours.merging(["days": JSON(far)])))
+            try await daemon.track(1...1)
+            #expect(try await daemon.dispatcher().contains(["way": "closed", "blocked_by": ["ScheduleBarrier"]]))
+            try await daemon.reload(configuration(collector, hours.merging(["days": JSON(near)])))
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
+        }
+    }
+
+    @Test(
+        "B24, S2: hours, days and zones that there are not are faults",
+        arguments: [
+            ["start_hour": 24, "end_hour": 25], ["start_hour": -1, "end_hour": 3],
+            ["start_hour": 9, "end_hour": "late"],
+            ["start_hour": 9, "end_hour": 17, "days": ["someday"]],
+            ["start_hour": 9, "end_hour": 17, "time_zone": "Europe/Nowhere"],
+        ] as [JSON])
+    func faults(hours: JSON) async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector)
+            let faults = try await daemon.refusedReload(configuration(collector, hours))
+            let place = "barriers.ScheduleBarrier.configuration."
+            #expect(faults.contains { $0["path"].string?.hasPrefix(place) == true }, "\(faults)")
+            try await daemon.track(1...1)
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
+        }
+    }
+
+    /// A window that begins in more than an hour, and ends long before it is now again.
+    private static var laterToday: JSON { window(from: 2, to: 3) }
+
+    /// A window that holds now, with an hour to spare on both sides. Some of the time it crosses midnight.
+    private static var aroundNow: JSON { window(from: -1, to: 2) }
+
+    private static func window(from: Int, to: Int) -> JSON {
+        let hour = calendar.component(.hour, from: Date())
+        return [
+            "start_hour": JSON((hour + from + 24) % 24), "end_hour": JSON((hour + to) % 24), "time_zone": "UTC",
+        ]
+    }
+
+    private static let allDays = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+
+    private static func day(after days: Int) -> String {
+        allDays[calendar.component(.weekday, from: Date() + Double(days) * 86_400) - 1]
+    }
+
+    private static let calendar: Calendar = {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        return calendar
+    }()
+
+    private func configuration(_ collector: Collector, _ hours: JSON) -> JSON {
+        [
+            "dispatchers": ["collect": collector.dispatcher()],
+            "barriers": ["ScheduleBarrier": ["scopes": ["collect"], "configuration": hours]],
+        ]
+    }
+}

@@ -1,0 +1,67 @@
+import Testing
+
+/// When an event is given up.
+@Suite struct AttemptLimitTests {
+    @Test("D9: after max_attempts an event is dead, and the next one goes")
+    func maxAttempts() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerNext(.status(503), .status(500), .status(429))
+            let daemon = try await scene.daemon(sendingTo: collector, ["max_attempts": 3, "dispatch_limit": 1])
+            try await daemon.track(1...2)
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["e2"])
+            try await daemon.dispatcher(until: "both are settled") { $0["dead"].int == 1 && $0["sent"].int == 1 }
+            #expect(collector.requests.map(\.ids) == [["e1"], ["e1"], ["e1"], ["e2"]])
+            #expect(collector.requests.map { $0.events[0]["attempt"] } == [1, 2, 3, 1])
+            #expect(try await daemon.ask("status")["counters"].contains(["dead": 1, "delivered": 1]))
+        }
+    }
+
+    @Test("D9: attempts are charged to each event: a later one in the same batch has its own")
+    func attemptsPerEvent() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerNext(ScriptedAnswer(status: 503, headers: ["Retry-After: 1"]), .status(503))
+            let daemon = try await scene.daemon(sendingTo: collector, ["max_attempts": 2])
+            try await daemon.track(1...1)
+            try await daemon.dispatcher(until: "a closed way") { $0["way"] == "closed" }
+            try await daemon.track(2...2)
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["e2"])
+            try await daemon.dispatcher(until: "both are settled") { $0["dead"].int == 1 && $0["sent"].int == 1 }
+            #expect(collector.requests.map(\.ids) == [["e1"], ["e1", "e2"], ["e2"]])
+            #expect(collector.requests[1].events.map(\.["attempt"]) == [2, 1])
+            #expect(collector.requests[2].events[0]["attempt"] == 2)
+        }
+    }
+
+    @Test("D9: a network error charges no attempt, however often it happens")
+    func networkErrors() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            for _ in 1...5 { collector.answerNext(ScriptedAnswer(hangsUp: true)) }
+            let daemon = try await scene.daemon(sendingTo: collector, ["max_attempts": 1])
+            try await daemon.track(1...1)
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
+            #expect(collector.requests.count >= 6)
+            #expect(collector.requests.allSatisfy { $0.events[0]["attempt"] == 1 })
+            #expect(try await daemon.dispatcher()["dead"] == 0)
+        }
+    }
+
+    @Test("D9: after max_retry_age an event is dead, counted from its first failure")
+    func maxRetryAge() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerAlways(.status(503))
+            let daemon = try await scene.daemon(sendingTo: collector, ["max_retry_age_s": 1])
+            let start = ContinuousClock.now
+            try await daemon.track(1...1)
+            try await daemon.dispatcher(until: "it is dead") { $0["dead"].int == 1 && $0["pending"].int == 0 }
+            #expect(ContinuousClock.now - start > .seconds(1))
+            #expect(collector.requests.count > 2)
+            collector.answerAlways(.accepted)
+            try await daemon.track(2...2)
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["e2"])
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Testing
+
+/// Events that are larger than a batch may be.
+@Suite struct OversizeTests {
+    private static let limit: JSON = ["byte_limit": 1_000]
+    private static let large: JSON = ["text": .string(String(repeating: "x", count: 1_000))]
+
+    @Test("D2: an event over byte_limit goes alone and in its place")
+    func goesAlone() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector, Self.limit)
+            try await track(daemon)
+            #expect(try await collector.acceptedIDs(atLeast: 4) == ["e1", "e2", "e3", "e4"])
+            #expect(collector.requests.map(\.ids) == [["e1"], ["e2"], ["e3", "e4"]])
+            try await daemon.dispatcher(until: "all are settled") { $0["sent"].int == 4 }
+        }
+    }
+
+    @Test(
+        "D2: on failure it is dead and never sent again",
+        arguments: [ScriptedAnswer.status(503), ScriptedAnswer(hangsUp: true), .status(413)])
+    func neverRetried(answer: ScriptedAnswer) async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            // The very first request: on a connection that was used before, libcurl takes a cut for an old one's end.
+            collector.answerNext(answer)
+            let daemon = try await scene.daemon(
+                sendingTo: collector, Self.limit.merging(["retry_for_status_codes": ["503": true]]))
+            try await daemon.pause()
+            try await daemon.track(1...1, data: Self.large)
+            try await daemon.track(2...3)
+            try await daemon.resume()
+            #expect(try await collector.acceptedIDs(atLeast: 2) == ["e2", "e3"])
+            try await daemon.dispatcher(until: "all are settled") { $0["sent"].int == 2 && $0["dead"].int == 1 }
+            #expect(collector.requests.map(\.ids) == [["e1"], ["e2", "e3"]])
+        }
+    }
+
+    @Test("D2: it never overtakes: what is before it is tried again first")
+    func neverOvertakes() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerNext(.status(503), .status(503))
+            let daemon = try await scene.daemon(sendingTo: collector, Self.limit)
+            try await track(daemon)
+            #expect(try await collector.acceptedIDs(atLeast: 4) == ["e1", "e2", "e3", "e4"])
+            #expect(collector.requests.prefix(3).map(\.ids) == [["e1"], ["e1"], ["e1"]])
+        }
+    }
+
+    /// Four events while the way is closed; the second is too large.
+    private func track(_ daemon: Daemon) async throws {
+        try await daemon.pause()
+        try await daemon.track(1...1)
+        try await daemon.track(2...2, data: Self.large)
+        try await daemon.track(3...4)
+        try await daemon.resume()
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+/// Retry-After.
+@Suite struct RetryAfterTests {
+    @Test("D5: Retry-After in seconds is a floor for the wait, and new events do not shorten it")
+    func seconds() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerNext(Self.unavailable(for: "2"))
+            let daemon = try await scene.daemon(sendingTo: collector)
+            let start = ContinuousClock.now
+            try await daemon.track(1...1)
+            let before = try await daemon.dispatcher(until: "a closed way") { $0["way"] == "closed" }
+            try await daemon.track(2...20)
+            let after = try await daemon.dispatcher()
+            #expect(after.contains(["blocked_by": ["BackoffBarrier:collect"], "pending": 20]))
+            #expect(abs(try time(after).timeIntervalSince(time(before))) < 0.1)
+            #expect(collector.requests.count == 1)
+            // A wait always ends by itself, and then all go, in order.
+            #expect(try await collector.acceptedIDs(atLeast: 20) == (1...20).map { "e\($0)" })
+            #expect(ContinuousClock.now - start >= .seconds(2))
+        }
+    }
+
+    @Test("D5: Retry-After as an HTTP date is one too")
+    func date() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let date = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + 3).rounded(.up))
+            collector.answerNext(Self.unavailable(for: Self.httpDate(date)))
+            let daemon = try await scene.daemon(sendingTo: collector)
+            try await daemon.track(1...1)
+            let waiting = try await daemon.dispatcher(until: "a closed way") { $0["way"] == "closed" }
+            // Wall clock and monotonic clock are read one after the other.
+            #expect(try time(waiting) > date - 0.1)
+            #expect(try time(waiting) < date + 1)
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
+            #expect(Date() > date - 0.1)
+        }
+    }
+
+    @Test(
+        "D5: it counts for at most an hour",
+        arguments: ["7200", "99999999999999999999", "Fri, 31 Dec 2199 23:59:59 GMT"])
+    func atMostAnHour(value: String) async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerAlways(Self.unavailable(for: value))
+            let daemon = try await scene.daemon(sendingTo: collector)
+            try await daemon.track(1...1)
+            let waiting = try await daemon.dispatcher(until: "a closed way") { $0["way"] == "closed" }
+            let wait = try time(waiting).timeIntervalSinceNow
+            #expect(wait > 3_500 && wait < 3_601)
+            #expect(collector.requests.count == 1)
+        }
+    }
+
+    @Test(
+        "D5: what is no Retry-After is ignored", arguments: ["soon", "-5", "1e3", "", "Fri, 99 Foo 2031", "3 seconds"])
+    func invalid(value: String) async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerNext(Self.unavailable(for: value))
+            let daemon = try await scene.daemon(sendingTo: collector)
+            try await daemon.track(1...1)
+            // By the short backoff of this dispatcher, long before the patience of this wait is at its end.
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
+        }
+    }
+
+    @Test("D5: the wait is that of the whole dispatcher, and of no other")
+    func ofItsDispatcher() async throws {
+        try await withScene { scene in
+            let (limited, free) = (try scene.collector(), try scene.collector())
+            limited.answerNext(Self.unavailable(for: "3600"))
+            let daemon = try await scene.daemon([
+                "dispatchers": [
+                    "limited": limited.dispatcher(["in_flight": 4, "dispatch_limit": 1]), "free": free.dispatcher(),
+                ]
+            ])
+            try await daemon.track(1...1)
+            try await daemon.dispatcher("limited", until: "a closed way") { $0["way"] == "closed" }
+            try await daemon.track(2...9)
+            #expect(try await free.acceptedIDs(atLeast: 9).count == 9)
+            #expect(limited.requests.count == 1)
+            #expect(try await daemon.dispatcher("limited").contains(["pending": 9, "in_flight": 0]))
+        }
+    }
+
+    private static func unavailable(for value: String) -> ScriptedAnswer {
+        ScriptedAnswer(status: 503, headers: ["Retry-After: \(value)"])
+    }
+
+    private static func httpDate(_ date: Date) -> String {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = .gmt
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return formatter.string(from: date)
+    }
+
+    private func time(_ dispatcher: JSON) throws -> Date {
+        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        return try Date(try #require(dispatcher["retry_at"].string), strategy: style)
+    }
+}

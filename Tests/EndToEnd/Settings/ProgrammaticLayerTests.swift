@@ -1,0 +1,82 @@
+import Testing
+
+/// What `config.set` does, and how long.
+@Suite struct ProgrammaticLayerTests {
+    @Test("S1: config.set wins over the file, is in force at once, and null takes it away again")
+    func setAndTakenAway() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector, ["dispatch_limit": 4])
+            try await daemon.set(["dispatchers": ["collect": ["dispatch_limit": 2]]])
+            #expect(try await batches(daemon, collector) == [2, 2, 2])
+            // The endpoint is the file's still: objects are merged.
+            #expect(try await limits(daemon) == [2, 4, 2])
+            // A reload of the file leaves the layer alone.
+            try await daemon.reload(["dispatchers": ["collect": collector.dispatcher(["dispatch_limit": 5])]])
+            #expect(try await limits(daemon) == [2, 5, 2])
+
+            try await daemon.set(["dispatchers": ["collect": ["dispatch_limit": .null]]])
+            #expect(try await limits(daemon)[0] == 5)
+            #expect(try await batches(daemon, collector, from: 7) == [5, 1])
+        }
+    }
+
+    @Test("S1: what is set with persist survives kill -9, what is set without does not")
+    func persisted() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector, ["dispatch_limit": 9])
+            try await daemon.set(["dispatchers": ["collect": ["dispatch_limit": 3]]], persist: true)
+            try await daemon.set(["dispatchers": ["collect": ["byte_limit": 12_345]]])
+            try await daemon.killNow()
+            try await daemon.start()
+            #expect(try await batches(daemon, collector) == [3, 3])
+            let collect = try await daemon.ask("config.get", ["layer": "programmatic"])["dispatchers"]["collect"]
+            #expect(collect == ["dispatch_limit": 3])
+
+            // Taken away for good, too.
+            try await daemon.set(["dispatchers": ["collect": ["dispatch_limit": .null]]], persist: true)
+            try await daemon.killNow()
+            try await daemon.start()
+            #expect(try await batches(daemon, collector, from: 7) == [6])
+        }
+    }
+
+    @Test("S1, B7: a barrier that is set and persisted holds after a restart too")
+    func persistedBarrier() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector, top: ["flush_on": ["start": false]])
+            let barrier = FlushTests.batching["barriers"]
+            try await daemon.set(["barriers": barrier], persist: true)
+            try await daemon.track(1...2)
+            try await daemon.killNow()
+            try await daemon.start()
+            let held = try await daemon.dispatcher()
+            #expect(held.contains(["way": "closed", "pending": 2, "blocked_by": ["BatchingBarrier"]]))
+            try await daemon.set(["barriers": ["BatchingBarrier": ["configuration": ["batch_size": 2]]]])
+            #expect(try await collector.acceptedIDs(atLeast: 2) == ["e1", "e2"])
+        }
+    }
+
+    /// The sizes of the batches that six events make.
+    private func batches(_ daemon: Daemon, _ collector: Collector, from first: Int = 1) async throws -> [Int] {
+        let before = collector.requests.count
+        try await daemon.pause()
+        try await daemon.track(first...first + 5)
+        try await daemon.resume()
+        try await collector.acceptedIDs(atLeast: first + 5)
+        return collector.requests[before...].map(\.ids.count)
+    }
+
+    /// The dispatch limit in force, in the file and in the programmatic layer.
+    private func limits(_ daemon: Daemon) async throws -> [Int?] {
+        let layers: [JSON] = [[:], ["layer": "file"], ["layer": "programmatic"]]
+        var limits: [Int?] = []
+        for layer in layers {
+            let settings = try await daemon.ask("config.get", layer)
+            limits.append(settings["dispatchers"]["collect"]["dispatch_limit"].int)
+        }
+        return limits
+    }
+}

@@ -1,0 +1,175 @@
+import Testing
+
+/// What the store refuses, evicts and lets expire.
+@Suite struct StoreLimitTests {
+    @Test("Q4: over max_events a client gets queue_full; delivery makes room again")
+    func reject() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await daemon(scene, collector, ["max_events": 3])
+            try await daemon.pause()
+            let ids = try await daemon.track(1...3)
+            let client = try await daemon.connect()
+            let error = try await client.refusal("track", ["event": "e4", "id": "e4"])
+            #expect(error["code"] == -32_000)
+            #expect(error["data"]["reason"] == "queue_full")
+            #expect(try await daemon.ask("status").contains(["counters": ["rejected": 1], "store": ["events": 3]]))
+
+            try await daemon.resume()
+            #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
+            try await daemon.dispatcher(until: "an empty queue") { $0["sent"].int == 3 }
+            // It was not stored: under its id it is no duplicate.
+            let again = try await eventually("room again") {
+                try? await client.result("track", ["event": "e4", "id": "e4"])
+            }
+            #expect(again["duplicate"] == .null)
+            #expect(try await collector.acceptedIDs(atLeast: 4) == ids + ["e4"])
+        }
+    }
+
+    @Test("Q4: track_many over the limit is refused whole")
+    func rejectMany() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await daemon(scene, collector, ["max_events": 3])
+            try await daemon.pause()
+            try await daemon.track(1...1)
+            let client = try await daemon.connect()
+            let events = { (ids: [String]) -> JSON in ["events": .array(ids.map { ["event": "x", "id": .string($0)] })]
+            }
+            let error = try await client.refusal("track_many", events(["a", "b", "c"]))
+            #expect(error["data"]["reason"] == "queue_full")
+            #expect(try await daemon.dispatcher()["pending"] == 1)
+            _ = try await client.result("track_many", events(["a", "b"]))
+            try await daemon.resume()
+            #expect(try await collector.acceptedIDs(atLeast: 3) == ["e1", "a", "b"])
+        }
+    }
+
+    @Test("Q4: max_bytes counts bytes; what is too much is refused, what fits goes in")
+    func maxBytes() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await daemon(scene, collector, ["max_bytes": 4_000])
+            try await daemon.pause()
+            let client = try await daemon.connect()
+            let large: JSON = ["event": "x", "data": ["text": .string(String(repeating: "x", count: 2_500))]]
+            _ = try await client.result("track", large)
+            #expect(try await client.refusal("track", large)["data"]["reason"] == "queue_full")
+            _ = try await client.result("track", ["event": "small"])
+            let bytes = try #require(try await daemon.ask("status")["store"]["bytes"].int)
+            #expect(bytes > 2_500 && bytes <= 4_000)
+        }
+    }
+
+    @Test("Q4: drop_oldest evicts exactly the surplus, oldest first, and counts it")
+    func dropOldest() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await daemon(scene, collector, ["max_events": 5, "overflow": "drop_oldest"])
+            try await daemon.pause()
+            try await daemon.track(1...8)
+            #expect(try await daemon.dispatcher().contains(["pending": 5, "evicted": 3]))
+            #expect(try await daemon.ask("status").contains(["counters": ["evicted": 3], "store": ["events": 5]]))
+            try await daemon.resume()
+            #expect(try await collector.acceptedIDs(atLeast: 5) == ["e4", "e5", "e6", "e7", "e8"])
+            let done = try await daemon.dispatcher(until: "an empty queue") { $0["sent"].int == 5 }
+            #expect(done.contains(["pending": 0, "dead": 0, "evicted": 3]))
+        }
+    }
+
+    @Test("Q4: drop_oldest never takes what is in flight")
+    func neverInFlight() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerNext(.held)
+            let settings: JSON = ["dispatch_limit": 2]
+            let daemon = try await daemon(scene, collector, ["max_events": 5, "overflow": "drop_oldest"], settings)
+            try await daemon.pause()
+            try await daemon.track(1...2)
+            try await daemon.resume()
+            try await collector.requests(atLeast: 1)
+            try await daemon.track(3...8)
+            #expect(try await daemon.dispatcher().contains(["in_flight": 2, "pending": 3, "evicted": 3]))
+            collector.release()
+            #expect(try await collector.acceptedIDs(atLeast: 5) == ["e1", "e2", "e6", "e7", "e8"])
+        }
+    }
+
+    @Test("Q4: what was evicted stays so after kill -9")
+    func evictionOutlivesKill() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await daemon(scene, collector, ["max_events": 5, "overflow": "drop_oldest"])
+            try await daemon.pause()
+            try await daemon.track(1...12)
+            try await daemon.killNow()
+            try await daemon.start()
+            #expect(try await daemon.dispatcher()["pending"] == 5)
+            try await daemon.resume()
+            #expect(try await collector.acceptedIDs(atLeast: 5) == (8...12).map { "e\($0)" })
+        }
+    }
+
+    @Test("Q4: ttl_ms: what is too old is not sent, and counted as expired")
+    func timeToLive() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await daemon(scene, collector, [:])
+            try await daemon.pause()
+            let client = try await daemon.connect()
+            let lives: [(String, JSON)] = [("short", ["ttl_ms": 40]), ("long", ["ttl_ms": 3_600_000]), ("ever", [:])]
+            for (id, life) in lives {
+                _ = try await client.result("track", life.merging(["event": "x", "id": .string(id)]))
+            }
+            let tracked = ContinuousClock.now
+            try await eventually("the short life is over") { ContinuousClock.now - tracked > .milliseconds(60) }
+            try await daemon.resume()
+            #expect(try await collector.acceptedIDs(atLeast: 2) == ["long", "ever"])
+            let done = try await daemon.dispatcher(until: "all are settled") { $0["sent"].int == 2 }
+            #expect(done.contains(["expired": 1, "pending": 0, "dead": 0]))
+            #expect(try await daemon.ask("status").contains(["counters": ["expired": 1], "store": ["events": 0]]))
+        }
+    }
+
+    @Test("Q4: what becomes too old while it is held is let go by the sweeper, and the service goes on")
+    func sweptWhileHeld() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await daemon(scene, collector, [:])
+            try await daemon.pause()
+            let client = try await daemon.connect()
+            _ = try await client.result("track", ["event": "x", "id": "short", "ttl_ms": 30])
+            try await daemon.track(1...1)
+            let swept = try await daemon.dispatcher(until: "it has expired") { $0["expired"].int == 1 }
+            #expect(swept.contains(["way": "closed", "pending": 1]))
+            #expect(try await client.result("ping") == [:])
+            try await daemon.resume()
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
+        }
+    }
+
+    @Test("Q4: max_age counts over a restart, from receipt")
+    func maxAge() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await daemon(scene, collector, ["max_age_s": 1])
+            try await daemon.pause()
+            try await daemon.track(1...2)
+            let tracked = ContinuousClock.now
+            try await daemon.killNow()
+            try await eventually("they are too old") { ContinuousClock.now - tracked > .milliseconds(1_050) }
+            try await daemon.start()
+            try await daemon.resume()
+            try await daemon.track(3...3)
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["e3"])
+            #expect(try await daemon.dispatcher(until: "it is settled") { $0["sent"].int == 1 }["expired"] == 2)
+        }
+    }
+
+    private func daemon(
+        _ scene: Scene, _ collector: Collector, _ store: JSON, _ settings: JSON = [:]
+    ) async throws -> Daemon {
+        try await scene.daemon(sendingTo: collector, settings, top: ["store": store])
+    }
+}
