@@ -48,6 +48,19 @@ extension GateRun {
         _ = bench.gate.pause(id, reason: nil, isFlushable: isFlushable) { _ in }
     }
 
+    /// Tells the BatchingBarrier, if there is one, another size while it runs (Behaviour B7).
+    func changeSettings() {
+        guard model.dispatchers["a"]?.batchSize != nil else { return }
+        let size = Int.random(in: 1...5, using: &random)
+        for id in ["a", "b"] { model.dispatchers[id]?.batchSize = size }
+        do {
+            try bench.gate.updateBarrier(
+                id: "batching", scopes: [.all], configuration: ["batch_size": .number(DataNumber(size))])
+        } catch {
+            model.expect(false, "\(error)")
+        }
+    }
+
     /// Puts the barriers of the run before a gate that is new, and watches its senders.
     func furnish() {
         for id in ["a", "b"] {
