@@ -102,6 +102,21 @@ struct SettingsChangeTests {
         }
     }
 
+    @Test("B29: settings cannot take the id of a barrier that a client has registered")
+    func takenId() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            try await client.call("barrier.register", ["id": "night", "state": "open"])
+            let night: DataObject = ["kind": "IntervalBarrier", "configuration": ["interval_ms": 1000, "open_ms": 10]]
+            let refusal = try await client.refusal("config.set", ["patch": ["barriers": ["night": .object(night)]]])
+            #expect(refusal.reason == "invalid_settings")
+            #expect(try await client.listedBarrier("night")["kind"] == "RemoteBarrier")
+            try await client.call("barrier.unregister", ["id": "night"])
+            try await client.call("config.set", ["patch": ["barriers": ["night": .object(night)]]])
+            #expect(try await client.listedBarrier("night")["kind"] == "IntervalBarrier")
+        }
+    }
+
     @Test("What only a start can change is told as a warning")
     func startOnly() async throws {
         try await ServiceStage.run { stage in

@@ -1,6 +1,7 @@
 /// A barrier whose states a client sets, for all its scopes or for one dispatcher (Behaviour B29).
 public final class RemoteBarrier: DescribedBarrier {
-    static let kind = "RemoteBarrier"
+    /// The kind that lists show.
+    public static let kind = "RemoteBarrier"
 
     /// What was said of the way to a dispatcher.
     struct Statement: Equatable {

@@ -8,6 +8,7 @@ import HeadgateWire
 extension Service {
     /// Makes what is to be made of new settings before anything is changed: a fault leaves everything as it was.
     func putInForce(_ new: Settings, insteadOf old: Settings) throws(StartFault) {
+        try refuseTakenIds(new)
         let made = try newSenders(for: new, insteadOf: old)
         gate.setLimits(new.store)
         try putRulesInForce(new, insteadOf: old)
@@ -50,6 +51,13 @@ extension Service {
 
     // MARK: Barriers
 
+    /// An id that a client's barrier has now is not to be had for another.
+    private func refuseTakenIds(_ new: Settings) throws(StartFault) {
+        let taken = Set(gate.barrierSummaries.filter { $0.identity.kind == RemoteBarrier.kind }.map(\.identity.id))
+        guard let barrier = new.barriers.first(where: { taken.contains($0.id) }) else { return }
+        throw StartFault("barriers.\(barrier.id): a client has registered a barrier of this id")
+    }
+
     /// A barrier that refuses its configuration keeps the old one, and is reported (Behaviour B7).
     private func putBarriersInForce(_ new: Settings, insteadOf old: Settings) throws(StartFault) {
         for barrier in old.barriers where !new.barriers.contains(where: { $0.id == barrier.id }) {
@@ -62,7 +70,8 @@ extension Service {
                     id: barrier.id, kind: barrier.kind, scopes: barrier.scopes, configuration: barrier.configuration,
                     stateOnError: barrier.stateOnError)
             } catch {
-                throw StartFault("barriers.\(barrier.id): \(error)")
+                guard isReady else { throw StartFault("barriers.\(barrier.id): \(error)") }
+                log.warning("barriers.\(barrier.id): \(error)")
             }
         }
     }
