@@ -61,7 +61,8 @@ import Testing
             let receipts = try await results.map { try $0.get() }
             #expect(receipts.count == 5_000)
             let places = receipts.compactMap(\.sequenceNumber)
-            #expect(places == places.sorted())
+            let isInOrder = zip(places, places.dropFirst()).allSatisfy(<)
+            #expect(isInOrder)
             try await expectDeliveredOnce(receipts, by: collector)
             try expectOrder(of: "bulk", in: collector)
             await client.close()

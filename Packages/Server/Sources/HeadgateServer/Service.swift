@@ -45,7 +45,7 @@ final class Service {
         worker = LoopWorker(loop: loop)
         started = worker.now
         senders = Senders(loop: loop, dataDirectory: places.dataDirectory)
-        store = ServiceStore(settings: settings, places: places, worker: worker)
+        store = ServiceStore(configuration.makeStore, settings: settings, places: places, worker: worker)
         let state = try store.open()
         gate = Headgate(worker: worker, store: store.store, state: state, limits: settings.store)
         decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)

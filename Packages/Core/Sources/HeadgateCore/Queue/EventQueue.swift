@@ -14,6 +14,9 @@ public final class EventQueue {
     var backlog = Backlog()
     /// The group in the making.
     private var gathering = GatheringGroup()
+    /// Tells the group in the making apart from those before it: what came after a commit had begun is not in that
+    /// commit, and must not be acknowledged with it (Behaviour P1).
+    public private(set) var gatheringGroup = 0
     /// The group that the store is committing.
     private var committing: CommittingGroup?
     private var dedupe: DedupeWindow
@@ -115,9 +118,10 @@ public final class EventQueue {
 
     private func commit() {
         guard committing == nil, !gathering.isIdle else { return }
-        guard let chunk = gathering.takeChunk() else { return gathering.takeWaiters().tell(nil) }
+        let waiters = endGathering()
+        guard let chunk = gathering.takeChunk() else { return waiters.tell(nil) }
         let group = gathering.group(chunk, newRoutes: routes.takeUnsaved(), receivedStamp: ages.stamp(worker.now))
-        committing = CommittingGroup(group: group, waiters: gathering.takeWaiters())
+        committing = CommittingGroup(group: group, waiters: waiters)
         gathering = GatheringGroup(expecting: chunk.bytes.count)
         store.append(group) { [weak self] fault in self?.committed(fault) }
     }
@@ -144,9 +148,15 @@ public final class EventQueue {
     private func fail(_ group: CommittingGroup, _ fault: StoreFault) {
         routes.restoreUnsaved(group.group.newRoutes)
         if let first = group.group.chunk.first(where: { _ in true }) { dedupe.forget(from: first.sequenceNumber) }
-        let waiters = group.waiters + gathering.takeWaiters()
+        let waiters = group.waiters + endGathering()
         gathering = GatheringGroup()
         waiters.tell(fault)
+    }
+
+    /// Whoever comes from now on waits for another group.
+    private func endGathering() -> [StoreWaiter] {
+        gatheringGroup += 1
+        return gathering.takeWaiters()
     }
 
     // MARK: Reading

@@ -15,6 +15,9 @@ public struct ServerConfiguration {
     public var userID: UInt32
     /// Listening sockets that a service manager has opened; without any the server opens its own.
     public var inherited: [Int32]
+    /// Makes the event store, where a program brings its own (Behaviour Q1); it lives on the worker. Without it there is
+    /// the one that `durability` asks for.
+    public var makeStore: ((any Worker) -> any EventStore)?
     /// Called with the gate once it stands behind its socket, before any client is served: for barriers that come and go
     /// while the service runs (Behaviour B8), transformers, and whatever else a program does with it.
     public var onStart: (Headgate) throws -> Void = { _ in }

@@ -2,17 +2,22 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// The acknowledgements of one session's events that wait for their group to be committed: rendered when the events
-/// come, sent in one piece when they are safe (Behaviour P1). No object is made for an event.
+/// The acknowledgements of one session's events in one group that is not committed yet: rendered when the events come,
+/// sent in one piece when they are safe (Behaviour P1). No object is made for an event.
 struct HeldAnswers {
+    /// The group, as ``EventQueue/gatheringGroup`` numbers them.
+    let group: Int
     private var answers = JSONWriter()
     /// Where each request's id stands in the answers, should they have to become errors.
     private var ids: [Range<Int>] = []
     /// Bytes of the requests.
     private(set) var requestBytes = 0
 
+    init(group: Int) {
+        self.group = group
+    }
+
     var count: Int { ids.count }
-    var isEmpty: Bool { ids.isEmpty }
     var bytes: [UInt8] { answers.bytes }
 
     /// Holds the acknowledgement of an event.
@@ -36,12 +41,6 @@ struct HeldAnswers {
             }
         }
         return refusals.bytes
-    }
-
-    /// Starts again.
-    mutating func take() -> HeldAnswers {
-        defer { self = HeldAnswers() }
-        return self
     }
 }
 

@@ -16,7 +16,8 @@ final class Session {
     /// Strong: the loop closes connections also after the server is gone. The service lets go of closed sessions.
     private let service: Service
     private var framer: LineFramer
-    private var held = HeldAnswers()
+    /// Acknowledgements, by the group that each waits for: the oldest first.
+    private var held: [HeldAnswers] = []
     private var unanswered = 0
     private var unansweredBytes = 0
     private var isPaused = false
@@ -139,17 +140,28 @@ final class Session {
         hasSpoken = true
         do {
             let (event, admission) = try service.tracking.track(request.params, from: self)
-            if held.isEmpty { service.gate.events.whenCommitted { self.release($0) } }
-            held.hold(id: request.id.raw, event: event.id, admission: admission, requestBytes: requestBytes)
+            hold(request.id, event.id, admission, requestBytes)
         } catch {
             refuse(request.id, error, nil)
             answered(1, bytes: requestBytes)
         }
     }
 
-    /// The group is committed, or could not be.
+    /// Holds an acknowledgement until the group that is in the making now is committed. One before it may be under way.
+    private func hold(
+        _ id: RequestID, _ event: UnsafeRawBufferPointer, _ admission: Admission, _ requestBytes: Int
+    ) {
+        let group = service.gate.events.gatheringGroup
+        if held.last?.group != group {
+            held.append(HeldAnswers(group: group))
+            service.gate.events.whenCommitted { self.release($0) }
+        }
+        held[held.count - 1].hold(id: id.raw, event: event, admission: admission, requestBytes: requestBytes)
+    }
+
+    /// The oldest group is committed, or could not be.
     private func release(_ fault: StoreFault?) {
-        let answers = held.take()
+        let answers = held.removeFirst()
         if let fault {
             send(answers.refused(with: service.tracking.refusal(of: answers.count, fault)))
         } else {

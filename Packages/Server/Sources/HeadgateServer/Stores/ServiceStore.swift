@@ -1,16 +1,18 @@
 import HeadgateCore
 import HeadgateTransport
 
-/// The event store that the settings ask for.
+/// The program's own event store, or the one that the settings ask for.
 final class ServiceStore {
     let store: any EventStore
     private let directoryPath: String
     /// The data directory, where the store does not hold it itself: it is one daemon's alone in any case (Behaviour Q9).
     private var directory: DataDirectory?
 
-    init(settings: Settings, places: Places, worker: LoopWorker) {
+    init(_ makeStore: ((any Worker) -> any EventStore)?, settings: Settings, places: Places, worker: LoopWorker) {
         directoryPath = places.dataDirectory
-        if settings.durability == .memory {
+        if let makeStore {
+            store = makeStore(worker)
+        } else if settings.durability == .memory {
             store = MemoryEventStore(worker: worker)
         } else {
             let options = SQLiteEventStore.Options(
@@ -27,7 +29,7 @@ final class ServiceStore {
 
     func open() throws(StartFault) -> StoredState {
         do throws(StoreFault) {
-            if store is MemoryEventStore { directory = try DataDirectory(directoryPath) }
+            if !(store is SQLiteEventStore) { directory = try DataDirectory(directoryPath) }
             return try store.open()
         } catch {
             throw StartFault(error.message)

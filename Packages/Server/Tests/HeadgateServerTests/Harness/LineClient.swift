@@ -49,6 +49,11 @@ actor LineClient {
         throw Refusal(error)
     }
 
+    /// Whether a request's answer has come and nobody has taken it.
+    func hasAnswer(to id: Int) -> Bool {
+        incoming.count(.answer(id)) > 0
+    }
+
     /// The error of a call that must be refused.
     func refusal(_ method: String, _ params: DataObject? = nil) async throws -> Refusal {
         do {

@@ -30,11 +30,16 @@ actor ServiceStage {
     ]
 
     /// Runs `body` with a service that listens, and stops it in an orderly way afterwards.
-    /// - Parameter settings: merged into ``usualSettings``, and with them in the file `headgate.json`.
-    static func run(_ settings: DataObject = [:], _ body: (ServiceStage) async throws -> Void) async throws {
+    /// - Parameters:
+    ///   - settings: merged into ``usualSettings``, and with them in the file `headgate.json`.
+    ///   - adding: what a program adds to them.
+    static func run(
+        _ settings: DataObject = [:], adding: @Sendable (inout ServerConfiguration) -> Void = { _ in },
+        _ body: (ServiceStage) async throws -> Void
+    ) async throws {
         let stage = try ServiceStage()
         do {
-            try await stage.start(settings)
+            try await stage.start(settings, adding)
             try await body(stage)
         } catch {
             await stage.end()
@@ -69,12 +74,13 @@ actor ServiceStage {
         return try body(service)
     }
 
-    private func start(_ settings: DataObject) throws {
+    private func start(_ settings: DataObject, _ adding: (inout ServerConfiguration) -> Void) throws {
         var text = JSONWriter()
         text.object(ServiceStage.usualSettings.patched(with: settings))
         let file = try folder.write(text.text, to: "headgate.json")
         let options = DaemonOptions(configuration: file, socket: socket, dataDirectory: folder("data"))
-        let configuration = ServerConfiguration(options: options, environment: [:], userID: getuid())
+        var configuration = ServerConfiguration(options: options, environment: [:], userID: getuid())
+        adding(&configuration)
         let service = try Service(loop: loop, configuration: configuration, loaded: try configuration.load())
         self.service = service
         try service.listen()

@@ -1,0 +1,89 @@
+import HeadgateCore
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+/// When a client is told that its event is safe.
+@Suite struct AcknowledgementTests {
+    @Test(
+        "P1: an event that comes while a group is being committed is acknowledged with the next group, not with that one"
+    )
+    func groupByGroup() async throws {
+        try await withHeldStore { stage, client in
+            let first = await client.request("track", ["event": "first"])
+            try await client.call("ping")
+            let second = await client.request("track", ["event": "second"])
+            try await client.call("ping")
+            #expect(await !client.hasAnswer(to: first))
+
+            try await stage.releaseAppend()
+            #expect(try await client.answer(to: first)["seq"] == 1)
+            try await client.call("ping")
+            #expect(await !client.hasAnswer(to: second))
+
+            try await stage.releaseAppend()
+            #expect(try await client.answer(to: second)["seq"] == 2)
+        }
+    }
+
+    @Test("P1: a repeat of an event that is being committed is acknowledged after it")
+    func repeatOfAnUnsafeEvent() async throws {
+        try await withHeldStore { stage, client in
+            let first = await client.request("track", ["event": "first", "id": "1"])
+            try await client.call("ping")
+            let again = await client.request("track", ["event": "first", "id": "1"])
+            try await client.call("ping")
+            #expect(await !client.hasAnswer(to: again))
+            try await stage.releaseAppend()
+            #expect(try await client.answer(to: again)["duplicate"] == true)
+            #expect(try await client.answer(to: first)["seq"] == 1)
+        }
+    }
+
+    @Test("P1, Q5: a failed commit refuses what waited for it and what came behind it, each once")
+    func failedCommit() async throws {
+        try await withHeldStore { stage, client in
+            try await stage.setStoreFault(.noRoom("full"))
+            let first = await client.request("track", ["event": "first"])
+            try await client.call("ping")
+            let second = await client.request("track", ["event": "second"])
+            try await client.call("ping")
+            try await stage.setStoreFault(nil)
+            try await stage.releaseAppend()
+            for request in [first, second] {
+                let refusal = await #expect(throws: Refusal.self) { try await client.answer(to: request) }
+                #expect(refusal?.reason == "storage")
+            }
+            let third = await client.request("track", ["event": "third"])
+            try await client.call("ping")
+            try await stage.releaseAppend()
+            #expect(try await client.answer(to: third)["seq"] == 3)
+        }
+    }
+
+    /// A service whose program brings a store of its own (Behaviour Q1), which commits when the test says so.
+    private func withHeldStore(_ body: (ServiceStage, LineClient) async throws -> Void) async throws {
+        let adding: @Sendable (inout ServerConfiguration) -> Void = { configuration in
+            configuration.makeStore = { worker in
+                let store = FaultyStore(worker: worker)
+                store.holdsAppends = true
+                return store
+            }
+        }
+        try await ServiceStage.run(adding: adding) { stage in
+            try await body(stage, stage.client())
+        }
+    }
+}
+
+extension ServiceStage {
+    fileprivate func releaseAppend() throws {
+        try look { ($0.gate.events.store as? FaultyStore)?.releaseAppend() }
+    }
+
+    fileprivate func setStoreFault(_ fault: StoreFault?) throws {
+        try look { ($0.gate.events.store as? FaultyStore)?.memory.fault = fault }
+    }
+}
