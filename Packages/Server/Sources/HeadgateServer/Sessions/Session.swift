@@ -14,10 +14,12 @@ final class Session {
     var hasSpoken = false
 
     /// Strong: the loop closes connections also after the server is gone. The service lets go of closed sessions.
-    private let service: Service
+    let service: Service
     private var framer: LineFramer
     /// Acknowledgements, by the group that each waits for: the oldest first.
     private var held: [HeldAnswers] = []
+    /// What the client was asked.
+    var peerRequests = PeerRequests()
     private var unanswered = 0
     private var unansweredBytes = 0
     private var isPaused = false
@@ -61,7 +63,9 @@ final class Session {
         framer.keepRest()
         guard connection.isOpen else { return }
         if !hasRoom { return pause() }
-        if hasReachedEnd, unanswered == 0 { connection.closeAfterFlush() }
+        guard hasReachedEnd else { return }
+        endPeerRequests()
+        if unanswered == 0 { connection.closeAfterFlush() }
     }
 
     private func pause() {
@@ -118,7 +122,7 @@ final class Session {
             service.call(notification.method, params: notification.params, session: self, reply: reply)
         case .invalid(let id, let error): refuse(id, error, batch)
         case .invalidNotification: notificationFailed()
-        case .response: break  // Nothing is asked of clients that do not serve.
+        case .response(let response): take(response)
         }
     }
 
@@ -231,5 +235,6 @@ extension Session: ConnectionHandler {
 
     func connectionDidClose(_ connection: Connection, error: TransportError?) {
         service.ended(self)
+        endPeerRequests()
     }
 }

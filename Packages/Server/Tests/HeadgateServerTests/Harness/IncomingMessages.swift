@@ -8,6 +8,8 @@ final class IncomingMessages: ConnectionHandler {
     enum Key: Hashable {
         case answer(Int)
         case notification
+        /// A request of the server's.
+        case request
     }
 
     /// The connection has ended, or sent what is no message.
@@ -54,12 +56,17 @@ final class IncomingMessages: ConnectionHandler {
         guard let message = try? DataItem(parsing: line), case .object(let object) = message else {
             return finish(Ended(line: String(decoding: line, as: UTF8.self)))
         }
-        let key = object["method"] != nil ? Key.notification : .answer(object.get(key: "id") ?? 0)
+        let key = Self.key(of: object)
         guard waiters[key]?.isEmpty != false else {
             waiters[key]?.removeFirst().resume(returning: object)
             return
         }
         kept[key, default: []].append(object)
+    }
+
+    private static func key(of message: DataObject) -> Key {
+        guard message["method"] != nil else { return .answer(message.get(key: "id") ?? 0) }
+        return message["id"] == nil ? .notification : .request
     }
 
     private func finish(_ end: Ended) {

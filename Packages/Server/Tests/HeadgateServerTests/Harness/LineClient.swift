@@ -69,6 +69,11 @@ actor LineClient {
         try await incoming.next(.notification)["params"] ?? .null
     }
 
+    /// The next request of the server's, whole.
+    func peerRequest() async throws -> DataItem {
+        .object(try await incoming.next(.request))
+    }
+
     /// Notifications that have come and that nobody has taken.
     var waitingNotifications: Int {
         incoming.count(.notification)
@@ -92,6 +97,11 @@ actor LineClient {
 
     func close() {
         connection?.close()
+    }
+
+    /// Sends nothing more, and still takes answers.
+    func shutDown() {
+        connection?.shutdownWriting()
     }
 }
 

@@ -1,0 +1,105 @@
+import HeadgateData
+import HeadgateWire
+import Synchronization
+import Testing
+
+@testable import HeadgateServer
+
+/// What the server asks of a client, and what it makes of the answers.
+@Suite struct PeerRequestTests {
+    @Test("An answer reaches whoever asked, a second one nobody")
+    func answer() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let answers = try await stage.ask(client)
+            let request = try await client.peerRequest()
+            #expect(request["method"] == "board.run")
+            #expect(request["params"]["board"] == "login")
+            let id: Int = try #require(request["id"].get())
+            await client.send(#"{"jsonrpc":"2.0","id":\#(id),"result":{"done":true}}"#)
+            await client.send(#"{"jsonrpc":"2.0","id":\#(id),"result":{"done":false}}"#)
+            try await client.call("ping")
+            #expect(answers.all == [#"{"done":true}"#])
+        }
+    }
+
+    @Test("An error is an answer, too")
+    func error() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let answers = try await stage.ask(client)
+            let id: Int = try #require(try await client.peerRequest()["id"].get())
+            await client.send(#"{"jsonrpc":"2.0","id":\#(id),"error":{"code":-32000,"message":"no key"}}"#)
+            try await client.call("ping")
+            #expect(answers.all == ["refused: no key"])
+        }
+    }
+
+    @Test("A client that goes away answers everything so, once", arguments: [true, false])
+    func gone(byHalf: Bool) async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let answers = try await stage.ask(client)
+            _ = try await client.peerRequest()
+            if byHalf { await client.shutDown() } else { await client.close() }
+            let other = try await stage.client()
+            while answers.all.isEmpty { try await other.call("ping") }
+            #expect(answers.all == ["gone"])
+        }
+    }
+
+    @Test("X3: an answer to what was not asked disturbs nobody", arguments: ["7", "0", "-1", "null", #""a""#, "1.5"])
+    func answerToNothing(id: String) async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let answers = try await stage.ask(client)
+            await client.send(#"{"jsonrpc":"2.0","id":\#(id),"result":{}}"#)
+            try await client.call("ping")
+            #expect(answers.all.isEmpty)
+        }
+    }
+
+    @Test("A request that was withdrawn has no answer")
+    func withdrawn() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let answers = try await stage.ask(client, withdrawing: true)
+            let id: Int = try #require(try await client.peerRequest()["id"].get())
+            await client.send(#"{"jsonrpc":"2.0","id":\#(id),"result":{}}"#)
+            try await client.call("ping")
+            #expect(answers.all.isEmpty)
+        }
+    }
+}
+
+/// What came of the requests, in order.
+private final class Answers: Sendable {
+    private let answers = Mutex<[String]>([])
+
+    var all: [String] { answers.withLock { $0 } }
+
+    func take(_ result: Result<JSONView, PeerFault>) {
+        let text =
+            switch result {
+            case .success(let view): String(decoding: view.raw, as: UTF8.self)
+            case .failure(.refused(let error)): "refused: \(error.message)"
+            case .failure(.gone): "gone"
+            }
+        answers.withLock { $0.append(text) }
+    }
+}
+
+extension ServiceStage {
+    /// Asks the only client to run a board.
+    fileprivate func ask(_ client: LineClient, withdrawing: Bool = false) async throws -> Answers {
+        try await client.call("ping")
+        let answers = Answers()
+        try look { service in
+            for session in service.sessions.all {
+                let number = session.ask("board.run", params: { $0.object(["board": "login"]) }, then: answers.take)
+                if withdrawing { session.withdraw(number) }
+            }
+        }
+        return answers
+    }
+}
