@@ -15,7 +15,7 @@ final class Service {
     let places: Places
     private(set) var decoder: MessageDecoder
     let tracking: Tracking
-    var collector: ContextCollector
+    let collecting: Collecting
     let statuses: AnnouncedStatuses
     private(set) lazy var watches = Watches(service: self)
     let log = Log()
@@ -44,13 +44,13 @@ final class Service {
         settings = loaded.settings
         worker = LoopWorker(loop: loop)
         started = worker.now
-        senders = Senders(loop: loop, dataDirectory: places.dataDirectory)
+        senders = Senders(worker: worker, dataDirectory: places.dataDirectory, own: configuration.senderFactories)
         store = ServiceStore(configuration.makeStore, settings: settings, places: places, worker: worker)
         let state = try store.open()
         gate = Headgate(worker: worker, store: store.store, state: state, limits: settings.store)
         decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)
-        tracking = Tracking(gate: gate)
-        collector = ContextCollector(settings: settings.collectors)
+        collecting = Collecting(configuration.collectors, settings: settings.collectors, gate: gate, log: log)
+        tracking = Tracking(gate: gate, collecting: collecting)
         statuses = AnnouncedStatuses(gate: gate)
         // They are counted by each dispatcher that misses them.
         store.onQuarantine = { [log] in log.error("the store is damaged: \($0) events are quarantined") }

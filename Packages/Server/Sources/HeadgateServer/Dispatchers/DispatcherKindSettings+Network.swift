@@ -5,6 +5,7 @@ extension DispatcherKindSettings {
         switch self {
         case .http(let http): http.unixSocket == nil && !http.isLoopback
         case .file: false
+        case .own(let own): own.reachesNetwork
         }
     }
 }

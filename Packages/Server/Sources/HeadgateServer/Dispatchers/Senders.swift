@@ -4,14 +4,19 @@ import HeadgateTransport
 
 /// Makes the sender of each dispatcher.
 final class Senders {
-    private let loop: EventLoop
+    private let worker: LoopWorker
     private let dataDirectory: String
+    private let own: [any SenderFactory]
     private var client: HTTPClient?
 
-    init(loop: EventLoop, dataDirectory: String) {
-        self.loop = loop
+    /// - Parameter own: what makes the senders of the program's own kinds.
+    init(worker: LoopWorker, dataDirectory: String, own: [any SenderFactory]) {
+        self.worker = worker
         self.dataDirectory = dataDirectory
+        self.own = own
     }
+
+    private var loop: EventLoop { worker.loop }
 
     /// One for all that speak HTTP, made when it is first needed.
     var http: HTTPClient {
@@ -26,13 +31,20 @@ final class Senders {
         client = nil
     }
 
-    func make(_ kind: DispatcherKindSettings) throws(TransportError) -> any Sender {
-        switch kind {
+    /// Makes the sender of a dispatcher.
+    func make(_ dispatcher: ConfiguredDispatcher) throws -> any Sender {
+        switch dispatcher.kind {
         case .http(let settings):
             return HTTPSender(settings, client: http)
         case .file(var settings):
             if !settings.path.hasPrefix("/") { settings.path = "\(dataDirectory)/\(settings.path)" }
             return try FileSender(settings, loop: loop)
+        case .own(let settings):
+            guard let factory = own.last(where: { $0.kind == settings.kind }) else {
+                preconditionFailure("settings of this kind are only read where there is a factory")
+            }
+            return try factory.makeSender(
+                dispatcher: dispatcher.id, configuration: settings.configuration, on: worker)
         }
     }
 }

@@ -26,8 +26,12 @@ public struct ServerConfiguration {
     private(set) var factories: [any BarrierFactory] = []
     /// Load rules of the program's own.
     private(set) var loadRules: [(id: String, rule: Rule)] = []
-    /// The kinds of barriers that settings may name.
-    private(set) var barrierKinds = BarrierKinds.builtIn
+    /// Collectors of the program's own.
+    private(set) var collectors: [any Collector] = []
+    /// What makes the senders of the program's own kinds of dispatchers.
+    private(set) var senderFactories: [any SenderFactory] = []
+    /// What settings may name.
+    private(set) var vocabulary = SettingsVocabulary.builtIn
 
     public init(options: DaemonOptions, environment: [String: String], userID: UInt32, inherited: [Int32] = []) {
         self.options = options
@@ -40,7 +44,20 @@ public struct ServerConfiguration {
     /// from settings (Behaviour B5).
     public mutating func addBarrier(_ factory: some BarrierFactory) {
         factories.append(factory)
-        barrierKinds.add(factory.kind) { _, _ in SettingsFindings() }
+        vocabulary.barrierKinds.add(factory.kind) { _, _ in SettingsFindings() }
+    }
+
+    /// Adds a kind of dispatcher (Behaviour K5), for `dispatchers` in the settings to name. A kind of the service's own
+    /// cannot be replaced.
+    public mutating func addDispatcherKind(_ factory: some SenderFactory) {
+        senderFactories.append(factory)
+        vocabulary.dispatcherKinds[factory.kind] = factory.reachesNetwork
+    }
+
+    /// Adds a collector (Behaviour P2), which comes after the service's own and those added before it.
+    public mutating func addCollector(_ collector: some Collector) {
+        collectors.append(collector)
+        vocabulary.collectors.insert(collector.id)
     }
 
     /// Names a load rule, for dispatchers and other rules to refer to.
@@ -51,7 +68,7 @@ public struct ServerConfiguration {
     /// Reads the settings and finds the places; `warn` is told what the settings can be used in spite of.
     func load(warn: (SettingsFault) -> Void = { _ in }) throws(StartFault) -> LoadedSettings {
         var layers = SettingsLayers()
-        let reading = layers.load(file: options.configuration, environment: environment, barrierKinds: barrierKinds)
+        let reading = layers.load(file: options.configuration, environment: environment, vocabulary: vocabulary)
         guard let settings = reading.settings else {
             throw StartFault(reading.faults.map(\.description).joined(separator: "\n"))
         }

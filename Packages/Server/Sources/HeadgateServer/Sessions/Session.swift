@@ -39,7 +39,7 @@ final class Session {
     /// Makes the context anew, after something that it tells has changed.
     func collectContext() {
         let network = service.gate.networkConnectionType
-        context = FixedBytes(service.collector.context(of: caller, networkConnectionType: network))
+        context = FixedBytes(service.collecting.context(of: caller, networkConnectionType: network))
     }
 
     /// Other settings are in force.

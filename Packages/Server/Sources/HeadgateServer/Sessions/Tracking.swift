@@ -6,10 +6,12 @@ import HeadgateWire
 final class Tracking {
     private let gate: Headgate
     private let reader: EventReader
+    private let collecting: Collecting
     private let preparation: EventPreparation
 
-    init(gate: Headgate) {
+    init(gate: Headgate, collecting: Collecting) {
         self.gate = gate
+        self.collecting = collecting
         reader = EventReader(gate: gate)
         preparation = EventPreparation(gate: gate)
     }
@@ -19,7 +21,8 @@ final class Tracking {
         _ params: JSONView?, at place: @autoclosure () -> String = "", from session: Session
     ) throws(RPCError) -> (event: TrackedEvent, admission: Admission) {
         if gate.isStopping { throw RPCError(.shuttingDown) }
-        let read = try reader.read(params, at: place(), from: session)
+        var read = try reader.read(params, at: place(), from: session)
+        read.context = collecting.context(of: session.caller, on: session.context)
         let outcome = preparation.prepare(read)
         gate.board.counters.transformationErrors += outcome.errors
         guard let event = outcome.event else { return transformedAway(read) }

@@ -29,12 +29,15 @@ actor ServiceStage {
         ],
     ]
 
+    /// Adds to a configuration what a program brings.
+    typealias Adding = @Sendable (inout ServerConfiguration) -> Void
+
     /// Runs `body` with a service that listens, and stops it in an orderly way afterwards.
     /// - Parameters:
     ///   - settings: merged into ``usualSettings``, and with them in the file `headgate.json`.
     ///   - adding: what a program adds to them.
     static func run(
-        _ settings: DataObject = [:], adding: @Sendable (inout ServerConfiguration) -> Void = { _ in },
+        _ settings: DataObject = [:], adding: Adding = { _ in },
         _ body: (ServiceStage) async throws -> Void
     ) async throws {
         let stage = try ServiceStage()

@@ -10,7 +10,9 @@ struct BarrierSettingsTests {
     private func reading(_ barriers: String, kinds: BarrierKinds = .builtIn) throws -> SettingsReading {
         let dispatchers = #"{"a": {"kind": "file", "path": "a"}, "b": {"kind": "file", "path": "b"}}"#
         let text = #"{"dispatchers": \#(dispatchers), "barriers": \#(barriers)}"#
-        return Settings.read(try SettingsText.parse(Array(text.utf8)), barrierKinds: kinds)
+        var vocabulary = SettingsVocabulary.builtIn
+        vocabulary.barrierKinds = kinds
+        return Settings.read(try SettingsText.parse(Array(text.utf8)), vocabulary: vocabulary)
     }
 
     @Test("S4: the barriers object of the source documents is accepted as it is")

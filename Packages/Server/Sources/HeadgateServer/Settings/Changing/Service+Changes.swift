@@ -13,7 +13,7 @@ extension Service {
         try putInForce(new, insteadOf: old)
         settings = new
         note(reading.warnings, startOnly: startOnlyChanges(from: old, to: new))
-        collector = ContextCollector(settings: new.collectors)
+        collecting.change(to: new.collectors)
         for session in sessions.all { session.settingsChanged(from: old, to: new) }
         if new.limits.maxDepth != old.limits.maxDepth { makeDecoder() }
         if new.network != old.network { watchNetwork() }

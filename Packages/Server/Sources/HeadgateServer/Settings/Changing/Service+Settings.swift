@@ -23,8 +23,8 @@ extension Service {
     private func newSenders(for new: Settings, insteadOf old: Settings) throws(StartFault) -> [String: any Sender] {
         var made: [String: any Sender] = [:]
         for dispatcher in new.dispatchers where old.dispatcher(dispatcher.id)?.kind != dispatcher.kind {
-            do throws(TransportError) {
-                made[dispatcher.id] = try senders.make(dispatcher.kind)
+            do {
+                made[dispatcher.id] = try senders.make(dispatcher)
             } catch {
                 throw StartFault("dispatchers.\(dispatcher.id): \(error)")
             }

@@ -29,18 +29,18 @@ final class SettingsControl {
         change { layers in
             layers.load(
                 file: configuration.options.configuration, environment: configuration.environment,
-                barrierKinds: configuration.barrierKinds)
+                vocabulary: configuration.vocabulary)
         }
     }
 
     /// Merges a patch into the programmatic layer; null removes.
     func set(_ patch: DataObject) -> Outcome {
-        change { layers in layers.change(barrierKinds: configuration.barrierKinds) { $0.patch(patch) } }
+        change { layers in layers.change(vocabulary: configuration.vocabulary) { $0.patch(patch) } }
     }
 
     /// Replaces the remote layer.
     func setRemote(_ settings: DataObject) -> Outcome {
-        change { layers in layers.change(barrierKinds: configuration.barrierKinds) { $0[.remote] = settings } }
+        change { layers in layers.change(vocabulary: configuration.vocabulary) { $0[.remote] = settings } }
     }
 
     /// What is kept over a restart once `patch` is a part of it.

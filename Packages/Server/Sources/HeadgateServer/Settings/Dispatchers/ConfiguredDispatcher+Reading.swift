@@ -3,7 +3,8 @@ import HeadgateData
 
 extension ConfiguredDispatcher {
     /// Reads an entry of `dispatchers`; what is wrong with it is noted and stands at its default.
-    init(id: String, _ reader: SettingsReader, rules: RuleReader) {
+    /// - Parameter own: the kinds that the program brings; true for those beyond a network.
+    init(id: String, _ reader: SettingsReader, rules: RuleReader, own: [String: Bool]) {
         if let complaint = DispatcherID.complaint(about: id) { reader.fault(complaint) }
         common = DispatcherSettings(id: id)
         common.read(reader)
@@ -11,23 +12,27 @@ extension ConfiguredDispatcher {
         reader.refuse(NotYetSupported.dispatcherKeys)
         // A kind that is refused is held against nothing; which of those that exist stands in for it does not matter.
         kind = .file(FileSettings(path: ""))
-        readKind(reader)
+        readKind(reader, own: own)
     }
 
-    private mutating func readKind(_ reader: SettingsReader) {
+    private mutating func readKind(_ reader: SettingsReader, own: [String: Bool]) {
         switch reader.item("kind").map(String.init(dataItem:)) {
         case "http": kind = .http(HTTPSettings(reader, common: &common))
         case "file": kind = .file(FileSettings(reader))
         case let given:
+            if let name = given ?? nil, let reachesNetwork = own[name] {
+                kind = .own(OwnKindSettings(name, reachesNetwork: reachesNetwork, reader))
+                return
+            }
             reader.acceptEveryKey()
-            reader.fault("kind", "", Self.complaint(aboutKind: given))
+            reader.fault("kind", "", Self.complaint(aboutKind: given, own: own.keys.sorted()))
         }
     }
 
     /// The message for a kind that is absent, no string or none of those that exist.
-    private static func complaint(aboutKind given: String??) -> String {
+    private static func complaint(aboutKind given: String??, own: [String]) -> String {
         if let name = given ?? nil, NotYetSupported.dispatcherKinds.contains(name) { return NotYetSupported.message }
-        let allowed = SettingsReader.mustBeOne(of: DispatcherKindSettings.names)
+        let allowed = SettingsReader.mustBeOne(of: DispatcherKindSettings.names + own)
         return given == nil ? "is required, and \(allowed)" : allowed
     }
 }

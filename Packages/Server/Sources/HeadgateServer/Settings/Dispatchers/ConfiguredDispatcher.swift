@@ -17,6 +17,8 @@ enum DispatcherKindSettings: Sendable, Equatable {
     case http(HTTPSettings)
     /// It writes to a file (Behaviour K2).
     case file(FileSettings)
+    /// It does what the program that brings it says (Behaviour K5).
+    case own(OwnKindSettings)
 
     /// The kinds' names, as `kind` takes them.
     static let names = ["http", "file"]
@@ -26,6 +28,7 @@ enum DispatcherKindSettings: Sendable, Equatable {
         switch self {
         case .http: "http"
         case .file: "file"
+        case .own(let own): own.kind
         }
     }
 }

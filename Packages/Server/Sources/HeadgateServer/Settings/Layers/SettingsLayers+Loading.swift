@@ -8,7 +8,7 @@ extension SettingsLayers {
     ///   - file: the file's path; nil: the default configuration.
     ///   - environment: the process's environment, for warnings of what the settings miss in it.
     public mutating func load(
-        file: String?, environment: [String: String], barrierKinds: BarrierKinds = .builtIn
+        file: String?, environment: [String: String], vocabulary: SettingsVocabulary = .builtIn
     ) -> SettingsReading {
         let object: DataObject
         do throws(SettingsFault) {
@@ -16,7 +16,7 @@ extension SettingsLayers {
         } catch {
             return SettingsReading(fault: error)
         }
-        let reading = change(barrierKinds: barrierKinds) { $0[.file] = object }
+        let reading = change(vocabulary: vocabulary) { $0[.file] = object }
         guard let settings = reading.settings else { return reading }
         return reading.adding(warnings: SettingsReferences.warnings(about: settings, environment: environment))
     }

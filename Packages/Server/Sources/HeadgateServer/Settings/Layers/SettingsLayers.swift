@@ -37,11 +37,11 @@ public struct SettingsLayers: Equatable, Sendable {
 
     /// Makes a change if what comes of it is without fault, and else leaves everything as it is (Behaviour S2).
     public mutating func change(
-        barrierKinds: BarrierKinds = .builtIn, _ change: (inout SettingsLayers) -> Void
+        vocabulary: SettingsVocabulary = .builtIn, _ change: (inout SettingsLayers) -> Void
     ) -> SettingsReading {
         var changed = self
         change(&changed)
-        let reading = Settings.read(changed.effective, barrierKinds: barrierKinds)
+        let reading = Settings.read(changed.effective, vocabulary: vocabulary)
         if reading.settings != nil { self = changed }
         return reading
     }

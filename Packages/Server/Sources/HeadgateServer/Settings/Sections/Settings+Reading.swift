@@ -3,16 +3,16 @@ import HeadgateData
 extension Settings {
     /// Reads settings and finds all that is wrong with them (Behaviour S2).
     ///
-    /// - Parameter barrierKinds: the barriers that may be configured.
-    public static func read(_ object: DataObject, barrierKinds: BarrierKinds = .builtIn) -> SettingsReading {
+    /// - Parameter vocabulary: what may be named in them.
+    public static func read(_ object: DataObject, vocabulary: SettingsVocabulary = .builtIn) -> SettingsReading {
         let reader = SettingsReader(object)
         var settings = Settings()
         settings.readPlaces(reader)
-        settings.readSections(reader)
+        settings.readSections(reader, vocabulary)
         let rules = settings.readLoadRules(reader)
-        settings.readDispatchers(reader, rules: rules)
+        settings.readDispatchers(reader, rules: rules, vocabulary)
         settings.readTransformations(reader, rules: rules)
-        settings.readBarriers(reader, kinds: barrierKinds)
+        settings.readBarriers(reader, kinds: vocabulary.barrierKinds)
         reader.refuse(NotYetSupported.sections)
         reader.finish()
         return SettingsReading(settings, reader.findings)
@@ -23,21 +23,23 @@ extension Settings {
         dataDirectory = reader.filePath("data_dir")
     }
 
-    private mutating func readSections(_ reader: SettingsReader) {
+    private mutating func readSections(_ reader: SettingsReader, _ vocabulary: SettingsVocabulary) {
         reader.word("durability", of: Durability.allCases, into: &durability)
         reader.section("limits") { limits.read($0) }
         reader.section("access") { access.read($0) }
         reader.section("store") { store.read($0) }
         reader.milliseconds("shutdown_timeout_ms", atLeast: 0, into: &shutdownTimeout)
         reader.section("flush_on") { flushOn.read($0) }
-        reader.section("collectors") { collectors.read($0) }
+        reader.section("collectors") { collectors.read($0, own: vocabulary.collectors) }
         reader.section("network") { network.read($0) }
         reader.section("remote") { remote = RemoteSource($0) }
     }
 
-    private mutating func readDispatchers(_ reader: SettingsReader, rules: RuleReader) {
+    private mutating func readDispatchers(
+        _ reader: SettingsReader, rules: RuleReader, _ vocabulary: SettingsVocabulary
+    ) {
         reader.entries("dispatchers") { id, entry in
-            dispatchers.append(ConfiguredDispatcher(id: id, entry, rules: rules))
+            dispatchers.append(ConfiguredDispatcher(id: id, entry, rules: rules, own: vocabulary.dispatcherKinds))
         }
         if dispatchers.isEmpty { reader.warn("dispatchers", "", "there is none, so no event is kept") }
         refuseSharedFiles(reader)
