@@ -2,10 +2,10 @@ import HeadgateData
 
 /// A number in one form only: its digits with no zero at either end, and where they begin. `0.d₁d₂… × 10^exponent`.
 struct ExactDecimal: Equatable {
-    private var isNegative = false
+    private(set) var isNegative = false
     /// Empty for zero.
-    private var digits: [UInt8] = []
-    private var exponent = 0
+    private(set) var digits: [UInt8] = []
+    private(set) var exponent = 0
 
     init(_ number: DataNumber) {
         var rest = Array(number.text.utf8)[...]

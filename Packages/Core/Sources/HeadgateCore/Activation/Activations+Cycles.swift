@@ -1,0 +1,101 @@
+/// Barriers before boards (Behaviour A2–A6).
+extension Activations {
+    /// Whether a barrier need not be run for an activation: it just was, or its completion still counts.
+    func hasCompleted(
+        _ identity: CycleIdentity, _ barrier: ActivationBarrier, for activation: Activation
+    ) -> Bool {
+        if activation.completed.contains(identity) { return true }
+        return barrier.sticky.map { completed.hasCompleted(identity, within: $0, at: now) } ?? false
+    }
+
+    /// Has an activation wait for a barrier: for the cycle under way, or for one that begins with it.
+    mutating func hold(_ id: Int, by barrier: ActivationBarrier, _ identity: CycleIdentity) {
+        guard let activation = activations[id] else { return }
+        let path = activation.path + [barrier.board]
+        guard activation.depth < limits.depth else { return end(id, .circle(path)) }
+        let waiter = Cycle.Waiter(activation: id, barrier: barrier)
+        guard let cycle = joinable[identity] else { return start(identity, first: waiter, path: path) }
+        guard !waits(cycle, for: activation) else { return end(id, .circle(path)) }
+        cycles[cycle]?.join(waiter)
+        activations[id]?.stage = .held(cycle: cycle)
+    }
+
+    /// The first waiter starts the barrier, with its input (Behaviour A4).
+    private mutating func start(_ identity: CycleIdentity, first waiter: Cycle.Waiter, path: [String]) {
+        guard let activation = activations[waiter.activation] else { return }
+        var request = ActivationRequest(board: identity.board, mainboard: activation.request.mainboard)
+        request.input = activation.request.input
+        request.isBarrier = true
+        request.timeout = nil
+        let cycle = add(request, .cycle, path: path)
+        cycles[cycle] = Cycle(identity: identity, first: waiter)
+        joinable[identity] = cycle
+        activations[waiter.activation]?.stage = .held(cycle: cycle)
+        deadlines.set(cycle, at: now + waiter.barrier.timeout)
+        steps.append(.begin(cycle))
+    }
+
+    /// Whether a cycle waits for this activation, over however many others: joining it would be for ever.
+    private func waits(_ cycle: Int, for activation: Activation) -> Bool {
+        var next = cycle
+        while next != activation.id {
+            guard case .held(let deeper)? = activations[next]?.stage else { return false }
+            next = deeper
+        }
+        return true
+    }
+
+    // MARK: The end of a cycle
+
+    /// A barrier has ended: all who wait go on, in the order in which they came, or are cancelled. From here on whoever
+    /// comes belongs to the next cycle.
+    mutating func cycleEnded(_ number: Int, _ outcome: ActivationOutcome) {
+        guard let cycle = close(number) else { return }
+        let refusal = ActivationOutcome(refusal: outcome, by: cycle.identity.board)
+        if refusal == nil, let sticky = cycle.sticky { completed.remember(cycle.identity, at: now, for: sticky) }
+        for waiter in cycle.waiters {
+            release(waiter, refusal)
+            if refusal == nil { activations[waiter.activation]?.completed.insert(cycle.identity) }
+        }
+    }
+
+    /// A barrier took too long (Behaviour A5).
+    mutating func timeOut(cycle number: Int) {
+        guard let cycle = close(number) else { return }
+        remove(number)
+        for waiter in cycle.waiters {
+            let isPassed = waiter.barrier.onTimeout == .pass
+            release(waiter, isPassed ? nil : .cancelled(barrier: cycle.identity.board, cause: .timeout))
+        }
+    }
+
+    private mutating func release(_ waiter: Cycle.Waiter, _ refusal: ActivationOutcome?) {
+        steps.append(refusal.map { .end(waiter.activation, $0) } ?? .proceed(waiter.activation))
+    }
+
+    /// One who waited is gone; a cycle that nobody waits for is given up.
+    mutating func leave(_ number: Int) {
+        guard cycles[number]?.leave() == true, close(number) != nil else { return }
+        steps.append(.drop(number))
+    }
+
+    private mutating func close(_ number: Int) -> Cycle? {
+        guard let cycle = cycles.removeValue(forKey: number) else { return nil }
+        joinable[cycle.identity] = nil
+        return cycle
+    }
+}
+
+extension ActivationOutcome {
+    /// What a barrier's end means to those who wait for it; nil when they may go on. Of barriers before barriers, the one
+    /// that did not complete is told.
+    fileprivate init?(refusal outcome: ActivationOutcome, by board: String) {
+        switch outcome {
+        case .completed(done: true, _): return nil
+        case .completed(done: false, _), .failed: self = .cancelled(barrier: board, cause: .refused)
+        case .notServed, .providerLost: self = .cancelled(barrier: board, cause: .providerLost)
+        case .timedOut: self = .cancelled(barrier: board, cause: .timeout)
+        case .cancelled, .circle, .givenUp: self = outcome
+        }
+    }
+}

@@ -1,0 +1,88 @@
+/// What is due when, the earliest first; of those due together, the one that was set first.
+struct Deadlines<Key: Hashable> {
+    private var live: [Key: Entry] = [:]
+    /// A heap. What was removed or set anew stays in it until it comes up or there is too much of it.
+    private var heap: [Entry] = []
+    private var order = 0
+
+    private struct Entry {
+        let key: Key
+        let instant: Instant
+        let order: Int
+
+        func precedes(_ other: Entry) -> Bool {
+            (instant, order) < (other.instant, other.order)
+        }
+    }
+
+    var isEmpty: Bool { live.isEmpty }
+
+    /// The earliest.
+    var next: Instant? { heap.first?.instant }
+
+    func contains(_ key: Key) -> Bool { live[key] != nil }
+
+    mutating func set(_ key: Key, at instant: Instant) {
+        order += 1
+        let entry = Entry(key: key, instant: instant, order: order)
+        live[key] = entry
+        heap.append(entry)
+        rise(heap.count - 1)
+        tidy()
+    }
+
+    mutating func remove(_ key: Key) {
+        if live.removeValue(forKey: key) != nil { tidy() }
+    }
+
+    /// Takes out the earliest, if it is due.
+    mutating func popDue(at now: Instant) -> Key? {
+        guard let next, next <= now else { return nil }
+        return popFirst()
+    }
+
+    /// Takes out the earliest.
+    mutating func popFirst() -> Key? {
+        guard let key = heap.first?.key else { return nil }
+        live[key] = nil
+        tidy()
+        return key
+    }
+
+    /// Has something live in front, and not much in the heap that is not.
+    private mutating func tidy() {
+        while let first = heap.first, !isLive(first) { removeFirst() }
+        guard heap.count > 2 * live.count + 64 else { return }
+        // Sorted, it is a heap.
+        heap = live.values.sorted { $0.precedes($1) }
+    }
+
+    private func isLive(_ entry: Entry) -> Bool {
+        live[entry.key]?.order == entry.order
+    }
+
+    private mutating func removeFirst() {
+        heap.swapAt(0, heap.count - 1)
+        heap.removeLast()
+        sink(0)
+    }
+
+    private mutating func rise(_ place: Int) {
+        var place = place
+        while place > 0, heap[place].precedes(heap[(place - 1) / 2]) {
+            heap.swapAt(place, (place - 1) / 2)
+            place = (place - 1) / 2
+        }
+    }
+
+    private mutating func sink(_ place: Int) {
+        var place = place
+        while true {
+            let children = [2 * place + 1, 2 * place + 2].filter { $0 < heap.count }
+            guard let least = children.min(by: { heap[$0].precedes(heap[$1]) }), heap[least].precedes(heap[place])
+            else { return }
+            heap.swapAt(place, least)
+            place = least
+        }
+    }
+}

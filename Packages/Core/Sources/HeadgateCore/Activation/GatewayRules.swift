@@ -1,0 +1,60 @@
+/// The barriers that settings put before boards, whatever these say of themselves (Behaviour A7).
+public struct GatewayRules: Sendable, Equatable {
+    /// Whether a board may ask that none stand before it.
+    public var allowsBypass = true
+    /// Exact names.
+    private var names: [String: Rule] = [:]
+    /// Prefixes, the longest first.
+    private var prefixes: [(pattern: GatewayPattern, rule: Rule)] = []
+
+    /// What is before the boards of a pattern.
+    public enum Rule: Sendable, Equatable {
+        /// This barrier.
+        case barrier(ActivationBarrier)
+        /// None.
+        case exempt
+
+        fileprivate var barrier: ActivationBarrier? {
+            if case .barrier(let barrier) = self { barrier } else { nil }
+        }
+    }
+
+    public init(_ rules: [GatewayPattern: Rule] = [:], allowsBypass: Bool = true) {
+        self.allowsBypass = allowsBypass
+        for (pattern, rule) in rules {
+            if pattern.isPrefix { prefixes.append((pattern, rule)) } else { names[pattern.text] = rule }
+        }
+        prefixes.sort { GatewayRules.precedes($0.pattern, $1.pattern) }
+    }
+
+    /// The gateway before a board; nil when there is none. A barrier's own board is never held by itself (Behaviour A8).
+    public func barrier(before board: String) -> ActivationBarrier? {
+        let rule = names[board] ?? prefixes.first { $0.pattern.matches(board) }?.rule
+        guard let barrier = rule?.barrier, barrier.board != board else { return nil }
+        return barrier
+    }
+
+    /// Gateways that are before each other in a circle, whatever boards there are (Behaviour A8): the boards, the first
+    /// one again at the end; nil when there are none.
+    public var circle: [String]? {
+        for board in barriers.map(\.board).sorted() {
+            let next: (String) -> [String] = { barrier(before: $0).map { [$0.board] } ?? [] }
+            if let circle = BoardCircle.path(from: board, following: next) { return circle }
+        }
+        return nil
+    }
+
+    private var barriers: [ActivationBarrier] {
+        (Array(names.values) + prefixes.map(\.rule)).compactMap(\.barrier)
+    }
+
+    private static func precedes(_ left: GatewayPattern, _ right: GatewayPattern) -> Bool {
+        let (count, other) = (left.text.utf8.count, right.text.utf8.count)
+        return count == other ? left.text < right.text : count > other
+    }
+
+    public static func == (left: GatewayRules, right: GatewayRules) -> Bool {
+        left.allowsBypass == right.allowsBypass && left.names == right.names
+            && left.prefixes.elementsEqual(right.prefixes, by: ==)
+    }
+}

@@ -1,0 +1,256 @@
+import HeadgateData
+
+@testable import HeadgateCore
+
+/// Random facts for the machine, and what has to hold whatever they are.
+struct ActivationRun {
+    private var random: SeededRandom
+    private var machine = Activations()
+    private var now = Instant(nanoseconds: 1)
+    /// Activations that have not ended, and when they came.
+    private var underWay: [Int: Asked] = [:]
+    private var ended: Set<Int> = []
+    /// What processes have been asked.
+    private var runs: [Int: BoardRun] = [:]
+    private var spared: [Int] = []
+    /// When barriers were last completed, or passed for being late.
+    private var passed: [Passage: Instant] = [:]
+    private var barriers: [String: ActivationBarrier] = [:]
+
+    private struct Asked {
+        let board: String
+        let mainboard: String
+        let client: Int
+        let barriers: [ActivationBarrier]
+        let since: Instant
+    }
+
+    /// A barrier's completion, told apart by mainboard only: inputs are all different.
+    private struct Passage: Hashable {
+        let board: String
+        let mainboard: String
+    }
+
+    struct Violation: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private static let boards = ["auth", "login", "gate", "shop", "till", "pay"]
+    private static let providers = 1...4
+    private static let clients = 3...6
+
+    init(seed: UInt64) {
+        random = SeededRandom(seed: seed)
+        for (place, board) in ActivationRun.boards.enumerated() where place > 0 && !random.oneIn(3) {
+            barriers[board] = barrier(ActivationRun.boards[Int.random(in: 0..<place, using: &random)])
+        }
+        guard let gateway = GatewayPattern("s*"), random.oneIn(2) else { return }
+        machine.gateways = GatewayRules([gateway: .barrier(barrier("gate"))])
+    }
+
+    private mutating func barrier(_ board: String) -> ActivationBarrier {
+        var barrier = ActivationBarrier(board: board)
+        barrier.option = ActivationBarrier.Option.allCases.randomElement(using: &random) ?? .void
+        barrier.scope = ActivationBarrier.Scope.allCases.randomElement(using: &random) ?? .main
+        barrier.onTimeout = ActivationBarrier.OnTimeout.allCases.randomElement(using: &random) ?? .cancel
+        barrier.timeout = .seconds(Int.random(in: 1...20, using: &random))
+        if random.oneIn(3) { barrier.sticky = .seconds(Int.random(in: 1...20, using: &random)) }
+        return barrier
+    }
+
+    mutating func run(steps: Int) throws(Violation) {
+        for _ in 0..<steps {
+            try step()
+            try check()
+        }
+        try finish()
+    }
+
+    private mutating func step() throws(Violation) {
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0...2: try serve()
+        case 3...8: try activate()
+        case 9...14: try answer()
+        case 15: try leave()
+        case 16: try cancel()
+        case 17:
+            if let board = ActivationRun.boards.randomElement(using: &random) {
+                _ = machine.unserve(board, by: provider())
+            }
+        case 18: try answerLate()
+        default: try pass(.milliseconds(Int.random(in: 1...10_000, using: &random)))
+        }
+    }
+
+    // MARK: Facts
+
+    private mutating func provider() -> Int { Int.random(in: ActivationRun.providers, using: &random) }
+
+    private mutating func serve() throws(Violation) {
+        guard let board = ActivationRun.boards.randomElement(using: &random) else { return }
+        let serving = BoardServing(barrier: barriers[board])
+        let orders: [ActivationOrder]
+        do {
+            orders = try machine.serve(board, serving, by: provider(), at: now)
+        } catch .circle {
+            return
+        } catch {
+            throw Violation(description: "refused to serve \(board): \(error)")
+        }
+        try perform(orders)
+    }
+
+    private mutating func activate() throws(Violation) {
+        guard let board = ActivationRun.boards.randomElement(using: &random) else { return }
+        var request = ActivationRequest(board: board, mainboard: random.oneIn(2) ? "one" : "two")
+        request.input = .number(DataNumber(Int.random(in: 0...1, using: &random)))
+        request.client = Int.random(in: ActivationRun.clients, using: &random)
+        request.isBarrier = random.oneIn(6)
+        request.timeout = .seconds(Int.random(in: 1...20, using: &random))
+        if random.oneIn(3) { request.wait = .seconds(Int.random(in: 1...20, using: &random)) }
+        let standing = machine.barriers(before: board, BoardServing(barrier: barriers[board]))
+        let started: (activation: Int, orders: [ActivationOrder])
+        do {
+            started = try machine.activate(request, at: now)
+        } catch {
+            throw Violation(description: "\(error)")
+        }
+        underWay[started.activation] = Asked(
+            board: board, mainboard: request.mainboard, client: request.client ?? 0, barriers: standing, since: now)
+        try perform(started.orders)
+    }
+
+    private mutating func answer() throws(Violation) {
+        guard let run = runs.values.sorted(by: { $0.run < $1.run }).randomElement(using: &random) else { return }
+        runs[run.run] = nil
+        let isDone = !random.oneIn(4)
+        if isDone { passed[Passage(board: run.board, mainboard: run.mainboard)] = now }
+        let answer: BoardAnswer =
+            !isDone && random.oneIn(2)
+            ? .failure(ActivationFault(message: "no")) : .success(BoardResult(done: isDone))
+        try perform(machine.answered(run.run, by: run.provider, with: answer, at: now))
+    }
+
+    private mutating func answerLate() throws(Violation) {
+        guard let run = spared.randomElement(using: &random) else { return }
+        let orders = machine.answered(run, by: provider(), with: .success(BoardResult(done: true)), at: now)
+        if !orders.isEmpty { throw Violation(description: "the late answer \(run) counted") }
+    }
+
+    private mutating func leave() throws(Violation) {
+        let leaver = Int.random(in: 1...6, using: &random)
+        try perform(machine.clientLeft(leaver, at: now))
+        guard !underWay.values.contains(where: { $0.client == leaver }) else {
+            throw Violation(description: "\(leaver) left, and its activations did not")
+        }
+        for run in runs.values where run.provider == leaver {
+            runs[run.run] = nil
+            spared.append(run.run)
+        }
+        try perform(machine.providerLeft(leaver, at: now))
+    }
+
+    private mutating func cancel() throws(Violation) {
+        guard let id = underWay.keys.sorted().randomElement(using: &random) else { return }
+        try perform(machine.cancel(id, at: now))
+        guard underWay[id] == nil else { throw Violation(description: "\(id) was cancelled and goes on") }
+    }
+
+    private mutating func pass(_ duration: Duration) throws(Violation) {
+        let end = now + duration
+        while let deadline = machine.nextDeadline, deadline <= end {
+            guard deadline >= now else { throw Violation(description: "a deadline lies in the past") }
+            now = deadline
+            noteLateBarriers()
+            try perform(machine.timePassed(to: now))
+        }
+        now = end
+    }
+
+    /// A barrier whose time is over lets those through who asked for that.
+    private mutating func noteLateBarriers() {
+        for (number, cycle) in machine.cycles where cycle.waiters.contains(where: { $0.barrier.onTimeout == .pass }) {
+            guard let runner = machine.activations[number]?.request else { continue }
+            passed[Passage(board: runner.board, mainboard: runner.mainboard)] = now
+        }
+    }
+
+    // MARK: Orders
+
+    private mutating func perform(_ orders: [ActivationOrder]) throws(Violation) {
+        for order in orders {
+            switch order {
+            case .run(let run): try started(run)
+            case .withdraw(let run, _):
+                guard runs.removeValue(forKey: run) != nil else {
+                    throw Violation(description: "withdrew \(run), which is not under way")
+                }
+                spared.append(run)
+            case .end(let id, _):
+                guard underWay.removeValue(forKey: id) != nil, ended.insert(id).inserted else {
+                    throw Violation(description: "\(id) ended, but was not under way")
+                }
+            }
+        }
+    }
+
+    private mutating func started(_ run: BoardRun) throws(Violation) {
+        guard runs.updateValue(run, forKey: run.run) == nil else { throw Violation(description: "run twice: \(run)") }
+        guard let asked = underWay[run.activation] else {
+            guard run.isBarrier else { throw Violation(description: "run for nobody: \(run)") }
+            return
+        }
+        for barrier in asked.barriers where !hasPassed(barrier, for: asked) {
+            throw Violation(description: "\(run.board) was run before its barrier \(barrier.board) completed")
+        }
+    }
+
+    private func hasPassed(_ barrier: ActivationBarrier, for asked: Asked) -> Bool {
+        let latest = passed.filter { passage, _ in
+            passage.board == barrier.board && (barrier.scope == .global || passage.mainboard == asked.mainboard)
+        }
+        guard let moment = latest.values.max() else { return false }
+        return moment >= asked.since || barrier.sticky.map { now < moment + $0 } ?? false
+    }
+
+    // MARK: What has to hold
+
+    private func check() throws(Violation) {
+        let asked = machine.activations.values.filter { $0.purpose == .asker }.map(\.id)
+        guard Set(asked) == Set(underWay.keys) else { throw Violation(description: "activations leaked or were lost") }
+        guard Set(machine.runs.keys) == Set(runs.keys) else { throw Violation(description: "runs leaked or were lost") }
+        guard machine.cycles.count == machine.joinable.count else { throw Violation(description: "a cycle leaked") }
+        for number in machine.cycles.keys where !machine.deadlines.contains(number) {
+            throw Violation(description: "cycle \(number) may live for ever")
+        }
+        for activation in machine.activations.values { try check(activation) }
+    }
+
+    private func check(_ activation: Activation) throws(Violation) {
+        guard activation.depth <= 8 else { throw Violation(description: "too deep: \(activation.path)") }
+        if activation.purpose == .cycle, machine.cycles[activation.id] == nil {
+            throw Violation(description: "\(activation.id) runs for no cycle")
+        }
+        switch activation.stage {
+        case .unserved:
+            guard machine.unserved[activation.request.board]?.contains(activation.id) == true else {
+                throw Violation(description: "\(activation.id) waits for nothing")
+            }
+        case .held(let cycle):
+            let waits = machine.cycles[cycle]?.waiters.contains { $0.activation == activation.id } == true
+            guard waits else { throw Violation(description: "\(activation.id) waits for a cycle that is over") }
+        case .running(let run, _):
+            guard machine.runs[run] == activation.id else { throw Violation(description: "\(run) is lost") }
+        }
+    }
+
+    /// In the end all has ended, by itself, and nothing is left.
+    private mutating func finish() throws(Violation) {
+        try pass(.seconds(1000))
+        try check()
+        guard underWay.isEmpty else { throw Violation(description: "\(underWay.keys.sorted()) never ended") }
+        guard machine.isForgetful else { throw Violation(description: "something is remembered") }
+        for peer in 1...6 { try perform(machine.providerLeft(peer, at: now)) }
+        guard machine.peers.isEmpty, machine.boards.isEmpty else { throw Violation(description: "a board is left") }
+    }
+}

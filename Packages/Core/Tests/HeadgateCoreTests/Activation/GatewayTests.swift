@@ -1,0 +1,111 @@
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("Gateways before boards")
+struct GatewayTests {
+    private func rules(_ rules: [String: String?], allowsBypass: Bool = true) throws -> GatewayRules {
+        var made: [GatewayPattern: GatewayRules.Rule] = [:]
+        for (text, board) in rules {
+            made[try #require(GatewayPattern(text))] = board.map { .barrier(ActivationBarrier(board: $0)) } ?? .exempt
+        }
+        return GatewayRules(made, allowsBypass: allowsBypass)
+    }
+
+    @Test("A7: a pattern is a name, or a prefix and *")
+    func patterns() {
+        for text in ["a", "shop.*", "*"] { #expect(GatewayPattern(text) != nil, "\(text)") }
+        for text in ["", "**", "a*b", "*a", "a**", "a\u{7}"] { #expect(GatewayPattern(text) == nil, "\(text)") }
+    }
+
+    @Test("A7: an exact name wins, then the longest prefix; exempt lifts it")
+    func precedence() throws {
+        let rules = try rules(["*": "any", "shop*": "clerk", "shop.pay*": "pay", "shop.pay": "exact", "pub*": nil])
+        let expected = [
+            "x": "any", "shop": "clerk", "shop.cart": "clerk", "shop.pay.card": "pay", "shop.pay": "exact",
+            "public": nil, "pu": "any", "clerk": "any", "any": nil,
+        ]
+        for (board, gateway) in expected { #expect(rules.barrier(before: board)?.board == gateway, "\(board)") }
+    }
+
+    @Test("A7: the gateway first, then the board's own")
+    func order() throws {
+        var bench = ActivationBench()
+        bench.machine.gateways = try rules(["*": "gate", "auth": nil])
+        for board in ["gate", "auth"] { try bench.serve(board) }
+        try bench.serve("checkout", behind: ActivationBarrier(board: "auth"))
+        try bench.activate("checkout")
+        for board in ["gate", "auth", "checkout"] {
+            #expect(bench.running == [board])
+            bench.answer(board)
+        }
+    }
+
+    @Test("A7: it stands before boards run as barriers too")
+    func beforeBarriers() throws {
+        var bench = ActivationBench()
+        bench.machine.gateways = try rules(["auth": "gate"])
+        for board in ["gate", "auth"] { try bench.serve(board) }
+        try bench.serve("checkout", behind: ActivationBarrier(board: "auth"))
+        let activation = try bench.activate("checkout")
+        #expect(bench.running == ["gate"])
+        bench.answer("gate", done: false)
+        #expect(bench.outcome(of: activation) == .cancelled(barrier: "gate", cause: .refused))
+    }
+
+    @Test("A7: a board that has its gateway as its own barrier asks it once")
+    func sameTwice() throws {
+        var bench = ActivationBench()
+        bench.machine.gateways = try rules(["*": "gate"])
+        try bench.serve("gate")
+        try bench.serve("checkout", behind: ActivationBarrier(board: "gate"))
+        try bench.activate("checkout")
+        bench.answer("gate")
+        #expect(bench.running == ["checkout"])
+    }
+
+    @Test("A7: a board may bypass the gateway, unless the settings forbid it")
+    func bypass() throws {
+        let serving = BoardServing(bypassesGateway: true)
+        var bench = ActivationBench()
+        try bench.serve("gate")
+        try bench.serve("checkout", serving)
+        bench.machine.gateways = try rules(["*": "gate"])
+        try bench.activate("checkout")
+        #expect(bench.running == ["checkout"] && bench.machine.deniedBypasses == [])
+        bench.machine.gateways = try rules(["*": "gate"], allowsBypass: false)
+        try bench.activate("checkout")
+        #expect(bench.running == ["checkout", "gate"] && bench.machine.deniedBypasses == ["checkout"])
+    }
+
+    @Test("A7: other rules count for those who come after them")
+    func changed() throws {
+        var bench = ActivationBench()
+        for board in ["gate", "checkout"] { try bench.serve(board) }
+        bench.machine.gateways = try rules(["*": "gate"])
+        try bench.activate("checkout")
+        bench.machine.gateways = GatewayRules()
+        try bench.activate("checkout")
+        #expect(bench.running == ["gate", "checkout"])
+    }
+
+    // MARK: A8
+
+    @Test("A8: a gateway's own board is not held by itself")
+    func ownBoard() throws {
+        var bench = ActivationBench()
+        bench.machine.gateways = try rules(["*": "gate"])
+        #expect(bench.machine.gateways.circle == nil)
+        try bench.serve("gate")
+        try bench.activate("gate")
+        #expect(bench.running == ["gate"])
+    }
+
+    @Test("A8: gateways before each other in a circle are found, with the path")
+    func circlesOfRules() throws {
+        #expect(try rules(["*": "auth", "auth": "login"]).circle == ["auth", "login", "auth"])
+        #expect(try rules(["*": "auth", "auth": "login", "login": nil]).circle == nil)
+        #expect(try rules(["a*": "b1", "b*": "c1", "c*": "a1"]).circle == ["a1", "b1", "c1", "a1"])
+        #expect(try rules(["a*": "b", "b*": "c"]).circle == nil)
+    }
+}
