@@ -64,7 +64,7 @@ extension Dispatcher {
         let missing = unread
         surroundings.events.backlog.keep(queue.entries, of: queue.number)
         surroundings.board.counters.quarantined += missing
-        surroundings.settlements.settled(queue.number, position: queue.position)
+        surroundings.settlements.settled(queue.number, queue.settled)
         surroundings.flushes.settled([], of: id, sent: false, position: queue.position)
     }
 }

@@ -20,7 +20,7 @@ extension Dispatcher {
         }
         surroundings.board.counters[keyPath: end.counter] += removed.count
         if let place = end.tally { tally[keyPath: place] += removed.count }
-        surroundings.settlements.settled(queue.number, position: queue.position)
+        surroundings.settlements.settled(queue.number, queue.settled)
         tellFlushes(removed.map(\.sequenceNumber), end)
     }
 

@@ -23,7 +23,7 @@ extension Headgate {
         coordinator.removeDispatcher(id)
         flushes.removeDispatcher(id)
         dispatchersChanged()
-        known[id]?.position = dispatcher.queue.position
+        known[id]?.settled = dispatcher.queue.settled
         noteOrphans()
         markDirty(id)
     }
@@ -31,7 +31,7 @@ extension Headgate {
     /// Lets a removed dispatcher go once nothing of it is on its way.
     func finishLeaving(_ id: String) {
         guard let dispatcher = leaving[id], dispatcher.batchesInFlight == 0 else { return }
-        known[id]?.position = dispatcher.queue.position
+        known[id]?.settled = dispatcher.queue.settled
         dispatcher.backoff.open()
         dispatcher.sender.close()
         leaving[id] = nil
@@ -43,7 +43,7 @@ extension Headgate {
         _ settings: DispatcherSettings, kind: String, sender: any Sender, reachesNetwork: Bool
     ) -> Bool {
         guard let dispatcher = leaving.removeValue(forKey: settings.id) else { return false }
-        known[settings.id]?.position = dispatcher.queue.position
+        known[settings.id]?.settled = dispatcher.queue.settled
         _ = adopt(settings.id)
         dispatcher.change(to: settings, kind: kind, sender: sender, reachesNetwork: reachesNetwork)
         install(dispatcher)

@@ -10,7 +10,7 @@ extension Headgate {
         let stored = adopt(settings.id)
         let dispatcher = Dispatcher(
             settings: settings, kind: kind, sender: sender, manual: ManualBarrier(keptPause(of: settings.id)),
-            queue: DispatcherQueue(number: stored.number, position: stored.position), surroundings: surroundings)
+            queue: DispatcherQueue(number: stored.number, settled: stored.settled), surroundings: surroundings)
         dispatcher.reachesNetwork = reachesNetwork
         install(dispatcher)
     }
@@ -42,7 +42,7 @@ extension Headgate {
 
     func adopt(_ id: String) -> StoredDispatcher {
         let next = (known.values.map(\.number).max() ?? 0) + 1
-        var stored = known[id] ?? StoredDispatcher(number: next, id: id, position: events.lastStored)
+        var stored = known[id] ?? StoredDispatcher(number: next, id: id, settled: Settled(through: events.lastStored))
         guard known[id] == nil || stored.orphanedSince != nil else { return stored }
         stored.orphanedSince = nil
         remember(stored)

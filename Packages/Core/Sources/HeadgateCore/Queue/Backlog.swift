@@ -1,7 +1,10 @@
 /// How much is stored and unsettled, for each dispatcher and in all.
 ///
 /// Each dispatcher settles a route's events in order, so what is left of a route is what its slowest dispatcher has
-/// left. Two numbers a route and dispatcher therefore count the store exactly, whatever the number of events.
+/// left. Two numbers a route and dispatcher therefore count the store, whatever the number of events.
+///
+/// What is left of one dispatcher is exact. ``live`` is exact while dispatchers have one batch in flight; with more, one
+/// may have settled what another has not and the other way round, and it is low by no more than what they have in hand.
 public struct Backlog {
     private var unsettled: [RouteNumber: [DispatcherNumber: Tally]] = [:]
     private var unsettledOfDispatcher: [DispatcherNumber: Tally] = [:]

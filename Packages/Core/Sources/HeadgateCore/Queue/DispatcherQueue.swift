@@ -7,18 +7,33 @@ struct DispatcherQueue {
     private(set) var entries: [QueueEntry] = []
     /// Every event up to and including this one has been taken in hand or skipped.
     private(set) var readPosition: SequenceNumber
+    /// What was settled before the start: there are ranges behind ``readPosition`` to be passed over.
+    private var before: Settled
     /// Where the next record is.
     private var chunk: Chunk?
     private var offset = 0
 
-    init(number: DispatcherNumber, position: SequenceNumber) {
+    init(number: DispatcherNumber, settled: Settled) {
         self.number = number
-        readPosition = position
+        before = settled
+        readPosition = settled.position
     }
 
     /// All events up to and including this one are settled.
     var position: SequenceNumber {
         entries.first.map { $0.sequenceNumber - 1 } ?? readPosition
+    }
+
+    /// All that is settled: what was read and is not in hand any more, and what was settled before.
+    var settled: Settled {
+        var ranges = before.ranges.filter { $0.upperBound > readPosition }
+        var next = position + 1
+        for entry in entries {
+            if entry.sequenceNumber > next { ranges.append(next...entry.sequenceNumber - 1) }
+            next = entry.sequenceNumber + 1
+        }
+        if next <= readPosition { ranges.append(next...readPosition) }
+        return Settled(through: position, and: ranges)
     }
 
     var inFlightCount: Int { entries.reduce(0) { $0 + ($1.isInFlight ? 1 : 0) } }
@@ -38,12 +53,21 @@ struct DispatcherQueue {
         var waiting = entries.count - inFlightCount
         while waiting < count {
             guard let event = nextEvent() else { return false }
+            if let done = before.range(around: event.sequenceNumber) {
+                pass(done)
+                continue
+            }
             readPosition = event.sequenceNumber
             guard isWanted(event.route) else { continue }
             entries.append(QueueEntry(event: event))
             waiting += 1
         }
         return true
+    }
+
+    private mutating func pass(_ done: ClosedRange<SequenceNumber>) {
+        readPosition = done.upperBound
+        if done == before.ranges.last { before = Settled(through: readPosition) }
     }
 
     /// Goes on in another chunk, the one behind ``readPosition``.

@@ -65,8 +65,8 @@ public enum StoreChange: Sendable, Equatable {
     case dispatcher(StoredDispatcher)
     /// A dispatcher and its queue are given up.
     case forgetDispatcher(DispatcherNumber)
-    /// A dispatcher has settled all its events up to and including this one.
-    case position(DispatcherNumber, SequenceNumber)
+    /// All that a dispatcher has settled by now.
+    case settled(DispatcherNumber, Settled)
     /// An event is given up by its dispatcher and put aside (Behaviour D10).
     case deadLetter(DeadLetter)
     /// No dispatcher needs the events up to and including this one. A store may keep them longer, but must remember

@@ -62,9 +62,9 @@ public final class MemoryEventStore: EventStore {
             state.dispatchers.append(dispatcher)
         case .forgetDispatcher(let number):
             state.dispatchers.removeAll { $0.number == number }
-        case .position(let number, let position):
+        case .settled(let number, let settled):
             guard let index = state.dispatchers.firstIndex(where: { $0.number == number }) else { return }
-            state.dispatchers[index].position = position
+            state.dispatchers[index].settled = settled
         case .deadLetter(let letter):
             deadLetters.append(letter)
             if deadLetters.count > MemoryEventStore.mostDeadLetters { deadLetters.removeFirst() }
@@ -79,7 +79,8 @@ public final class MemoryEventStore: EventStore {
 
     private func unsettled(of dispatcher: StoredDispatcher) -> [RouteNumber: Tally] {
         let events = chunks.lazy.joined().filter {
-            $0.sequenceNumber > dispatcher.position && self.state.routes[$0.route]?.contains(dispatcher.number) == true
+            !dispatcher.settled.contains($0.sequenceNumber)
+                && self.state.routes[$0.route]?.contains(dispatcher.number) == true
         }
         return events.reduce(into: [:]) { tallies, event in
             tallies[event.route, default: .zero] += Tally(events: 1, bytes: event.byteCount)

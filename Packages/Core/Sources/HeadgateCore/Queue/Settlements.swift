@@ -3,7 +3,7 @@
 final class Settlements {
     private let worker: any Worker
     private let store: any EventStore
-    private var positions: [DispatcherNumber: SequenceNumber] = [:]
+    private var settled: [DispatcherNumber: Settled] = [:]
     private var changes: [StoreChange] = []
     private var waiters: [StoreWaiter] = []
     private var isWriting = false
@@ -21,9 +21,9 @@ final class Settlements {
         self.store = store
     }
 
-    /// A dispatcher has settled all up to and including an event.
-    func settled(_ dispatcher: DispatcherNumber, position: SequenceNumber) {
-        positions[dispatcher] = position
+    /// A dispatcher has settled so much by now.
+    func settled(_ dispatcher: DispatcherNumber, _ all: Settled) {
+        settled[dispatcher] = all
         writeSoon()
     }
 
@@ -63,12 +63,12 @@ final class Settlements {
         }
     }
 
-    private var isIdle: Bool { positions.isEmpty && changes.isEmpty && waiters.isEmpty }
+    private var isIdle: Bool { settled.isEmpty && changes.isEmpty && waiters.isEmpty }
 
     private func takeChanges() -> [StoreChange] {
-        var all = changes + positions.map { .position($0.key, $0.value) }
+        var all = changes + settled.map { .settled($0.key, $0.value) }
         changes = []
-        positions = [:]
+        settled = [:]
         let trim = trimPoint()
         if trim > lastTrim {
             all.append(.trim(through: trim))
@@ -79,8 +79,9 @@ final class Settlements {
 
     private func putBack(_ written: [StoreChange]) {
         for change in written {
-            guard case .position(let dispatcher, let position) = change else { continue }
-            positions[dispatcher] = max(position, positions[dispatcher] ?? 0)
+            // What is settled only grows: whatever came meanwhile holds this as well.
+            guard case .settled(let dispatcher, let all) = change, settled[dispatcher] == nil else { continue }
+            settled[dispatcher] = all
         }
         changes = Settlements.condensed(written + changes)
         isDue = true
@@ -98,7 +99,7 @@ final class Settlements {
         var spareLetters = changes.count { $0.isDeadLetter } - mostLetters
         return changes.indices.compactMap { index in
             let change = changes[index]
-            if change.isPosition { return nil }
+            if change.isSettled { return nil }
             if change.isTrim, index != lastTrim { return nil }
             if change.isForgottenIDs, index != lastForgotten { return nil }
             guard change.isDeadLetter, spareLetters > 0 else { return change }
@@ -109,7 +110,7 @@ final class Settlements {
 }
 
 extension StoreChange {
-    fileprivate var isPosition: Bool { if case .position = self { true } else { false } }
+    fileprivate var isSettled: Bool { if case .settled = self { true } else { false } }
     fileprivate var isTrim: Bool { if case .trim = self { true } else { false } }
     fileprivate var isForgottenIDs: Bool { if case .forgetIDs = self { true } else { false } }
     fileprivate var isDeadLetter: Bool { if case .deadLetter = self { true } else { false } }

@@ -21,17 +21,19 @@ public struct StoredState: Sendable {
 public struct StoredDispatcher: Sendable, Equatable {
     public var number: DispatcherNumber
     public var id: String
-    /// All events up to and including this one are settled.
-    public var position: SequenceNumber
+    public var settled: Settled
     /// Since when it has not been configured, on the age scale in milliseconds; nil while it is (Behaviour Q3).
     public var orphanedSince: Int64?
 
-    public init(number: DispatcherNumber, id: String, position: SequenceNumber, orphanedSince: Int64? = nil) {
+    public init(number: DispatcherNumber, id: String, settled: Settled, orphanedSince: Int64? = nil) {
         self.number = number
         self.id = id
-        self.position = position
+        self.settled = settled
         self.orphanedSince = orphanedSince
     }
+
+    /// All events up to and including this one are settled.
+    public var position: SequenceNumber { settled.position }
 }
 
 /// The ids that clients gave to a group of events, in a form of their own (``DedupeWindow`` reads and writes it).

@@ -57,7 +57,7 @@ struct ModelDispatcher {
         waitsUntil = max(waitsUntil, now + wait * chance)
     }
 
-    /// All above a position is unsettled again: the process was killed.
+    /// The process was killed, and so much is not settled.
     mutating func restarted(with stored: Set<SequenceNumber>) {
         let keep = (settings, batchSize)
         self = ModelDispatcher(settings: keep.0, batchSize: keep.1)

@@ -93,21 +93,4 @@ struct KeyOrderTests {
         #expect(bench.sender.sent == [[1, 2]])
     }
 
-    @Test("Q2: settled ranges may have gaps; a restart gives back from the first that is not settled")
-    func gaps() throws {
-        let bench = bench(inFlight: 2)
-        bench.track(6)
-        bench.sender.answer(to: 2)
-        bench.settle()
-        #expect(bench.sender.sent == [[1, 2], [3, 4], [5, 6]])
-        try bench.restart()
-        #expect(bench.sender.sent == [[1, 2], [3, 4]])
-        #expect(bench.gate.stored.events == 6)
-        bench.sender.reply = { _ in .delivered }
-        for number in 1...2 { bench.sender.answer(to: number) }
-        bench.settle()
-        try bench.restart()
-        #expect(bench.sender.sent.isEmpty)
-        #expect(bench.gate.stored == .zero)
-    }
 }

@@ -36,12 +36,12 @@ struct LostEventsTests {
     func damagedRecord() throws {
         let bench = GateBench()
         bench.track(2)
-        var queue = DispatcherQueue(number: 1, position: 0)
+        var queue = DispatcherQueue(number: 1, settled: Settled(through: 0))
         let sound = try #require(bench.gate.events.recentChunk(after: 0))
         for damage in [{ (bytes: inout [UInt8]) in bytes[0] = 255 }, { $0.removeLast(5) }, { $0 = [] }] {
             var bytes = sound.bytes
             damage(&bytes)
-            queue = DispatcherQueue(number: 1, position: 0)
+            queue = DispatcherQueue(number: 1, settled: Settled(through: 0))
             queue.load(Chunk(bytes: bytes, lastSequenceNumber: 2))
             #expect(!queue.fill(10) { _ in true })
             #expect(queue.readPosition == 2)

@@ -44,31 +44,32 @@ struct SettlementsTests {
                 firstFailedAt: moment, diedAt: moment, event: []))
     }
 
-    @Test("Q6: the settlements of a turn are one write, each dispatcher's last position")
+    @Test("Q6: the settlements of a turn are one write, what each dispatcher settled last")
     func oneWrite() {
-        settlements.settled(1, position: 3)
-        settlements.settled(1, position: 7)
+        settlements.settled(1, Settled(through: 3))
+        settlements.settled(1, Settled(through: 7))
         settlements.add(.keep("a", [1]))
         worker.settle()
-        #expect(store.writes == [[.keep("a", [1]), .position(1, 7)]])
+        #expect(store.writes == [[.keep("a", [1]), .settled(1, Settled(through: 7))]])
     }
 
     @Test("Q8: what could not be written is written later, in order, with what came meanwhile")
     func writtenLater() throws {
         store.fault = .noRoom("full")
         settlements.add(.keep("a", [1]))
-        settlements.settled(1, position: 3)
-        settlements.settled(2, position: 9)
+        settlements.settled(1, Settled(through: 3))
+        settlements.settled(2, Settled(through: 9))
         worker.settle()
         settlements.add(.keep("a", nil))
-        settlements.settled(1, position: 4)
+        settlements.settled(1, Settled(through: 4))
         store.fault = nil
         worker.settle()
         #expect(store.writes.isEmpty)
         worker.advance(by: .seconds(1))
         let written = try #require(store.writes.first)
         #expect(written.prefix(2) == [.keep("a", [1]), .keep("a", nil)])
-        #expect(written.contains(.position(1, 4)) && written.contains(.position(2, 9)))
+        #expect(
+            written.contains(.settled(1, Settled(through: 4))) && written.contains(.settled(2, Settled(through: 9))))
         #expect(written.count == 4 && store.writes.count == 1)
     }
 

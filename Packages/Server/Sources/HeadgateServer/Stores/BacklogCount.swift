@@ -7,25 +7,28 @@ struct BacklogCount {
     /// Those whose position is not reached, the highest last.
     private var waiting: [StoredDispatcher]
     private var totals: [RouteNumber: Tally] = [:]
+    /// Those that have settled ranges behind their position, and what the groups so far hold in these.
+    private let gapped: [StoredDispatcher]
+    private var settledBehind: [DispatcherNumber: [RouteNumber: Tally]] = [:]
     private(set) var unsettled: [DispatcherNumber: [RouteNumber: Tally]] = [:]
 
     init(dispatchers: [StoredDispatcher], routes: [RouteNumber: [DispatcherNumber]]) {
         self.routes = routes
         waiting = dispatchers.sorted { $0.position < $1.position }
+        gapped = dispatchers.filter { !$0.settled.ranges.isEmpty }
     }
 
     /// Whether older groups make no difference.
     var isComplete: Bool { waiting.isEmpty }
 
     /// Takes in the next older group.
-    /// - Parameter behind: what the group holds behind a position inside it.
-    mutating func add(
-        _ group: GroupSummary, behind: (SequenceNumber) throws(SQLiteError) -> [RouteNumber: Tally]
-    ) throws(SQLiteError) {
+    /// - Parameter counting: what the group holds of some events.
+    mutating func add(_ group: GroupSummary, counting: GroupCounting) throws(SQLiteError) {
+        try addSettled(group, counting)
         while let dispatcher = waiting.last, dispatcher.position >= group.first {
             waiting.removeLast()
             let isInside = dispatcher.position < group.last
-            note(dispatcher.number, with: isInside ? try behind(dispatcher.position) : [:])
+            note(dispatcher.number, with: isInside ? try counting { $0 > dispatcher.position } : [:])
         }
         totals.merge(group.tallies, uniquingKeysWith: +)
     }
@@ -36,12 +39,33 @@ struct BacklogCount {
         waiting = []
     }
 
-    private mutating func note(_ dispatcher: DispatcherNumber, with rest: [RouteNumber: Tally]) {
-        unsettled[dispatcher] = totals.merging(rest, uniquingKeysWith: +).filter { route, _ in
-            routes[route]?.contains(dispatcher) == true
+    /// A group that lies within a settled range needs not be looked into. The others are few: each holds an event that a
+    /// dispatcher had in hand, or stands at the end of what it had read.
+    private mutating func addSettled(_ group: GroupSummary, _ counting: GroupCounting) throws(SQLiteError) {
+        for dispatcher in gapped {
+            let settled = dispatcher.settled
+            let part: [RouteNumber: Tally]
+            switch settled.overlap(with: group.first...max(group.first, group.last)) {
+            case .none: continue
+            case .whole: part = group.tallies
+            case .part: part = try counting { $0 > settled.position && settled.contains($0) }
+            }
+            settledBehind[dispatcher.number, default: [:]].merge(part, uniquingKeysWith: +)
         }
     }
+
+    private mutating func note(_ dispatcher: DispatcherNumber, with rest: [RouteNumber: Tally]) {
+        let settled = settledBehind[dispatcher] ?? [:]
+        let left = totals.merging(rest, uniquingKeysWith: +)
+            .filter { route, _ in routes[route]?.contains(dispatcher) == true }
+            .map { route, tally in (route, tally - (settled[route] ?? .zero)) }
+            .filter { _, tally in tally.events > 0 }
+        unsettled[dispatcher] = Dictionary(uniqueKeysWithValues: left)
+    }
 }
+
+/// Counts the events of a committed group whose sequence numbers are as asked.
+typealias GroupCounting = ((SequenceNumber) -> Bool) throws(SQLiteError) -> [RouteNumber: Tally]
 
 /// What the index tells of a committed group.
 struct GroupSummary {

@@ -16,7 +16,7 @@ struct BacklogScan {
             "SELECT first_seq, last_seq, tallies FROM chunks INDEXED BY chunk_tallies ORDER BY first_seq DESC"
         ) { row throws(SQLiteError) in
             let group = try summary(row)
-            try count.add(group) { position throws(SQLiteError) in try tallies(of: group.last, behind: position) }
+            try count.add(group) { isAsked throws(SQLiteError) in try tallies(of: group.last, where: isAsked) }
             return !count.isComplete
         }
         count.finish()
@@ -28,14 +28,14 @@ struct BacklogScan {
         if let entries = TallyBlob.decode(row.bytes(2)) {
             for (route, tally) in entries { group.tallies[route, default: .zero] += tally }
         } else {
-            group.tallies = try tallies(of: group.last, behind: 0)
+            group.tallies = try tallies(of: group.last) { _ in true }
         }
         return group
     }
 
-    /// Counts the events of one group that lie behind a position.
+    /// Counts some events of one group.
     private mutating func tallies(
-        of last: SequenceNumber, behind position: SequenceNumber
+        of last: SequenceNumber, where isAsked: (SequenceNumber) -> Bool
     ) throws(SQLiteError) -> [RouteNumber: Tally] {
         var tallies: [RouteNumber: Tally] = [:]
         var isSound = false
@@ -45,7 +45,7 @@ struct BacklogScan {
             isSound = row.isSound
             guard isSound else { return false }
             for event in Chunk(bytes: Array(row.records), lastSequenceNumber: last)
-            where event.sequenceNumber > position {
+            where isAsked(event.sequenceNumber) {
                 tallies[event.route, default: .zero] += Tally(events: 1, bytes: event.byteCount)
             }
             return false

@@ -6,9 +6,10 @@ extension StoreDatabase {
         switch change {
         case .dispatcher(let dispatcher): try save(dispatcher)
         case .forgetDispatcher(let number): try forget(number)
-        case .position(let number, let position):
+        case .settled(let number, let settled):
             try connection.run(
-                "UPDATE dispatchers SET position = ? WHERE number = ?", .integer(position), .integer(number))
+                "UPDATE dispatchers SET position = ?, ranges = ? WHERE number = ?", .integer(settled.position),
+                .blob(RangeBlob.encode(settled)), .integer(number))
         case .deadLetter(let letter): try save(letter)
         case .trim, .forgetIDs: break
         case .keep(let name, let value?):
@@ -21,10 +22,11 @@ extension StoreDatabase {
     private func save(_ dispatcher: StoredDispatcher) throws(SQLiteError) {
         try connection.run(
             """
-            INSERT INTO dispatchers VALUES (?, ?, ?, ?) ON CONFLICT (number)
-            DO UPDATE SET id = excluded.id, position = excluded.position, orphaned_since = excluded.orphaned_since
+            INSERT INTO dispatchers VALUES (?, ?, ?, ?, ?) ON CONFLICT (number)
+            DO UPDATE SET id = excluded.id, position = excluded.position, ranges = excluded.ranges,
+                orphaned_since = excluded.orphaned_since
             """, .integer(dispatcher.number), .text(dispatcher.id), .integer(dispatcher.position),
-            .optional(dispatcher.orphanedSince))
+            .blob(RangeBlob.encode(dispatcher.settled)), .optional(dispatcher.orphanedSince))
     }
 
     /// Its dead letters go with it: nobody could send them any more.

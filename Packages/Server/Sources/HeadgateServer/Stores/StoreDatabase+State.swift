@@ -6,24 +6,27 @@ extension StoreDatabase {
         state: StoredState, damaged: [SequenceNumber]
     ) {
         var state = StoredState()
-        state.dispatchers = try dispatchers(connection)
         state.routes = try routes(connection)
         state.recentIDs = try recentIDs(connection)
         state.kept = try kept(connection)
         state.lastSequenceNumber = try lastSequenceNumber(connection)
+        state.dispatchers = try dispatchers(connection, through: state.lastSequenceNumber)
         var scan = BacklogScan(connection: connection)
         state.unsettled = try scan.count(state)
         return (state, scan.damaged)
     }
 
-    private static func dispatchers(_ connection: SQLiteConnection) throws(SQLiteError) -> [StoredDispatcher] {
+    private static func dispatchers(
+        _ connection: SQLiteConnection, through last: SequenceNumber
+    ) throws(SQLiteError) -> [StoredDispatcher] {
         var dispatchers: [StoredDispatcher] = []
-        try connection.query("SELECT number, id, position, orphaned_since FROM dispatchers ORDER BY number") {
+        try connection.query("SELECT number, id, position, ranges, orphaned_since FROM dispatchers ORDER BY number") {
             row throws(SQLiteError) in
             dispatchers.append(
                 StoredDispatcher(
                     number: DispatcherNumber(truncatingIfNeeded: row.integer(0)), id: row.text(1),
-                    position: row.integer(2), orphanedSince: row.isNull(3) ? nil : row.integer(3)))
+                    settled: RangeBlob.decode(row.bytes(3), behind: row.integer(2), through: last),
+                    orphanedSince: row.isNull(4) ? nil : row.integer(4)))
             return true
         }
         return dispatchers

@@ -54,6 +54,7 @@ enum StoreSchema {
             number INTEGER PRIMARY KEY,
             id TEXT NOT NULL UNIQUE,
             position INTEGER NOT NULL,
+            ranges BLOB NOT NULL,
             orphaned_since INTEGER
         ) STRICT;
         CREATE TABLE routes (

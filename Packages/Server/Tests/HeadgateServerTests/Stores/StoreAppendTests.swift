@@ -40,7 +40,7 @@ struct StoreAppendTests {
         let database = try StoreDatabase.open(scene.options).0
         let before = try WriteAheadLog(path: scene.databasePath + "-wal").commits
         let jobs = (1...20).flatMap {
-            [StoreJob.append(Groups.of($0...$0)), .read(after: 0), .write([.position(1, $0)])]
+            [StoreJob.append(Groups.of($0...$0)), .read(after: 0), .write([.settled(1, Settled(through: $0))])]
         }
         var outcomes: [StoreOutcome] = []
         database.carryOut(jobs) { outcomes += $0 }
@@ -69,7 +69,7 @@ struct StoreAppendTests {
         let database = try StoreDatabase.open(options).0
         database.carryOut([.append(Groups.of(1...1))]) { _ in }
         #expect(try database.connection.integer("PRAGMA synchronous") == (durability == .full ? 2 : 1))
-        database.carryOut([.write([.position(1, 1)])]) { _ in }
+        database.carryOut([.write([.settled(1, Settled(through: 1))])]) { _ in }
         #expect(try database.connection.integer("PRAGMA synchronous") == 1)
         database.carryOut([.write([]), .append(Groups.of(2...2))]) { _ in }
         #expect(try database.connection.integer("PRAGMA synchronous") == (durability == .full ? 2 : 1))

@@ -51,6 +51,39 @@ struct StoreFormatTests {
         #expect(huge.withUnsafeBytes { TallyBlob.decode($0) } == nil)
     }
 
+    @Test(
+        "Q2: ranges come back as they were written",
+        arguments: [
+            [], [7...7], [7...9, 11...11, 100...1_000_000_000, 1_000_000_002...1 << 60],
+        ] as [[ClosedRange<SequenceNumber>]])
+    func ranges(_ ranges: [ClosedRange<SequenceNumber>]) {
+        let settled = Settled(through: 5, and: ranges)
+        #expect(settled.ranges == ranges)
+        let bytes = RangeBlob.encode(settled)
+        #expect(decode(bytes, behind: 5) == settled)
+        for length in bytes.indices {
+            #expect(settled.ranges.starts(with: decode(Array(bytes.prefix(length)), behind: 5).ranges))
+        }
+    }
+
+    @Test("Q2: ranges that cannot be are not taken: they could make an event seem delivered")
+    func impossibleRanges() {
+        let sound = RangeBlob.encode(Settled(through: 5, and: [7...9]))
+        #expect(decode(sound, behind: 5, through: 8) == Settled(through: 5))
+        for bytes in [[0, 1], [1, 0], [0x80], [1], Array(repeating: 0xff, count: 40)] as [[UInt8]] {
+            #expect(decode(bytes, behind: 5) == Settled(through: 5))
+            #expect(decode(sound + bytes, behind: 5).ranges == [7...9])
+        }
+        let huge = Array(repeating: UInt8(0xff), count: 8) + [0x7f]
+        #expect(decode(huge + huge, behind: 5) == Settled(through: 5))
+    }
+
+    private func decode(
+        _ bytes: [UInt8], behind position: SequenceNumber, through newest: SequenceNumber = .max
+    ) -> Settled {
+        bytes.withUnsafeBytes { RangeBlob.decode($0, behind: position, through: newest) }
+    }
+
     @Test("Q6: once past every position, older groups are not looked at")
     func countEnds() throws {
         var count = BacklogCount(dispatchers: [.at(5), .at(9, number: 2)], routes: [1: [1, 2]])

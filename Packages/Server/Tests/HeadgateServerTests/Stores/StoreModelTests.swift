@@ -64,19 +64,22 @@ private struct RandomUse {
 
     private mutating func settle() {
         let number = dispatcher()
-        guard let known = model.dispatchers[number] else { return saveDispatcher() }
-        change(
-            .position(
-                number, Int64.random(in: known.position...max(known.position, model.lastSequenceNumber), using: &random)
-            ))
+        guard let known = model.dispatchers[number]?.settled else { return saveDispatcher() }
+        let newest = max(known.position, model.lastSequenceNumber)
+        let position = Int64.random(in: known.position...newest, using: &random)
+        let ranges = (0..<Int.random(in: 0...3, using: &random)).map { _ in
+            let first = Int64.random(in: position...newest, using: &random)
+            return first...min(newest, first + Int64.random(in: 0...60, using: &random))
+        }
+        change(.settled(number, Settled(through: position, and: known.ranges + ranges)))
     }
 
     private mutating func saveDispatcher() {
         let number = dispatcher()
-        let position = model.dispatchers[number]?.position ?? model.lastSequenceNumber
+        let settled = model.dispatchers[number]?.settled ?? Settled(through: model.lastSequenceNumber)
         let orphaned: Int64? = Bool.random(using: &random) ? 5 : nil
         change(
-            .dispatcher(StoredDispatcher(number: number, id: "d\(number)", position: position, orphanedSince: orphaned))
+            .dispatcher(StoredDispatcher(number: number, id: "d\(number)", settled: settled, orphanedSince: orphaned))
         )
     }
 

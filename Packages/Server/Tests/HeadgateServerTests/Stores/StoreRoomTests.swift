@@ -14,7 +14,7 @@ struct StoreRoomTests {
         scene.write(.dispatcher(.at(0)))
         let full = try fill(scene)
         #expect(full > 5)
-        #expect(scene.write(.position(1, full - 1), .keep("pause", [1])) == nil)
+        #expect(scene.write(.settled(1, Settled(through: full - 1)), .keep("pause", [1])) == nil)
         #expect(try scene.numbers() == Array(1..<full))
         scene.write(.trim(through: full - 1))
         #expect(scene.append(Groups.of(full + 1...full + 1, size: 50_000)) == nil)

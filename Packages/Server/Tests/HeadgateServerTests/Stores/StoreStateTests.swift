@@ -19,7 +19,7 @@ struct StoreStateTests {
     @Test("Q3: dispatchers, routes and groups come back")
     func comesBack() throws {
         try scene.open()
-        let orphan = StoredDispatcher(number: 2, id: "archive", position: 1, orphanedSince: 77)
+        let orphan = StoredDispatcher(number: 2, id: "archive", settled: Settled(through: 1), orphanedSince: 77)
         #expect(scene.write(.dispatcher(.at(0)), .dispatcher(orphan)) == nil)
         let group = Groups.of(1...3, newRoutes: [1: [1, 2], 2: []])
         #expect(scene.append(group) == nil)
@@ -37,13 +37,29 @@ struct StoreStateTests {
     func positionInsideGroup() throws {
         try scene.open()
         for (number, position) in [(1, 0), (2, 2), (3, 4), (4, 6), (5, 8)] as [(DispatcherNumber, SequenceNumber)] {
-            scene.write(.dispatcher(.at(0, number: number, id: "d\(number)")), .position(number, position))
+            scene.write(
+                .dispatcher(.at(0, number: number, id: "d\(number)")), .settled(number, Settled(through: position)))
         }
         let routes: [RouteNumber: [DispatcherNumber]] = [1: [1, 2, 4], 2: [2, 3, 5]]
         scene.append(Groups.of([(1, 1), (2, 2), (3, 1), (4, 2)], newRoutes: routes))
         scene.append(Groups.of([(5, 2), (6, 1), (7, 1), (8, 2)]))
         let unsettled = try scene.reopen().unsettled.mapValues { $0.mapValues(\.events) }
         #expect(unsettled == [1: [1: 4], 2: [1: 3, 2: 3], 3: [2: 2], 4: [1: 1], 5: [:]])
+    }
+
+    @Test("Q2: what is settled behind a position does not count, whether a range holds whole groups or parts of some")
+    func gaps() throws {
+        try scene.open()
+        let settled = Settled(through: 2, and: [4...4, 6...13, 15...16])
+        scene.write(.dispatcher(.at(0)), .dispatcher(.at(0, number: 2, id: "archive")))
+        scene.append(Groups.of([(1, 1), (2, 2), (3, 1), (4, 2)], newRoutes: [1: [1, 2], 2: [1]]))
+        for first in [5, 9, 13] as [SequenceNumber] {
+            scene.append(Groups.of((first..<first + 4).map { ($0, $0.isMultiple(of: 2) ? 2 : 1) }))
+        }
+        scene.write(.settled(1, settled))
+        let state = try scene.reopen()
+        #expect(state.dispatchers.first?.settled == settled)
+        #expect(state.unsettled.mapValues { $0.mapValues(\.events) } == [1: [1: 2, 2: 1], 2: [1: 8]])
     }
 
     @Test("Q3: bytes are counted as the queue counts them")
@@ -54,7 +70,7 @@ struct StoreStateTests {
         let last = try #require(Array(group.chunk).last)
         scene.append(group)
         #expect(try scene.reopen().unsettled == [1: [1: Tally(events: 1, bytes: last.byteCount)]])
-        scene.write(.position(1, 0))
+        scene.write(.settled(1, Settled(through: 0)))
         #expect(try scene.reopen().unsettled == [1: [1: try #require(group.tallies[1])]])
     }
 
@@ -72,10 +88,11 @@ struct StoreStateTests {
     func changedDispatcher() throws {
         try scene.open()
         scene.write(.dispatcher(.at(5)))
-        scene.write(.dispatcher(StoredDispatcher(number: 1, id: "collect", position: 9, orphanedSince: 3)))
+        scene.write(
+            .dispatcher(StoredDispatcher(number: 1, id: "collect", settled: Settled(through: 9), orphanedSince: 3)))
         #expect(
             try scene.reopen().dispatchers
-                == [StoredDispatcher(number: 1, id: "collect", position: 9, orphanedSince: 3)])
+                == [StoredDispatcher(number: 1, id: "collect", settled: Settled(through: 9), orphanedSince: 3)])
     }
 
     @Test("Q7: recent ids come back oldest first, and those that are too old are forgotten")

@@ -60,6 +60,6 @@ enum Groups {
 extension StoredDispatcher {
     static func at(_ position: SequenceNumber, number: DispatcherNumber = 1, id: String = "collect") -> StoredDispatcher
     {
-        StoredDispatcher(number: number, id: id, position: position)
+        StoredDispatcher(number: number, id: id, settled: Settled(through: position))
     }
 }

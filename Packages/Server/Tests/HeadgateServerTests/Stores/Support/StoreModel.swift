@@ -22,7 +22,7 @@ struct StoreModel {
         switch change {
         case .dispatcher(let dispatcher): dispatchers[dispatcher.number] = dispatcher
         case .forgetDispatcher(let number): dispatchers[number] = nil
-        case .position(let number, let position): dispatchers[number]?.position = position
+        case .settled(let number, let settled): dispatchers[number]?.settled = settled
         case .deadLetter: break
         case .trim(let through): trimmed = max(trimmed, through)
         case .forgetIDs(let through): recentIDs.removeAll { $0.receivedStamp <= through }
@@ -39,7 +39,8 @@ struct StoreModel {
         dispatchers.mapValues { dispatcher in
             var tallies: [RouteNumber: Tally] = [:]
             for event in events
-            where event.sequenceNumber > dispatcher.position && routes[event.route]?.contains(dispatcher.number) == true
+            where !dispatcher.settled.contains(event.sequenceNumber)
+                && routes[event.route]?.contains(dispatcher.number) == true
             {
                 tallies[event.route, default: .zero] += Tally(events: 1, bytes: event.byteCount)
             }

@@ -1,0 +1,72 @@
+/// What a dispatcher has settled: all up to a position, and ranges behind it. Between these are the gaps: events that are
+/// in flight, wait to be sent again, or wait for an older one of their key, while younger ones are done (Behaviour Q2).
+///
+/// A range may stretch over numbers of events that are not the dispatcher's. There are never more ranges than the
+/// dispatcher had events in hand, which is about twice `in_flight` times `dispatch_limit`.
+public struct Settled: Sendable, Equatable {
+    /// All events up to and including this one are settled.
+    public let position: SequenceNumber
+    /// What is settled behind the position: ascending, and apart from each other and from the position.
+    public let ranges: [ClosedRange<SequenceNumber>]
+
+    /// All up to and including an event, and none behind it.
+    public init(through position: SequenceNumber) {
+        self.position = position
+        ranges = []
+    }
+
+    /// - Parameter ranges: in any order; they may touch, overlap, and reach over the position.
+    public init(through position: SequenceNumber, and ranges: some Sequence<ClosedRange<SequenceNumber>>) {
+        var position = position
+        var apart: [ClosedRange<SequenceNumber>] = []
+        for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) where range.upperBound > position {
+            if range.lowerBound <= position || range.lowerBound == position + 1 {
+                position = range.upperBound
+            } else if let last = apart.last, range.lowerBound - 1 <= last.upperBound {
+                apart[apart.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
+            } else {
+                apart.append(range)
+            }
+        }
+        self.position = position
+        self.ranges = apart
+    }
+
+    /// Whether an event is settled.
+    public func contains(_ sequenceNumber: SequenceNumber) -> Bool {
+        sequenceNumber <= position || range(around: sequenceNumber) != nil
+    }
+
+    /// The range behind the position that an event lies in.
+    func range(around sequenceNumber: SequenceNumber) -> ClosedRange<SequenceNumber>? {
+        let index = firstRange(reaching: sequenceNumber)
+        guard index < ranges.count, ranges[index].contains(sequenceNumber) else { return nil }
+        return ranges[index]
+    }
+
+    /// How much of a stretch of events lies in ranges behind the position.
+    public func overlap(with stretch: ClosedRange<SequenceNumber>) -> Overlap {
+        let index = firstRange(reaching: stretch.lowerBound)
+        guard index < ranges.count, ranges[index].lowerBound <= stretch.upperBound else { return .none }
+        let range = ranges[index]
+        return range.lowerBound <= stretch.lowerBound && stretch.upperBound <= range.upperBound ? .whole : .part
+    }
+
+    /// How much of something is covered.
+    public enum Overlap: Sendable {
+        case none
+        case part
+        case whole
+    }
+
+    /// The place of the first range that does not end before an event.
+    private func firstRange(reaching sequenceNumber: SequenceNumber) -> Int {
+        var low = 0
+        var high = ranges.count
+        while low < high {
+            let middle = (low + high) / 2
+            if ranges[middle].upperBound < sequenceNumber { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

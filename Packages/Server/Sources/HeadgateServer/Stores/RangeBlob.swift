@@ -1,0 +1,55 @@
+import HeadgateCore
+
+/// The bytes in which the store keeps what is settled behind a position: for each range how far it begins behind what is
+/// settled before it, and how many numbers it holds. Both take seven bits a byte, the lowest first, as most are small.
+enum RangeBlob {
+    static func encode(_ settled: Settled) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var end = settled.position
+        for range in settled.ranges {
+            append(UInt64(range.lowerBound - end), to: &bytes)
+            append(UInt64(range.upperBound - range.lowerBound + 1), to: &bytes)
+            end = range.upperBound
+        }
+        return bytes
+    }
+
+    /// What was encoded. Where the bytes cannot be that, the rest counts as not settled: it is delivered again, which is
+    /// better than lost.
+    /// - Parameter newest: the highest number that was ever given.
+    static func decode(
+        _ bytes: UnsafeRawBufferPointer, behind position: SequenceNumber, through newest: SequenceNumber
+    ) -> Settled {
+        var ranges: [ClosedRange<SequenceNumber>] = []
+        var rest = bytes[...]
+        var end = position
+        while let distance = number(&rest), let count = number(&rest) {
+            let (first, isFarOff) = end.addingReportingOverflow(distance)
+            let (last, isTooLong) = first.addingReportingOverflow(count - 1)
+            guard distance > 0, count > 0, !isFarOff, !isTooLong, last <= newest else { break }
+            ranges.append(first...last)
+            end = last
+        }
+        return Settled(through: position, and: ranges)
+    }
+
+    private static func append(_ number: UInt64, to bytes: inout [UInt8]) {
+        var rest = number
+        while rest > 0x7f {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+    }
+
+    /// Takes a number off the front; nil where there is none that fits.
+    private static func number(_ bytes: inout UnsafeRawBufferPointer.SubSequence) -> Int64? {
+        var number: Int64 = 0
+        for shift in stride(from: Int64(0), to: 63, by: 7) {
+            guard let byte = bytes.popFirst() else { return nil }
+            number |= Int64(byte & 0x7f) << shift
+            if byte & 0x80 == 0 { return number }
+        }
+        return nil
+    }
+}
