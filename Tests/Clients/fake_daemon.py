@@ -1,0 +1,130 @@
+"""A daemon for tests of clients: it says what the test has it say."""
+
+import json
+import os
+import select
+import shutil
+import socket
+import tempfile
+
+PATIENCE = 60
+
+
+class Broken(AssertionError):
+    """A client did not do what it had to."""
+
+
+class Connection:
+    """One client, in messages."""
+
+    def __init__(self, stream):
+        self.stream = stream
+        self.stream.settimeout(PATIENCE)
+        self.input = b""
+
+    def read(self):
+        """The next message; None when the client has closed its side."""
+        while b"\n" not in self.input:
+            try:
+                chunk = self.stream.recv(1 << 16)
+            except ConnectionResetError:
+                return None
+            except socket.timeout:
+                raise Broken(f"nothing came in {PATIENCE} s") from None
+            if not chunk:
+                return None
+            self.input += chunk
+        line, self.input = self.input.split(b"\n", 1)
+        return json.loads(line.decode())
+
+    def request(self, method):
+        """The next message, which must be this request; gives the whole message."""
+        message = self.read()
+        if message is None or message.get("method") != method:
+            raise Broken(f"expected {method}, got {message}")
+        return message
+
+    def requests(self, method, count):
+        return [self.request(method) for _ in range(count)]
+
+    def hello(self, **result):
+        """Takes the greeting and answers it; gives its params."""
+        message = self.request("hello")
+        self.answer(message, {"server": {"name": "fake"}, "protocol": 1, "session": "1", **result})
+        return message["params"]
+
+    def write(self, text):
+        """Writes text as it is. A client that has gone meanwhile is no fault."""
+        try:
+            self.stream.sendall(text.encode() if isinstance(text, str) else text)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+
+    def tell(self, message):
+        self.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+
+    def answer(self, request, result):
+        self.tell({"id": request["id"], "result": result})
+
+    def refuse(self, request, reason, message="no"):
+        self.tell({"id": request["id"], "error": {"code": -32000, "message": message, "data": {"reason": reason}}})
+
+    def acknowledge(self, request, seq=1, **more):
+        self.answer(request, {"id": request["params"]["id"], "seq": seq, **more})
+
+    def expect_silence(self):
+        """Nothing has come since: the answer to a question is the next message."""
+        self.tell({"id": "are you there", "method": "no.such.method"})
+        message = self.read()
+        if message is None or message.get("id") != "are you there" or message["error"]["code"] != -32601:
+            raise Broken(f"expected the refusal of an unknown method, got {message}")
+
+    def expect_end(self):
+        message = self.read()
+        if message is not None:
+            raise Broken(f"expected the end of the connection, got {message}")
+
+    def close(self):
+        self.stream.close()
+
+
+class FakeDaemon:
+    """Listens on a socket in a folder of its own, which goes with it."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="headgate-")
+        self.path = os.path.join(self.folder, "d.sock")
+        self.listener = None
+        self.listen()
+
+    def listen(self):
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.listener.settimeout(PATIENCE)
+        self.listener.bind(self.path)
+        self.listener.listen(16)
+
+    def stop_listening(self):
+        self.listener.close()
+        os.unlink(self.path)
+
+    def accept(self):
+        try:
+            return Connection(self.listener.accept()[0])
+        except socket.timeout:
+            raise Broken(f"nobody connected in {PATIENCE} s") from None
+
+    def has_visitor(self):
+        return bool(select.select([self.listener], [], [], 0)[0])
+
+    def greet(self, **result):
+        """The next connection, greeted."""
+        connection = self.accept()
+        connection.hello(**result)
+        return connection
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+        shutil.rmtree(self.folder, ignore_errors=True)

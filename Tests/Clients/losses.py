@@ -1,0 +1,313 @@
+"""What a client has to do when a daemon goes, is about to go, or talks nonsense. Each scene is a function."""
+
+import json
+import os
+import signal
+
+from fake_daemon import Broken, FakeDaemon
+from program import Program
+
+
+def ids(requests):
+    return [request["params"]["id"] for request in requests]
+
+
+def expect_equal(got, wanted):
+    if got != wanted:
+        raise Broken(f"expected {wanted}, got {got}")
+
+
+def expect_receipts(program, wanted):
+    """The program tells the receipts of all events, in order, and ends well."""
+    expect_equal([line["result"]["id"] for line in program.finish()], wanted)
+
+
+def breaks_in_an_answer(command):
+    """Q7: what was not acknowledged goes again, under the same ids and in the same order."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "track", 50, "x") as program:
+        first = daemon.greet()
+        sent = first.requests("track", 50)
+        for request in sent[:10]:
+            first.acknowledge(request)
+        first.write('{"jsonrpc":"2.0","id":11,"result":{"id":"' + sent[10]["params"]["id"])
+        first.close()
+        second = daemon.greet()
+        again = second.requests("track", 40)
+        expect_equal(ids(again), ids(sent)[10:])
+        expect_equal([request["params"] for request in again], [request["params"] for request in sent[10:]])
+        for request in again:
+            second.acknowledge(request, duplicate=True)
+        expect_receipts(program, ids(sent))
+
+
+def breaks_in_the_greeting(command):
+    """A connection that breaks before the greeting is answered is tried again."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "track", 3, "x") as program:
+        for _ in range(2):
+            connection = daemon.accept()
+            connection.request("hello")
+            connection.close()
+        connection = daemon.greet()
+        sent = connection.requests("track", 3)
+        for request in sent:
+            connection.acknowledge(request)
+        expect_receipts(program, ids(sent))
+
+
+def answers_out_of_order(command):
+    """Answers may come in any order."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "track", 20, "x") as program:
+        connection = daemon.greet()
+        sent = connection.requests("track", 20)
+        for request in reversed(sent):
+            connection.acknowledge(request)
+        expect_receipts(program, ids(sent))
+
+
+def answers_byte_by_byte(command):
+    """A line may come in any pieces."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "track", 2, "x") as program:
+        connection = daemon.greet()
+        sent = connection.requests("track", 2)
+        lines = [
+            {"jsonrpc": "2.0", "id": request["id"], "result": {"id": request["params"]["id"], "seq": 1}}
+            for request in sent
+        ]
+        for byte in "".join(json.dumps(line) + "\n" for line in lines).encode():
+            connection.write(bytes([byte]))
+        expect_receipts(program, ids(sent))
+
+
+def is_shutting_down(command):
+    """Refusals with `shutting_down` are repeated on the next connection; this one gets nothing more."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "track", 20, "x") as program:
+        first = daemon.greet()
+        sent = first.requests("track", 20)
+        for request in sent[:5]:
+            first.acknowledge(request)
+        for request in sent[5:]:
+            first.refuse(request, "shutting_down")
+        first.expect_end()
+        second = daemon.greet()
+        again = second.requests("track", 15)
+        expect_equal(ids(again), ids(sent)[5:])
+        for request in again:
+            second.acknowledge(request)
+        expect_receipts(program, ids(sent))
+
+
+def says_that_it_closes(command):
+    """After `closing` what is written is still answered; then the client goes, and comes again for more."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "--max-unanswered", 4, "track", 6, "x") as program:
+        first = daemon.greet()
+        sent = first.requests("track", 4)
+        first.tell({"method": "closing", "params": {"reason": "shutting_down"}})
+        for request in sent:
+            first.acknowledge(request)
+        first.expect_end()
+        second = daemon.greet()
+        rest = second.requests("track", 2)
+        for request in rest:
+            second.acknowledge(request)
+        expect_receipts(program, ids(sent + rest))
+
+
+def greets_with_a_refusal(command):
+    """`shutting_down` and `limit` in place of a greeting are for the moment, `conflict` is for good."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "track", 1, "x") as program:
+        first = daemon.accept()
+        first.refuse(first.request("hello"), "shutting_down")
+        second = daemon.accept()
+        second.request("hello")
+        second.refuse({"id": None}, "limit", "too many connections")
+        third = daemon.accept()
+        third.refuse(third.request("hello"), "conflict", "this daemon speaks protocol 2")
+        error = program.line()["error"]
+        expect_equal((error["code"], error["reason"]), (-32000, "conflict"))
+
+
+def does_not_greet(command):
+    """A daemon that does not answer the greeting is given up and tried again."""
+    arguments = ("--greeting-timeout-ms", 100, "track", 1, "x")
+    with FakeDaemon() as daemon, Program(command, daemon.path, *arguments) as program:
+        silent = daemon.accept()
+        silent.request("hello")
+        silent.expect_end()
+        connection = daemon.greet()
+        request = connection.request("track")
+        connection.acknowledge(request)
+        expect_receipts(program, ids([request]))
+
+
+def is_slow(command):
+    """No more than so many requests are unanswered; each answer makes room for one."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "--max-unanswered", 8, "track", 30, "x") as program:
+        connection = daemon.greet()
+        sent = connection.requests("track", 8)
+        connection.expect_silence()
+        for place in range(30):
+            connection.acknowledge(sent[place])
+            if len(sent) < 30:
+                sent.append(connection.request("track"))
+                connection.expect_silence()
+        expect_receipts(program, ids(sent))
+
+
+def has_limits(command):
+    """What is longer or deeper than the daemon takes is refused on this side, and the rest goes on."""
+    limits = {"max_line_bytes": 300, "max_depth": 6}
+    with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
+        program.call("track", {"event": "x", "data": {"text": "y" * 300}})
+        connection = daemon.greet(limits=limits)
+        error = program.line()["error"]
+        expect_equal((error["code"], error["reason"]), (-32000, "line_too_long"))
+        program.call("track", {"event": "x", "data": {"deep": [[[[1]]]]}})
+        error = program.line()["error"]
+        expect_equal((error["code"], error["reason"]), (-32000, "limit"))
+        program.call("track", {"event": "x", "data": {"brackets": "[[[[[[[["}})
+        connection.acknowledge(connection.request("track"))
+        if "result" not in program.line():
+            raise Broken("brackets in a text are no nesting")
+
+
+def is_not_there(command):
+    """With an end to its patience a client says that it cannot connect."""
+    with FakeDaemon() as daemon:
+        daemon.stop_listening()
+        with Program(command, daemon.path, "--connect-timeout-ms", 50, "track", 2, "x") as program:
+            errors = [line["error"] for line in program.finish()]
+        expect_equal([(error["code"], error["reason"]) for error in errors], [(0, "cannot_connect")] * 2)
+
+
+def comes_later(command):
+    """A client that is there before the daemon waits for it."""
+    with FakeDaemon() as daemon:
+        daemon.stop_listening()
+        with Program(command, daemon.path, "track", 2, "x") as program:
+            daemon.listen()
+            connection = daemon.greet()
+            sent = connection.requests("track", 2)
+            for request in sent:
+                connection.acknowledge(request)
+            expect_receipts(program, ids(sent))
+
+
+def forgets_barriers(command):
+    """Barriers are registered again on the next connection, as they were set last."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
+        program.call("barrier.register", {"id": "consent", "state": "open", "scopes": ["a", "b"], "flushable": False})
+        first = daemon.greet()
+        first.answer(first.request("barrier.register"), {})
+        program.line()
+        changes = [
+            {"id": "consent", "dispatcher": "b", "state": "closed"},
+            {"id": "consent", "state": "closed", "reason": "withdrawn"},
+            {"id": "consent", "dispatcher": "a", "state": "open", "reason": "given"},
+            {"id": "consent", "flushable": True},
+        ]
+        for change in changes:
+            program.call("barrier.set", change)
+            request = first.request("barrier.set")
+            expect_equal(request["params"], change)
+            first.answer(request, {})
+            program.line()
+        program.call("status", {})
+        first.request("status")
+        first.close()
+        second = daemon.greet()
+        register = second.request("barrier.register")
+        wanted = {"id": "consent", "state": "closed", "scopes": ["a", "b"], "flushable": True}
+        expect_equal(register["params"], wanted)
+        second.answer(second.request("status"), {})
+        program.line()
+        second.answer(register, {})
+        expect_equal(second.request("barrier.set")["params"], {"id": "consent", "reason": "withdrawn"})
+        expect_equal(second.request("barrier.set")["params"], changes[2])
+
+
+def still_knows_the_old_connection(command):
+    """A barrier that the daemon takes for another's when it comes back is asked for again."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
+        program.call("barrier.register", {"id": "consent", "state": "closed"})
+        first = daemon.greet()
+        first.answer(first.request("barrier.register"), {})
+        program.line()
+        first.close()
+        second = daemon.greet()
+        second.refuse(second.request("barrier.register"), "conflict")
+        second.answer(second.request("barrier.register"), {})
+        program.call("barrier.set", {"id": "consent", "state": "open"})
+        second.answer(second.request("barrier.set"), {})
+        expect_equal(program.line(), {"result": {}})
+
+
+def forgets_who_serves(command):
+    """Boards, workers, watches and the application's status begin again on the next connection."""
+    served = ("board:greeter", "worker:jobs", "watch:dispatchers")
+    with FakeDaemon() as daemon, Program(command, daemon.path, "handle", *served) as program:
+        first = daemon.greet()
+        serve_all(first)
+        lines = [program.line(), program.line()]
+        expect_equal(sorted(map(str, lines)), sorted(map(str, [{"news": "began", "change": {}}, "ready"])))
+        first.tell({"method": "closing", "params": {"reason": "shutting_down"}})
+        first.expect_end()
+        second = daemon.greet()
+        serve_all(second)
+        expect_equal([program.line()["news"], program.line()["news"]], ["interrupted", "began"])
+        run = {"board": "greeter", "activation": "1", "input": 7}
+        second.tell({"id": "r", "method": "board.run", "params": run})
+        expect_equal(second.read()["result"], {"done": True, "output": 7})
+
+
+def serve_all(connection):
+    connection.answer(connection.request("board.serve"), {})
+    connection.answer(connection.request("dispatcher.subscribe"), {})
+    connection.answer(connection.request("watch"), {"watch": "w"})
+
+
+def breaks_under_a_change(command):
+    """What changes something is not done twice: its caller is told that nobody knows."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
+        program.call("dispatcher.pause", {"id": "collect"})
+        first = daemon.greet()
+        first.request("dispatcher.pause")
+        first.close()
+        error = program.line()["error"]
+        expect_equal((error["code"], error["reason"]), (0, "disconnected"))
+        program.call("ping", {})
+        second = daemon.greet()
+        second.request("ping")
+        second.close()
+        third = daemon.greet()
+        third.answer(third.request("ping"), {})
+        expect_equal(program.line(), {"result": {}})
+
+
+def is_stopped_for_a_while(command):
+    """A program that is stopped while a call is under way and goes on later still gets its answer."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
+        program.call("ping", {})
+        connection = daemon.greet()
+        request = connection.request("ping")
+        os.kill(program.process.pid, signal.SIGSTOP)
+        connection.answer(request, {})
+        os.kill(program.process.pid, signal.SIGCONT)
+        expect_equal(program.line(), {"result": {}})
+
+
+SCENES = [
+    breaks_in_an_answer, breaks_in_the_greeting, answers_out_of_order, answers_byte_by_byte, is_shutting_down,
+    says_that_it_closes, greets_with_a_refusal, does_not_greet, is_slow, has_limits, is_not_there, comes_later,
+    forgets_barriers, still_knows_the_old_connection, forgets_who_serves, breaks_under_a_change,
+    is_stopped_for_a_while,
+]  # fmt: skip
+
+
+def check_all(command):
+    """Plays all scenes with a program; gives how many."""
+    for scene in SCENES:
+        try:
+            scene(command)
+        except Broken as error:
+            raise Broken(f"{scene.__name__}: {error}") from error
+    return len(SCENES)

@@ -1,0 +1,63 @@
+"""A client program under test, by the verbs that all of them have (Docs/Clients.md)."""
+
+import json
+import os
+import subprocess
+import threading
+
+from fake_daemon import PATIENCE, Broken
+
+
+class Program:
+    """A running program. Leaving the block ends it."""
+
+    def __init__(self, command, socket_path, *arguments):
+        self.process = subprocess.Popen(
+            [*command, "--socket", socket_path, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, bufsize=1, env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )  # fmt: skip
+        # So that a program that hangs fails its test in place of holding it up for ever.
+        self.watchdog = threading.Timer(3 * PATIENCE, self.process.kill)
+        self.watchdog.start()
+
+    def tell(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def line(self):
+        """The next line of its output, as JSON."""
+        line = self.process.stdout.readline()
+        if not line:
+            raise Broken(f"the program ended with {self.process.wait()}")
+        return json.loads(line)
+
+    def call(self, method, arguments):
+        """For a program with the verb `calls`: has it call, and waits for nothing."""
+        self.tell(json.dumps({"method": method, "arguments": arguments}))
+
+    def expect(self, line):
+        got = self.line()
+        if got != line:
+            raise Broken(f"expected {line}, got {got}")
+
+    def finish(self):
+        """Ends its input, and gives what was left of its output; it must end well."""
+        self.process.stdin.close()
+        rest = [json.loads(line) for line in self.process.stdout]
+        status = self.process.wait()
+        if status != 0:
+            raise Broken(f"the program ended with {status}")
+        return rest
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.watchdog.cancel()
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            try:
+                stream.close()
+            except BrokenPipeError:
+                pass

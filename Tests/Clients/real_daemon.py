@@ -1,0 +1,118 @@
+"""A real daemon, and a way to it that breaks where the test wants it to."""
+
+import json
+import os
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+
+from fake_daemon import PATIENCE, Broken
+
+
+class RealDaemon:
+    """A daemon with settings and a folder of its own. It can be killed and started again."""
+
+    def __init__(self, executable, settings):
+        self.executable = executable
+        self.folder = tempfile.mkdtemp(prefix="headgate-")
+        self.socket_path = os.path.join(self.folder, "d.sock")
+        self.data = os.path.join(self.folder, "data")
+        self.config = os.path.join(self.folder, "headgate.json")
+        with open(self.config, "w", encoding="utf-8") as file:
+            json.dump(settings, file)
+        self.process = None
+        self.start()
+
+    def start(self):
+        command = [self.executable, "--config", self.config, "--socket", self.socket_path, "--data", self.data]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        said = []
+        for line in self.process.stderr:
+            said.append(line)
+            if line.startswith("headgated ready"):
+                # What it says further is read, so that it never waits for a reader.
+                threading.Thread(target=self.process.stderr.read, daemon=True).start()
+                return
+        raise Broken(f"the daemon did not start: {''.join(said)}")
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def delivered(self, name="events.ndjson"):
+        """What the file dispatcher has written, in order."""
+        path = os.path.join(self.data, name)
+        if not os.path.exists(path):
+            return []
+        with open(path, encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class BreakingPath:
+    """A socket behind which is the daemon's: after so many lines of answers the daemon is killed with `kill -9`, and
+    comes back when the connection is gone."""
+
+    CHUNK = 1 << 16
+
+    def __init__(self, daemon, breaks_after):
+        self.daemon = daemon
+        self.path = os.path.join(daemon.folder, "p.sock")
+        self.breaks_after = breaks_after
+        self.answers = 0
+        self.has_broken = False
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.listener.settimeout(PATIENCE)
+        self.listener.bind(self.path)
+        self.listener.listen(16)
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        while True:
+            try:
+                client = self.listener.accept()[0]
+            except OSError:
+                return
+            server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            server.connect(self.daemon.socket_path)
+            with client, server:
+                self.join(client, server)
+
+    def join(self, client, server):
+        with selectors.DefaultSelector() as selector:
+            selector.register(client, selectors.EVENT_READ, server)
+            selector.register(server, selectors.EVENT_READ, client)
+            while True:
+                for key, _ in selector.select(PATIENCE):
+                    try:
+                        chunk = key.fileobj.recv(self.CHUNK)
+                        if not chunk:
+                            return
+                        key.data.sendall(chunk)
+                    except OSError:
+                        return
+                    if key.fileobj is server and self.breaks(chunk):
+                        return
+
+    def breaks(self, chunk):
+        self.answers += chunk.count(b"\n")
+        if self.has_broken or self.answers < self.breaks_after:
+            return False
+        self.has_broken = True
+        self.daemon.kill()
+        self.daemon.start()
+        return True
+
+    def close(self):
+        self.listener.close()
