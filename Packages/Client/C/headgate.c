@@ -1,0 +1,2491 @@
+/* See headgate.h. The parts, from below: bytes, JSON, ids, calls, the connection, what the daemon asks, the functions. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "headgate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SERVICE_ERROR = -32000, METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602, INTERNAL_ERROR = -32603 };
+enum { GREATEST_DEPTH = 1000, CHUNK = 1 << 16, LONGEST_BACKLOG = 4096, MOST_ASKED = 65536 };
+static const size_t longest_answer = (size_t)256 << 20;
+
+/* ---- Bytes ---- */
+
+typedef struct bytes {
+    char *at;
+    size_t length, capacity;
+    const char *fault; /* why something could not be appended; NULL if all was */
+    bool is_out_of_memory;
+} bytes;
+
+static bool reserve(bytes *to, size_t more) {
+    if (to->capacity - to->length > more) return true;
+    size_t capacity = to->capacity ? to->capacity : 256;
+    while (capacity - to->length <= more) {
+        if (capacity > SIZE_MAX / 2) goto failed;
+        capacity *= 2;
+    }
+    char *grown = realloc(to->at, capacity);
+    if (!grown) goto failed;
+    to->at = grown;
+    to->capacity = capacity;
+    return true;
+failed:
+    to->fault = "out of memory";
+    to->is_out_of_memory = true;
+    return false;
+}
+
+static void put(bytes *to, const char *text, size_t length) {
+    if (to->fault || !reserve(to, length)) return;
+    if (length) memcpy(to->at + to->length, text, length);
+    to->length += length;
+    to->at[to->length] = 0;
+}
+
+static void put_text(bytes *to, const char *text) { put(to, text, strlen(text)); }
+
+static void discard(bytes *some) {
+    free(some->at);
+    *some = (bytes){0};
+}
+
+static char *copy_of(const char *text, size_t length) {
+    char *copy = malloc(length + 1);
+    if (!copy) return NULL;
+    if (length) memcpy(copy, text, length);
+    copy[length] = 0;
+    return copy;
+}
+
+/* The length of the UTF-8 sequence at the beginning, 0 if there is none (RFC 3629). */
+static size_t sequence(const unsigned char *at, size_t left) {
+    unsigned char first = at[0];
+    if (first < 0x80) return 1;
+    size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+    if (first < 0xC2 || first > 0xF4 || left < length) return 0;
+    for (size_t place = 1; place < length; place++)
+        if ((at[place] & 0xC0) != 0x80) return 0;
+    if (first == 0xE0 && at[1] < 0xA0) return 0;
+    if (first == 0xED && at[1] > 0x9F) return 0;
+    if (first == 0xF0 && at[1] < 0x90) return 0;
+    if (first == 0xF4 && at[1] > 0x8F) return 0;
+    return length;
+}
+
+/* Copies what has room, and no half character. */
+static void cut(char *to, size_t room, const char *text) {
+    size_t length = strlen(text);
+    if (length >= room) {
+        length = room - 1;
+        while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80) length--;
+    }
+    memcpy(to, text, length);
+    to[length] = 0;
+}
+
+static void set_error(headgate_error *error, int code, const char *reason, const char *message, const char *path) {
+    if (!error) return;
+    error->code = code;
+    cut(error->reason, sizeof error->reason, reason);
+    cut(error->message, sizeof error->message, message);
+    cut(error->path, sizeof error->path, path);
+}
+
+/* Of this side. */
+static headgate_error local_error(const char *reason, const char *message) {
+    headgate_error error;
+    set_error(&error, 0, reason, message, "");
+    return error;
+}
+
+static bool fail(headgate_error *error, const char *reason, const char *message) {
+    set_error(error, 0, reason, message, "");
+    return false;
+}
+
+/* ---- JSON: reading ---- */
+
+static const char *skip_space(const char *at, const char *end) {
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')) at++;
+    return at;
+}
+
+static int hex_digit(char digit) {
+    if (digit >= '0' && digit <= '9') return digit - '0';
+    if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
+    if (digit >= 'A' && digit <= 'F') return digit - 'A' + 10;
+    return -1;
+}
+
+/* Four hexadecimal digits, else -1. */
+static long hex_unit(const char *at, const char *end) {
+    if (end - at < 4) return -1;
+    long unit = 0;
+    for (int place = 0; place < 4; place++) {
+        int digit = hex_digit(at[place]);
+        if (digit < 0) return -1;
+        unit = unit << 4 | digit;
+    }
+    return unit;
+}
+
+/* Each of these passes over one thing, and gives NULL if it is not there. */
+static const char *scan_string(const char *at, const char *end) {
+    for (at++; at < end;) {
+        unsigned char byte = (unsigned char)*at;
+        if (byte == '"') return at + 1;
+        if (byte < 0x20) return NULL;
+        if (byte != '\\') {
+            size_t length = sequence((const unsigned char *)at, (size_t)(end - at));
+            if (length == 0) return NULL;
+            at += length;
+            continue;
+        }
+        if (++at == end || !*at || !strchr("\"\\/bfnrtu", *at)) return NULL;
+        if (*at == 'u' && hex_unit(at + 1, end) < 0) return NULL;
+        at += *at == 'u' ? 5 : 1;
+    }
+    return NULL;
+}
+
+static bool is_digit(const char *at, const char *end) { return at < end && *at >= '0' && *at <= '9'; }
+
+static const char *scan_digits(const char *at, const char *end) {
+    if (!is_digit(at, end)) return NULL;
+    while (is_digit(at, end)) at++;
+    return at;
+}
+
+static const char *scan_number(const char *at, const char *end) {
+    if (at < end && *at == '-') at++;
+    at = at < end && *at == '0' ? at + 1 : scan_digits(at, end);
+    if (at && at < end && *at == '.') at = scan_digits(at + 1, end);
+    if (at && at < end && (*at == 'e' || *at == 'E')) {
+        at++;
+        if (at < end && (*at == '+' || *at == '-')) at++;
+        at = scan_digits(at, end);
+    }
+    return at;
+}
+
+static const char *scan_word(const char *at, const char *end, const char *word) {
+    size_t length = strlen(word);
+    return (size_t)(end - at) >= length && memcmp(at, word, length) == 0 ? at + length : NULL;
+}
+
+static const char *scan_container(const char *at, const char *end, int depth, int *deepest);
+
+static const char *scan_value(const char *at, const char *end, int depth, int *deepest) {
+    if (at == end) return NULL;
+    switch (*at) {
+    case '"': return scan_string(at, end);
+    case '{':
+    case '[': return scan_container(at, end, depth - 1, deepest);
+    case 't': return scan_word(at, end, "true");
+    case 'f': return scan_word(at, end, "false");
+    case 'n': return scan_word(at, end, "null");
+    default: return scan_number(at, end);
+    }
+}
+
+/* `depth` is how much deeper it may be nested; *deepest becomes the least of what was left. */
+static const char *scan_container(const char *at, const char *end, int depth, int *deepest) {
+    if (depth < 0) return NULL;
+    if (depth < *deepest) *deepest = depth;
+    char close = *at == '{' ? '}' : ']';
+    at = skip_space(at + 1, end);
+    if (at < end && *at == close) return at + 1;
+    for (;;) {
+        if (close == '}') {
+            if (at == end || *at != '"' || !(at = scan_string(at, end))) return NULL;
+            at = skip_space(at, end);
+            if (at == end || *at != ':') return NULL;
+            at = skip_space(at + 1, end);
+        }
+        if (!(at = scan_value(at, end, depth, deepest))) return NULL;
+        at = skip_space(at, end);
+        if (at == end) return NULL;
+        if (*at == close) return at + 1;
+        if (*at != ',') return NULL;
+        at = skip_space(at + 1, end);
+    }
+}
+
+/* Also gives how deep it is nested. */
+static bool check(const char *text, size_t length, int max_depth, headgate_json *value, int *depth) {
+    const char *end = text + length, *begin = skip_space(text, end);
+    int left = max_depth;
+    const char *behind = scan_value(begin, end, max_depth, &left);
+    if (!behind || skip_space(behind, end) != end) return false;
+    if (value) *value = (headgate_json){begin, (size_t)(behind - begin)};
+    if (depth) *depth = max_depth - left;
+    return true;
+}
+
+bool headgate_json_check(const char *text, size_t length, int max_depth, headgate_json *value) {
+    return check(text, length, max_depth < GREATEST_DEPTH ? max_depth : GREATEST_DEPTH, value, NULL);
+}
+
+headgate_json_kind headgate_json_kind_of(headgate_json value) {
+    if (!value.text || value.length == 0) return HEADGATE_NONE;
+    switch (value.text[0]) {
+    case '"': return HEADGATE_STRING;
+    case '{': return HEADGATE_OBJECT;
+    case '[': return HEADGATE_ARRAY;
+    case 't':
+    case 'f': return HEADGATE_BOOL;
+    case 'n': return HEADGATE_NULL;
+    default: return HEADGATE_NUMBER;
+    }
+}
+
+static bool is_kind(headgate_json value, headgate_json_kind kind) { return headgate_json_kind_of(value) == kind; }
+
+bool headgate_json_next(headgate_json container, size_t *place, headgate_json *key, headgate_json *value) {
+    bool is_object = is_kind(container, HEADGATE_OBJECT);
+    if ((!is_object && !is_kind(container, HEADGATE_ARRAY)) || *place >= container.length) return false;
+    const char *end = container.text + container.length, *at = skip_space(container.text + *place + (*place == 0), end);
+    if (at < end && *at == ',') at = skip_space(at + 1, end);
+    if (at == end || *at == '}' || *at == ']') return false;
+    if (key) *key = (headgate_json){0};
+    if (is_object) {
+        const char *behind = *at == '"' ? scan_string(at, end) : NULL;
+        if (!behind) return false;
+        if (key) *key = (headgate_json){at, (size_t)(behind - at)};
+        at = skip_space(behind, end);
+        if (at == end) return false;
+        at = skip_space(at + 1, end);
+    }
+    int deepest = GREATEST_DEPTH;
+    const char *behind = scan_value(at, end, GREATEST_DEPTH, &deepest);
+    if (!behind) return false;
+    if (value) *value = (headgate_json){at, (size_t)(behind - at)};
+    *place = (size_t)(behind - container.text);
+    return true;
+}
+
+headgate_json headgate_json_member(headgate_json object, const char *name) {
+    headgate_json found = {0}, key, value;
+    if (!is_kind(object, HEADGATE_OBJECT)) return found;
+    for (size_t place = 0; headgate_json_next(object, &place, &key, &value);)
+        if (headgate_json_equals(key, name)) found = value;
+    return found;
+}
+
+bool headgate_json_int(headgate_json value, int64_t *number) {
+    if (!is_kind(value, HEADGATE_NUMBER)) return false;
+    bool is_negative = value.text[0] == '-';
+    int64_t sum = 0;
+    for (size_t place = is_negative; place < value.length; place++) {
+        int digit = value.text[place] - '0';
+        if (digit < 0 || digit > 9 || sum < (INT64_MIN + digit) / 10) return false;
+        sum = sum * 10 - digit;
+    }
+    if (!is_negative && sum == INT64_MIN) return false;
+    *number = is_negative ? sum : -sum;
+    return true;
+}
+
+bool headgate_json_bool(headgate_json value, bool usual) {
+    return is_kind(value, HEADGATE_BOOL) ? value.text[0] == 't' : usual;
+}
+
+static size_t put_scalar(char *to, unsigned long scalar) {
+    if (scalar < 0x80) return to[0] = (char)scalar, 1;
+    if (scalar < 0x800) return to[0] = (char)(0xC0 | scalar >> 6), to[1] = (char)(0x80 | (scalar & 0x3F)), 2;
+    if (scalar < 0x10000) {
+        to[0] = (char)(0xE0 | scalar >> 12), to[1] = (char)(0x80 | (scalar >> 6 & 0x3F));
+        return to[2] = (char)(0x80 | (scalar & 0x3F)), 3;
+    }
+    to[0] = (char)(0xF0 | scalar >> 18), to[1] = (char)(0x80 | (scalar >> 12 & 0x3F));
+    return to[2] = (char)(0x80 | (scalar >> 6 & 0x3F)), to[3] = (char)(0x80 | (scalar & 0x3F)), 4;
+}
+
+/* The scalar of an escape `uXXXX`, with its other half if it has one. Half a pair is U+FFFD. */
+static unsigned long escaped_scalar(const char **at, const char *end) {
+    long unit = hex_unit(*at + 1, end);
+    *at += 5;
+    if (unit < 0xD800 || unit > 0xDFFF) return (unsigned long)unit;
+    long low = unit < 0xDC00 && end - *at >= 6 && (*at)[0] == '\\' && (*at)[1] == 'u' ? hex_unit(*at + 2, end) : -1;
+    if (low < 0xDC00 || low > 0xDFFF) return 0xFFFD;
+    *at += 6;
+    return 0x10000 + ((unsigned long)(unit - 0xD800) << 10) + (unsigned long)(low - 0xDC00);
+}
+
+char *headgate_json_text(headgate_json value, size_t *length) {
+    if (!is_kind(value, HEADGATE_STRING) || value.length < 2) return NULL;
+    char *text = malloc(value.length); /* an escape is never shorter than what it stands for */
+    if (!text) return NULL;
+    size_t count = 0;
+    static const char names[] = "bfnrt", meanings[] = "\b\f\n\r\t";
+    for (const char *at = value.text + 1, *end = value.text + value.length - 1; at < end;) {
+        if (*at != '\\') {
+            text[count++] = *at++;
+            continue;
+        }
+        at++;
+        const char *name = strchr(names, *at);
+        if (*at == 'u') {
+            count += put_scalar(text + count, escaped_scalar(&at, end));
+        } else {
+            text[count++] = name ? meanings[name - names] : *at;
+            at++;
+        }
+    }
+    text[count] = 0;
+    if (length) *length = count;
+    return text;
+}
+
+bool headgate_json_equals(headgate_json value, const char *text) {
+    if (!is_kind(value, HEADGATE_STRING)) return false;
+    size_t length = strlen(text);
+    if (!memchr(value.text, '\\', value.length))
+        return value.length == length + 2 && memcmp(value.text + 1, text, length) == 0;
+    size_t count;
+    char *decoded = headgate_json_text(value, &count);
+    bool is_equal = decoded && count == length && memcmp(decoded, text, length) == 0;
+    free(decoded);
+    return is_equal;
+}
+
+void headgate_answer_free(headgate_answer *answer) {
+    if (!answer) return;
+    free(answer->memory);
+    *answer = (headgate_answer){{0}, NULL};
+}
+
+/* ---- JSON: writing ---- */
+
+/* A comma, unless something has just begun. */
+static void put_comma(bytes *to) {
+    if (to->length && !strchr("{[:", to->at[to->length - 1])) put(to, ",", 1);
+}
+
+static void put_string(bytes *to, const char *text, size_t length) {
+    put(to, "\"", 1);
+    for (size_t place = 0; place < length && !to->fault;) {
+        unsigned char byte = (unsigned char)text[place];
+        size_t count = sequence((const unsigned char *)text + place, length - place);
+        char escape[8];
+        if (count == 0) {
+            to->fault = "a text that is not UTF-8";
+        } else if (byte == '"' || byte == '\\') {
+            put(to, (char[]){'\\', (char)byte}, 2);
+        } else if (byte < 0x20) {
+            put(to, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", byte));
+        } else {
+            put(to, text + place, count);
+        }
+        place += count;
+    }
+    put(to, "\"", 1);
+}
+
+/* JSON of the caller's. It may have line ends between its values, which would end the message. */
+static void put_json(bytes *to, const char *text, headgate_json_kind kind, const char *complaint) {
+    headgate_json value;
+    if (to->fault) return;
+    if (!headgate_json_check(text, strlen(text), GREATEST_DEPTH, &value)
+        || (kind != HEADGATE_NONE && !is_kind(value, kind))) {
+        to->fault = complaint;
+        return;
+    }
+    size_t begin = to->length;
+    put(to, value.text, value.length);
+    for (size_t place = begin; !to->fault && place < to->length; place++)
+        if (to->at[place] == '\n' || to->at[place] == '\r') to->at[place] = ' ';
+}
+
+static void put_name(bytes *to, const char *name) {
+    put_comma(to);
+    put_string(to, name, strlen(name));
+    put(to, ":", 1);
+}
+
+/* The members of params; those that are NULL are left out. */
+static void member_text(bytes *to, const char *name, const char *text) {
+    if (!text) return;
+    put_name(to, name);
+    put_string(to, text, strlen(text));
+}
+
+static void member_int(bytes *to, const char *name, int64_t number) {
+    char digits[24];
+    put_name(to, name);
+    put(to, digits, (size_t)snprintf(digits, sizeof digits, "%lld", (long long)number));
+}
+
+static void member_limit(bytes *to, const char *name, int64_t number) {
+    if (number >= 0) member_int(to, name, number);
+}
+
+static void member_true(bytes *to, const char *name, bool is_so) {
+    if (!is_so) return;
+    put_name(to, name);
+    put_text(to, "true");
+}
+
+static void member_json(bytes *to, const char *name, const char *json, headgate_json_kind kind, const char *complaint) {
+    if (!json) return;
+    put_name(to, name);
+    put_json(to, json, kind, complaint);
+}
+
+static void member_flag(bytes *to, const char *name, const char *word) {
+    member_json(to, name, word, HEADGATE_BOOL, "flushable must be true or false");
+}
+
+static void member_texts(bytes *to, const char *name, const char *const *texts, size_t count) {
+    if (!texts) return;
+    put_name(to, name);
+    put(to, "[", 1);
+    for (size_t place = 0; place < count; place++) {
+        put_comma(to);
+        put_string(to, texts[place], strlen(texts[place]));
+    }
+    put(to, "]", 1);
+}
+
+/* ---- Calls ---- */
+
+typedef struct service service;
+
+/* A request that is neither answered nor given up. Its number is the request's id on every connection. */
+typedef struct call {
+    int64_t number;
+    bytes line; /* the message with its LF */
+    int depth;
+    bool is_repeatable, is_written, is_done, is_ok;
+    int64_t deadline;   /* nanoseconds; INT64_MAX is never */
+    int64_t postponed;  /* not to be written before this moment */
+    headgate_answer answer;
+    headgate_error error;
+    headgate_tracked tracked; /* of one that nobody waits for */
+    void *context;
+    bool is_unattended; /* whether nobody waits for it */
+    service *service;   /* of a standing one: made again on each connection, since it lasts as long as a connection */
+    bool is_granted;
+    bool is_awaited; /* whether somebody waits for a standing one to be granted, and frees it */
+    struct call *next_told;
+} call;
+
+typedef enum service_kind { BARRIER, WATCH, WORKER, BOARD, STATUS } service_kind;
+
+typedef struct exception {
+    char *dispatcher, *state, *reason;
+    struct exception *next;
+} exception;
+
+/* What lasts as long as a connection, and is asked for again on the next one. */
+struct service {
+    service_kind kind;
+    char *name;
+    call *call;
+    bool was_granted;
+    char *watch; /* the daemon's id for a watch; NULL while it does not watch */
+    size_t backlog;
+    bool is_running; /* a watch's handler; they come one after the other */
+    int jobs;        /* queued or running, and the functions that still need it */
+    bool is_gone;
+    union {
+        headgate_watcher watcher;
+        headgate_work work;
+        headgate_run run;
+    } handler;
+    void *context;
+    /* A barrier as its owner has set it. */
+    char *state, *flushable, *scopes, *on_disconnect, *reason;
+    exception *exceptions;
+    service *next;
+};
+
+/* A handler that is to be run. */
+typedef struct job {
+    service *service;
+    headgate_news news;
+    uint64_t generation;
+    char *id;     /* the request's, as JSON */
+    char *params; /* as JSON */
+    size_t params_length;
+    headgate_error error;
+    struct job *next;
+} job;
+
+typedef struct slot {
+    int64_t number;
+    call *call; /* NULL if it has gone */
+} slot;
+
+typedef enum phase { IDLE, GREETING, OPEN, DRAINING, WAITING, CLOSED } phase;
+
+struct headgate {
+    char *path;
+    headgate_options options;
+    bytes hello;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_led;       /* some thread waits for the connection */
+    pthread_t leader;
+    bool is_telling;   /* the leader runs callbacks */
+    int wake[2];
+    uint64_t random;
+    uint64_t last_moment, last_random; /* of the ids made */
+
+    phase phase;
+    int64_t until;     /* of WAITING and GREETING */
+    int64_t patience;  /* after which no attempt is begun; -1 while there is no need */
+    int failures;
+    bool was_connected;
+    headgate_error last_failure;
+    size_t limit_bytes;
+    int limit_depth;
+
+    slot *slots; /* in the order of their numbers */
+    size_t slot_head, slot_count, slot_capacity, live;
+    size_t standing;
+    size_t held_bytes, unanswered, unanswered_bytes;
+    size_t next_to_write; /* no slot before this is to be written */
+    int64_t last_number, earliest;
+    call *told, **told_end; /* whose callers are to be told */
+
+    int socket;
+    uint64_t generation;
+    bytes input, output;
+    size_t output_sent;
+    service *services;
+    job *jobs, **jobs_end;
+    size_t job_count;
+};
+
+static int64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static int64_t after(long milliseconds) {
+    if (milliseconds < 0 || milliseconds > INT64_MAX / 4000000) return INT64_MAX;
+    return now() + (int64_t)milliseconds * 1000000;
+}
+
+/* SplitMix64 (Steele, Lea and Flood). */
+static uint64_t random_number(headgate *client) {
+    uint64_t word = client->random += 0x9E3779B97F4A7C15u;
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9u;
+    word = (word ^ word >> 27) * 0x94D049BB133111EBu;
+    return word ^ word >> 31;
+}
+
+/* A UUIDv7 (RFC 9562), greater than all that this client has made before. */
+static void make_id(headgate *client, char text[37]) {
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    uint64_t moment = (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
+    if (moment > client->last_moment) {
+        client->last_moment = moment;
+        getentropy(&client->last_random, sizeof client->last_random);
+        client->last_random >>= 1; /* room to count on within the millisecond */
+    } else {
+        client->last_random += 1 + (random_number(client) & 0xFFFFFFFF);
+        if (client->last_random < (uint64_t)1 << 32) client->last_moment++;
+    }
+    /* 12 bits behind the time, 52 of the other 62; the last 10 are only chance. */
+    uint64_t high = client->last_moment << 16 | 0x7000 | client->last_random >> 52;
+    uint64_t low = (uint64_t)2 << 62 | (client->last_random & (((uint64_t)1 << 52) - 1)) << 10
+        | (random_number(client) & 0x3FF);
+    snprintf(text, 37, "%08lx-%04lx-%04lx-%04lx-%012llx", (unsigned long)(high >> 32),
+             (unsigned long)(high >> 16 & 0xFFFF), (unsigned long)(high & 0xFFFF), (unsigned long)(low >> 48),
+             (unsigned long long)(low & 0xFFFFFFFFFFFF));
+}
+
+static void free_call(call *gone) {
+    discard(&gone->line);
+    headgate_answer_free(&gone->answer);
+    free(gone);
+}
+
+static void free_exceptions(service *barrier) {
+    for (exception *one = barrier->exceptions, *next; one; one = next) {
+        next = one->next;
+        free(one->dispatcher), free(one->state), free(one->reason), free(one);
+    }
+    barrier->exceptions = NULL;
+}
+
+static void free_service(service *gone) {
+    free_exceptions(gone);
+    free(gone->name), free(gone->watch), free(gone->state), free(gone->flushable), free(gone->scopes);
+    free(gone->on_disconnect), free(gone->reason);
+    free(gone);
+}
+
+static void free_job(job *gone) {
+    free(gone->id), free(gone->params), free(gone);
+}
+
+/* ---- The table of calls ---- */
+
+static bool add_slot(headgate *client, call *added) {
+    if (client->slot_count == client->slot_capacity) {
+        size_t kept = 0;
+        if (client->live * 2 <= client->slot_count) { /* half of them have gone */
+            for (size_t place = client->slot_head; place < client->slot_count; place++)
+                if (client->slots[place].call) client->slots[kept++] = client->slots[place];
+            client->slot_head = 0, client->slot_count = kept, client->next_to_write = 0;
+        }
+        if (client->slot_count == client->slot_capacity) {
+            size_t capacity = client->slot_capacity ? client->slot_capacity * 2 : 64;
+            slot *grown = realloc(client->slots, capacity * sizeof *grown);
+            if (!grown) return false;
+            client->slots = grown, client->slot_capacity = capacity;
+        }
+    }
+    client->slots[client->slot_count++] = (slot){added->number, added};
+    client->live++;
+    return true;
+}
+
+static slot *find_slot(headgate *client, int64_t number) {
+    size_t low = client->slot_head, high = client->slot_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (client->slots[middle].number < number) low = middle + 1;
+        else high = middle;
+    }
+    return low < client->slot_count && client->slots[low].number == number ? &client->slots[low] : NULL;
+}
+
+static call *find_call(headgate *client, int64_t number) {
+    slot *found = find_slot(client, number);
+    return found ? found->call : NULL;
+}
+
+static void unmark(headgate *client, call *some) {
+    if (!some->is_written) return;
+    some->is_written = false;
+    client->unanswered--;
+    client->unanswered_bytes -= some->line.length;
+}
+
+static void forget_call(headgate *client, call *gone) {
+    slot *found = find_slot(client, gone->number);
+    if (!found || !found->call) return;
+    unmark(client, gone);
+    found->call = NULL;
+    client->live--;
+    client->standing -= gone->service != NULL;
+    client->held_bytes -= gone->line.length;
+    while (client->slot_head < client->slot_count && !client->slots[client->slot_head].call) client->slot_head++;
+    if (client->slot_head == client->slot_count) client->slot_head = client->slot_count = client->next_to_write = 0;
+    pthread_cond_broadcast(&client->changed);
+}
+
+static void wake_leader(headgate *client) {
+    if (client->is_led && !pthread_equal(client->leader, pthread_self())) {
+        ssize_t written = write(client->wake[1], "w", 1); /* a full pipe wakes too */
+        (void)written;
+    }
+}
+
+static bool has_room(headgate *client) {
+    return client->live < client->options.max_unanswered && client->held_bytes < client->options.max_unanswered_bytes;
+}
+
+/* ---- What becomes of calls ---- */
+
+static void end_service(headgate *client, service *ended, const headgate_error *error);
+
+/* The caller's own again; of those that nobody waits for somebody is told later. */
+static void conclude(headgate *client, call *done) {
+    forget_call(client, done);
+    done->is_done = true;
+    if (!done->is_unattended) return;
+    done->next_told = NULL;
+    *client->told_end = done;
+    client->told_end = &done->next_told;
+}
+
+static void finish_failed(headgate *client, call *failed, const headgate_error *error) {
+    service *standing = failed->service;
+    failed->error = *error;
+    failed->is_ok = false;
+    conclude(client, failed);
+    if (!standing || failed->is_awaited) return;
+    standing->call = NULL;
+    free_call(failed);
+    end_service(client, standing, error);
+}
+
+static void finish_answered(headgate *client, call *answered, headgate_json result) {
+    answered->answer.memory = copy_of(result.text, result.length);
+    if (!answered->answer.memory) {
+        headgate_error error = local_error("no_memory", "out of memory");
+        finish_failed(client, answered, &error);
+        return;
+    }
+    answered->answer.result = (headgate_json){answered->answer.memory, result.length};
+    answered->is_ok = true;
+    conclude(client, answered);
+}
+
+static void fail_all(headgate *client, headgate_error error) {
+    for (size_t place = client->slot_head; place < client->slot_count; place++)
+        if (client->slots[place].call) finish_failed(client, client->slots[place].call, &error);
+}
+
+/* ---- Jobs ---- */
+
+static job *queue_job(headgate *client, service *whose, headgate_news news, headgate_json params) {
+    job *queued = calloc(1, sizeof *queued);
+    if (!queued) return NULL;
+    queued->service = whose, queued->news = news, queued->generation = client->generation;
+    if (params.text && !(queued->params = copy_of(params.text, params.length))) {
+        free(queued);
+        return NULL;
+    }
+    queued->params_length = params.length;
+    whose->jobs++;
+    *client->jobs_end = queued;
+    client->jobs_end = &queued->next;
+    client->job_count++;
+    pthread_cond_broadcast(&client->changed);
+    return queued;
+}
+
+static void release_service(service *some) {
+    if (some->is_gone && some->jobs == 0) free_service(some);
+}
+
+static void end_job(headgate *client, job *ended) {
+    service *whose = ended->service;
+    whose->jobs--;
+    free_job(ended);
+    release_service(whose);
+    pthread_cond_broadcast(&client->changed);
+}
+
+/* Takes the jobs of a service out of the queue. */
+static void drop_jobs(headgate *client, service *whose) {
+    for (job **at = &client->jobs; *at;) {
+        job *one = *at;
+        if (one->service != whose) {
+            at = &one->next;
+            continue;
+        }
+        *at = one->next;
+        whose->jobs--;
+        client->job_count--;
+        free_job(one);
+    }
+    client->jobs_end = &client->jobs;
+    while (*client->jobs_end) client->jobs_end = &(*client->jobs_end)->next;
+}
+
+/* ---- Services ---- */
+
+static service *find_service(headgate *client, service_kind kind, headgate_json name) {
+    for (service *one = client->services; one; one = one->next)
+        if (one->kind == kind && headgate_json_equals(name, one->name)) return one;
+    return NULL;
+}
+
+static service *named_service(headgate *client, service_kind kind, const char *name) {
+    for (service *one = client->services; one; one = one->next)
+        if (one->kind == kind && strcmp(one->name, name) == 0) return one;
+    return NULL;
+}
+
+static void unlink_service(headgate *client, service *gone) {
+    if (gone->is_gone) return;
+    for (service **at = &client->services; *at; at = &(*at)->next) {
+        if (*at != gone) continue;
+        *at = gone->next;
+        break;
+    }
+    gone->is_gone = true;
+    gone->call = NULL;
+    release_service(gone);
+}
+
+/* Of a service that was granted, and of whose end nobody knows yet. */
+static void end_service(headgate *client, service *ended, const headgate_error *error) {
+    job *last = ended->kind == WATCH ? queue_job(client, ended, HEADGATE_ENDED, (headgate_json){0}) : NULL;
+    if (last) last->error = *error;
+    unlink_service(client, ended);
+}
+
+static bool begin_unattended(headgate *client, const char *method, bytes *params, service *standing);
+
+static void tell(headgate *client, const char *method, bytes *params) {
+    if (params->fault || !begin_unattended(client, method, params, NULL)) discard(params);
+}
+
+static void unwatch(headgate *client, service *watch) {
+    bytes params = {0};
+    put_text(&params, "{");
+    member_text(&params, "watch", watch->watch);
+    put_text(&params, "}");
+    tell(client, "unwatch", &params);
+    free(watch->watch);
+    watch->watch = NULL;
+}
+
+static void news_of(headgate *client, service *watch, headgate_news news, headgate_json change,
+                    const headgate_error *error) {
+    if (watch->backlog >= LONGEST_BACKLOG && watch->call && watch->call->is_granted) {
+        drop_jobs(client, watch);
+        watch->backlog = 0;
+        unwatch(client, watch);
+        watch->call->is_granted = false;
+        client->next_to_write = client->slot_head;
+        return;
+    }
+    job *queued = queue_job(client, watch, news, change);
+    if (!queued) return;
+    watch->backlog++;
+    if (error) queued->error = *error;
+}
+
+static void put_set(bytes *to, service *barrier, const exception *of) {
+    put_text(to, "{");
+    member_text(to, "id", barrier->name);
+    member_text(to, "dispatcher", of ? of->dispatcher : NULL);
+    member_text(to, "state", of ? of->state : NULL);
+    member_text(to, "reason", of ? of->reason : barrier->reason);
+    put_text(to, "}");
+}
+
+/* A registration takes back all that was set, which therefore follows. */
+static void set_further(headgate *client, service *barrier) {
+    if (barrier->reason) {
+        bytes params = {0};
+        put_set(&params, barrier, NULL);
+        tell(client, "barrier.set", &params);
+    }
+    for (exception *one = barrier->exceptions; one; one = one->next) {
+        bytes params = {0};
+        put_set(&params, barrier, one);
+        tell(client, "barrier.set", &params);
+    }
+}
+
+static void granted(headgate *client, call *some, headgate_json result) {
+    service *whose = some->service;
+    bool is_first = !whose->was_granted;
+    unmark(client, some);
+    if (whose->kind == WATCH) {
+        free(whose->watch);
+        if (!(whose->watch = headgate_json_text(headgate_json_member(result, "watch"), NULL))) {
+            headgate_error error = local_error("bad_answer", "a result of watch without its id");
+            finish_failed(client, some, &error);
+            return;
+        }
+        news_of(client, whose, HEADGATE_BEGAN, (headgate_json){0}, NULL);
+    }
+    some->is_granted = true;
+    whose->was_granted = true;
+    if (is_first) {
+        some->is_done = some->is_ok = true; /* stays in the table */
+        some->deadline = INT64_MAX;
+        pthread_cond_broadcast(&client->changed);
+    } else if (whose->kind == BARRIER) {
+        set_further(client, whose);
+    }
+}
+
+/* ---- Connecting ---- */
+
+static void rest(headgate *client) {
+    client->phase = IDLE;
+    client->patience = -1;
+}
+
+static void disconnect(headgate *client) {
+    if (client->socket >= 0) close(client->socket);
+    client->socket = -1;
+    client->generation++;
+    client->input.length = client->output.length = client->output_sent = 0;
+}
+
+static int64_t end_of(headgate *client, long milliseconds) {
+    return client->options.gives_up ? after(milliseconds) : INT64_MAX;
+}
+
+static void retry(headgate *client) {
+    client->failures++;
+    if (!client->live) {
+        rest(client);
+        return;
+    }
+    int64_t moment = now();
+    if (client->patience < 0) client->patience = end_of(client, client->options.reconnect_timeout_ms);
+    if (moment >= client->patience) {
+        rest(client);
+        fail_all(client, client->last_failure);
+        return;
+    }
+    /* Somewhere in the upper half, so that those who lost the daemon together do not come back together. */
+    int64_t longest = client->options.backoff_base_ms, cap = client->options.backoff_cap_ms;
+    for (int count = 1; count < client->failures && longest < cap; count++) longest *= 2;
+    longest = (longest < cap ? longest : cap) * 1000000;
+    int64_t until = moment + longest - (int64_t)(random_number(client) % (uint64_t)(longest / 2 + 1));
+    client->until = until < client->patience ? until : client->patience;
+    client->phase = WAITING;
+}
+
+static void could_not_connect(headgate *client, headgate_error error) {
+    disconnect(client);
+    client->last_failure = error;
+    retry(client);
+}
+
+static headgate_error cannot_connect(headgate *client, const char *cause) {
+    char text[sizeof((headgate_error *)0)->message];
+    snprintf(text, sizeof text, "cannot connect to %s: %s", client->path, cause);
+    return local_error("cannot_connect", text);
+}
+
+static void close_on_exec(int descriptor) {
+    fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+}
+
+static void attempt(headgate *client) {
+    if (!client->live) {
+        rest(client);
+        return;
+    }
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t length = strlen(client->path);
+    if (length >= sizeof address.sun_path) {
+        could_not_connect(client, cannot_connect(client, "the path is too long for a socket"));
+        return;
+    }
+    memcpy(address.sun_path, client->path, length);
+    int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (descriptor >= 0) close_on_exec(descriptor);
+    if (descriptor < 0 || connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0) {
+        char text[128];
+        const char *cause = errno == ENOENT ? "there is no such socket" : strerror_r(errno, text, sizeof text);
+        headgate_error error = cannot_connect(client, cause);
+        if (descriptor >= 0) close(descriptor);
+        could_not_connect(client, error);
+        return;
+    }
+    client->socket = descriptor;
+    client->generation++;
+    client->phase = GREETING;
+    client->until = after(client->options.greeting_timeout_ms);
+    put(&client->output, client->hello.at, client->hello.length);
+}
+
+static void seek(headgate *client) {
+    long patience = client->was_connected ? client->options.reconnect_timeout_ms : client->options.connect_timeout_ms;
+    client->patience = end_of(client, patience);
+    client->phase = WAITING;
+    client->until = 0;
+}
+
+/* The connection is gone: takes back what can be written again. */
+static void lose(headgate *client, headgate_error error) {
+    disconnect(client);
+    client->last_failure = error;
+    for (size_t place = client->slot_head; place < client->slot_count; place++) {
+        call *one = client->slots[place].call;
+        if (!one) continue;
+        if (one->is_granted && one->service->kind == WATCH) {
+            free(one->service->watch);
+            one->service->watch = NULL;
+            one->is_granted = false;
+            news_of(client, one->service, HEADGATE_INTERRUPTED, (headgate_json){0}, &error);
+        }
+        one->is_granted = false;
+        one->postponed = 0;
+        if (one->is_written && !one->is_repeatable) finish_failed(client, one, &error);
+        else unmark(client, one);
+    }
+    client->next_to_write = client->slot_head;
+    retry(client);
+}
+
+static headgate_error broken(void) {
+    return local_error("disconnected", "the connection broke before the answer came");
+}
+
+static void got_nonsense(headgate *client, const char *text) {
+    char message[sizeof((headgate_error *)0)->message];
+    snprintf(message, sizeof message, "not an answer of the protocol: %s", text);
+    headgate_error error = local_error("bad_answer", message);
+    if (client->phase == GREETING) {
+        could_not_connect(client, error);
+        return;
+    }
+    if (client->phase != OPEN && client->phase != DRAINING) return;
+    /* It cannot be told which call it is about: to repeat them might bring the same for ever. */
+    for (size_t place = client->slot_head; place < client->slot_count; place++) {
+        call *one = client->slots[place].call;
+        if (one && one->is_written) finish_failed(client, one, &error);
+    }
+    lose(client, error);
+}
+
+static void greeting_refused(headgate *client, const headgate_error *error) {
+    if (client->phase != GREETING) return;
+    if (strcmp(error->reason, "shutting_down") == 0 || strcmp(error->reason, "limit") == 0) {
+        could_not_connect(client, cannot_connect(client, error->message));
+        return;
+    }
+    disconnect(client);
+    rest(client);
+    fail_all(client, *error);
+}
+
+static void greeted(headgate *client, headgate_json result) {
+    if (client->phase != GREETING) return;
+    headgate_json limits = headgate_json_member(result, "limits");
+    int64_t most;
+    client->limit_bytes = 1048576, client->limit_depth = 64;
+    if (headgate_json_int(headgate_json_member(limits, "max_line_bytes"), &most) && most > 0)
+        client->limit_bytes = (size_t)most;
+    if (headgate_json_int(headgate_json_member(limits, "max_depth"), &most) && most > 0)
+        client->limit_depth = most < INT_MAX ? (int)most : INT_MAX;
+    /* The first connection has been made in time; later ones are another matter. */
+    if (!client->was_connected) client->patience = -1;
+    client->was_connected = true;
+    client->last_failure = (headgate_error){0, "", "", ""};
+    client->phase = OPEN;
+}
+
+static void closing(headgate *client) {
+    if (client->phase == OPEN) client->phase = DRAINING;
+    if (client->phase == GREETING)
+        could_not_connect(client, cannot_connect(client, "the daemon is stopping"));
+}
+
+static void disconnected(headgate *client) {
+    if (client->phase == GREETING) {
+        could_not_connect(client, cannot_connect(client, "the daemon closed the connection"));
+        return;
+    }
+    lose(client, broken());
+}
+
+/* ---- Writing ---- */
+
+static bool write_call(headgate *client, call *some) {
+    headgate_error fault = {SERVICE_ERROR, "", "", ""};
+    if (some->line.length - 1 > client->limit_bytes) {
+        cut(fault.reason, sizeof fault.reason, "line_too_long");
+        snprintf(fault.message, sizeof fault.message, "the message is longer than the %zu bytes that the daemon takes",
+                 client->limit_bytes);
+    } else if (some->depth > client->limit_depth) {
+        cut(fault.reason, sizeof fault.reason, "limit");
+        snprintf(fault.message, sizeof fault.message, "nested deeper than the %d levels that the daemon takes",
+                 client->limit_depth);
+    }
+    if (*fault.reason) return finish_failed(client, some, &fault), true;
+    put(&client->output, some->line.at, some->line.length);
+    if (client->output.fault) {
+        client->output.fault = NULL; /* what is not written yet makes room */
+        return false;
+    }
+    some->is_written = true;
+    client->unanswered++;
+    client->unanswered_bytes += some->line.length;
+    return true;
+}
+
+static void send_output(headgate *client) {
+    while (client->socket >= 0 && client->output_sent < client->output.length) {
+        size_t left = client->output.length - client->output_sent;
+        ssize_t sent = send(client->socket, client->output.at + client->output_sent, left, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent < 0) return; /* if it is gone, reading finds out, after what the daemon has still said */
+        client->output_sent += (size_t)sent;
+    }
+    client->output.length = client->output_sent = 0;
+}
+
+/* Writes what there is room for, or ends a connection on which nothing more is to come. */
+static void proceed(headgate *client) {
+    if (client->phase == DRAINING && client->unanswered == 0) {
+        send_output(client);
+        lose(client, broken());
+    }
+    int64_t moment = now();
+    if (client->next_to_write < client->slot_head) client->next_to_write = client->slot_head;
+    for (size_t place = client->next_to_write; client->phase == OPEN && place < client->slot_count; place++) {
+        if (client->unanswered >= client->options.max_unanswered
+            || client->unanswered_bytes >= client->options.max_unanswered_bytes) break;
+        call *one = client->slots[place].call;
+        if (one && !one->is_written && !one->is_granted && one->postponed <= moment && !write_call(client, one)) break;
+        /* A call that failed may have emptied the table. */
+        client->next_to_write = place < client->slot_count ? place + 1 : 0;
+    }
+    send_output(client);
+}
+
+static void pass_time(headgate *client) {
+    int64_t moment = now();
+    if (client->earliest <= moment) {
+        bool is_connected = client->phase == OPEN || client->phase == DRAINING;
+        headgate_error late = local_error("timed_out", "no answer came in time");
+        headgate_error error = is_connected || !*client->last_failure.reason ? late : client->last_failure;
+        client->earliest = INT64_MAX;
+        for (size_t place = client->slot_head; place < client->slot_count; place++) {
+            call *one = client->slots[place].call;
+            if (!one) continue;
+            if (one->deadline <= moment) {
+                finish_failed(client, one, &error);
+                continue;
+            }
+            if (one->postponed && one->postponed <= moment) one->postponed = 0, client->next_to_write = 0;
+            if (one->deadline < client->earliest) client->earliest = one->deadline;
+            if (one->postponed && one->postponed < client->earliest) client->earliest = one->postponed;
+        }
+    }
+    if (client->phase == WAITING && client->until <= moment) attempt(client);
+    else if (client->phase == GREETING && client->until <= moment)
+        could_not_connect(client, cannot_connect(client, "connected, but the daemon does not answer"));
+}
+
+/* ---- What comes from the daemon ---- */
+
+/* Reads the error of an answer; false if it is none of JSON-RPC. */
+static bool read_error(headgate_json from, headgate_error *error) {
+    int64_t code;
+    headgate_json data = headgate_json_member(from, "data");
+    if (!headgate_json_int(headgate_json_member(from, "code"), &code) || code < INT_MIN || code > INT_MAX) return false;
+    char *message = headgate_json_text(headgate_json_member(from, "message"), NULL);
+    char *reason = headgate_json_text(headgate_json_member(data, "reason"), NULL);
+    char *path = headgate_json_text(headgate_json_member(data, "path"), NULL);
+    if (message) set_error(error, (int)code, reason ? reason : "", message, path ? path : "");
+    bool is_error = message != NULL;
+    free(message), free(reason), free(path);
+    return is_error;
+}
+
+static void note_progress(headgate *client) {
+    client->failures = 0;
+    client->patience = -1;
+}
+
+static void refused(headgate *client, call *some, const headgate_error *error) {
+    if (strcmp(error->reason, "shutting_down") == 0 && some->is_repeatable) {
+        unmark(client, some);
+        client->phase = DRAINING;
+        return;
+    }
+    note_progress(client);
+    /* The daemon may not have noticed yet that the connection before is gone. */
+    if (some->service && some->service->was_granted && strcmp(error->reason, "conflict") == 0) {
+        unmark(client, some);
+        some->postponed = after(client->options.backoff_cap_ms);
+        if (some->postponed < client->earliest) client->earliest = some->postponed;
+        return;
+    }
+    finish_failed(client, some, error);
+}
+
+static void answered(headgate *client, int64_t number, headgate_json result, const headgate_error *error) {
+    call *some = find_call(client, number);
+    if (!some || !some->is_written) return; /* nobody waits for it any more */
+    if (!result.text) {
+        refused(client, some, error);
+        return;
+    }
+    note_progress(client);
+    if (!is_kind(result, HEADGATE_OBJECT)) {
+        headgate_error bad = local_error("bad_answer", "a result that is no object");
+        finish_failed(client, some, &bad);
+        return;
+    }
+    if (some->service) granted(client, some, result);
+    else finish_answered(client, some, result);
+}
+
+static void take_response(headgate *client, headgate_json message) {
+    headgate_json result = headgate_json_member(message, "result"), fault = headgate_json_member(message, "error");
+    headgate_json id = headgate_json_member(message, "id");
+    headgate_error error;
+    int64_t number;
+    if (!result.text == !fault.text || (fault.text && !read_error(fault, &error))) {
+        got_nonsense(client, "a line that is no message");
+        return;
+    }
+    bool is_numbered = headgate_json_int(id, &number);
+    if (!is_numbered && (is_kind(id, HEADGATE_NULL) || !id.text) && fault.text) {
+        if (client->phase == GREETING) greeting_refused(client, &error);
+        else got_nonsense(client, error.message);
+        return;
+    }
+    if (!is_numbered) {
+        got_nonsense(client, "an answer to nothing that was asked");
+        return;
+    }
+    if (number != 0) {
+        answered(client, number, result, &error);
+        return;
+    }
+    if (fault.text) greeting_refused(client, &error);
+    else greeted(client, result);
+}
+
+static void put_error(bytes *to, headgate_json id, int code, const char *message, const char *key, const char *word) {
+    put_text(to, "{\"jsonrpc\":\"2.0\",\"id\":");
+    put(to, id.text, id.length);
+    put_text(to, ",\"error\":{");
+    member_int(to, "code", code);
+    member_text(to, "message", message);
+    if (key) {
+        put_name(to, "data");
+        put_text(to, "{");
+        member_text(to, key, word);
+        put_text(to, "}");
+    }
+    put_text(to, "}}\n");
+}
+
+/* Writes an answer, if it is still the connection on which was asked. */
+static void answer(headgate *client, uint64_t generation, bytes *line) {
+    if (generation == client->generation && (client->phase == OPEN || client->phase == DRAINING) && !line->fault) {
+        put(&client->output, line->at, line->length);
+        if (client->output.fault) lose(client, broken()); /* half an answer must not be written */
+        client->output.fault = NULL;
+        wake_leader(client);
+        if (!client->is_led) send_output(client);
+    }
+    discard(line);
+}
+
+static void take_request(headgate *client, headgate_json message, headgate_json method, headgate_json id) {
+    headgate_json params = headgate_json_member(message, "params");
+    bool is_dispatch = headgate_json_equals(method, "dispatch"), is_run = headgate_json_equals(method, "board.run");
+    const char *member = is_dispatch ? "dispatcher" : "board";
+    headgate_json name = headgate_json_member(params, member);
+    bytes line = {0};
+    if (!is_dispatch && !is_run) {
+        put_error(&line, id, METHOD_NOT_FOUND, "there is no such method", NULL, NULL);
+    } else if (!is_kind(name, HEADGATE_STRING)) {
+        put_error(&line, id, INVALID_PARAMS, "a name is missing", "path", member);
+    } else {
+        service *found = find_service(client, is_dispatch ? WORKER : BOARD, name);
+        job *queued = found && client->job_count < MOST_ASKED
+            ? queue_job(client, found, HEADGATE_CHANGED, params) : NULL;
+        if (queued && (queued->id = copy_of(id.text, id.length))) return;
+        /* A job without an id is nothing to be run. */
+        put_error(&line, id, SERVICE_ERROR, found ? "too much is asked at once" : "this client does not serve it",
+                  "reason", found ? "limit" : "not_found");
+    }
+    answer(client, client->generation, &line);
+}
+
+static void take_change(headgate *client, headgate_json params) {
+    headgate_json id = headgate_json_member(params, "watch");
+    for (service *one = client->services; one; one = one->next) {
+        if (one->kind != WATCH || !one->watch || !headgate_json_equals(id, one->watch)) continue;
+        news_of(client, one, HEADGATE_CHANGED, params, NULL);
+        return;
+    }
+}
+
+static void take(headgate *client, headgate_json message) {
+    headgate_json method = headgate_json_member(message, "method"), id = headgate_json_member(message, "id");
+    if (!headgate_json_equals(headgate_json_member(message, "jsonrpc"), "2.0")) {
+        got_nonsense(client, "a line that is no message");
+        return;
+    }
+    if (!method.text) {
+        take_response(client, message);
+        return;
+    }
+    if (!is_kind(method, HEADGATE_STRING)) {
+        got_nonsense(client, "a line that is no message");
+        return;
+    }
+    if (id.text) {
+        take_request(client, message, method, id);
+        return;
+    }
+    if (headgate_json_equals(method, "closing")) closing(client);
+    if (headgate_json_equals(method, "changed")) take_change(client, headgate_json_member(message, "params"));
+}
+
+static void take_line(headgate *client, const char *line, size_t length) {
+    headgate_json message, element;
+    const char *end = line + length;
+    if (skip_space(line, end) == end) return;
+    if (!headgate_json_check(line, length, GREATEST_DEPTH, &message)) {
+        got_nonsense(client, "a line that is not JSON");
+        return;
+    }
+    if (!is_kind(message, HEADGATE_ARRAY)) {
+        take(client, message);
+        return;
+    }
+    uint64_t generation = client->generation;
+    for (size_t place = 0; generation == client->generation && headgate_json_next(message, &place, NULL, &element);)
+        take(client, element);
+}
+
+/* Takes the whole lines of what was read. They are set aside meanwhile: the connection may end at each. */
+static void take_lines(headgate *client) {
+    bytes lines = client->input;
+    uint64_t generation = client->generation;
+    size_t begin = 0;
+    client->input = (bytes){0};
+    for (char *end; (end = memchr(lines.at + begin, '\n', lines.length - begin)) && generation == client->generation;) {
+        take_line(client, lines.at + begin, (size_t)(end - (lines.at + begin)));
+        begin = (size_t)(end - lines.at) + 1;
+    }
+    if (generation != client->generation) {
+        discard(&lines);
+        return;
+    }
+    memmove(lines.at, lines.at + begin, lines.length - begin);
+    lines.length -= begin;
+    client->input = lines;
+}
+
+static void read_input(headgate *client) {
+    bytes *input = &client->input;
+    if (!reserve(input, CHUNK)) {
+        input->fault = NULL;
+        lose(client, local_error("no_memory", "out of memory"));
+        return;
+    }
+    ssize_t count = recv(client->socket, input->at + input->length, CHUNK, 0);
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
+    if (count <= 0) {
+        disconnected(client);
+        return;
+    }
+    bool has_end = memchr(input->at + input->length, '\n', (size_t)count) != NULL;
+    input->length += (size_t)count;
+    if (has_end) take_lines(client);
+    else if (input->length > longest_answer) got_nonsense(client, "a line that is too long");
+}
+
+/* ---- Waiting ---- */
+
+static void tell_receipt(call *done) {
+    headgate_receipt receipt = {0};
+    headgate_json result = done->answer.result;
+    headgate_error bad = local_error("bad_answer", "a result of track without an id");
+    if (!done->is_ok) {
+        done->tracked(done->context, NULL, &done->error);
+        return;
+    }
+    receipt.id = headgate_json_text(headgate_json_member(result, "id"), NULL);
+    if (!headgate_json_int(headgate_json_member(result, "seq"), &receipt.seq)) receipt.seq = -1;
+    receipt.duplicate = headgate_json_bool(headgate_json_member(result, "duplicate"), false);
+    receipt.unrouted = headgate_json_bool(headgate_json_member(result, "unrouted"), false);
+    if (receipt.id) done->tracked(done->context, &receipt, NULL);
+    else done->tracked(done->context, NULL, &bad);
+    free(receipt.id);
+}
+
+/* Tells callers what came of their events, outside the lock: they may begin others. */
+static bool tell_all(headgate *client) {
+    call *told = client->told;
+    if (!told) return false;
+    client->told = NULL;
+    client->told_end = &client->told;
+    client->is_telling = true;
+    pthread_mutex_unlock(&client->lock);
+    for (call *next; told; told = next) {
+        next = told->next_told;
+        if (told->tracked) tell_receipt(told);
+        free_call(told);
+    }
+    pthread_mutex_lock(&client->lock);
+    client->is_telling = false;
+    return true;
+}
+
+static void wait_for_input(headgate *client, int64_t moment) {
+    if ((client->phase == WAITING || client->phase == GREETING) && client->until < moment) moment = client->until;
+    if (client->earliest < moment) moment = client->earliest;
+    int64_t left = moment == INT64_MAX ? -1 : (moment - now() + 999999) / 1000000;
+    int timeout = left < 0 ? (moment == INT64_MAX ? -1 : 0) : left < INT_MAX ? (int)left : INT_MAX;
+    bool has_output = client->output_sent < client->output.length;
+    uint64_t generation = client->generation;
+    struct pollfd watched[2] = {{.fd = client->wake[0], .events = POLLIN},
+                                {.fd = client->socket, .events = (short)(POLLIN | (has_output ? POLLOUT : 0))}};
+    pthread_mutex_unlock(&client->lock);
+    int ready = poll(watched, client->socket >= 0 ? 2 : 1, timeout);
+    pthread_mutex_lock(&client->lock);
+    char woken[64];
+    if (ready > 0 && watched[0].revents)
+        while (read(client->wake[0], woken, sizeof woken) == (ssize_t)sizeof woken) continue;
+    bool has_input = watched[1].revents & (POLLIN | POLLHUP | POLLERR);
+    if (ready > 0 && has_input && client->socket >= 0 && generation == client->generation) read_input(client);
+}
+
+/* What is to be done without waiting. */
+static void go_on(headgate *client) {
+    pass_time(client);
+    proceed(client);
+}
+
+/* One turn of the work that the waiting threads do for all, after `go_on`. Waits at most until the moment. */
+static void turn(headgate *client, int64_t moment) {
+    client->is_led = true;
+    client->leader = pthread_self();
+    /* Those who are told may have made what is waited for true. */
+    if (!tell_all(client)) {
+        wait_for_input(client, moment);
+        go_on(client);
+        tell_all(client);
+    }
+    client->is_led = false;
+}
+
+static void wait_for_change(headgate *client, int64_t moment) {
+    if (moment == INT64_MAX) {
+        pthread_cond_wait(&client->changed, &client->lock);
+        return;
+    }
+    struct timespec time = {.tv_sec = (time_t)(moment / 1000000000), .tv_nsec = (long)(moment % 1000000000)};
+    pthread_cond_timedwait(&client->changed, &client->lock, &time);
+}
+
+static bool is_in_callback(headgate *client) {
+    return client->is_telling && pthread_equal(client->leader, pthread_self());
+}
+
+typedef bool (*condition)(headgate *client, const void *what);
+
+/* Waits until something is so; false when the moment comes before, or the client is closed. */
+static bool wait_until(headgate *client, condition is_so, const void *what, int64_t moment) {
+    bool has_led = false;
+    bool is = is_so(client, what);
+    while (!is && client->phase != CLOSED && now() < moment) {
+        if (client->is_led) {
+            wait_for_change(client, moment);
+        } else {
+            has_led = true;
+            go_on(client);
+            if (!(is = is_so(client, what))) turn(client, moment);
+        }
+        is = is_so(client, what);
+    }
+    if (has_led) pthread_cond_broadcast(&client->changed); /* another has to go on */
+    return is;
+}
+
+static bool call_is_done(headgate *client, const void *what) { return (void)client, ((const call *)what)->is_done; }
+static bool room_is_there(headgate *client, const void *what) { return (void)what, has_room(client); }
+static bool all_is_answered(headgate *client, const void *what) {
+    return (void)what, client->live == client->standing && !client->told && !client->is_telling;
+}
+
+/* The first job that may be run: one handler of a watch at a time. */
+static job **next_job(headgate *client, const service *only) {
+    for (job **at = &client->jobs; *at; at = &(*at)->next)
+        if (!(*at)->service->is_running && (!only || (*at)->service == only)) return at;
+    return NULL;
+}
+
+static bool job_is_due(headgate *client, const void *only) { return next_job(client, only) != NULL; }
+
+typedef struct call_or_job {
+    const call *call;
+    const service *service;
+} call_or_job;
+
+static bool call_or_job_is(headgate *client, const void *what) {
+    const call_or_job *either = what;
+    return either->call->is_done || job_is_due(client, either->service);
+}
+
+/* ---- Making calls ---- */
+
+static const char *const repeatable_methods[] = {"ping",       "status",     "barrier.list",      "dispatcher.list",
+                                                 "queue.peek", "config.get", "dead_letters.list", "rpc.discover"};
+
+static bool is_repeatable(const char *method) {
+    for (size_t place = 0; place < sizeof repeatable_methods / sizeof *repeatable_methods; place++)
+        if (strcmp(method, repeatable_methods[place]) == 0) return true;
+    return false;
+}
+
+static bool make_line(call *some, const char *method, const bytes *params) {
+    bytes line = {0};
+    put_text(&line, "{\"jsonrpc\":\"2.0\"");
+    member_int(&line, "id", some->number);
+    member_text(&line, "method", method);
+    put_name(&line, "params");
+    put(&line, params->at, params->length);
+    put_text(&line, "}\n");
+    if (line.fault || !check(line.at, line.length, GREATEST_DEPTH + 1, NULL, &some->depth)) return discard(&line), false;
+    discard(&some->line);
+    some->line = line;
+    return true;
+}
+
+/* Puts a call among the others. With the lock. Frees params, unless it fails. */
+static call *begin(headgate *client, const char *method, bytes *params, service *standing, int64_t deadline) {
+    call *some = calloc(1, sizeof *some);
+    if (!some) return NULL;
+    some->number = client->last_number + 1;
+    some->deadline = deadline;
+    some->service = standing;
+    some->is_repeatable = standing || is_repeatable(method);
+    if (!make_line(some, method, params) || !add_slot(client, some)) {
+        free_call(some);
+        return NULL;
+    }
+    discard(params);
+    client->last_number++;
+    client->held_bytes += some->line.length;
+    client->standing += standing != NULL;
+    if (standing) standing->call = some;
+    if (deadline < client->earliest) client->earliest = deadline;
+    if (client->phase == IDLE) seek(client);
+    wake_leader(client);
+    return some;
+}
+
+static bool begin_unattended(headgate *client, const char *method, bytes *params, service *standing) {
+    if (client->phase == CLOSED) return false;
+    call *some = begin(client, method, params, standing, INT64_MAX);
+    if (some) some->is_unattended = true;
+    return some != NULL;
+}
+
+/* With the lock: why a call cannot be begun, or NULL. Frees params if there is a reason. */
+static bool may_begin(headgate *client, bytes *params, headgate_error *error) {
+    const char *reason = NULL, *message = params->fault;
+    if (params->fault) reason = params->is_out_of_memory ? "no_memory" : "misuse";
+    else if (client->phase == CLOSED) reason = "closed", message = "the client is closed";
+    else if (is_in_callback(client)) reason = "misuse", message = "a callback must not wait for the client";
+    if (!reason) return true;
+    discard(params);
+    return fail(error, reason, message);
+}
+
+static bool finish_call(call *done, headgate_answer *answer, headgate_error *error) {
+    bool is_ok = done->is_ok;
+    if (is_ok && answer) {
+        *answer = done->answer;
+        done->answer = (headgate_answer){{0}, NULL};
+    }
+    if (!is_ok && error) *error = done->error;
+    free_call(done);
+    return is_ok;
+}
+
+/* Begins a call, and waits for its answer; runs the handlers of a service meanwhile if there is one. Frees params. */
+static bool perform(headgate *client, const char *method, bytes *params, bool is_repeated, service *handled,
+                    long deadline_ms, headgate_answer *answer, headgate_error *error);
+
+static bool ask(headgate *client, const char *method, bytes *params, long deadline_ms, headgate_answer *answer,
+                headgate_error *error) {
+    put_text(params, "}");
+    pthread_mutex_lock(&client->lock);
+    bool is_ok = perform(client, method, params, false, NULL, deadline_ms, answer, error);
+    pthread_mutex_unlock(&client->lock);
+    return is_ok;
+}
+
+static bytes params_begin(void) {
+    bytes params = {0};
+    put_text(&params, "{");
+    return params;
+}
+
+/* ---- Running handlers ---- */
+
+struct headgate_reply {
+    bytes outcomes, output;
+};
+
+bool headgate_reply_outcome(headgate_reply *reply, headgate_json event_id, const char *outcome) {
+    static const char *const known[] = {"delivered", "retry", "dead"};
+    if (!is_kind(event_id, HEADGATE_STRING)) return false;
+    for (size_t place = 0; place < sizeof known / sizeof *known; place++) {
+        if (strcmp(outcome, known[place]) != 0) continue;
+        if (reply->outcomes.length) put(&reply->outcomes, ",", 1);
+        put(&reply->outcomes, event_id.text, event_id.length);
+        put(&reply->outcomes, ":", 1);
+        put_string(&reply->outcomes, outcome, strlen(outcome));
+        return !reply->outcomes.fault;
+    }
+    return false;
+}
+
+bool headgate_reply_output(headgate_reply *reply, headgate_json output) {
+    char *copy = output.text ? copy_of(output.text, output.length) : NULL;
+    reply->output.length = 0;
+    if (copy) put_json(&reply->output, copy, HEADGATE_NONE, "output that is not JSON");
+    free(copy);
+    return copy && !reply->output.fault;
+}
+
+static bool run_worker(service *whose, headgate_json params, headgate_reply *reply, bytes *result) {
+    headgate_batch batch = {
+        .dispatcher = headgate_json_member(params, "dispatcher"), .batch = headgate_json_member(params, "batch"),
+        .attempt = 1, .events = headgate_json_member(params, "events")};
+    headgate_json_int(headgate_json_member(params, "attempt"), &batch.attempt);
+    if (!whose->handler.work(whose->context, &batch, reply) || reply->outcomes.fault) return false;
+    put_text(result, "{");
+    if (reply->outcomes.length) {
+        put_text(result, "\"outcomes\":{");
+        put(result, reply->outcomes.at, reply->outcomes.length);
+        put_text(result, "}");
+    }
+    put_text(result, "}");
+    return true;
+}
+
+static bool run_board(service *whose, headgate_json params, headgate_reply *reply, bytes *result) {
+    headgate_activation activation = {
+        .board = headgate_json_member(params, "board"), .activation = headgate_json_member(params, "activation"),
+        .input = headgate_json_member(params, "input"), .mainboard = headgate_json_member(params, "mainboard"),
+        .as_barrier = headgate_json_bool(headgate_json_member(params, "as_barrier"), false)};
+    headgate_run_end end = whose->handler.run(whose->context, &activation, reply);
+    if (end == HEADGATE_FAILED || reply->output.fault) return false;
+    put_text(result, end == HEADGATE_DONE ? "{\"done\":true" : "{\"done\":false");
+    if (end == HEADGATE_DONE && reply->output.length) {
+        put_text(result, ",\"output\":");
+        put(result, reply->output.at, reply->output.length);
+    }
+    put_text(result, "}");
+    return true;
+}
+
+/* Without the lock. Gives the line that answers. */
+static bytes run_asked(const job *asked) {
+    headgate_json params = {asked->params, asked->params_length}, id = {asked->id, strlen(asked->id)};
+    headgate_reply reply = {{0}, {0}};
+    bytes line = {0}, result = {0};
+    bool is_ok = asked->service->kind == WORKER ? run_worker(asked->service, params, &reply, &result)
+                                                : run_board(asked->service, params, &reply, &result);
+    if (is_ok) {
+        put_text(&line, "{\"jsonrpc\":\"2.0\",\"id\":");
+        put(&line, id.text, id.length);
+        put_text(&line, ",\"result\":");
+        put(&line, result.at, result.length);
+        put_text(&line, "}\n");
+    } else {
+        put_error(&line, id, INTERNAL_ERROR, "the handler failed", NULL, NULL);
+    }
+    discard(&reply.outcomes), discard(&reply.output), discard(&result);
+    return line;
+}
+
+/* Runs the first job that is due, with the lock given back meanwhile. */
+static void run_job(headgate *client, const service *only) {
+    job **at = next_job(client, only), *due = *at;
+    *at = due->next;
+    if (!*at) {
+        client->jobs_end = &client->jobs;
+        while (*client->jobs_end) client->jobs_end = &(*client->jobs_end)->next;
+    }
+    client->job_count--;
+    service *whose = due->service;
+    if (whose->kind == WATCH) {
+        bool has_error = due->news == HEADGATE_INTERRUPTED || due->news == HEADGATE_ENDED;
+        whose->is_running = true;
+        whose->backlog--;
+        pthread_mutex_unlock(&client->lock);
+        whose->handler.watcher(whose->context, due->news, (headgate_json){due->params, due->params_length},
+                               has_error ? &due->error : NULL);
+        pthread_mutex_lock(&client->lock);
+        whose->is_running = false;
+    } else if (due->id) {
+        pthread_mutex_unlock(&client->lock);
+        bytes line = run_asked(due);
+        pthread_mutex_lock(&client->lock);
+        answer(client, due->generation, &line);
+    }
+    end_job(client, due);
+}
+
+int headgate_poll(headgate *client, long deadline_ms, headgate_error *error) {
+    int64_t moment = after(deadline_ms);
+    int count = 0;
+    bytes none = {0};
+    pthread_mutex_lock(&client->lock);
+    if (!may_begin(client, &none, error)) {
+        pthread_mutex_unlock(&client->lock);
+        return -1;
+    }
+    if (!client->is_led) go_on(client), turn(client, 0); /* what has come is seen even where the deadline is 0 */
+    if (wait_until(client, job_is_due, NULL, moment))
+        for (; count < INT_MAX && job_is_due(client, NULL); count++) run_job(client, NULL);
+    if (!count && client->phase == CLOSED) count = -1, fail(error, "closed", "the client is closed");
+    pthread_mutex_unlock(&client->lock);
+    return count;
+}
+
+static bool perform(headgate *client, const char *method, bytes *params, bool is_repeated, service *handled,
+                    long deadline_ms, headgate_answer *answer, headgate_error *error) {
+    if (!may_begin(client, params, error)) return false;
+    call *some = begin(client, method, params, NULL, after(deadline_ms));
+    if (!some) {
+        discard(params);
+        return fail(error, "no_memory", "out of memory");
+    }
+    if (is_repeated) some->is_repeatable = true;
+    call_or_job either = {some, handled};
+    while (!some->is_done) {
+        wait_until(client, handled ? call_or_job_is : call_is_done, handled ? (void *)&either : some, INT64_MAX);
+        if (handled && !some->is_done && job_is_due(client, handled)) run_job(client, handled);
+    }
+    return finish_call(some, answer, error);
+}
+
+/* ---- Opening and closing ---- */
+
+static char *usual_socket(void) {
+    const char *path = getenv("HEADGATE_SOCKET"), *directory = getenv("XDG_RUNTIME_DIR");
+    if (path && *path) return copy_of(path, strlen(path));
+    bytes place = {0};
+    put_text(&place, directory && *directory == '/' ? directory : "/run");
+    put_text(&place, "/headgate/headgate.sock");
+    return place.at;
+}
+
+static void make_hello(headgate *client, const headgate_options *options) {
+    bytes *hello = &client->hello;
+    put_text(hello, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"hello\",\"params\":{\"client\":{");
+    member_text(hello, "name", options->name);
+    member_text(hello, "version", options->version && *options->version ? options->version : NULL);
+    put_text(hello, "},\"protocol\":1");
+    member_text(hello, "namespace", options->id_namespace);
+    put_text(hello, "}}\n");
+}
+
+static void apply_usual(headgate_options *options) {
+    if (!options->greeting_timeout_ms) options->greeting_timeout_ms = 10000;
+    if (!options->max_unanswered) options->max_unanswered = 16384;
+    if (!options->max_unanswered_bytes) options->max_unanswered_bytes = (size_t)8 << 20;
+    if (options->backoff_base_ms <= 0) options->backoff_base_ms = 50;
+    if (options->backoff_cap_ms <= 0) options->backoff_cap_ms = 5000;
+    if (options->backoff_cap_ms > 3600000) options->backoff_cap_ms = 3600000;
+}
+
+static void free_client(headgate *client) {
+    free(client->path);
+    free(client->slots);
+    discard(&client->hello), discard(&client->input), discard(&client->output);
+    if (client->wake[0] >= 0) close(client->wake[0]), close(client->wake[1]);
+    free(client);
+}
+
+headgate *headgate_open(const headgate_options *options, headgate_error *error) {
+    headgate *client = calloc(1, sizeof *client);
+    if (!client) return fail(error, "no_memory", "out of memory"), NULL;
+    client->options = *options;
+    apply_usual(&client->options);
+    client->socket = client->wake[0] = client->wake[1] = -1;
+    client->patience = -1;
+    client->earliest = INT64_MAX;
+    client->told_end = &client->told;
+    client->jobs_end = &client->jobs;
+    client->path = options->socket_path ? copy_of(options->socket_path, strlen(options->socket_path)) : usual_socket();
+    if (options->name) make_hello(client, options);
+    pthread_condattr_t attributes;
+    const char *fault = !options->name ? "a client needs a name" : client->hello.fault;
+    if (fault || !client->path || pipe(client->wake) != 0 || getentropy(&client->random, sizeof client->random) != 0) {
+        fail(error, fault ? "misuse" : "no_memory", fault ? fault : "no memory or descriptors are left");
+        return free_client(client), NULL;
+    }
+    close_on_exec(client->wake[0]), close_on_exec(client->wake[1]);
+    pthread_mutex_init(&client->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&client->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return client;
+}
+
+const char *headgate_socket_path(const headgate *client) { return client->path; }
+
+void headgate_stop(headgate *client) {
+    pthread_mutex_lock(&client->lock);
+    if (client->phase != CLOSED) {
+        disconnect(client);
+        fail_all(client, local_error("closed", "the client is closed"));
+        client->phase = CLOSED;
+        pthread_cond_broadcast(&client->changed);
+        wake_leader(client);
+        /* Somebody is to be told even where nobody waits. In a callback of its own the thread goes on telling anyway. */
+        if (!client->is_led) {
+            client->is_led = true;
+            client->leader = pthread_self();
+            tell_all(client);
+            client->is_led = false;
+        }
+    }
+    pthread_mutex_unlock(&client->lock);
+}
+
+void headgate_close(headgate *client) {
+    if (!client) return;
+    headgate_stop(client);
+    for (call *next; client->told; client->told = next) {
+        next = client->told->next_told;
+        if (client->told->tracked) tell_receipt(client->told);
+        free_call(client->told);
+    }
+    for (job *next; client->jobs; client->jobs = next) {
+        next = client->jobs->next;
+        service *whose = client->jobs->service;
+        whose->jobs--;
+        free_job(client->jobs);
+        release_service(whose);
+    }
+    for (service *next; client->services; client->services = next) {
+        next = client->services->next;
+        free_service(client->services);
+    }
+    pthread_mutex_destroy(&client->lock);
+    pthread_cond_destroy(&client->changed);
+    free_client(client);
+}
+
+bool headgate_drain(headgate *client, long deadline_ms, headgate_error *error) {
+    bytes none = {0};
+    pthread_mutex_lock(&client->lock);
+    bool is_ok = may_begin(client, &none, error);
+    if (is_ok && !wait_until(client, all_is_answered, NULL, after(deadline_ms))) {
+        bool is_closed = client->phase == CLOSED;
+        is_ok = fail(error, is_closed ? "closed" : "timed_out", is_closed ? "the client is closed" : "no answer came in time");
+    }
+    pthread_mutex_unlock(&client->lock);
+    return is_ok;
+}
+
+bool headgate_call(headgate *client, const char *method, const char *params, long deadline_ms, headgate_answer *answer,
+                   headgate_error *error) {
+    bytes given = {0};
+    put_json(&given, params ? params : "{}", HEADGATE_OBJECT, "params that are no JSON object");
+    pthread_mutex_lock(&client->lock);
+    bool is_ok = perform(client, method, &given, false, NULL, deadline_ms, answer, error);
+    pthread_mutex_unlock(&client->lock);
+    return is_ok;
+}
+
+/* ---- Tracking ---- */
+
+static void put_event(bytes *to, headgate *client, const headgate_event *event) {
+    char id[37];
+    if (!event->id) {
+        pthread_mutex_lock(&client->lock);
+        make_id(client, id);
+        pthread_mutex_unlock(&client->lock);
+    }
+    put_text(to, "{");
+    member_text(to, "event", event->event ? event->event : "");
+    member_text(to, "id", event->id ? event->id : id);
+    member_json(to, "data", event->data, HEADGATE_OBJECT, "data that is no JSON object");
+    member_text(to, "key", event->key);
+    member_text(to, "time", event->time);
+    member_texts(to, "dispatchers", event->dispatchers, event->dispatcher_count);
+    if (event->has_ttl) member_int(to, "ttl_ms", event->ttl_ms);
+    put_text(to, "}");
+}
+
+void headgate_receipt_free(headgate_receipt *receipt) {
+    if (!receipt) return;
+    free(receipt->id);
+    receipt->id = NULL;
+}
+
+bool headgate_track(headgate *client, const headgate_event *event, long deadline_ms, headgate_receipt *receipt,
+                    headgate_error *error) {
+    bytes params = {0};
+    headgate_answer answer = {{0}, NULL};
+    put_event(&params, client, event);
+    pthread_mutex_lock(&client->lock);
+    bool is_ok = perform(client, "track", &params, true, NULL, deadline_ms, &answer, error);
+    pthread_mutex_unlock(&client->lock);
+    headgate_receipt read = {.seq = -1};
+    if (is_ok && !(read.id = headgate_json_text(headgate_json_member(answer.result, "id"), NULL)))
+        is_ok = fail(error, "bad_answer", "a result of track without an id");
+    if (is_ok && receipt) {
+        headgate_json_int(headgate_json_member(answer.result, "seq"), &read.seq);
+        read.duplicate = headgate_json_bool(headgate_json_member(answer.result, "duplicate"), false);
+        read.unrouted = headgate_json_bool(headgate_json_member(answer.result, "unrouted"), false);
+        *receipt = read;
+    } else {
+        free(read.id);
+    }
+    headgate_answer_free(&answer);
+    return is_ok;
+}
+
+bool headgate_track_begin(headgate *client, const headgate_event *event, long deadline_ms, headgate_tracked tracked,
+                          void *context, headgate_error *error) {
+    bytes params = {0};
+    int64_t moment = after(deadline_ms);
+    put_event(&params, client, event);
+    pthread_mutex_lock(&client->lock);
+    bool is_inside = is_in_callback(client);
+    bool is_ok = is_inside ? !params.fault && client->phase != CLOSED : may_begin(client, &params, error);
+    if (is_inside && !is_ok) discard(&params), fail(error, "misuse", "an event that cannot be sent, or a closed client");
+    if (is_ok && !is_inside && !wait_until(client, room_is_there, NULL, moment)) {
+        discard(&params);
+        is_ok = fail(error, client->phase == CLOSED ? "closed" : "timed_out", "there was no room for another event");
+    }
+    call *some = is_ok ? begin(client, "track", &params, NULL, moment) : NULL;
+    if (is_ok && !some) discard(&params), is_ok = fail(error, "no_memory", "out of memory");
+    if (some) {
+        some->is_repeatable = some->is_unattended = true;
+        some->tracked = tracked, some->context = context;
+        if (!client->is_led) {
+            go_on(client);
+            turn(client, 0);
+            pthread_cond_broadcast(&client->changed);
+        }
+    }
+    pthread_mutex_unlock(&client->lock);
+    return is_ok;
+}
+
+/* Whether an answer has what it must have; frees it if not. */
+static bool has_member(headgate_answer *answer, const char *name, headgate_json_kind kind, headgate_error *error) {
+    if (is_kind(headgate_json_member(answer->result, name), kind)) return true;
+    headgate_answer_free(answer);
+    set_error(error, 0, "bad_answer", "a result without what it must have", name);
+    if (error) error->path[0] = 0;
+    return false;
+}
+
+/* Asks, and checks that the result has a member. */
+static bool ask_for(headgate *client, const char *method, bytes *params, const char *name, headgate_json_kind kind,
+                    long deadline_ms, headgate_answer *answer, headgate_error *error) {
+    headgate_answer got = {{0}, NULL};
+    if (!ask(client, method, params, deadline_ms, &got, error) || !has_member(&got, name, kind, error)) return false;
+    if (answer) *answer = got;
+    else headgate_answer_free(&got);
+    return true;
+}
+
+static bool ask_count(headgate *client, const char *method, bytes *params, const char *name, long deadline_ms,
+                      int64_t *count, headgate_error *error) {
+    headgate_answer answer = {{0}, NULL};
+    int64_t got = 0;
+    if (!ask_for(client, method, params, name, HEADGATE_NUMBER, deadline_ms, &answer, error)) return false;
+    bool is_ok = headgate_json_int(headgate_json_member(answer.result, name), &got);
+    headgate_answer_free(&answer);
+    if (count) *count = got;
+    return is_ok || fail(error, "bad_answer", "a count that is none");
+}
+
+bool headgate_track_many(headgate *client, const headgate_event *events, size_t count, long deadline_ms,
+                         headgate_answer *answer, headgate_error *error) {
+    bytes params = params_begin();
+    headgate_answer got = {{0}, NULL};
+    put_name(&params, "events");
+    put_text(&params, "[");
+    for (size_t place = 0; place < count; place++) {
+        put_comma(&params);
+        put_event(&params, client, &events[place]);
+    }
+    put_text(&params, "]}");
+    pthread_mutex_lock(&client->lock);
+    bool is_ok = perform(client, "track_many", &params, true, NULL, deadline_ms, &got, error);
+    pthread_mutex_unlock(&client->lock);
+    if (!is_ok || !has_member(&got, "ids", HEADGATE_ARRAY, error)) return false;
+    if (answer) *answer = got;
+    else headgate_answer_free(&got);
+    return true;
+}
+
+/* ---- Looking and operating ---- */
+
+bool headgate_ping(headgate *client, long deadline_ms, headgate_error *error) {
+    bytes params = params_begin();
+    return ask(client, "ping", &params, deadline_ms, NULL, error);
+}
+
+bool headgate_status(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {
+    bytes params = params_begin();
+    return ask(client, "status", &params, deadline_ms, answer, error);
+}
+
+bool headgate_discover(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {
+    bytes params = params_begin();
+    return ask(client, "rpc.discover", &params, deadline_ms, answer, error);
+}
+
+bool headgate_flush(headgate *client, const headgate_flush_options *options, long deadline_ms, headgate_answer *answer,
+                    headgate_error *error) {
+    static const headgate_flush_options usual;
+    bytes params = params_begin();
+    headgate_answer got = {{0}, NULL};
+    if (!options) options = &usual;
+    member_texts(&params, "dispatchers", options->dispatchers, options->dispatcher_count);
+    member_true(&params, "wait", options->wait);
+    if (options->has_timeout) member_int(&params, "timeout_ms", options->timeout_ms);
+    member_text(&params, "flush", options->flush);
+    if (!ask(client, "flush", &params, deadline_ms, &got, error)) return false;
+    headgate_json ended = headgate_json_member(got.result, "ended");
+    if (options->wait && !headgate_json_equals(ended, "settled") && !headgate_json_equals(ended, "timeout")
+        && !headgate_json_equals(ended, "cancelled")) {
+        headgate_answer_free(&got);
+        return fail(error, "bad_answer", "a flush that did not end in a known way");
+    }
+    if (answer) *answer = got;
+    else headgate_answer_free(&got);
+    return true;
+}
+
+bool headgate_flush_cancel(headgate *client, const char *flush, long deadline_ms, headgate_error *error) {
+    bytes params = params_begin();
+    member_text(&params, "flush", flush);
+    return ask(client, "flush.cancel", &params, deadline_ms, NULL, error);
+}
+
+bool headgate_dispatchers(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {
+    bytes params = params_begin();
+    return ask_for(client, "dispatcher.list", &params, "dispatchers", HEADGATE_ARRAY, deadline_ms, answer, error);
+}
+
+bool headgate_pause(headgate *client, const char *dispatcher, const char *reason, bool flushable, long deadline_ms,
+                    headgate_error *error) {
+    bytes params = params_begin();
+    member_text(&params, "id", dispatcher);
+    member_text(&params, "reason", reason);
+    member_true(&params, "flushable", flushable);
+    return ask(client, "dispatcher.pause", &params, deadline_ms, NULL, error);
+}
+
+bool headgate_resume(headgate *client, const char *dispatcher, long deadline_ms, headgate_error *error) {
+    bytes params = params_begin();
+    member_text(&params, "id", dispatcher);
+    return ask(client, "dispatcher.resume", &params, deadline_ms, NULL, error);
+}
+
+bool headgate_peek(headgate *client, const char *dispatcher, int64_t limit, long deadline_ms, headgate_answer *answer,
+                   headgate_error *error) {
+    bytes params = params_begin();
+    member_text(&params, "dispatcher", dispatcher);
+    member_limit(&params, "limit", limit);
+    return ask_for(client, "queue.peek", &params, "events", HEADGATE_ARRAY, deadline_ms, answer, error);
+}
+
+bool headgate_purge(headgate *client, const char *dispatcher, int64_t before_seq, long deadline_ms, int64_t *purged,
+                    headgate_error *error) {
+    bytes params = params_begin();
+    member_text(&params, "dispatcher", dispatcher);
+    member_limit(&params, "before_seq", before_seq);
+    return ask_count(client, "queue.purge", &params, "purged", deadline_ms, purged, error);
+}
+
+bool headgate_dead_letters(headgate *client, const char *dispatcher, int64_t limit, const char *after_letter,
+                           long deadline_ms, headgate_answer *answer, headgate_error *error) {
+    bytes params = params_begin();
+    member_text(&params, "dispatcher", dispatcher);
+    member_limit(&params, "limit", limit);
+    member_json(&params, "after", after_letter, HEADGATE_NONE, "after that is not JSON");
+    return ask_for(client, "dead_letters.list", &params, "dead_letters", HEADGATE_ARRAY, deadline_ms, answer, error);
+}
+
+static bool count_letters(headgate *client, const char *method, const char *dispatcher, const char *letters,
+                          long deadline_ms, int64_t *count, headgate_error *error) {
+    bytes params = params_begin();
+    member_text(&params, "dispatcher", dispatcher);
+    member_json(&params, "letters", letters, HEADGATE_ARRAY, "letters that are no JSON array");
+    return ask_count(client, method, &params, "count", deadline_ms, count, error);
+}
+
+bool headgate_dead_letters_requeue(headgate *client, const char *dispatcher, const char *letters, long deadline_ms,
+                                   int64_t *count, headgate_error *error) {
+    return count_letters(client, "dead_letters.requeue", dispatcher, letters, deadline_ms, count, error);
+}
+
+bool headgate_dead_letters_purge(headgate *client, const char *dispatcher, const char *letters, long deadline_ms,
+                                 int64_t *count, headgate_error *error) {
+    return count_letters(client, "dead_letters.purge", dispatcher, letters, deadline_ms, count, error);
+}
+
+bool headgate_config(headgate *client, const char *layer, long deadline_ms, headgate_answer *answer,
+                     headgate_error *error) {
+    bytes params = params_begin();
+    member_text(&params, "layer", layer);
+    return ask(client, "config.get", &params, deadline_ms, answer, error);
+}
+
+bool headgate_config_set(headgate *client, const char *patch, bool persist, long deadline_ms, headgate_error *error) {
+    bytes params = params_begin();
+    member_json(&params, "patch", patch, HEADGATE_OBJECT, "a patch that is no JSON object");
+    member_true(&params, "persist", persist);
+    return ask(client, "config.set", &params, deadline_ms, NULL, error);
+}
+
+bool headgate_config_reload(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {
+    bytes params = params_begin();
+    return ask_for(client, "config.reload", &params, "changed", HEADGATE_ARRAY, deadline_ms, answer, error);
+}
+
+/* ---- What lasts as long as a connection ---- */
+
+static service *make_service(service_kind kind, const char *name, void *context) {
+    service *made = calloc(1, sizeof *made);
+    if (!made) return NULL;
+    made->kind = kind;
+    made->context = context;
+    if ((made->name = copy_of(name, strlen(name)))) return made;
+    free(made);
+    return NULL;
+}
+
+/* Stops asking for a service; gives whether the daemon has it on the present connection. */
+static bool withdraw(headgate *client, service *gone) {
+    bool was_granted = gone->call && gone->call->is_granted;
+    call *standing = gone->call;
+    gone->call = NULL;
+    if (!standing) return false;
+    forget_call(client, standing);
+    if (standing->is_awaited) {
+        standing->is_ok = false;
+        standing->is_done = true;
+        standing->error = local_error("closed", "it was taken back meanwhile");
+    } else {
+        free_call(standing);
+    }
+    return was_granted;
+}
+
+/* Asks for a service, and waits until it is granted. With the lock; frees params, and the service if it fails. */
+static bool stand(headgate *client, service *added, const char *method, bytes *params, long deadline_ms, int64_t *number,
+                  headgate_error *error) {
+    put_text(params, "}");
+    if (!may_begin(client, params, error)) return free_service(added), false;
+    call *some = begin(client, method, params, added, after(deadline_ms));
+    if (!some) {
+        discard(params);
+        free_service(added);
+        return fail(error, "no_memory", "out of memory");
+    }
+    if (number) *number = some->number;
+    added->next = client->services;
+    client->services = added;
+    added->jobs++; /* so that it stays as long as it is needed here */
+    some->is_awaited = true;
+    wait_until(client, call_is_done, some, INT64_MAX);
+    some->is_awaited = false;
+    bool is_ok = some->is_ok;
+    if (!is_ok) {
+        if (error) *error = some->error;
+        added->call = NULL;
+        free_call(some);
+        drop_jobs(client, added);
+        unlink_service(client, added);
+    }
+    added->jobs--;
+    release_service(added);
+    return is_ok;
+}
+
+/* A service of a name, which there may be once. */
+static bool serve(headgate *client, service *added, const char *method, bytes *params, long deadline_ms,
+                  headgate_error *error) {
+    if (!added) return discard(params), fail(error, "no_memory", "out of memory");
+    pthread_mutex_lock(&client->lock);
+    bool is_ok = !named_service(client, added->kind, added->name);
+    if (is_ok) {
+        is_ok = stand(client, added, method, params, deadline_ms, NULL, error);
+    } else {
+        discard(params);
+        free_service(added);
+        fail(error, "misuse", "it is served by this client already");
+    }
+    pthread_mutex_unlock(&client->lock);
+    return is_ok;
+}
+
+/* Gives a service back. If the connection is gone meanwhile, so is what was granted on it. With the lock. */
+static bool give_back(headgate *client, service *gone, const char *method, bytes *params, long deadline_ms,
+                      headgate_error *error) {
+    headgate_error got = {0, "", "", ""};
+    bool was_granted = withdraw(client, gone), is_ok = true;
+    gone->jobs++; /* so that it stays until the end of this */
+    put_text(params, "}");
+    if (was_granted) is_ok = perform(client, method, params, false, gone, deadline_ms, NULL, &got);
+    else discard(params);
+    drop_jobs(client, gone);
+    unlink_service(client, gone);
+    gone->jobs--;
+    release_service(gone);
+    if (is_ok || strcmp(got.reason, "disconnected") == 0 || strcmp(got.reason, "shutting_down") == 0) return true;
+    if (error) *error = got;
+    return false;
+}
+
+static bool stop_serving(headgate *client, service_kind kind, const char *name, const char *method, const char *member,
+                         long deadline_ms, headgate_error *error) {
+    bytes params = params_begin();
+    member_text(&params, member, name);
+    pthread_mutex_lock(&client->lock);
+    service *found = named_service(client, kind, name);
+    bool is_ok = false;
+    if (found) {
+        is_ok = give_back(client, found, method, &params, deadline_ms, error);
+    } else {
+        discard(&params);
+        set_error(error, SERVICE_ERROR, "not_found", "it is not served by this client", "");
+    }
+    pthread_mutex_unlock(&client->lock);
+    return is_ok;
+}
+
+bool headgate_application_status(headgate *client, const char *status, long deadline_ms, headgate_error *error) {
+    bytes params = params_begin();
+    member_text(&params, "status", status);
+    pthread_mutex_lock(&client->lock);
+    service *earlier = named_service(client, STATUS, "");
+    if (earlier) {
+        withdraw(client, earlier);
+        unlink_service(client, earlier);
+    }
+    bool is_ok;
+    service *announced = strcmp(status, "exiting") == 0 ? NULL : make_service(STATUS, "", NULL);
+    if (announced) {
+        is_ok = stand(client, announced, "application.status", &params, deadline_ms, NULL, error);
+    } else {
+        put_text(&params, "}");
+        is_ok = perform(client, "application.status", &params, false, NULL, deadline_ms, NULL, error);
+    }
+    pthread_mutex_unlock(&client->lock);
+    return is_ok;
+}
+
+bool headgate_watch(headgate *client, const char *const *topics, size_t count, headgate_watcher watcher, void *context,
+                    long deadline_ms, int64_t *watch, headgate_error *error) {
+    bytes params = params_begin();
+    member_texts(&params, "topics", topics, count);
+    service *added = make_service(WATCH, "", context);
+    if (!added) return discard(&params), fail(error, "no_memory", "out of memory");
+    added->handler.watcher = watcher;
+    pthread_mutex_lock(&client->lock);
+    bool is_ok = stand(client, added, "watch", &params, deadline_ms, watch, error);
+    pthread_mutex_unlock(&client->lock);
+    return is_ok;
+}
+
+bool headgate_unwatch(headgate *client, int64_t watch, headgate_error *error) {
+    pthread_mutex_lock(&client->lock);
+    service *found = client->services;
+    while (found && (found->kind != WATCH || !found->call || found->call->number != watch)) found = found->next;
+    if (found) {
+        if (withdraw(client, found)) unwatch(client, found);
+        drop_jobs(client, found);
+        unlink_service(client, found);
+    } else {
+        set_error(error, SERVICE_ERROR, "not_found", "there is no such watch", "");
+    }
+    pthread_mutex_unlock(&client->lock);
+    return found != NULL;
+}
+
+bool headgate_subscribe(headgate *client, const char *dispatcher, int64_t credit, int64_t limit, headgate_work work,
+                        void *context, long deadline_ms, headgate_error *error) {
+    bytes params = params_begin();
+    service *added = make_service(WORKER, dispatcher, context);
+    if (added) added->handler.work = work;
+    member_text(&params, "id", dispatcher);
+    if (credit > 1) member_int(&params, "credit", credit);
+    if (limit > 0) member_int(&params, "limit", limit);
+    return serve(client, added, "dispatcher.subscribe", &params, deadline_ms, error);
+}
+
+bool headgate_unsubscribe(headgate *client, const char *dispatcher, long deadline_ms, headgate_error *error) {
+    return stop_serving(client, WORKER, dispatcher, "dispatcher.unsubscribe", "id", deadline_ms, error);
+}
+
+bool headgate_serve_board(headgate *client, const char *board, const char *barrier, bool bypass_gateway, headgate_run run,
+                          void *context, long deadline_ms, headgate_error *error) {
+    bytes params = params_begin();
+    service *added = make_service(BOARD, board, context);
+    if (added) added->handler.run = run;
+    member_text(&params, "board", board);
+    member_json(&params, "barrier", barrier, HEADGATE_OBJECT, "a barrier that is no JSON object");
+    member_true(&params, "bypass_gateway", bypass_gateway);
+    return serve(client, added, "board.serve", &params, deadline_ms, error);
+}
+
+bool headgate_unserve_board(headgate *client, const char *board, long deadline_ms, headgate_error *error) {
+    return stop_serving(client, BOARD, board, "board.unserve", "board", deadline_ms, error);
+}
+
+bool headgate_activate(headgate *client, const headgate_activate_options *options, long deadline_ms,
+                       headgate_answer *answer, headgate_error *error) {
+    bytes params = params_begin();
+    member_text(&params, "board", options->board);
+    member_json(&params, "input", options->input, HEADGATE_NONE, "input that is not JSON");
+    member_text(&params, "mainboard", options->mainboard);
+    if (options->timeout_ms > 0) member_int(&params, "timeout_ms", options->timeout_ms);
+    if (options->wait_ms > 0) member_int(&params, "wait_ms", options->wait_ms);
+    return ask(client, "board.activate", &params, deadline_ms, answer, error);
+}
+
+/* ---- Barriers ---- */
+
+bool headgate_barriers(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {
+    bytes params = params_begin();
+    return ask_for(client, "barrier.list", &params, "barriers", HEADGATE_ARRAY, deadline_ms, answer, error);
+}
+
+/* Replaces a text; NULL leaves it. */
+static bool replace(char **text, const char *by) {
+    char *copy = by ? copy_of(by, strlen(by)) : NULL;
+    if (!by) return true;
+    if (!copy) return false;
+    free(*text);
+    *text = copy;
+    return true;
+}
+
+static void put_registration(bytes *to, const service *barrier) {
+    member_text(to, "id", barrier->name);
+    member_text(to, "state", barrier->state);
+    if (barrier->scopes) {
+        put_name(to, "scopes");
+        put_text(to, barrier->scopes);
+    }
+    member_flag(to, "flushable", barrier->flushable);
+    member_text(to, "on_disconnect", barrier->on_disconnect);
+}
+
+bool headgate_barrier_register(headgate *client, const headgate_barrier *barrier, long deadline_ms,
+                               headgate_error *error) {
+    bytes scopes = {0}, params = params_begin();
+    service *added = make_service(BARRIER, barrier->id, NULL);
+    member_texts(&scopes, "", barrier->scopes, barrier->scope_count);
+    if (!added || scopes.fault || !replace(&added->state, barrier->state)
+        || !replace(&added->flushable, barrier->flushable) || !replace(&added->on_disconnect, barrier->on_disconnect)
+        || (scopes.at && !replace(&added->scopes, strchr(scopes.at, '[')))) {
+        if (added) free_service(added);
+        discard(&params);
+        fail(error, scopes.fault && !scopes.is_out_of_memory ? "misuse" : "no_memory",
+             scopes.fault ? scopes.fault : "out of memory");
+        discard(&scopes);
+        return false;
+    }
+    discard(&scopes);
+    put_registration(&params, added);
+    pthread_mutex_lock(&client->lock);
+    service *earlier = named_service(client, BARRIER, barrier->id);
+    if (earlier) {
+        withdraw(client, earlier);
+        unlink_service(client, earlier);
+    }
+    bool is_ok = stand(client, added, "barrier.register", &params, deadline_ms, NULL, error);
+    pthread_mutex_unlock(&client->lock);
+    return is_ok;
+}
+
+static bool apply_exception(service *barrier, const headgate_barrier_change *change) {
+    exception **at = &barrier->exceptions;
+    while (*at && strcmp((*at)->dispatcher, change->dispatcher) != 0) at = &(*at)->next;
+    if (!*at) {
+        exception *added = calloc(1, sizeof *added);
+        if (!added) return false;
+        if (!replace(&added->dispatcher, change->dispatcher)) return free(added), false;
+        *at = added;
+    }
+    if (change->state) free((*at)->reason), (*at)->reason = NULL;
+    return replace(&(*at)->state, change->state) && replace(&(*at)->reason, change->reason);
+}
+
+/* Takes in a change as the daemon does: a new state takes back what was said before. */
+static bool apply_change(headgate *client, service *barrier, const headgate_barrier_change *change) {
+    if (!replace(&barrier->flushable, change->flushable)) return false;
+    if (change->dispatcher) return !(change->state || change->reason) || apply_exception(barrier, change);
+    if (change->state) {
+        free_exceptions(barrier);
+        free(barrier->reason);
+        barrier->reason = NULL;
+    }
+    (void)client;
+    return replace(&barrier->state, change->state) && replace(&barrier->reason, change->reason);
+}
+
+static void forget_exception(service *barrier, const char *dispatcher) {
+    for (exception **at = &barrier->exceptions; *at; at = &(*at)->next) {
+        exception *one = *at;
+        if (strcmp(one->dispatcher, dispatcher) != 0) continue;
+        *at = one->next;
+        free(one->dispatcher), free(one->state), free(one->reason), free(one);
+        return;
+    }
+}
+
+/* The registration's line, as it is to be sent the next time. */
+static bool renew_registration(headgate *client, service *barrier) {
+    call *standing = barrier->call;
+    if (!standing) return true;
+    bytes params = params_begin();
+    put_registration(&params, barrier);
+    put_text(&params, "}");
+    size_t before = standing->line.length;
+    bool is_ok = !params.fault && make_line(standing, "barrier.register", &params);
+    client->held_bytes += standing->line.length - before;
+    if (standing->is_written) client->unanswered_bytes += standing->line.length - before;
+    discard(&params);
+    return is_ok;
+}
+
+bool headgate_barrier_set(headgate *client, const headgate_barrier_change *change, long deadline_ms,
+                          headgate_error *error) {
+    bytes params = params_begin();
+    headgate_error got = {0, "", "", ""};
+    member_text(&params, "id", change->id);
+    member_text(&params, "state", change->state);
+    member_flag(&params, "flushable", change->flushable);
+    member_text(&params, "dispatcher", change->dispatcher);
+    member_text(&params, "reason", change->reason);
+    put_text(&params, "}");
+    pthread_mutex_lock(&client->lock);
+    service *own = named_service(client, BARRIER, change->id);
+    bool is_ok = may_begin(client, &params, &got);
+    /* Before it is sent: a connection that breaks meanwhile must not bring the old state back. */
+    if (is_ok && own && (!apply_change(client, own, change) || !renew_registration(client, own))) {
+        discard(&params);
+        is_ok = fail(&got, "no_memory", "out of memory");
+    }
+    if (is_ok) is_ok = perform(client, "barrier.set", &params, own != NULL, NULL, deadline_ms, NULL, &got);
+    if (!is_ok && got.code && change->dispatcher && (own = named_service(client, BARRIER, change->id)))
+        forget_exception(own, change->dispatcher);
+    pthread_mutex_unlock(&client->lock);
+    if (!is_ok && error) *error = got;
+    return is_ok;
+}
+
+bool headgate_barrier_unregister(headgate *client, const char *id, bool force, long deadline_ms, headgate_error *error) {
+    bytes params = params_begin();
+    member_text(&params, "id", id);
+    member_true(&params, "force", force);
+    pthread_mutex_lock(&client->lock);
+    service *own = named_service(client, BARRIER, id);
+    bool is_ok;
+    if (own) {
+        is_ok = give_back(client, own, "barrier.unregister", &params, deadline_ms, error);
+    } else {
+        put_text(&params, "}");
+        is_ok = perform(client, "barrier.unregister", &params, false, NULL, deadline_ms, NULL, error);
+    }
+    pthread_mutex_unlock(&client->lock);
+    return is_ok;
+}

@@ -1,0 +1,293 @@
+/* A client of Headgate, the local event-delivery daemon: this header, headgate.c, and nothing else but POSIX.
+ *
+ *     headgate *client = headgate_open(&(headgate_options){.name = "shop", .version = "2.1"}, NULL);
+ *     headgate_track(client, &(headgate_event){.event = "signup", .data = "{\"plan\":\"free\"}"}, HEADGATE_FOREVER, NULL, NULL);
+ *     headgate_close(client);
+ *
+ * A client is one connection, made when it is first needed and again whenever it is lost. Every event gets an id before
+ * it is sent, and is sent under this id until it is acknowledged: a restart of the daemon loses none and doubles none
+ * (Behaviour Q7).
+ *
+ * A client may be used by any number of threads at once. It has no thread of its own: the threads that wait in its
+ * functions do the work, one for all. Handlers of boards, workers and watches run in headgate_poll only. A program that has
+ * any, or barriers of its own, calls it again and again: so they come back when the connection was lost. Nothing is kept
+ * outside of a client.
+ *
+ * Texts are UTF-8 and end in NUL. What is called JSON is one whole JSON text. Functions that give bool give false when they
+ * fail, and tell why in *error, unless that is NULL. Deadlines are milliseconds from now; HEADGATE_FOREVER is none. After a
+ * deadline what was asked for may be done all the same. Pointers that are not said to be needed may be NULL.
+ */
+#ifndef HEADGATE_H
+#define HEADGATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HEADGATE_FOREVER (-1L)
+
+typedef struct headgate headgate;
+
+/* Why something failed; texts that are too long are cut. */
+typedef struct headgate_error {
+    int code;          /* JSON-RPC's; -32000 for the daemon's own refusals; 0 for what happened on this side */
+    char reason[32];   /* the word to go by: the protocol's, or cannot_connect, disconnected, timed_out, closed, bad_answer,
+                          misuse, no_memory; empty for JSON-RPC's own errors */
+    char path[192];    /* which of the params is wrong; empty if none is */
+    char message[256]; /* for people */
+} headgate_error;
+
+/* ---- JSON ---- */
+
+/* A JSON value within a text that somebody else keeps. `text` is NULL where there is none. */
+typedef struct headgate_json {
+    const char *text;
+    size_t length;
+} headgate_json;
+
+typedef enum headgate_json_kind {
+    HEADGATE_NONE, HEADGATE_NULL, HEADGATE_BOOL, HEADGATE_NUMBER, HEADGATE_STRING, HEADGATE_ARRAY, HEADGATE_OBJECT
+} headgate_json_kind;
+
+/* Whether a text is one JSON value (RFC 8259, UTF-8), with white space around it, nested no deeper than `max_depth`. On
+ * success *value is it. The functions below want values that have been checked; those that this client gives have been. */
+bool headgate_json_check(const char *text, size_t length, int max_depth, headgate_json *value);
+headgate_json_kind headgate_json_kind_of(headgate_json value);
+/* A member of an object, the last of that name; none if there is none or `object` is no object. */
+headgate_json headgate_json_member(headgate_json object, const char *name);
+/* The elements or members one after the other: *place is 0 at first, and no business of the caller's afterwards. `key` is a
+ * JSON string, none for elements. */
+bool headgate_json_next(headgate_json container, size_t *place, headgate_json *key, headgate_json *value);
+bool headgate_json_int(headgate_json value, int64_t *number); /* false if it is no whole number that fits */
+bool headgate_json_bool(headgate_json value, bool usual);     /* `usual` if it is neither */
+bool headgate_json_equals(headgate_json value, const char *text); /* whether it is a string of this text */
+/* The text of a string, with a NUL behind it, to be freed; NULL if it is none. */
+char *headgate_json_text(headgate_json value, size_t *length);
+
+/* What the daemon answered; headgate_answer_free when it has been read. */
+typedef struct headgate_answer {
+    headgate_json result;
+    char *memory;
+} headgate_answer;
+
+void headgate_answer_free(headgate_answer *answer);
+
+/* ---- The connection ---- */
+
+/* How a client treats its connection. A member of 0 or NULL is the usual. */
+typedef struct headgate_options {
+    const char *name;             /* the program's name; needed */
+    const char *version;
+    const char *socket_path;      /* usually $HEADGATE_SOCKET, or below $XDG_RUNTIME_DIR, or below /run */
+    const char *id_namespace;     /* in which ids are told apart; usually that of the user */
+    bool gives_up;                /* whether connect_timeout_ms and reconnect_timeout_ms count; usually it waits for ever */
+    long connect_timeout_ms;      /* how long calls wait for the first connection; one attempt is always made */
+    long reconnect_timeout_ms;    /* how long calls wait for a connection that was lost; 0 does not wait */
+    long greeting_timeout_ms;     /* how long the daemon may take to answer `hello`: 10 000 */
+    size_t max_unanswered;        /* how many calls may be unanswered: 16 384 */
+    size_t max_unanswered_bytes;  /* and how many bytes: 8 MiB; one call is always let through */
+    long backoff_base_ms;         /* about how long the first wait between two attempts to connect is: 50 */
+    long backoff_cap_ms;          /* the longest wait between two attempts: 5 000 */
+} headgate_options;
+
+/* A client, which connects when it is first called; NULL if it cannot be made. */
+headgate *headgate_open(const headgate_options *options, headgate_error *error);
+/* Ends everything: calls under way in other threads, and later ones, fail with `closed`. */
+void headgate_stop(headgate *client);
+/* Stops and frees a client. No other thread may be in any of its functions any more. */
+void headgate_close(headgate *client);
+/* The path of its socket. */
+const char *headgate_socket_path(const headgate *client);
+
+/* Runs the handlers that are due, or waits until there is one to be run. Gives how many ran, 0 when the time was over, -1
+ * when the client failed or is closed. Several threads may poll: then handlers run at the same time, but never two of one
+ * watch. */
+int headgate_poll(headgate *client, long deadline_ms, headgate_error *error);
+/* Waits until all calls are answered, also those that were only begun. */
+bool headgate_drain(headgate *client, long deadline_ms, headgate_error *error);
+/* Calls any method. `params` is a JSON object. When the connection breaks, methods that change nothing are called again on
+ * the next one; others fail with `disconnected` if they had been written. */
+bool headgate_call(headgate *client, const char *method, const char *params, long deadline_ms, headgate_answer *answer,
+                   headgate_error *error);
+
+/* ---- Tracking ---- */
+
+typedef struct headgate_event {
+    const char *event;              /* its name, not empty */
+    const char *data;               /* a JSON object */
+    const char *id;                 /* NULL has the client make one */
+    const char *key;                /* events of one key are delivered in their order */
+    const char *time;               /* RFC 3339 */
+    const char *const *dispatchers; /* ids; NULL is all that want it */
+    size_t dispatcher_count;
+    bool has_ttl;
+    int64_t ttl_ms;                 /* if has_ttl: how long after its receipt it is worth delivering */
+} headgate_event;
+
+/* An event is stored (Behaviour P1), or there is nothing to be stored. */
+typedef struct headgate_receipt {
+    char *id;       /* to be freed with headgate_receipt_free; not in a callback */
+    int64_t seq;    /* its place among all events of the daemon; -1 if it is unrouted */
+    bool duplicate; /* the daemon had it already, which is a success */
+    bool unrouted;  /* no dispatcher wants it */
+} headgate_receipt;
+
+void headgate_receipt_free(headgate_receipt *receipt);
+
+/* Tracks an event, and waits until it is acknowledged. */
+bool headgate_track(headgate *client, const headgate_event *event, long deadline_ms, headgate_receipt *receipt,
+                    headgate_error *error);
+/* Told once what came of an event: either `receipt` or `error` is NULL. Runs in whatever thread is in one of the client's
+ * functions, one after the other; it may begin further events, and must not wait for the client. */
+typedef void (*headgate_tracked)(void *context, const headgate_receipt *receipt, const headgate_error *error);
+/* Tracks an event without waiting for its acknowledgement, which `tracked` is told. Events keep the order of these calls.
+ * Waits only while too many are unanswered, at most until the deadline. If it gives false, nothing is told. */
+bool headgate_track_begin(headgate *client, const headgate_event *event, long deadline_ms, headgate_tracked tracked,
+                          void *context, headgate_error *error);
+/* Tracks events all together: all are stored, or none. The result has ids, first_seq, last_seq, duplicates, unrouted. */
+bool headgate_track_many(headgate *client, const headgate_event *events, size_t count, long deadline_ms,
+                         headgate_answer *answer, headgate_error *error);
+
+/* ---- Looking and operating ---- */
+
+typedef struct headgate_flush_options {
+    const char *const *dispatchers; /* NULL is all */
+    size_t dispatcher_count;
+    bool wait;                      /* whether to wait for the end; the result tells how it ended */
+    bool has_timeout;
+    int64_t timeout_ms;             /* if has_timeout: how long it lasts at most; 0 is for ever */
+    const char *flush;              /* an id to cancel it by */
+} headgate_flush_options;
+
+bool headgate_ping(headgate *client, long deadline_ms, headgate_error *error);
+bool headgate_status(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
+bool headgate_discover(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
+bool headgate_flush(headgate *client, const headgate_flush_options *options, long deadline_ms, headgate_answer *answer,
+                    headgate_error *error);
+bool headgate_flush_cancel(headgate *client, const char *flush, long deadline_ms, headgate_error *error);
+bool headgate_dispatchers(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
+bool headgate_pause(headgate *client, const char *dispatcher, const char *reason, bool flushable, long deadline_ms,
+                    headgate_error *error);
+bool headgate_resume(headgate *client, const char *dispatcher, long deadline_ms, headgate_error *error);
+/* A limit or sequence number below 0, here and below, is none. */
+bool headgate_peek(headgate *client, const char *dispatcher, int64_t limit, long deadline_ms, headgate_answer *answer,
+                   headgate_error *error);
+bool headgate_purge(headgate *client, const char *dispatcher, int64_t before_seq, long deadline_ms, int64_t *purged,
+                    headgate_error *error);
+/* `after` is the JSON that a page before gave as `next`. */
+bool headgate_dead_letters(headgate *client, const char *dispatcher, int64_t limit, const char *after, long deadline_ms,
+                           headgate_answer *answer, headgate_error *error);
+/* `letters` is a JSON array of what headgate_dead_letters gives as `letter`; NULL is all. */
+bool headgate_dead_letters_requeue(headgate *client, const char *dispatcher, const char *letters, long deadline_ms,
+                                   int64_t *count, headgate_error *error);
+bool headgate_dead_letters_purge(headgate *client, const char *dispatcher, const char *letters, long deadline_ms,
+                                 int64_t *count, headgate_error *error);
+bool headgate_config(headgate *client, const char *layer, long deadline_ms, headgate_answer *answer,
+                     headgate_error *error);
+/* `patch` is a JSON object, merged into the programmatic layer; null removes. */
+bool headgate_config_set(headgate *client, const char *patch, bool persist, long deadline_ms, headgate_error *error);
+bool headgate_config_reload(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
+/* Announces foreground, background or exiting. What was announced last is announced again on each connection, but for
+ * exiting. */
+bool headgate_application_status(headgate *client, const char *status, long deadline_ms, headgate_error *error);
+
+/* ---- Barriers (Behaviour B29) ---- */
+
+typedef struct headgate_barrier {
+    const char *id;
+    const char *state;         /* "open" or "closed" */
+    const char *const *scopes; /* NULL is all */
+    size_t scope_count;
+    const char *flushable;     /* "true", "false", or NULL: as usual */
+    const char *on_disconnect; /* "unregister", "open", "close", "keep" */
+} headgate_barrier;
+
+typedef struct headgate_barrier_change {
+    const char *id;
+    const char *state;      /* NULL: as it was */
+    const char *flushable;  /* likewise */
+    const char *dispatcher; /* only for this one */
+    const char *reason;     /* for people */
+} headgate_barrier_change;
+
+bool headgate_barriers(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
+/* Registers a barrier of this client's; it is registered again on each connection, as it was set last. */
+bool headgate_barrier_register(headgate *client, const headgate_barrier *barrier, long deadline_ms, headgate_error *error);
+bool headgate_barrier_set(headgate *client, const headgate_barrier_change *change, long deadline_ms,
+                          headgate_error *error);
+bool headgate_barrier_unregister(headgate *client, const char *id, bool force, long deadline_ms, headgate_error *error);
+
+/* ---- What the client is asked and told; the handlers run in headgate_poll ---- */
+
+typedef enum headgate_news {
+    HEADGATE_BEGAN,       /* how things stand follows as changes; what was known before counts no more */
+    HEADGATE_CHANGED,     /* `change` has the params of the notification */
+    HEADGATE_INTERRUPTED, /* the connection is gone, for the reason in `error`; the watch begins again on the next one */
+    HEADGATE_ENDED        /* nothing more comes, for the reason in `error` */
+} headgate_news;
+
+typedef void (*headgate_watcher)(void *context, headgate_news news, headgate_json change, const headgate_error *error);
+/* Watches topics: "dispatchers", "barriers", "outcomes", "clients"; NULL is all. *watch is what to end it by. A watch that is
+ * not polled for long begins again. */
+bool headgate_watch(headgate *client, const char *const *topics, size_t count, headgate_watcher watcher, void *context,
+                    long deadline_ms, int64_t *watch, headgate_error *error);
+bool headgate_unwatch(headgate *client, int64_t watch, headgate_error *error);
+
+/* What a handler answers. */
+typedef struct headgate_reply headgate_reply;
+
+typedef struct headgate_batch {
+    headgate_json dispatcher;
+    headgate_json batch;
+    int64_t attempt;
+    headgate_json events; /* an array */
+} headgate_batch;
+
+/* Delivers a batch. Events of which it names no outcome are delivered; false has all of them retried. */
+typedef bool (*headgate_work)(void *context, const headgate_batch *batch, headgate_reply *reply);
+/* The outcome of one event, by its id as it stands in the event: "delivered", "retry" or "dead". */
+bool headgate_reply_outcome(headgate_reply *reply, headgate_json event_id, const char *outcome);
+/* Takes batches of a worker dispatcher (Behaviour K3), up to `credit` at once. */
+bool headgate_subscribe(headgate *client, const char *dispatcher, int64_t credit, int64_t limit, headgate_work work,
+                        void *context, long deadline_ms, headgate_error *error);
+/* Takes no more; runs or waits for the handlers of the batches that are here. Not from its own handler. */
+bool headgate_unsubscribe(headgate *client, const char *dispatcher, long deadline_ms, headgate_error *error);
+
+typedef struct headgate_activation {
+    headgate_json board;
+    headgate_json activation;
+    headgate_json input;
+    headgate_json mainboard;
+    bool as_barrier;
+} headgate_activation;
+
+typedef enum headgate_run_end { HEADGATE_DONE, HEADGATE_NOT_DONE, HEADGATE_FAILED } headgate_run_end;
+
+typedef headgate_run_end (*headgate_run)(void *context, const headgate_activation *activation, headgate_reply *reply);
+/* What a board puts out: JSON. */
+bool headgate_reply_output(headgate_reply *reply, headgate_json output);
+/* Serves a board (Behaviour A1). `barrier` is a JSON object as in the protocol. */
+bool headgate_serve_board(headgate *client, const char *board, const char *barrier, bool bypass_gateway, headgate_run run,
+                          void *context, long deadline_ms, headgate_error *error);
+bool headgate_unserve_board(headgate *client, const char *board, long deadline_ms, headgate_error *error);
+
+typedef struct headgate_activate_options {
+    const char *board;
+    const char *input;     /* JSON */
+    const char *mainboard;
+    int64_t timeout_ms;    /* 0: as usual */
+    int64_t wait_ms;
+} headgate_activate_options;
+
+bool headgate_activate(headgate *client, const headgate_activate_options *options, long deadline_ms,
+                       headgate_answer *answer, headgate_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

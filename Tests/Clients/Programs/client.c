@@ -1,0 +1,417 @@
+/* The C client as a program, by the verbs of Docs/Clients.md. */
+#define _GNU_SOURCE
+#include "headgate.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST = 64 };
+
+static void put_json_text(const char *text) {
+    putchar('"');
+    for (; *text; text++) {
+        unsigned char byte = (unsigned char)*text;
+        if (byte == '"' || byte == '\\') putchar('\\');
+        if (byte < 0x20) printf("\\u%04x", byte);
+        else putchar(byte);
+    }
+    putchar('"');
+}
+
+static void put_error(const headgate_error *error) {
+    printf("\"error\":{\"code\":%d,\"reason\":", error->code);
+    if (*error->reason) put_json_text(error->reason);
+    else printf("null");
+    printf(",\"message\":");
+    put_json_text(error->message);
+    printf(",\"path\":");
+    if (*error->path) put_json_text(error->path);
+    else printf("null");
+    printf("}");
+}
+
+static void put_receipt(const headgate_receipt *receipt) {
+    printf("\"result\":{\"id\":");
+    put_json_text(receipt->id);
+    if (receipt->seq >= 0) printf(",\"seq\":%lld", (long long)receipt->seq);
+    else printf(",\"seq\":null");
+    printf(",\"duplicate\":%s,\"unrouted\":%s}", receipt->duplicate ? "true" : "false",
+           receipt->unrouted ? "true" : "false");
+}
+
+static void *need(void *memory) {
+    if (memory) return memory;
+    fprintf(stderr, "out of memory\n");
+    exit(1);
+}
+
+/* ---- The arguments of one call ---- */
+
+typedef struct arguments {
+    headgate_json object;
+    char *texts[MOST]; /* to be freed with the call */
+    int count;
+} arguments;
+
+static char *keep(arguments *from, char *text) {
+    if (from->count == MOST) exit(1);
+    return from->texts[from->count++] = need(text);
+}
+
+/* A member's text; NULL if it is not there. */
+static const char *text_of(arguments *from, const char *name) {
+    headgate_json member = headgate_json_member(from->object, name);
+    return member.text ? keep(from, headgate_json_text(member, NULL)) : NULL;
+}
+
+/* A member as JSON; NULL if it is not there. */
+static const char *json_of(arguments *from, const char *name) {
+    headgate_json member = headgate_json_member(from->object, name);
+    return member.text ? keep(from, strndup(member.text, member.length)) : NULL;
+}
+
+static bool has(arguments *from, const char *name) { return headgate_json_member(from->object, name).text; }
+static bool is_true(arguments *from, const char *name) {
+    return headgate_json_bool(headgate_json_member(from->object, name), false);
+}
+
+static int64_t number_of(arguments *from, const char *name, int64_t usual) {
+    headgate_json_int(headgate_json_member(from->object, name), &usual);
+    return usual;
+}
+
+/* A list of texts; NULL if it is not there. */
+static const char *const *texts_of(arguments *from, const char *name, size_t *count) {
+    headgate_json list = headgate_json_member(from->object, name), element;
+    *count = 0;
+    if (!list.text) return NULL;
+    const char **texts = need(calloc(MOST, sizeof *texts));
+    keep(from, (char *)texts);
+    for (size_t place = 0; headgate_json_next(list, &place, NULL, &element) && *count < MOST;)
+        texts[(*count)++] = keep(from, headgate_json_text(element, NULL));
+    return texts;
+}
+
+static headgate_event event_of(arguments *from) {
+    headgate_event event = {
+        .event = text_of(from, "event"), .data = json_of(from, "data"), .id = text_of(from, "id"),
+        .key = text_of(from, "key"), .time = text_of(from, "time"), .has_ttl = has(from, "ttl_ms"),
+        .ttl_ms = number_of(from, "ttl_ms", 0)};
+    event.dispatchers = texts_of(from, "dispatchers", &event.dispatcher_count);
+    return event;
+}
+
+/* Somebody polls, so that what lasts as long as a connection comes back with the next one. */
+static void *poll_until_closed(void *client) {
+    while (headgate_poll(client, HEADGATE_FOREVER, NULL) >= 0) continue;
+    return NULL;
+}
+
+/* ---- The verb `calls` ---- */
+
+typedef bool (*calling)(headgate *client, arguments *from, headgate_answer *answer, headgate_error *error);
+
+static bool call_track(headgate *client, arguments *from, headgate_answer *answer, headgate_error *error) {
+    headgate_event event = event_of(from);
+    headgate_receipt receipt;
+    (void)answer;
+    if (!headgate_track(client, &event, HEADGATE_FOREVER, &receipt, error)) return false;
+    printf("{");
+    put_receipt(&receipt);
+    printf("}\n");
+    headgate_receipt_free(&receipt);
+    return true;
+}
+
+static bool call_track_many(headgate *client, arguments *from, headgate_answer *answer, headgate_error *error) {
+    headgate_event events[8];
+    size_t count = 0, place = 0;
+    headgate_json list = headgate_json_member(from->object, "events"), whole = from->object;
+    while (count < 8 && headgate_json_next(list, &place, NULL, &from->object)) events[count++] = event_of(from);
+    from->object = whole;
+    if (!headgate_track_many(client, events, count, HEADGATE_FOREVER, answer, error)) return false;
+    /* Null where there is none. */
+    int64_t first, last, duplicates = 0, unrouted = 0;
+    headgate_json ids = headgate_json_member(answer->result, "ids");
+    bool has_first = headgate_json_int(headgate_json_member(answer->result, "first_seq"), &first);
+    bool has_last = headgate_json_int(headgate_json_member(answer->result, "last_seq"), &last);
+    headgate_json_int(headgate_json_member(answer->result, "duplicates"), &duplicates);
+    headgate_json_int(headgate_json_member(answer->result, "unrouted"), &unrouted);
+    printf("{\"result\":{\"ids\":%.*s,\"first_seq\":", (int)ids.length, ids.text);
+    if (has_first) printf("%lld,\"last_seq\":", (long long)first);
+    else printf("null,\"last_seq\":");
+    if (has_last) printf("%lld", (long long)last);
+    else printf("null");
+    printf(",\"duplicates\":%lld,\"unrouted\":%lld}}\n", (long long)duplicates, (long long)unrouted);
+    headgate_answer_free(answer);
+    return true;
+}
+
+static bool call_flush(headgate *client, arguments *from, headgate_answer *answer, headgate_error *error) {
+    headgate_flush_options options = {
+        .wait = is_true(from, "wait"), .has_timeout = has(from, "timeout_ms"),
+        .timeout_ms = number_of(from, "timeout_ms", 0), .flush = text_of(from, "flush")};
+    options.dispatchers = texts_of(from, "dispatchers", &options.dispatcher_count);
+    return headgate_flush(client, &options, HEADGATE_FOREVER, answer, error);
+}
+
+static bool call_register(headgate *client, arguments *from, headgate_answer *answer, headgate_error *error) {
+    headgate_barrier barrier = {
+        .id = text_of(from, "id"), .state = text_of(from, "state"), .flushable = json_of(from, "flushable"),
+        .on_disconnect = text_of(from, "on_disconnect")};
+    (void)answer;
+    barrier.scopes = texts_of(from, "scopes", &barrier.scope_count);
+    return headgate_barrier_register(client, &barrier, HEADGATE_FOREVER, error);
+}
+
+static bool call_set(headgate *client, arguments *from, headgate_answer *answer, headgate_error *error) {
+    headgate_barrier_change change = {
+        .id = text_of(from, "id"), .state = text_of(from, "state"), .flushable = json_of(from, "flushable"),
+        .dispatcher = text_of(from, "dispatcher"), .reason = text_of(from, "reason")};
+    (void)answer;
+    return headgate_barrier_set(client, &change, HEADGATE_FOREVER, error);
+}
+
+static bool call_activate(headgate *client, arguments *from, headgate_answer *answer, headgate_error *error) {
+    headgate_activate_options options = {
+        .board = text_of(from, "board"), .input = json_of(from, "input"), .mainboard = text_of(from, "mainboard"),
+        .timeout_ms = number_of(from, "timeout_ms", 0), .wait_ms = number_of(from, "wait_ms", 0)};
+    return headgate_activate(client, &options, HEADGATE_FOREVER, answer, error);
+}
+
+/* Calls that need no more than their arguments: NAME(client, from, answer, error) is EXPRESSION. */
+#define CALL(NAME, EXPRESSION)                                                                                          \
+    static bool NAME(headgate *client, arguments *from, headgate_answer *answer, headgate_error *error) {               \
+        (void)from, (void)answer;                                                                                       \
+        return EXPRESSION;                                                                                              \
+    }
+
+CALL(call_ping, headgate_ping(client, HEADGATE_FOREVER, error))
+CALL(call_status, headgate_status(client, HEADGATE_FOREVER, answer, error))
+CALL(call_discover, headgate_discover(client, HEADGATE_FOREVER, answer, error))
+CALL(call_cancel, headgate_flush_cancel(client, text_of(from, "flush"), HEADGATE_FOREVER, error))
+CALL(call_dispatchers, headgate_dispatchers(client, HEADGATE_FOREVER, answer, error))
+CALL(call_barriers, headgate_barriers(client, HEADGATE_FOREVER, answer, error))
+CALL(call_pause, headgate_pause(client, text_of(from, "id"), text_of(from, "reason"), is_true(from, "flushable"),
+                                HEADGATE_FOREVER, error))
+CALL(call_resume, headgate_resume(client, text_of(from, "id"), HEADGATE_FOREVER, error))
+CALL(call_peek, headgate_peek(client, text_of(from, "dispatcher"), number_of(from, "limit", -1), HEADGATE_FOREVER, answer,
+                              error))
+CALL(call_letters, headgate_dead_letters(client, text_of(from, "dispatcher"), number_of(from, "limit", -1),
+                                         json_of(from, "after"), HEADGATE_FOREVER, answer, error))
+CALL(call_config, headgate_config(client, text_of(from, "layer"), HEADGATE_FOREVER, answer, error))
+CALL(call_set_config, headgate_config_set(client, json_of(from, "patch"), is_true(from, "persist"), HEADGATE_FOREVER,
+                                          error))
+CALL(call_reload, headgate_config_reload(client, HEADGATE_FOREVER, answer, error))
+CALL(call_application, headgate_application_status(client, text_of(from, "status"), HEADGATE_FOREVER, error))
+CALL(call_unregister, headgate_barrier_unregister(client, text_of(from, "id"), is_true(from, "force"), HEADGATE_FOREVER,
+                                                  error))
+
+static bool put_count(bool is_ok, const char *name, int64_t count) {
+    if (is_ok) printf("{\"result\":{\"%s\":%lld}}\n", name, (long long)count);
+    return is_ok;
+}
+
+static bool call_purge(headgate *client, arguments *from, headgate_answer *answer, headgate_error *error) {
+    int64_t count = 0, before = number_of(from, "before_seq", -1);
+    (void)answer;
+    bool is_ok = headgate_purge(client, text_of(from, "dispatcher"), before, HEADGATE_FOREVER, &count, error);
+    return put_count(is_ok, "purged", count);
+}
+
+static bool call_requeue(headgate *client, arguments *from, headgate_answer *answer, headgate_error *error) {
+    int64_t count = 0;
+    (void)answer;
+    bool is_ok = headgate_dead_letters_requeue(client, text_of(from, "dispatcher"), json_of(from, "letters"),
+                                               HEADGATE_FOREVER, &count, error);
+    return put_count(is_ok, "count", count);
+}
+
+static bool call_purge_letters(headgate *client, arguments *from, headgate_answer *answer, headgate_error *error) {
+    int64_t count = 0;
+    (void)answer;
+    bool is_ok = headgate_dead_letters_purge(client, text_of(from, "dispatcher"), json_of(from, "letters"),
+                                             HEADGATE_FOREVER, &count, error);
+    return put_count(is_ok, "count", count);
+}
+
+static const struct {
+    const char *method;
+    calling call;
+    bool tells; /* its result by itself */
+} calls[] = {
+    {"track", call_track, true}, {"track_many", call_track_many, true}, {"flush", call_flush, false},
+    {"flush.cancel", call_cancel, false}, {"status", call_status, false}, {"barrier.list", call_barriers, false},
+    {"barrier.register", call_register, false}, {"barrier.set", call_set, false},
+    {"barrier.unregister", call_unregister, false}, {"dispatcher.list", call_dispatchers, false},
+    {"dispatcher.pause", call_pause, false}, {"dispatcher.resume", call_resume, false},
+    {"queue.peek", call_peek, false}, {"queue.purge", call_purge, true}, {"dead_letters.list", call_letters, false},
+    {"dead_letters.requeue", call_requeue, true}, {"dead_letters.purge", call_purge_letters, true},
+    {"application.status", call_application, false}, {"board.activate", call_activate, false},
+    {"config.get", call_config, false}, {"config.set", call_set_config, false}, {"config.reload", call_reload, false},
+    {"ping", call_ping, false}, {"rpc.discover", call_discover, false},
+};
+
+static void answer_line(headgate *client, headgate_json line) {
+    arguments from = {.object = headgate_json_member(line, "arguments")};
+    headgate_json method = headgate_json_member(line, "method");
+    headgate_answer answer = {{0}, NULL};
+    headgate_error error = {0, "misuse", "", "an unknown method"};
+    size_t place = 0, count = sizeof calls / sizeof *calls;
+    while (place < count && !headgate_json_equals(method, calls[place].method)) place++;
+    if (place == count || !calls[place].call(client, &from, &answer, &error)) {
+        printf("{");
+        put_error(&error);
+        printf("}\n");
+    } else if (!calls[place].tells) {
+        printf("{\"result\":%.*s}\n", answer.memory ? (int)answer.result.length : 2,
+               answer.memory ? answer.result.text : "{}");
+    }
+    headgate_answer_free(&answer);
+    while (from.count > 0) free(from.texts[--from.count]);
+    fflush(stdout);
+}
+
+static void run_calls(headgate *client) {
+    pthread_t poller;
+    pthread_create(&poller, NULL, poll_until_closed, client);
+    char *line = NULL;
+    size_t capacity = 0;
+    for (ssize_t length; (length = getline(&line, &capacity, stdin)) > 0;) {
+        headgate_json value;
+        if (headgate_json_check(line, (size_t)length, 1000, &value)) answer_line(client, value);
+    }
+    free(line);
+    headgate_stop(client);
+    pthread_join(poller, NULL);
+}
+
+/* ---- The verb `track` ---- */
+
+typedef struct outcome {
+    bool is_ok;
+    headgate_receipt receipt;
+    headgate_error error;
+} outcome;
+
+static void note(void *context, const headgate_receipt *receipt, const headgate_error *error) {
+    outcome *noted = context;
+    noted->is_ok = receipt != NULL;
+    if (receipt) noted->receipt = *receipt, noted->receipt.id = need(strdup(receipt->id));
+    else noted->error = *error;
+}
+
+static void track(headgate *client, size_t count, const char *name) {
+    outcome *outcomes = need(calloc(count, sizeof *outcomes));
+    char data[32];
+    for (size_t n = 0; n < count; n++) {
+        snprintf(data, sizeof data, "{\"n\":%zu}", n);
+        headgate_event event = {.event = name, .data = data};
+        if (!headgate_track_begin(client, &event, HEADGATE_FOREVER, note, &outcomes[n], &outcomes[n].error)) break;
+    }
+    headgate_drain(client, HEADGATE_FOREVER, NULL);
+    for (size_t n = 0; n < count; n++) {
+        printf("{\"n\":%zu,", n);
+        if (outcomes[n].is_ok) put_receipt(&outcomes[n].receipt);
+        else put_error(&outcomes[n].error);
+        printf("}\n");
+        headgate_receipt_free(&outcomes[n].receipt);
+    }
+    free(outcomes);
+}
+
+/* ---- The verb `handle` ---- */
+
+/* Events are dealt with as their names say. */
+static bool work(void *context, const headgate_batch *batch, headgate_reply *reply) {
+    headgate_json event;
+    bool fails = false, has_once = false;
+    (void)context;
+    flockfile(stdout);
+    printf("{\"batch\":[");
+    for (size_t place = 0, count = 0; headgate_json_next(batch->events, &place, NULL, &event); count++) {
+        headgate_json id = headgate_json_member(event, "id"), name = headgate_json_member(event, "event");
+        printf("%s%.*s", count ? "," : "", (int)id.length, id.text);
+        fails |= headgate_json_equals(name, "fail");
+        has_once |= headgate_json_equals(name, "retry_once");
+    }
+    printf("],\"attempt\":%lld}\n", (long long)batch->attempt);
+    fflush(stdout);
+    funlockfile(stdout);
+    if (fails) return false;
+    if (has_once && batch->attempt > 1) return true;
+    for (size_t place = 0; headgate_json_next(batch->events, &place, NULL, &event);) {
+        headgate_json id = headgate_json_member(event, "id"), name = headgate_json_member(event, "event");
+        if (headgate_json_equals(name, "dead")) headgate_reply_outcome(reply, id, "dead");
+        if (headgate_json_equals(name, "retry") || headgate_json_equals(name, "retry_once"))
+            headgate_reply_outcome(reply, id, "retry");
+    }
+    return true;
+}
+
+/* The input is the output, unless it asks for something else. */
+static headgate_run_end run(void *context, const headgate_activation *activation, headgate_reply *reply) {
+    (void)context;
+    if (headgate_json_equals(activation->input, "refuse")) return HEADGATE_NOT_DONE;
+    if (headgate_json_equals(activation->input, "fail")) return HEADGATE_FAILED;
+    bool has_output = headgate_json_kind_of(activation->input) > HEADGATE_NULL;
+    return !has_output || headgate_reply_output(reply, activation->input) ? HEADGATE_DONE : HEADGATE_FAILED;
+}
+
+static void tell_news(void *context, headgate_news news, headgate_json change, const headgate_error *error) {
+    static const char *const words[] = {"began", "changed", "interrupted"};
+    (void)context;
+    flockfile(stdout);
+    if (news == HEADGATE_ENDED) {
+        printf("{\"ended\":{");
+        put_error(error);
+        printf("}}\n");
+    } else {
+        printf("{\"news\":\"%s\",\"change\":%.*s}\n", words[news], change.text ? (int)change.length : 2,
+               change.text ? change.text : "{}");
+    }
+    fflush(stdout);
+    funlockfile(stdout);
+}
+
+static void handle(headgate *client, char *const *names, int count) {
+    pthread_t threads[2];
+    for (int place = 0; place < 2; place++) pthread_create(&threads[place], NULL, poll_until_closed, client);
+    for (int place = 0; place < count; place++) {
+        const char *id = strchr(names[place], ':') + 1;
+        if (names[place][0] == 'b') headgate_serve_board(client, id, NULL, false, run, NULL, HEADGATE_FOREVER, NULL);
+        else if (names[place][1] == 'o')
+            headgate_subscribe(client, id, 1, -1, work, NULL, HEADGATE_FOREVER, NULL);
+        else headgate_watch(client, &id, 1, tell_news, NULL, HEADGATE_FOREVER, NULL, NULL);
+    }
+    puts("\"ready\"");
+    fflush(stdout);
+    while (getchar() != EOF) continue;
+    headgate_stop(client);
+    for (int place = 0; place < 2; place++) pthread_join(threads[place], NULL);
+}
+
+int main(int count, char **words) {
+    headgate_options options = {.name = "certified", .version = "1.0", .backoff_base_ms = 10, .backoff_cap_ms = 200,
+                                .reconnect_timeout_ms = 86400000};
+    int place = 1;
+    for (; place + 1 < count && strncmp(words[place], "--", 2) == 0; place += 2) {
+        const char *option = words[place], *value = words[place + 1];
+        if (strcmp(option, "--socket") == 0) options.socket_path = value;
+        if (strcmp(option, "--namespace") == 0) options.id_namespace = value;
+        if (strcmp(option, "--max-unanswered") == 0) options.max_unanswered = (size_t)atol(value);
+        if (strcmp(option, "--greeting-timeout-ms") == 0) options.greeting_timeout_ms = atol(value);
+        if (strcmp(option, "--connect-timeout-ms") == 0) options.gives_up = true, options.connect_timeout_ms = atol(value);
+    }
+    headgate_error error;
+    headgate *client = headgate_open(&options, &error);
+    if (!client || place == count) return fprintf(stderr, "%s\n", client ? "no verb" : error.message), 2;
+    if (strcmp(words[place], "calls") == 0) run_calls(client);
+    else if (strcmp(words[place], "track") == 0) track(client, (size_t)atol(words[place + 1]), words[place + 2]);
+    else handle(client, words + place + 1, count - place - 1);
+    headgate_close(client);
+    return 0;
+}
