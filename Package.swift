@@ -20,6 +20,9 @@ let package = Package(
         .executableTarget(
             name: "SwiftTracker", dependencies: [.client, .data], path: "Tools/demonstration/SwiftTracker"),
         .executableTarget(
+            name: "CertifiedClient", dependencies: [.client, .data, .wire, .transport],
+            path: "Tests/Clients/Programs/CertifiedClient"),
+        .executableTarget(
             name: "EmbeddedServer", dependencies: [.server, .core, .data, .transport],
             path: "Docs/Examples/EmbeddedServer"),
         .testTarget(name: "HeadgateDataTests", dependencies: [.data], path: "Packages/Core/Tests/HeadgateDataTests"),
@@ -42,7 +45,8 @@ let package = Package(
             name: "HeadgateCommandsTests", dependencies: [.commands, .client, .clientTesting, .data, .wire],
             path: "Packages/Client/Tests/HeadgateCommandsTests"),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["headgated", "headgate", "EmbeddedServer", .client, .data],
+            name: "EndToEndTests",
+            dependencies: ["headgated", "headgate", "CertifiedClient", "EmbeddedServer", .client, .data],
             path: "Tests/EndToEnd"),
     ]
 )

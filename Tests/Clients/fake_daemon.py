@@ -2,7 +2,6 @@
 
 import json
 import os
-import select
 import shutil
 import socket
 import tempfile
@@ -95,6 +94,7 @@ class FakeDaemon:
         self.folder = tempfile.mkdtemp(prefix="headgate-")
         self.path = os.path.join(self.folder, "d.sock")
         self.listener = None
+        self.connections = []
         self.listen()
 
     def listen(self):
@@ -109,12 +109,11 @@ class FakeDaemon:
 
     def accept(self):
         try:
-            return Connection(self.listener.accept()[0])
+            connection = Connection(self.listener.accept()[0])
         except socket.timeout:
             raise Broken(f"nobody connected in {PATIENCE} s") from None
-
-    def has_visitor(self):
-        return bool(select.select([self.listener], [], [], 0)[0])
+        self.connections.append(connection)
+        return connection
 
     def greet(self, **result):
         """The next connection, greeted."""
@@ -127,4 +126,6 @@ class FakeDaemon:
 
     def __exit__(self, *_):
         self.listener.close()
+        for connection in self.connections:
+            connection.close()
         shutil.rmtree(self.folder, ignore_errors=True)

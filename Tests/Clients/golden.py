@@ -111,9 +111,10 @@ def check_message(method, entry, connection, program):
             return expect(has_all(entry["news"], got), name, entry["news"], got)
 
 
-def check_all(command):
-    """Holds all files against a program; gives how many messages were checked."""
-    files = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(MESSAGES.glob("*.json"))]
-    if not files:
+def check_all(command, skipped):
+    """Holds all files but those skipped against a program; gives how many messages were checked."""
+    paths = [path for path in sorted(MESSAGES.glob("*.json")) if path.stem not in skipped]
+    if not paths:
         raise Broken(f"there are no golden messages in {MESSAGES}")
+    files = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
     return sum(check_calls(command, file) if "method" in file else check_asks(command, file) for file in files)

@@ -112,6 +112,15 @@ static headgate_error local_error(const char *reason, const char *message) {
     return error;
 }
 
+/* Of this side, with a message of several parts. */
+static headgate_error joined_error(const char *reason, const char *const *parts) {
+    bytes message = {0};
+    while (*parts) put_text(&message, *parts++);
+    headgate_error error = local_error(reason, message.at ? message.at : "");
+    discard(&message);
+    return error;
+}
+
 static bool fail(headgate_error *error, const char *reason, const char *message) {
     set_error(error, 0, reason, message, "");
     return false;
@@ -955,9 +964,7 @@ static void could_not_connect(headgate *client, headgate_error error) {
 }
 
 static headgate_error cannot_connect(headgate *client, const char *cause) {
-    char text[sizeof((headgate_error *)0)->message];
-    snprintf(text, sizeof text, "cannot connect to %s: %s", client->path, cause);
-    return local_error("cannot_connect", text);
+    return joined_error("cannot_connect", (const char *[]){"cannot connect to ", client->path, ": ", cause, NULL});
 }
 
 static void close_on_exec(int descriptor) {
@@ -1028,9 +1035,7 @@ static headgate_error broken(void) {
 }
 
 static void got_nonsense(headgate *client, const char *text) {
-    char message[sizeof((headgate_error *)0)->message];
-    snprintf(message, sizeof message, "not an answer of the protocol: %s", text);
-    headgate_error error = local_error("bad_answer", message);
+    headgate_error error = joined_error("bad_answer", (const char *[]){"not an answer of the protocol: ", text, NULL});
     if (client->phase == GREETING) {
         could_not_connect(client, error);
         return;

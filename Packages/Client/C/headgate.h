@@ -4,18 +4,19 @@
  *     headgate_track(client, &(headgate_event){.event = "signup", .data = "{\"plan\":\"free\"}"}, HEADGATE_FOREVER, NULL, NULL);
  *     headgate_close(client);
  *
- * A client is one connection, made when it is first needed and again whenever it is lost. Every event gets an id before
- * it is sent, and is sent under this id until it is acknowledged: a restart of the daemon loses none and doubles none
- * (Behaviour Q7).
+ * A client is one connection, made when it is first needed and again whenever it is lost. Every event gets an id
+ * before it is sent, and is sent under this id until it is acknowledged: a restart of the daemon loses none and
+ * doubles none (Behaviour Q7).
  *
  * A client may be used by any number of threads at once. It has no thread of its own: the threads that wait in its
- * functions do the work, one for all. Handlers of boards, workers and watches run in headgate_poll only. A program that has
- * any, or barriers of its own, calls it again and again: so they come back when the connection was lost. Nothing is kept
- * outside of a client.
+ * functions do the work, one for all. Handlers of boards, workers and watches run in headgate_poll only. A program
+ * that has any, or barriers of its own, calls it again and again: so they come back when the connection was lost.
+ * Nothing is kept outside of a client.
  *
- * Texts are UTF-8 and end in NUL. What is called JSON is one whole JSON text. Functions that give bool give false when they
- * fail, and tell why in *error, unless that is NULL. Deadlines are milliseconds from now; HEADGATE_FOREVER is none. After a
- * deadline what was asked for may be done all the same. Pointers that are not said to be needed may be NULL.
+ * Texts are UTF-8 and end in NUL. What is called JSON is one whole JSON text. Functions that give bool give false when
+ * they fail, and tell why in *error, unless that is NULL. Deadlines are milliseconds from now; HEADGATE_FOREVER is
+ * none. After a deadline what was asked for may be done all the same. Pointers that are not said to be needed may be
+ * NULL.
  */
 #ifndef HEADGATE_H
 #define HEADGATE_H
@@ -53,14 +54,15 @@ typedef enum headgate_json_kind {
     HEADGATE_NONE, HEADGATE_NULL, HEADGATE_BOOL, HEADGATE_NUMBER, HEADGATE_STRING, HEADGATE_ARRAY, HEADGATE_OBJECT
 } headgate_json_kind;
 
-/* Whether a text is one JSON value (RFC 8259, UTF-8), with white space around it, nested no deeper than `max_depth`. On
- * success *value is it. The functions below want values that have been checked; those that this client gives have been. */
+/* Whether a text is one JSON value (RFC 8259, UTF-8), with white space around it, nested no deeper than `max_depth`.
+ * On success *value is it. The functions below want values that have been checked; those that this client gives have
+ * been. */
 bool headgate_json_check(const char *text, size_t length, int max_depth, headgate_json *value);
 headgate_json_kind headgate_json_kind_of(headgate_json value);
 /* A member of an object, the last of that name; none if there is none or `object` is no object. */
 headgate_json headgate_json_member(headgate_json object, const char *name);
-/* The elements or members one after the other: *place is 0 at first, and no business of the caller's afterwards. `key` is a
- * JSON string, none for elements. */
+/* The elements or members one after the other: *place is 0 at first, and no business of the caller's afterwards. `key`
+ * is a JSON string, none for elements. */
 bool headgate_json_next(headgate_json container, size_t *place, headgate_json *key, headgate_json *value);
 bool headgate_json_int(headgate_json value, int64_t *number); /* false if it is no whole number that fits */
 bool headgate_json_bool(headgate_json value, bool usual);     /* `usual` if it is neither */
@@ -103,14 +105,14 @@ void headgate_close(headgate *client);
 /* The path of its socket. */
 const char *headgate_socket_path(const headgate *client);
 
-/* Runs the handlers that are due, or waits until there is one to be run. Gives how many ran, 0 when the time was over, -1
- * when the client failed or is closed. Several threads may poll: then handlers run at the same time, but never two of one
- * watch. */
+/* Runs the handlers that are due, or waits until there is one to be run. Gives how many ran, 0 when the time was over,
+ * -1 when the client failed or is closed. Several threads may poll: then handlers run at the same time, but never two
+ * of one watch. */
 int headgate_poll(headgate *client, long deadline_ms, headgate_error *error);
 /* Waits until all calls are answered, also those that were only begun. */
 bool headgate_drain(headgate *client, long deadline_ms, headgate_error *error);
-/* Calls any method. `params` is a JSON object. When the connection breaks, methods that change nothing are called again on
- * the next one; others fail with `disconnected` if they had been written. */
+/* Calls any method. `params` is a JSON object. When the connection breaks, methods that change nothing are called
+ * again on the next one; others fail with `disconnected` if they had been written. */
 bool headgate_call(headgate *client, const char *method, const char *params, long deadline_ms, headgate_answer *answer,
                    headgate_error *error);
 
@@ -141,11 +143,11 @@ void headgate_receipt_free(headgate_receipt *receipt);
 /* Tracks an event, and waits until it is acknowledged. */
 bool headgate_track(headgate *client, const headgate_event *event, long deadline_ms, headgate_receipt *receipt,
                     headgate_error *error);
-/* Told once what came of an event: either `receipt` or `error` is NULL. Runs in whatever thread is in one of the client's
- * functions, one after the other; it may begin further events, and must not wait for the client. */
+/* Told once what came of an event: either `receipt` or `error` is NULL. Runs in whatever thread is in one of the
+ * client's functions, one after the other; it may begin further events, and must not wait for the client. */
 typedef void (*headgate_tracked)(void *context, const headgate_receipt *receipt, const headgate_error *error);
-/* Tracks an event without waiting for its acknowledgement, which `tracked` is told. Events keep the order of these calls.
- * Waits only while too many are unanswered, at most until the deadline. If it gives false, nothing is told. */
+/* Tracks an event without waiting for its acknowledgement, which `tracked` is told. Events keep the order of these
+ * calls. Waits only while too many are unanswered, at most until the deadline. If it gives false, nothing is told. */
 bool headgate_track_begin(headgate *client, const headgate_event *event, long deadline_ms, headgate_tracked tracked,
                           void *context, headgate_error *error);
 /* Tracks events all together: all are stored, or none. The result has ids, first_seq, last_seq, duplicates, unrouted. */
@@ -231,8 +233,8 @@ typedef enum headgate_news {
 } headgate_news;
 
 typedef void (*headgate_watcher)(void *context, headgate_news news, headgate_json change, const headgate_error *error);
-/* Watches topics: "dispatchers", "barriers", "outcomes", "clients"; NULL is all. *watch is what to end it by. A watch that is
- * not polled for long begins again. */
+/* Watches topics: "dispatchers", "barriers", "outcomes", "clients"; NULL is all. *watch is what to end it by. A watch
+ * that is not polled for long begins again. */
 bool headgate_watch(headgate *client, const char *const *topics, size_t count, headgate_watcher watcher, void *context,
                     long deadline_ms, int64_t *watch, headgate_error *error);
 bool headgate_unwatch(headgate *client, int64_t watch, headgate_error *error);

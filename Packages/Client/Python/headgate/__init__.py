@@ -919,7 +919,7 @@ class _OwnBarrier:
         """Takes in a change as the daemon does: a new state takes back what was said before."""
         if "flushable" in change:
             self.params["flushable"] = change["flushable"]
-        said = {key: change[key] for key in ("state", "reason") if key in change}
+        said: JSONObject = {key: change[key] for key in ("state", "reason") if key in change}
         if "dispatcher" in change:
             before: JSONObject = {} if "state" in said else self.exceptions.get(change["dispatcher"], {})
             if said:

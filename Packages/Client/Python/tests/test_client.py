@@ -1,0 +1,240 @@
+"""The Python client in its own process: what the drivers of Tests/Clients, which see a program only, cannot see."""
+
+import pathlib
+import sys
+import threading
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[3] / "Tests" / "Clients")]
+
+import headgate  # noqa: E402
+from fake_daemon import PATIENCE, FakeDaemon  # noqa: E402
+
+OPTIONS = headgate.Options(backoff_base=0.01, backoff_cap=0.1)
+
+
+class ClientTests(unittest.TestCase):
+    def setUp(self):
+        self.daemon = FakeDaemon()
+        self.addCleanup(self.daemon.__exit__)
+
+    def client(self, **options):
+        client = headgate.Client(
+            "test", "1.0", socket_path=self.daemon.path, options=headgate.Options(**{**vars(OPTIONS), **options})
+        )
+        self.addCleanup(client.close)
+        return client
+
+    def in_background(self, work):
+        """Begins what waits for the daemon, which is this thread; gives how to wait for its end."""
+        outcome = []
+
+        def run():
+            try:
+                outcome.append(work())
+            except headgate.HeadgateError as error:
+                outcome.append(error)
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+
+        def end():
+            thread.join(PATIENCE)
+            return outcome[0]
+
+        return end
+
+    def test_greeting(self):
+        client = headgate.Client("shop", "2.1", socket_path=self.daemon.path, namespace="till")
+        self.addCleanup(client.close)
+        client.track_soon({"event": "x"})
+        wanted = {"client": {"name": "shop", "version": "2.1"}, "protocol": 1, "namespace": "till"}
+        self.assertEqual(self.daemon.accept().hello(), wanted)
+
+    def test_deadline(self):
+        client = self.client()
+        end = self.in_background(lambda: client.ping(deadline=0.05))
+        connection = self.daemon.greet()
+        request = connection.request("ping")
+        self.assertEqual(end().reason, "timed_out")
+        # An answer that nobody waits for any more is no error.
+        connection.answer(request, {})
+        end = self.in_background(client.ping)
+        connection.answer(connection.request("ping"), {})
+        self.assertIsNone(end())
+
+    def test_deadline_without_a_daemon(self):
+        self.daemon.stop_listening()
+        with self.assertRaises(headgate.HeadgateError) as caught:
+            self.client().ping(deadline=0.05)
+        self.assertEqual((caught.exception.code, caught.exception.reason), (0, "cannot_connect"))
+
+    def test_back_pressure(self):
+        client = self.client(max_unanswered=2)
+        first = client.track_soon({"event": "x"})
+        client.track_soon({"event": "x"})
+        connection = self.daemon.greet()
+        requests = connection.requests("track", 2)
+        with self.assertRaises(headgate.HeadgateError) as caught:
+            client.track_soon({"event": "x"}, deadline=0.05)
+        self.assertEqual(caught.exception.reason, "timed_out")
+        connection.acknowledge(requests[0], seq=7)
+        self.assertEqual(first.result(PATIENCE).seq, 7)
+        client.track_soon({"event": "y"}, deadline=PATIENCE)
+        self.assertEqual(connection.request("track")["params"]["event"], "y")
+
+    def test_close_ends_calls(self):
+        client = self.client()
+        end = self.in_background(client.ping)
+        self.daemon.greet().request("ping")
+        client.close()
+        self.assertEqual(end().reason, "closed")
+        with self.assertRaises(headgate.HeadgateError) as caught:
+            client.ping()
+        self.assertEqual(caught.exception.reason, "closed")
+
+    def test_block_waits_for_its_answers(self):
+        def track():
+            with headgate.Client("test", socket_path=self.daemon.path) as client:
+                return [client.track_soon({"event": "x"}) for _ in range(3)]
+
+        end = self.in_background(track)
+        connection = self.daemon.greet()
+        for request in connection.requests("track", 3):
+            connection.acknowledge(request)
+        self.assertTrue(all(receipt.done() for receipt in end()))
+
+    def test_callbacks_must_not_wait(self):
+        client = self.client()
+        caught = []
+
+        def call_again(_):
+            for wait in (client.ping, client.drain):
+                try:
+                    wait()
+                except headgate.HeadgateError as error:
+                    caught.append(error.reason)
+
+        done = threading.Event()
+        receipt = client.track_soon({"event": "x"})
+        client.track_soon({"event": "y"})
+        receipt.add_done_callback(call_again)
+        receipt.add_done_callback(lambda _: done.set())
+        connection = self.daemon.greet()
+        connection.acknowledge(connection.request("track"))
+        self.assertTrue(done.wait(PATIENCE))
+        self.assertEqual(caught, ["misuse", "misuse"])
+
+    def test_threads(self):
+        """Each thread's events keep their order, and each gets its own answer."""
+        client = self.client()
+        ends = [
+            self.in_background(lambda name=str(n): [client.track(name).id for _ in range(50)]) for n in range(4)
+        ]
+        connection = self.daemon.greet()
+        stored = {str(n): [] for n in range(4)}
+        for _ in range(200):
+            request = connection.request("track")
+            stored[request["params"]["event"]].append(request["params"]["id"])
+            connection.acknowledge(request)
+        self.assertEqual([end() for end in ends], list(stored.values()))
+
+    def test_no_json(self):
+        client = self.client()
+        for data in ({"n": float("nan")}, {"n": "\ud800"}):
+            with self.assertRaises(ValueError):
+                client.track("x", data)
+        with self.assertRaises(TypeError):
+            client.track("x", {"n": object()})
+
+    def test_worker_may_call_the_client(self):
+        client = self.client()
+        end = self.in_background(lambda: client.subscribe("jobs", lambda batch: client.track("done", id=batch.batch) and None))
+        connection = self.daemon.greet()
+        connection.answer(connection.request("dispatcher.subscribe"), {})
+        self.assertIsNone(end())
+        connection.tell({"id": 1, "method": "dispatch", "params": {"dispatcher": "jobs", "batch": "b", "events": []}})
+        connection.acknowledge(connection.request("track"))
+        self.assertEqual(connection.read(), {"jsonrpc": "2.0", "id": 1, "result": {}})
+        end = self.in_background(lambda: client.unsubscribe("jobs"))
+        connection.answer(connection.request("dispatcher.unsubscribe"), {})
+        self.assertIsNone(end())
+
+    def test_answers_of_a_connection_before_are_dropped(self):
+        client = self.client()
+        go = threading.Event()
+        end = self.in_background(lambda: client.serve_board("slow", lambda activation: go.wait(PATIENCE)))
+        first = self.daemon.greet()
+        first.answer(first.request("board.serve"), {})
+        end()
+        first.tell({"id": 1, "method": "board.run", "params": {"board": "slow", "activation": "1"}})
+        first.expect_silence()
+        first.close()
+        second = self.daemon.greet()
+        second.answer(second.request("board.serve"), {})
+        go.set()
+        second.expect_silence()
+
+    def test_slow_watch_begins_again(self):
+        client = self.client()
+        end = self.in_background(lambda: client.watch(["outcomes"]))
+        connection = self.daemon.greet()
+        connection.answer(connection.request("watch"), {"watch": "w1"})
+        watch = end()
+        change = {"method": "changed", "params": {"watch": "w1", "topic": "outcomes", "outcomes": []}}
+        for _ in range(headgate.Watch.LONGEST_BACKLOG):
+            connection.tell(change)
+        self.assertEqual(connection.request("unwatch")["params"], {"watch": "w1"})
+        connection.answer(connection.request("watch"), {"watch": "w2"})
+        self.assertEqual(watch.next(PATIENCE).kind, "began")
+        end = self.in_background(watch.close)
+        self.assertEqual(connection.request("unwatch")["params"], {"watch": "w2"})
+        end()
+        self.assertIsNone(watch.next())
+
+    def test_barrier_change_that_is_refused_is_not_repeated(self):
+        client = self.client()
+        end = self.in_background(lambda: client.register_barrier("b", "open"))
+        first = self.daemon.greet()
+        first.answer(first.request("barrier.register"), {})
+        end()
+        end = self.in_background(lambda: client.set_barrier("b", "closed", dispatcher="nowhere"))
+        first.refuse(first.request("barrier.set"), "not_found")
+        self.assertEqual(end().reason, "not_found")
+        first.close()
+        second = self.daemon.greet()
+        second.answer(second.request("barrier.register"), {})
+        second.expect_silence()
+
+    def test_application_status_is_announced_again(self):
+        client = self.client()
+        end = self.in_background(lambda: client.application_status("background"))
+        first = self.daemon.greet()
+        first.answer(first.request("application.status"), {})
+        end()
+        first.close()
+        second = self.daemon.greet()
+        self.assertEqual(second.request("application.status")["params"], {"status": "background"})
+
+
+class ValueTests(unittest.TestCase):
+    def test_socket_place(self):
+        """As Docs/Decisions/0010 has it."""
+        for variables, wanted in (
+            ({"HEADGATE_SOCKET": "/a", "XDG_RUNTIME_DIR": "/b"}, "/a"),
+            ({"HEADGATE_SOCKET": "", "XDG_RUNTIME_DIR": "/b"}, "/b/headgate/headgate.sock"),
+            ({"XDG_RUNTIME_DIR": "b"}, "/run/headgate/headgate.sock"),
+            ({}, "/run/headgate/headgate.sock"),
+        ):
+            self.assertEqual(headgate.usual_socket(variables), wanted)
+
+    def test_ids(self):
+        ids = [headgate.new_id() for _ in range(10_000)]
+        self.assertEqual(ids, sorted(set(ids)))
+        for id in ids:
+            self.assertRegex(id, "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$")
+
+
+if __name__ == "__main__":
+    unittest.main()
