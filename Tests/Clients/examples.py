@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs the examples of Docs/Examples/Clients against a real daemon.
+"""Runs the examples of Docs/Examples/Clients against a real daemon, and tests that want nothing but its socket.
 
-    examples.py HEADGATED
+    examples.py HEADGATED [TEST …]
 
 Examples whose interpreter is not there are told and left out.
 """
@@ -81,6 +81,11 @@ def main():
             except Broken as error:
                 sys.exit(f"{example.__name__}: {error}")
         print(f"{example.__name__}: passed")
+    for test in sys.argv[2:]:
+        with RealDaemon(sys.argv[1], SETTINGS) as daemon:
+            end = subprocess.run([test, daemon.socket_path], timeout=PATIENCE)
+        if end.returncode != 0:
+            sys.exit(f"{test} ended with {end.returncode}")
 
 
 main()

@@ -1432,8 +1432,9 @@ static void wait_for_input(headgate *client, int64_t moment) {
     uint64_t generation = client->generation;
     struct pollfd watched[2] = {{.fd = client->wake[0], .events = POLLIN},
                                 {.fd = client->socket, .events = (short)(POLLIN | (has_output ? POLLOUT : 0))}};
+    nfds_t count = client->socket >= 0 ? 2 : 1;
     pthread_mutex_unlock(&client->lock);
-    int ready = poll(watched, client->socket >= 0 ? 2 : 1, timeout);
+    int ready = poll(watched, count, timeout);
     pthread_mutex_lock(&client->lock);
     char woken[64];
     if (ready > 0 && watched[0].revents)

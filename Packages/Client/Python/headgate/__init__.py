@@ -515,15 +515,15 @@ class _Connection:
                 self._proceed()
                 ended = self._phase == "closed"
                 connection, timeout = self._socket, self._timeout()
-                has_output = bool(self._output)
+                poll = select.poll()
+                poll.register(self._wake_in, select.POLLIN)
+                # With the lock: `close` may come from another thread.
+                if connection is not None:
+                    poll.register(connection, select.POLLIN | (select.POLLOUT if self._output else 0))
             if self._tell():
                 continue
             if ended:
                 break
-            poll = select.poll()
-            poll.register(self._wake_in, select.POLLIN)
-            if connection is not None:
-                poll.register(connection, select.POLLIN | (select.POLLOUT if has_output else 0))
             poll.poll(timeout)
             with self.lock:
                 self._drain_wakes()
