@@ -1,5 +1,6 @@
 """The golden messages of Tests/Fixtures/Messages, held against a client program."""
 
+import concurrent.futures
 import json
 import pathlib
 import re
@@ -117,4 +118,10 @@ def check_all(command, skipped):
     if not paths:
         raise Broken(f"there are no golden messages in {MESSAGES}")
     files = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-    return sum(check_calls(command, file) if "method" in file else check_asks(command, file) for file in files)
+
+    def check(file):
+        return check_calls(command, file) if "method" in file else check_asks(command, file)
+
+    # Most of the time goes by while programs start.
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        return sum(pool.map(check, files))

@@ -1,5 +1,6 @@
 """What a client has to do when a daemon goes, is about to go, or talks nonsense. Each scene is a function."""
 
+import concurrent.futures
 import json
 import os
 import signal
@@ -306,9 +307,13 @@ SCENES = [
 def check_all(command, skipped):
     """Plays all scenes but those skipped with a program; gives how many."""
     scenes = [scene for scene in SCENES if scene.__name__ not in skipped]
-    for scene in scenes:
+
+    def play(scene):
         try:
             scene(command)
         except Broken as error:
             raise Broken(f"{scene.__name__}: {error}") from error
-    return len(scenes)
+
+    # Most of the time goes by while programs start.
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        return len(list(pool.map(play, scenes)))
