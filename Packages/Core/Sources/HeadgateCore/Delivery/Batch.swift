@@ -53,16 +53,34 @@ public struct Batch: Sendable {
     /// Exactly what is to be sent, in the destination's format.
     public var body: [UInt8]
     public var events: [Event]
-
-    /// The same for the same events, whatever the attempt (Behaviour K1).
-    public var idempotencyKey: String {
-        guard let first = events.first, let last = events.last else { return "" }
-        return events.count == 1 ? first.id : "\(first.id):\(last.id):\(events.count)"
-    }
+    /// Whether it is a single event over `byte_limit`, which goes once and never again (Behaviour D2).
+    public var isOversize = false
 }
 
 extension Batch {
+    /// The same for the same events, whatever the attempt, and another for any others (Behaviour K1). Ids alone would not
+    /// do: each namespace has its own, and between the same first and last event there may be others next time. A
+    /// destination that knows the key would take those for delivered.
+    public var idempotencyKey: String {
+        guard let first = events.first else { return "" }
+        return "\(first.id.withoutQuotes):\(String(sequenceDigest, radix: 16))"
+    }
+
+    /// FNV-1a of 64 bits, taken over whole numbers instead of bytes.
+    private var sequenceDigest: UInt64 {
+        events.reduce(0xCBF2_9CE4_8422_2325) { digest, event in
+            (digest ^ UInt64(bitPattern: event.sequenceNumber)) &* 0x100_0000_01B3
+        }
+    }
+
     var sequenceNumbers: Set<SequenceNumber> {
         Set(events.map(\.sequenceNumber))
+    }
+}
+
+extension String {
+    /// What stands between the quotes of a JSON string, as it is spelled.
+    fileprivate var withoutQuotes: Substring {
+        count >= 2 && first == "\"" && last == "\"" ? dropFirst().dropLast() : self[...]
     }
 }

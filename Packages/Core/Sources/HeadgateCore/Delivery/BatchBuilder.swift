@@ -49,8 +49,10 @@ struct BatchBuilder {
 
     var isEmpty: Bool { events.isEmpty }
 
+    var firstSequenceNumber: SequenceNumber? { events.first?.sequenceNumber }
+
     /// The batch as it is now.
     func batch(number: Int) -> Batch {
-        Batch(number: number, body: body.bytes + format.suffix, events: events)
+        Batch(number: number, body: body.bytes + format.suffix, events: events, isOversize: isOversize)
     }
 }

@@ -2,8 +2,9 @@ import HeadgateData
 
 extension Dispatcher {
     /// Carries out what Behaviour D3 says of an attempt.
-    func finished(_ batch: Batch, isOversize: Bool, with result: SendResult) {
-        let verdict = Verdict(result, events: batch.events.count, isOversize: isOversize, settings: settings)
+    func finished(_ batch: Batch, with result: SendResult) {
+        let verdict = Verdict(
+            result, events: batch.events.count, isOversize: batch.isOversize, settings: settings)
         if verdict == .delivered { return delivered(batch) }
         queue.takeBack(batch.sequenceNumbers)
         guard verdict != .keep else { return }

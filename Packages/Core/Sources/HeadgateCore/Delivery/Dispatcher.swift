@@ -118,7 +118,7 @@ final class Dispatcher {
         let chain = surroundings.transformations.chain(for: id)
         var dropped: Set<SequenceNumber> = []
         for entry in queue.candidates(through: openThrough, inOrderOfKeys: settings.inFlight > 1) {
-            guard builder.hasRoom,
+            guard builder.hasRoom, !isBehindHalves(entry, in: builder),
                 add(entry, transformedBy: chain, to: &builder, droppingTo: &dropped)
             else { break }
         }
@@ -152,7 +152,7 @@ final class Dispatcher {
             self.surroundings.worker.preconditionOnWorker()
             self.batchesInFlight -= 1
             self.retiring.finished(sender)
-            self.finished(batch, isOversize: builder.isOversize, with: result)
+            self.finished(batch, with: result)
             self.surroundings.markDirty(self.id)
         }
     }
@@ -168,6 +168,12 @@ final class Dispatcher {
 
     /// Whether a part waits of a batch that was too large: that part needs no company (Behaviour D6).
     private var hasHalvesWaiting: Bool { queue.oldestWaiting <= halvedThrough }
+
+    /// Whether an event would go along with the rest of a batch that was too large, of which it was no part.
+    private func isBehindHalves(_ entry: QueueEntry, in builder: BatchBuilder) -> Bool {
+        guard let first = builder.firstSequenceNumber else { return false }
+        return first <= halvedThrough && entry.sequenceNumber > halvedThrough
+    }
 
     private func publishDepth() {
         guard surroundings.depths.isWatched(id) else { return }

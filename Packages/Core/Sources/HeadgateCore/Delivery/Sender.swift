@@ -6,6 +6,7 @@ public protocol Sender: AnyObject {
     /// How the destination wants its events.
     var format: BatchFormat { get }
     /// Sends a batch; `then` is called on the worker with what came of it: exactly once, and never before `send` returns.
+    /// One that is ``Batch/isOversize`` must not be repeated on the way, not even by a library (Behaviour D2).
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void)
     /// Gives up all that is in flight: each batch ends with `interrupted`, later.
     func interrupt()

@@ -1,7 +1,8 @@
 import Foundation
-import HeadgateCore
 import HeadgateCoreTesting
 import Testing
+
+@testable import HeadgateCore
 
 @Suite("Batches")
 struct BatchTests {
@@ -102,5 +103,21 @@ struct BatchTests {
         #expect(keys[0] == keys[1])
         #expect(keys[1] != keys[2])
         #expect(bench.sender.batches.map(\.number) == [1, 2, 3])
+    }
+
+    @Test("K1: events of the same ids in other namespaces, or others in between, have another key")
+    func otherEvents() {
+        func key(_ events: (id: String, number: SequenceNumber)...) -> String {
+            Batch(
+                number: 1, body: [],
+                events: events.map { Batch.Event(id: $0.id, sequenceNumber: $0.number, range: 0..<0) }
+            ).idempotencyKey
+        }
+        #expect(key(("\"a\"", 1)) == key(("\"a\"", 1)))
+        #expect(key(("\"a\"", 1)) != key(("\"a\"", 2)))
+        #expect(key(("\"a\"", 1), ("\"b\"", 2), ("\"d\"", 4)) != key(("\"a\"", 1), ("\"c\"", 3), ("\"d\"", 4)))
+        #expect(key(("\"a\"", 1), ("\"b\"", 2)) != key(("\"a\"", 1)))
+        #expect(key(("\"a\"", 1)).hasPrefix("a:"))
+        #expect(key() == "")
     }
 }

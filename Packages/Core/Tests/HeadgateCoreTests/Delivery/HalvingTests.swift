@@ -61,6 +61,38 @@ struct HalvingTests {
         #expect(bench.sender.sent.count == 3)
     }
 
+    @Test("D6: the second half takes no later event along, though it has room for one")
+    func secondHalfIsThatHalf() {
+        let bench = GateBench { $0.dispatchLimit = 5 }
+        bench.track(1)
+        bench.track(8)
+        bench.sender.answer()
+        bench.settle()
+        bench.sender.reply = most(3)
+        bench.sender.answer(.status(413))
+        bench.settle()
+        #expect(bench.sender.sent == [[1], Array(2...6), [2, 3, 4], [5, 6], [7, 8, 9]])
+    }
+
+    @Test("D6: with several batches in flight, what is no half goes on beside the halves")
+    func othersGoOn() {
+        let bench = GateBench {
+            $0.dispatchLimit = 4
+            $0.inFlight = 2
+        }
+        bench.track(8)
+        bench.track(4)
+        bench.sender.answer(.status(413), to: 1)
+        bench.settle()
+        #expect(bench.sender.sent == [[1, 2, 3, 4], [5, 6, 7, 8], [1, 2]])
+        bench.sender.reply = most(4)
+        while !bench.sender.outstanding.isEmpty {
+            bench.sender.answer()
+            bench.settle()
+        }
+        #expect(bench.sender.delivered.sorted() == Array(1...12))
+    }
+
     @Test("D6, B6: a pause between the halves holds the second")
     func pauseHolds() {
         let bench = GateBench { $0.dispatchLimit = 4 }

@@ -14,6 +14,9 @@ struct HTTPRequest {
     var tls = HTTPSettings.TLS()
     /// A Unix socket to connect to instead of the URL's host.
     var unixSocket: String?
+    /// Whether it must not be sent twice. libcurl repeats a request that found a used connection closed, though the
+    /// server may have read it: such a one goes over a new connection.
+    var isSentOnce = false
     /// The headers of the answer that are wanted.
     var answerHeaders: [String] = []
     /// How many bytes of the answer's body are kept; what comes behind them is read and forgotten.

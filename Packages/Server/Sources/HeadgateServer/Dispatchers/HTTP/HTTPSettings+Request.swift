@@ -17,6 +17,7 @@ extension HTTPSettings {
         var request = HTTPRequest(url: endpoint, method: method, timeout: timeout, connectTimeout: connectTimeout)
         request.tls = tls
         request.unixSocket = unixSocket
+        request.isSentOnce = batch.isOversize
         headers.addDefault("Idempotency-Key", batch.idempotencyHeader)
         switch method {
         case .get: request.url = EventURL(endpoint: endpoint, event: batch.body).text

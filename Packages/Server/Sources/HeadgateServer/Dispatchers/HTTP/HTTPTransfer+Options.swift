@@ -28,6 +28,7 @@ extension HTTPTransfer {
         set(CURLOPT_TIMEOUT_MS, Self.milliseconds(request.timeout))
         set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(request.connectTimeout))
         set(CURLOPT_NOSIGNAL, 1)
+        if request.isSentOnce { set(CURLOPT_FRESH_CONNECT, 1) }
         // Giving up while a name is being looked up would wait for the look-up, and the loop with it.
         set(CURLOPT_QUICK_EXIT, 1)
     }
@@ -41,6 +42,8 @@ extension HTTPTransfer {
         }
         if let file = request.tls.certFile { set(CURLOPT_SSLCERT, file) }
         if let file = request.tls.keyFile { set(CURLOPT_SSLKEY, file) }
+        // Or OpenSSL would ask the terminal for the passphrase of an encrypted key, and the loop would wait.
+        set(CURLOPT_KEYPASSWD, "")
     }
 
     private func setMethod() {
