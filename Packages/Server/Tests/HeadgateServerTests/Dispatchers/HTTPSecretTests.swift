@@ -127,7 +127,9 @@ struct HTTPSecretTests {
         #expect(mask.excerpt(of: [0x61, 0xFF, 0x62], isCut: false, limit: 512) == "a\u{FFFD}b")
     }
 
-    @Test("X4: a name that speaks of a secret makes text one", arguments: ["Authorization", "X-Api-Key", "cookie"])
+    @Test(
+        "X4: a name that speaks of a secret makes text one",
+        arguments: ["Authorization", "X-Api-Key", "cookie", "X-Session", "X-Auth", "Signature"])
     func secretNames(name: String) {
         #expect(HTTPSettings.Header(name: name, value: .text("x")).isSecret)
         #expect(HTTPSettings.Header(name: "X-Plain", value: .environment("x")).isSecret)

@@ -12,8 +12,7 @@ extension HTTPSettings.Header {
     /// and what is written there under a name that speaks of a secret.
     var isSecret: Bool {
         guard case .text = value else { return true }
-        let lower = name.lowercased()
-        return Self.secretWords.contains { lower.contains($0) }
+        return HeaderName.soundsSecret(name)
     }
 
     private func currentValue() throws(HeaderFault) -> String {
@@ -45,5 +44,4 @@ extension HTTPSettings.Header {
     }
 
     private static let longestValue = 64 * 1024
-    private static let secretWords = ["authorization", "cookie", "key", "token", "secret", "password"]
 }
