@@ -70,6 +70,101 @@ import Testing
         }
     }
 
+    @Test(
+        "K2, Q8: on a full disk the events wait, no half line stays, and room that comes back is used",
+        .enabled(if: SmallDisk.isPossible, "needs root, to mount a small disk"))
+    func fullDisk() async throws {
+        try await withScene { scene in
+            let disk = try SmallDisk(at: scene.directory.path("disk"))
+            defer { disk.unmount() }
+            let path = disk.path + "/out.ndjson"
+            let settings: JSON = [
+                "kind": "file", "path": .string(path), "byte_limit": 1_000_000,
+                "backoff": ["base_ms": 20, "cap_ms": 50],
+            ]
+            let daemon = try await scene.daemon(["dispatchers": ["archive": settings]])
+            try await daemon.track(1...1)
+            try await daemon.dispatcher("archive", until: "it is written") { $0["sent"].int == 1 }
+            try disk.fill()
+            try await daemon.pause("archive")
+            try await daemon.track(2...9, data: ["text": .string(String(repeating: "x", count: 5_000))])
+            try await daemon.resume("archive")
+            let waiting = try await daemon.dispatcher("archive", until: "it has failed twice") {
+                ($0["failed"].int ?? 0) >= 2
+            }
+            #expect(waiting.contains(["last_error": "no space left on device", "sent": 1, "dead": 0]))
+            #expect(try lines(of: path).count == 1)
+            try disk.makeRoom()
+            try await daemon.dispatcher("archive", until: "all is written") { $0["sent"].int == 9 }
+            #expect(try lines(of: path).map { try JSON(parsing: $0)["id"] } == (1...9).map { .string("e\($0)") })
+        }
+    }
+
+    @Test("K2: what could not be synced is not settled, is no longer in the file, and is written again")
+    func syncBeforeSettling() async throws {
+        try await withScene { scene in
+            let fault = try await SyncFault(in: scene.directory.path, for: "/out.ndjson")
+            let path = scene.directory.path("out.ndjson")
+            let settings: JSON = ["kind": "file", "path": .string(path), "backoff": ["base_ms": 20, "cap_ms": 50]]
+            let daemon = scene.idleDaemon()
+            daemon.environment = fault.environment
+            try daemon.configure(["dispatchers": ["archive": settings]])
+            try fault.set(true)
+            try await daemon.start()
+            try await daemon.track(1...3)
+            let waiting = try await daemon.dispatcher("archive", until: "it has failed twice") {
+                ($0["failed"].int ?? 0) >= 2
+            }
+            #expect(waiting.contains(["last_error": "input/output error", "sent": 0, "dead": 0]))
+            try fault.set(false)
+            try await daemon.dispatcher("archive", until: "all is written") { $0["sent"].int == 3 }
+            #expect(try lines(of: path).map { try JSON(parsing: $0)["id"] } == ["e1", "e2", "e3"])
+        }
+    }
+
+    @Test("K2: a directory in the file's place is told, and once it is gone all is written")
+    func directory() async throws {
+        try await withScene { scene in
+            let path = scene.directory.path("out.ndjson")
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            let settings: JSON = [
+                "kind": "file", "path": .string(path), "backoff": ["base_ms": 20, "cap_ms": 50],
+            ]
+            let daemon = try await scene.daemon(["dispatchers": ["archive": settings]])
+            try await daemon.track(1...3)
+            try await daemon.dispatcher("archive", until: "it is told") { $0["last_error"] == "is a directory" }
+            try FileManager.default.removeItem(atPath: path)
+            let done = try await daemon.dispatcher("archive", until: "all is written") { $0["sent"].int == 3 }
+            #expect(done.contains(["dead": 0, "last_error": .null]))
+            #expect(try lines(of: path).count == 3)
+        }
+    }
+
+    @Test("K2: rotate_bytes and keep bound what is on the disk, in whole lines; rotate_s counts from the file's birth")
+    func rotation() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon([
+                "dispatchers": [
+                    "archive": [
+                        "kind": "file", "path": "events.ndjson", "rotate_bytes": 2_000, "keep": 2, "dispatch_limit": 1,
+                    ],
+                    "hourly": ["kind": "file", "path": "hourly.ndjson", "rotate_s": 3_600],
+                ]
+            ])
+            try await daemon.track(1...60)
+            for id in ["archive", "hourly"] {
+                try await daemon.dispatcher(id, until: "all is written") { $0["sent"].int == 60 }
+            }
+            let names = try FileManager.default.contentsOfDirectory(atPath: daemon.dataPath)
+            #expect(
+                Set(names.filter { $0.contains("ndjson") })
+                    == ["events.ndjson", "events.ndjson.1", "events.ndjson.2", "hourly.ndjson"])
+            let kept = try [".2", ".1", ""].flatMap { try lines(of: daemon.dataPath + "/events.ndjson" + $0) }
+            #expect(try kept.map { try JSON(parsing: $0)["id"].string } == (61 - kept.count...60).map { "e\($0)" })
+            #expect(try lines(of: daemon.dataPath + "/hourly.ndjson").count == 60)
+        }
+    }
+
     private func lines(of path: String) throws -> [String] {
         let text = try String(contentsOfFile: path, encoding: .utf8)
         #expect(text.hasSuffix("\n"))

@@ -57,10 +57,16 @@ final class OpenFile {
             try write(&rest)
             guard fdatasync(descriptor) == 0 else { throw .last }
         } catch {
-            // Where even this fails, the next opening cuts the half line away.
-            _ = ftruncate(descriptor, off_t(former))
+            cutBack(to: former)
             throw error
         }
+    }
+
+    /// Takes away what a failure left. Where even this fails, the next opening cuts the half line away.
+    private func cutBack(to former: Int) {
+        // Somebody may have emptied the file meanwhile, and must not get zeros in the place of what was there.
+        guard let present = try? size(), present > former else { return }
+        _ = ftruncate(descriptor, off_t(former))
     }
 
     /// A stream cannot be cut back: the half line that a failure leaves is ended before the next one.

@@ -1,0 +1,72 @@
+/// The text of `nginx.conf` for a test.
+struct NginxConfiguration {
+    let folder: String
+    let certificates: Certificates
+    let plainPort: UInt16
+    let tlsPort: UInt16
+    let http2Port: UInt16
+    /// The port on this machine that `/behind` leads to.
+    let behind: UInt16
+
+    /// One process, which ends with the test's child.
+    var text: String {
+        """
+        daemon off;
+        master_process off;
+        pid \(folder)/nginx.pid;
+        events { worker_connections 256; }
+        http {
+            log_format entries escape=json '{"connection":"$connection","protocolName":"$server_protocol",'
+                '"status":$status,"path":"$uri","contentEncoding":"$http_content_encoding",'
+                '"clientName":"$ssl_client_s_dn","idempotencyKey":"$http_idempotency_key",'
+                '"bodyFile":"$request_body_file","body":"$request_body"}';
+            access_log off;
+            client_body_temp_path \(folder)/bodies;
+            proxy_temp_path \(folder)/proxied;
+            fastcgi_temp_path \(folder)/fastcgi;
+            uwsgi_temp_path \(folder)/uwsgi;
+            scgi_temp_path \(folder)/scgi;
+            client_body_buffer_size 1m;
+            client_body_in_single_buffer on;
+            keepalive_requests 100000;
+            keepalive_timeout 600;
+            server {
+                listen unix:\(folder)/back.sock;
+                location / { return 200; }
+            }
+            \(server("listen 127.0.0.1:\(plainPort); listen unix:\(folder)/front.sock;"))
+            \(server("listen 127.0.0.1:\(tlsPort) ssl; \(tls)"))
+            \(server("listen 127.0.0.1:\(http2Port) ssl http2; \(tls)"))
+        }
+        """
+    }
+
+    private func server(_ listening: String) -> String {
+        """
+        server {
+            \(listening)
+            access_log \(folder)/access.log entries;
+            location /events { proxy_pass http://unix:\(folder)/back.sock; }
+            location /small { client_max_body_size 900; proxy_pass http://unix:\(folder)/back.sock; }
+            location /busy { add_header Retry-After 600 always; return 503; }
+            location /maintained {
+                add_header Retry-After 1 always;
+                if (-f \(folder)/down) { return 503; }
+                proxy_pass http://unix:\(folder)/back.sock;
+            }
+            location /moved { return 301 /events; }
+            location /behind { proxy_pass http://127.0.0.1:\(behind); }
+            location /kept { client_body_in_file_only on; proxy_pass http://unix:\(folder)/back.sock; }
+        }
+        """
+    }
+
+    private var tls: String {
+        """
+        ssl_certificate \(certificates.certificate(of: "server"));
+        ssl_certificate_key \(certificates.key(of: "server"));
+        ssl_client_certificate \(certificates.authority);
+        ssl_verify_client on;
+        """
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+
+/// A library that a daemon loads before the C library: while a switch is on, one file cannot be synced, as on a disk that
+/// has gone bad.
+struct SyncFault {
+    /// Environment of the process that is to have it.
+    let environment: [String: String]
+    private let switchPath: String
+
+    /// - Parameter name: The end of the file's path.
+    init(in folder: String, for name: String) async throws {
+        switchPath = folder + "/sync-fails"
+        let (source, library) = (folder + "/fault.cpp", folder + "/fault.so")
+        try Self.source(switchPath: switchPath, name: name).write(toFile: source, atomically: true, encoding: .utf8)
+        try await CommandLineTool.run(
+            program: "/usr/bin/g++", ["-shared", "-fPIC", "-o", library, source], in: folder)
+        environment = ["LD_PRELOAD": library]
+    }
+
+    func set(_ fails: Bool) throws {
+        if fails { try "".write(toFile: switchPath, atomically: true, encoding: .utf8) }
+        if !fails { try FileManager.default.removeItem(atPath: switchPath) }
+    }
+
+    /// `fdatasync` as the C library has it, but for that file.
+    private static func source(switchPath: String, name: String) -> String {
+        #"""
+        #include <algorithm>
+        #include <cerrno>
+        #include <string>
+        #include <sys/syscall.h>
+        #include <unistd.h>
+
+        extern "C" int fdatasync(int descriptor) {
+            char path[4096] = {};
+            std::string link = "/proc/self/fd/" + std::to_string(descriptor), name = "\#(name)";
+            std::string target(path, std::max<ssize_t>(0, readlink(link.c_str(), path, sizeof path)));
+            bool isMeant = target.size() >= name.size() && target.substr(target.size() - name.size()) == name;
+            if (isMeant && access("\#(switchPath)", F_OK) == 0) { errno = EIO; return -1; }
+            return syscall(SYS_fdatasync, descriptor);
+        }
+        """#
+    }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import Testing
+
+/// Sending to nginx, which has its own idea of HTTP.
+@Suite struct NginxTests {
+    @Test("K1: batches one after another use one connection, and each has a key of its own")
+    func reuse() async throws {
+        try await withNginx { scene, nginx, collector in
+            let settings: JSON = ["endpoint": nginx.endpoint("/events"), "dispatch_limit": 10]
+            let daemon = try await scene.daemon(sendingTo: collector, settings)
+            try await daemon.pause()
+            let ids = try await daemon.track(1...300)
+            try await daemon.resume()
+            try await daemon.dispatcher(until: "all is delivered") { $0["sent"].int == 300 }
+            let requests = try await nginx.answered(atLeast: 30)
+            #expect(requests.flatMap(\.ids) == ids)
+            #expect(requests.count == 30)
+            #expect(Set(requests.map(\.connection)).count == 1)
+            #expect(Set(requests.map(\.idempotencyKey)).count == 30)
+        }
+    }
+
+    @Test("K1: the endpoint may be behind a Unix socket")
+    func unixSocket() async throws {
+        try await withNginx { scene, nginx, collector in
+            let settings: JSON = ["endpoint": "http://collector.example/events", "unix_socket": nginx.socket]
+            let daemon = try await scene.daemon(sendingTo: collector, settings)
+            let ids = try await daemon.track(1...10)
+            try await daemon.dispatcher(until: "all is delivered") { $0["sent"].int == 10 }
+            try await eventually("all is in nginx's log") { nginx.answered.flatMap(\.ids) == ids }
+        }
+    }
+
+    @Test("K1: gunzip makes of a gzip body what was tracked")
+    func gzip() async throws {
+        try await withNginx { scene, nginx, collector in
+            let settings: JSON = ["endpoint": nginx.endpoint("/kept"), "gzip": true, "format": "ndjson"]
+            let daemon = try await scene.daemon(sendingTo: collector, settings)
+            try await daemon.pause()
+            let ids = try await daemon.track(1...20, data: ["text": "again and again and again"])
+            try await daemon.resume()
+            try await daemon.dispatcher(until: "all is delivered") { $0["sent"].int == 20 }
+            let request = try await nginx.answered(atLeast: 1)[0]
+            #expect(request.contentEncoding == "gzip")
+            let unpacked = try await CommandLineTool.run(
+                program: "/usr/bin/gzip", ["-cd", request.bodyFile], in: daemon.folder)
+            let lines = unpacked.output.split(separator: "\n").map(String.init)
+            #expect(try lines.map { try JSON(parsing: $0)["id"].string } == ids)
+        }
+    }
+
+    @Test(
+        "D6: client_max_body_size halves batches until they pass; one event over it is dead", arguments: [false, true])
+    func tooLarge(isHTTP2: Bool) async throws {
+        try await withNginx { scene, nginx, collector in
+            let endpoint = isHTTP2 ? nginx.http2Endpoint("/small") : nginx.endpoint("/small")
+            let settings = collector.dispatcher([
+                "endpoint": endpoint, "tls": nginx.clientTLS, "dispatch_limit": 8, "byte_limit": 10_000_000,
+            ])
+            let daemon = try await scene.daemon(["dispatchers": ["collect": settings], "collectors": Self.nothing])
+            try await daemon.pause()
+            try await daemon.track(1...8)
+            // So large that nginx answers while most of it is still to come.
+            try await daemon.track(9...9, data: ["text": .string(String(repeating: "x", count: 600_000))])
+            try await daemon.track(10...11)
+            try await daemon.resume()
+            try await daemon.dispatcher(until: "all are settled") { $0["sent"].int == 10 && $0["dead"].int == 1 }
+            let passed = ["e1", "e2", "e3", "e4", "e5", "e6", "e7", "e8", "e10", "e11"]
+            try await eventually("all is in nginx's log") { Self.accepted(nginx.answered).flatMap(\.ids) == passed }
+            #expect(nginx.answered.prefix(3).map(\.status) == [413, 200, 200])
+            #expect(Self.accepted(nginx.answered).prefix(2).map(\.ids.count) == [4, 4])
+        }
+    }
+
+    @Test("D5: 503 with Retry-After makes it wait as long as asked, at least")
+    func retryAfter() async throws {
+        try await withNginx { scene, nginx, collector in
+            let daemon = try await scene.daemon(sendingTo: collector, ["endpoint": nginx.endpoint("/busy")])
+            try await daemon.track(1...1)
+            let waiting = try await daemon.dispatcher(until: "a closed way") { $0["way"] == "closed" }
+            #expect(waiting["last_error"] == "HTTP 503")
+            let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+            let retryAt = try Date(try #require(waiting["retry_at"].string), strategy: style)
+            #expect(retryAt.timeIntervalSinceNow > 540)
+        }
+    }
+
+    @Test("D3, D5: once the 503s end, all that waited is delivered, in order and once")
+    func maintenance() async throws {
+        try await withNginx { scene, nginx, collector in
+            try nginx.setDown(true)
+            let daemon = try await scene.daemon(sendingTo: collector, ["endpoint": nginx.endpoint("/maintained")])
+            let ids = try await daemon.track(1...40)
+            try await nginx.answered(atLeast: 2)
+            try nginx.setDown(false)
+            try await daemon.dispatcher(until: "all is delivered") { $0["sent"].int == 40 }
+            try await eventually("all is in nginx's log") { Self.accepted(nginx.answered).flatMap(\.ids) == ids }
+            #expect(nginx.answered.first?.status == 503)
+        }
+    }
+
+    @Test("D3: 301 is not followed, and the events wait")
+    func redirect() async throws {
+        try await withNginx { scene, nginx, collector in
+            let daemon = try await scene.daemon(sendingTo: collector, ["endpoint": nginx.endpoint("/moved")])
+            try await daemon.track(1...1)
+            let requests = try await nginx.answered(atLeast: 2)
+            #expect(requests.allSatisfy { $0.status == 301 && $0.path == "/moved" })
+            #expect(try await daemon.dispatcher().contains(["sent": 0, "dead": 0]))
+        }
+    }
+
+    @Test("D3: 502 of a proxy whose server is gone is tried again until that is back")
+    func deadUpstream() async throws {
+        try await withNginx { scene, nginx, collector in
+            let daemon = try await scene.daemon(sendingTo: collector, ["endpoint": nginx.endpoint("/behind")])
+            let ids = try await daemon.track(1...5)
+            try await daemon.dispatcher(until: "a bad gateway") { $0["last_error"] == "HTTP 502" }
+            try collector.listen()
+            #expect(try await collector.acceptedIDs(atLeast: 5) == ids)
+            try await daemon.dispatcher(until: "all is delivered") { $0["sent"].int == 5 && $0["pending"].int == 0 }
+            #expect(collector.acceptedIDs == ids)
+        }
+    }
+
+    private static func accepted(_ requests: [AccessLogEntry]) -> [AccessLogEntry] {
+        requests.filter { $0.status == 200 }
+    }
+
+    /// Makes events so small that their number decides.
+    private static let nothing: JSON = ["peer": false, "client": false, "host": false, "network": false]
+}
