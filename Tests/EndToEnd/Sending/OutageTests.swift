@@ -103,6 +103,22 @@ import Testing
         }
     }
 
+    @Test("D3, D9: an answer that comes after the timeout counts for nothing: not for its own batch, nor for the next")
+    func lateAnswer() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerNext(.held, .accepted, .status(503))
+            let daemon = try await scene.daemon(sendingTo: collector, ["timeout_ms": 2_000])
+            try await daemon.track(1...1)
+            try await daemon.dispatcher(until: "the second attempt is taken") { $0["sent"].int == 1 }
+            collector.release()
+            try await daemon.track(2...2)
+            try await daemon.dispatcher(until: "the refused one is taken, too") { $0["sent"].int == 2 }
+            #expect(collector.requests.map(\.ids) == [["e1"], ["e1"], ["e2"], ["e2"]])
+            #expect(collector.requests.dropFirst(2).map(\.status) == [503, 200])
+        }
+    }
+
     @Test("D5: waits do not outlive a restart")
     func restartEndsTheWait() async throws {
         try await withScene { scene in

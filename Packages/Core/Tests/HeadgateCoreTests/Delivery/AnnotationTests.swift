@@ -105,6 +105,23 @@ struct AnnotationTests {
         #expect(lastData == [#"{"was_queued":"true","queue_reason":"backoff"}"#])
     }
 
+    @Test("D13: what a flush released says what held it, and what came behind the flush as well")
+    func releasedByFlush() throws {
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: true) { _ in }
+        try bench.gate.addBarrier(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 9])
+        bench.track(1)
+        _ = bench.gate.flush(timeout: nil) { _ in }
+        bench.settle()
+        #expect(lastData == [#"{"was_queued":"true","queue_reason":"manual,batching"}"#])
+        bench.sender.answer()
+        bench.track(1)
+        resume()
+        #expect(bench.sender.sent.count == 1)
+        bench.track(8)
+        #expect(lastData.first == #"{"was_queued":"true","queue_reason":"manual,batching"}"#)
+        #expect(lastData.last == "{}")
+    }
+
     @Test("D13: waiting for the batch in front is not being held")
     func behindAnother() {
         bench.track(1)

@@ -56,6 +56,18 @@ struct HTTPTLSTests {
         #expect(try await send(to: server, noKey) == .noAnswer(cause: "TLS: client certificate or key not usable"))
     }
 
+    @Test("K1: connect_timeout_ms bounds the handshake as well, whatever the timeout of the whole")
+    func silentHandshake() async throws {
+        let listening = try TestSocket.loopback()
+        defer { close(listening) }
+        let settings = HTTPSettings(
+            endpoint: "https://127.0.0.1:\(TestSocket.port(of: listening))/", timeout: .seconds(600),
+            connectTimeout: .milliseconds(200))
+        try await SenderStage.http(settings) { stage in
+            #expect(await stage.send("{}") == .noAnswer(cause: "timed out"))
+        }
+    }
+
     @Test("D9: a server that does not speak TLS")
     func noTLS() async throws {
         let listening = try TestSocket.loopback()

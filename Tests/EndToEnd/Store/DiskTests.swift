@@ -1,0 +1,90 @@
+import Foundation
+import Testing
+
+/// Disks that are full or cannot be written, and data that somebody newer wrote.
+@Suite struct DiskTests {
+    @Test(
+        "Q8: on a full disk events are refused with storage; with room again they are taken, without a restart",
+        .enabled(if: SmallDisk.isPossible, "needs root, to mount a small disk"))
+    func fullDisk() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = scene.idleDaemon()
+            let disk = try SmallDisk(at: daemon.dataPath)
+            defer { disk.unmount() }
+            try daemon.configure(["dispatchers": ["collect": collector.dispatcher()]])
+            try await daemon.start()
+            try await daemon.pause()
+            try await daemon.track(1...5)
+            try disk.fill()
+            let client = try await daemon.connect()
+            let refusal = try await refused(client)
+            #expect(refusal["data"]["reason"] == "storage")
+            // It is so now, though that cannot be written down.
+            let resuming = try await client.refusal("dispatcher.resume", ["id": "collect"])
+            #expect(resuming["data"]["reason"] == "storage")
+            #expect(try await collector.acceptedIDs(atLeast: 5).prefix(5) == ["e1", "e2", "e3", "e4", "e5"])
+
+            try disk.makeRoom()
+            try await eventually("an event is taken") {
+                (try? await client.result("track", ["event": "after", "id": "after"])) != nil
+            }
+            let after = try await eventually("it is delivered") {
+                collector.acceptedIDs.contains("after") ? collector.acceptedIDs : nil
+            }
+            #expect(!after.contains("refused"))
+            #expect(try await daemon.stop() == 0)
+        }
+    }
+
+    /// Tracks large events until one is refused, and gives back the refusal.
+    private func refused(_ client: LineClient) async throws -> JSON {
+        let large: JSON = ["text": .string(String(repeating: "x", count: 100_000))]
+        for _ in 0..<100 {
+            let id = try await client.request("track", ["event": "large", "data": large])
+            let answer = try await client.answer(to: id)
+            if answer["error"] != .null { return answer["error"] }
+        }
+        throw NeverHappened("a refusal", details: "100 large events went on a full disk")
+    }
+
+    @Test(
+        "Q8: a data directory that cannot be written is told at the start, which fails",
+        .enabled(if: SmallDisk.isPossible, "needs root, to mount a small disk"))
+    func readOnly() async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            let disk = try SmallDisk(at: daemon.dataPath)
+            defer { disk.unmount() }
+            try disk.makeReadOnly()
+            try daemon.configure(["dispatchers": ["collect": scene.collector().dispatcher()]])
+            #expect(try await daemon.run() > 0)
+            #expect(daemon.log.contains(daemon.dataPath))
+            #expect(daemon.log.lowercased().contains("read-only"))
+        }
+    }
+
+    @Test("Q8: a store of a newer version is refused with a clear message, and not a byte of it is touched")
+    func newerVersion() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(sendingTo: scene.collector(listening: false))
+            try await daemon.track(1...3)
+            #expect(try await daemon.stop() == 0)
+            let path = try #require(try store(of: daemon))
+            var bytes = try #require(FileManager.default.contents(atPath: path))
+            // The user version stands in bytes 60 to 63 of an SQLite file.
+            bytes[63] = 0x7F
+            try bytes.write(to: URL(fileURLWithPath: path))
+            #expect(try await daemon.run() > 0)
+            #expect(daemon.log.contains("newer"))
+            #expect(FileManager.default.contents(atPath: path) == bytes)
+        }
+    }
+
+    /// The SQLite file in the data directory.
+    private func store(of daemon: Daemon) throws -> String? {
+        try FileManager.default.contentsOfDirectory(atPath: daemon.dataPath)
+            .map { daemon.dataPath + "/" + $0 }
+            .first { FileManager.default.contents(atPath: $0)?.starts(with: Data("SQLite format 3".utf8)) == true }
+    }
+}
