@@ -51,6 +51,15 @@ public final class FaultyStore: EventStore {
         memory.write(changes, then: then)
     }
 
+    public func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
+        guard let readFault else { return memory.readLetters(query, then: then) }
+        worker.soon { then(.failure(readFault)) }
+    }
+
+    public func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
+        memory.purgeLetters(query, then: then)
+    }
+
     public func close(then: @escaping () -> Void) {
         isClosed = true
         memory.close(then: then)

@@ -13,7 +13,7 @@ extension Dispatcher {
         switch verdict {
         case .delivered, .keep: break
         case .halve: halve(batch)
-        case .dead(let reason): bury(batch.sequenceNumbers, of: batch, reason, result)
+        case .dead(let reason): bury(batch, reason, result)
         case .hold(let cause): hold(cause)
         case .retry(let cause, let charged): retry(batch, cause: cause, charged: charged, result)
         }
@@ -61,37 +61,33 @@ extension Dispatcher {
         let sequenceNumbers = batch.sequenceNumbers
         let failed = queue.entries.filter { sequenceNumbers.contains($0.sequenceNumber) }
         let worn = failed.filter { $0.attempts >= settings.maxAttempts }
-        bury(Set(worn.map(\.sequenceNumber)), of: batch, .maxAttempts, result)
+        bury(worn, .maxAttempts, result)
         let old = failed.filter { entry in
             entry.attempts < settings.maxAttempts
                 && entry.firstFailure.map { now - $0.at >= settings.maxRetryAge } ?? false
         }
-        bury(Set(old.map(\.sequenceNumber)), of: batch, .maxRetryAge, result)
+        bury(old, .maxRetryAge, result)
     }
 
-    /// Puts events of a batch aside as dead letters, as they would have been delivered (Behaviour D10).
-    private func bury(
-        _ sequenceNumbers: Set<SequenceNumber>, of batch: Batch, _ reason: DeadLetter.Reason, _ result: SendResult
-    ) {
-        guard !sequenceNumbers.isEmpty else { return }
-        let sent = Dictionary(uniqueKeysWithValues: batch.events.map { ($0.sequenceNumber, $0.range) })
-        for entry in queue.entries where sequenceNumbers.contains(entry.sequenceNumber) {
-            let event = sent[entry.sequenceNumber].map { Array(batch.body[$0]) } ?? []
-            surroundings.settlements.add(.deadLetter(letter(for: entry, event, reason, result)))
-        }
-        settle(sequenceNumbers, as: .dead)
+    /// Gives up the events of a batch after the attempt that killed them.
+    private func bury(_ batch: Batch, _ reason: DeadLetter.Reason, _ result: SendResult) {
+        let sequenceNumbers = batch.sequenceNumbers
+        if result.chargesAttempt { queue.takeBack(sequenceNumbers) { $0.attempts += 1 } }
+        bury(queue.entries.filter { sequenceNumbers.contains($0.sequenceNumber) }, reason, result)
     }
 
-    private func letter(
-        for entry: QueueEntry, _ event: [UInt8], _ reason: DeadLetter.Reason, _ result: SendResult
-    ) -> DeadLetter {
+    /// Puts events aside as dead letters, as they lay in the queue (Behaviour D10).
+    private func bury(_ entries: [QueueEntry], _ reason: DeadLetter.Reason, _ result: SendResult) {
+        for entry in entries { surroundings.settlements.add(.deadLetter(letter(for: entry, reason, result))) }
+        settle(Set(entries.map(\.sequenceNumber)), as: .dead)
+    }
+
+    private func letter(for entry: QueueEntry, _ reason: DeadLetter.Reason, _ result: SendResult) -> DeadLetter {
         let wall = surroundings.worker.wall
-        // An attempt that kills its events at once was not counted on them yet.
-        let attempts = reason == .maxAttempts || reason == .maxRetryAge ? entry.attempts : entry.attempts + 1
         return DeadLetter(
             dispatcher: queue.number, sequenceNumber: entry.sequenceNumber, reason: reason,
-            status: result.refusal?.status, answer: result.refusal?.answer, attempts: attempts,
-            firstFailedAt: entry.firstFailure?.wall ?? wall, diedAt: wall, event: event)
+            status: result.refusal?.status, answer: result.refusal?.answer, attempts: entry.attempts,
+            firstFailedAt: entry.firstFailure?.wall ?? wall, diedAt: wall, record: entry.event.record)
     }
 }
 
@@ -100,6 +96,9 @@ extension SendResult {
     var refusal: Refusal? {
         if case .refused(let refusal) = self { refusal } else { nil }
     }
+
+    /// Whether the attempt counts for `max_attempts`: a network error and a 413 do not (Behaviour D9).
+    var chargesAttempt: Bool { refusal.map { $0.status != 413 } ?? false }
 
     /// Why the attempt failed, for people.
     var cause: String? {

@@ -9,7 +9,8 @@ extension Dispatcher {
         return !sequenceNumbers.isEmpty
     }
 
-    private func isTooOld(_ event: StoredEvent) -> Bool {
+    /// Whether an event is of no more use.
+    func isTooOld(_ event: StoredEvent) -> Bool {
         let now = surroundings.events.ages.stamp(surroundings.worker.now)
         let oldest = now - surroundings.events.limits.maxAge.wholeMilliseconds
         return event.receivedStamp <= oldest || event.isExpired(at: now)

@@ -30,6 +30,8 @@ final class Dispatcher {
     var isStopping = false
     private(set) var batchesInFlight = 0
     private(set) var batchNumber = 0
+    /// The purges under way.
+    var purges: [QueuePurge] = []
     /// Whether the store has been asked for more.
     var isReading = false
 
@@ -93,12 +95,13 @@ final class Dispatcher {
         prepare(1)
         publishDepth()
         markHeld()
+        endPurges()
     }
 
-    /// Has the next event in hand, lets go of what is too old, and tells how much waits.
+    /// Has the next event in hand, lets go of what is too old or purged, and tells how much waits.
     func freshen() {
-        prepare(1)
-        while expireInHand() { prepare(1) }
+        prepare(handful)
+        while dropInHand() { prepare(handful) }
         publishDepth()
     }
 
@@ -128,15 +131,15 @@ final class Dispatcher {
         return builder.isEmpty ? nil : builder
     }
 
-    /// Has a whole batch's events wait in hand, none of them too old (Behaviour D12).
+    /// Has a whole batch's events wait in hand, none of them too old (Behaviour D12) or purged.
     private func prepareBatch() -> Bool {
-        var hasExpired = false
+        var hasDropped = false
         repeat {
             guard prepare(limit.current * settings.inFlight) else { return false }
-            guard expireInHand() else { break }
-            hasExpired = true
+            guard dropInHand() else { break }
+            hasDropped = true
         } while true
-        if hasExpired { publishDepth() }
+        if hasDropped { publishDepth() }
         return true
     }
 

@@ -31,6 +31,27 @@ struct RecordWriter {
         return json.bytes.count - start - RecordHeader.size
     }
 
+    /// Appends the record of an event that was stored before, under another number. What stands in it stays as it was,
+    /// byte by byte; how old it is, and its time to live, count from `receivedStamp`.
+    /// - Returns: the bytes of its stored JSON.
+    mutating func append(
+        _ event: StoredEvent, sequenceNumber: SequenceNumber, route: RouteNumber, receivedStamp: Int64
+    ) -> Int {
+        let start = json.bytes.count
+        reserveHeader()
+        event.writePieces(into: &json, sequenceNumber: sequenceNumber)
+        let byteCount = json.bytes.count - start - RecordHeader.size
+        var header = event.header
+        header.length = UInt32(byteCount + RecordHeader.size)
+        header.headLength = UInt32(byteCount - Int(header.contextLength) - event.header.dataLength)
+        header.sequenceNumber = sequenceNumber
+        header.route = route
+        header.receivedStamp = receivedStamp
+        header.expiryStamp = expiry(event.timeToLive, from: receivedStamp)
+        json.bytes.withUnsafeMutableBytes { $0.storeBytes(of: header, toByteOffset: start, as: RecordHeader.self) }
+        return byteCount
+    }
+
     /// Gives out what was written and starts again.
     mutating func take() -> [UInt8] {
         defer { json = JSONWriter() }
@@ -80,7 +101,7 @@ extension TrackedEvent {
 
 extension SequenceNumber {
     /// How many decimal digits it takes; it is never negative.
-    fileprivate var digitCount: Int {
+    var digitCount: Int {
         var count = 1
         var rest = self / 10
         while rest > 0 {

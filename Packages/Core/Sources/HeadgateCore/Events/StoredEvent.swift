@@ -35,6 +35,36 @@ public struct StoredEvent {
         return chunk.bytes[(end - Int(header.keyLength))..<end]
     }
 
+    /// The event's record alone.
+    var record: [UInt8] {
+        Array(chunk.bytes[offset..<offset + Int(header.length)])
+    }
+
+    /// How long the event is of use, from its receipt; nil: for ever.
+    var timeToLive: Duration? {
+        header.expiryStamp == 0 ? nil : .milliseconds(max(0, header.expiryStamp &- header.receivedStamp))
+    }
+
+    /// Writes the three pieces of JSON as they are stored, with another number in the head.
+    func writePieces(into writer: inout JSONWriter, sequenceNumber: SequenceNumber) {
+        let beforeNumber = RecordHeader.idStart + Int(header.idLength)
+        withPiece(from: 0, count: beforeNumber) { writer.raw($0) }
+        writer.raw(#","seq":"#)
+        writer.integer(sequenceNumber)
+        let behindNumber = beforeNumber + #","seq":"#.utf8.count + self.sequenceNumber.digitCount
+        // No more than the head, whatever a record says of itself.
+        let rest = min(behindNumber, Int(header.headLength))
+        withPiece(from: rest, count: byteCount - rest) { writer.raw($0) }
+    }
+
+    /// The event as ``write(into:attempt:annotation:)`` puts it, neither transformed nor annotated.
+    /// - Parameter attempt: the charged attempts plus one.
+    public func json(attempt: Int) -> [UInt8] {
+        var writer = JSONWriter(capacity: byteCount + 48)
+        write(into: &writer, attempt: attempt)
+        return writer.bytes
+    }
+
     /// Writes the event as dispatchers deliver it: `{"id","seq","event","time","received_at","key"?,"attempt","context","data"}`.
     /// - Parameters:
     ///   - attempt: the charged attempts plus one (Behaviour D9).

@@ -7,6 +7,8 @@ public struct Counters: Sendable, Equatable {
     public var delivered = 0
     public var retried = 0
     public var dead = 0
+    /// Dead letters whose events went into the queue again; each will be delivered, dead and so on once more.
+    public var requeued = 0
     public var expired = 0
     public var evicted = 0
     public var transformedAway = 0

@@ -17,6 +17,7 @@ extension Headgate {
     public func removeDispatcher(_ id: String) {
         guard let dispatcher = dispatchers.removeValue(forKey: id) else { return }
         dispatcher.isStopping = true
+        dispatcher.abandonPurges()
         leaving[id] = dispatcher
         coordinator.unregister(dispatcher.manual)
         coordinator.unregister(dispatcher.backoff)

@@ -32,6 +32,7 @@ public final class Headgate {
     private(set) lazy var configured = makeConfiguredBarriers()
     /// The barriers that clients registered (Behaviour B29).
     public private(set) lazy var remoteBarriers = makeRemoteBarriers()
+    private(set) lazy var letterDesk = makeLetterDesk()
     let flushes: Flushes
     let settlements: Settlements
     let depths = QueueDepths()

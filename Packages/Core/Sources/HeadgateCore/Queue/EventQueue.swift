@@ -75,6 +75,22 @@ public final class EventQueue {
         return .stored(lastSequenceNumber)
     }
 
+    /// Gives the event of a dead letter a new place, at the end of the queue, for the dispatcher it died for alone. Once
+    /// it is stored the letter is gone. Its id is not looked up: it may well have come within the window (Behaviour Q7).
+    ///
+    /// There has to be room, whatever happens to new events for which there is none: nobody makes room for a dead letter.
+    func readmit(_ event: StoredEvent, of letter: StoredLetter) -> Admission {
+        let digits = (lastSequenceNumber + 1).digitCount - event.sequenceNumber.digitCount
+        let tally = Tally(events: 1, bytes: event.byteCount + digits)
+        guard !limits.excess(of: held + tally) else { return .queueFull }
+        lastSequenceNumber += 1
+        gathering.append(
+            event, of: letter.number, sequenceNumber: lastSequenceNumber,
+            route: routes.number(of: [letter.letter.dispatcher]), receivedStamp: ages.stamp(worker.now))
+        commitAtEndOfTurn()
+        return .stored(lastSequenceNumber)
+    }
+
     /// Whether so many more events of so many bytes would be refused (for those that are accepted all or none).
     public func refusal(events: Int, bytes: Int) -> Admission? {
         if bytes > limits.maxBytes { return .tooLarge }

@@ -16,6 +16,10 @@ public protocol EventStore: AnyObject {
     func read(after sequenceNumber: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void)
     /// Makes changes, all or none. They survive the process; a power failure may undo the latest.
     func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void)
+    /// Reads dead letters, the oldest first (Behaviour D10).
+    func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void)
+    /// Deletes dead letters, the oldest first; `then` gets how many there were. It survives the process.
+    func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void)
     /// Finishes what was asked for and closes; `then` is the last call.
     func close(then: @escaping () -> Void)
 }
@@ -48,14 +52,19 @@ public struct AppendGroup: Sendable {
     public var newRoutes: [RouteNumber: [DispatcherNumber]]
     /// The clients' own ids among the events; nil when there are none.
     public var recentIDs: RecentIDs?
+    /// Dead letters whose events are in the chunk again: they go with the commit, so that a crash neither loses an event
+    /// nor sends it twice (Behaviour D10). One that is not there any more is no fault.
+    public var requeued: [LetterNumber]
 
     public init(
-        chunk: Chunk, tallies: [RouteNumber: Tally], newRoutes: [RouteNumber: [DispatcherNumber]], recentIDs: RecentIDs?
+        chunk: Chunk, tallies: [RouteNumber: Tally], newRoutes: [RouteNumber: [DispatcherNumber]],
+        recentIDs: RecentIDs?, requeued: [LetterNumber] = []
     ) {
         self.chunk = chunk
         self.tallies = tallies
         self.newRoutes = newRoutes
         self.recentIDs = recentIDs
+        self.requeued = requeued
     }
 }
 
@@ -63,7 +72,7 @@ public struct AppendGroup: Sendable {
 public enum StoreChange: Sendable, Equatable {
     /// A dispatcher appeared, came back or went away.
     case dispatcher(StoredDispatcher)
-    /// A dispatcher and its queue are given up.
+    /// A dispatcher, its queue and its dead letters are given up.
     case forgetDispatcher(DispatcherNumber)
     /// All that a dispatcher has settled by now.
     case settled(DispatcherNumber, Settled)

@@ -10,6 +10,8 @@ struct GatheringGroup {
     /// take the same route as the one before.
     private var run: (route: RouteNumber, tally: Tally) = (RouteTable.nobody, .zero)
     private(set) var tally = Tally.zero
+    /// Dead letters whose events are in it again.
+    private var requeued: [LetterNumber] = []
     /// Who wants to know when the group is committed.
     var waiters: [StoreWaiter] = []
 
@@ -33,9 +35,24 @@ struct GatheringGroup {
     ) {
         let bytes = records.append(
             event, sequenceNumber: sequenceNumber, receivedAt: receivedAt, receivedStamp: receivedStamp)
-        lastSequenceNumber = sequenceNumber
         if let identity = event.identity { ids.append(identity, sequenceNumber: sequenceNumber) }
-        if run.route != event.route { endRun(startingWith: event.route) }
+        count(sequenceNumber, route: event.route, bytes: bytes)
+    }
+
+    /// Takes in the event of a dead letter, which goes when the group is committed (Behaviour D10).
+    mutating func append(
+        _ event: StoredEvent, of letter: LetterNumber, sequenceNumber: SequenceNumber, route: RouteNumber,
+        receivedStamp: Int64
+    ) {
+        let bytes = records.append(
+            event, sequenceNumber: sequenceNumber, route: route, receivedStamp: receivedStamp)
+        requeued.append(letter)
+        count(sequenceNumber, route: route, bytes: bytes)
+    }
+
+    private mutating func count(_ sequenceNumber: SequenceNumber, route: RouteNumber, bytes: Int) {
+        lastSequenceNumber = sequenceNumber
+        if run.route != route { endRun(startingWith: route) }
         run.tally += Tally(events: 1, bytes: bytes)
         tally += Tally(events: 1, bytes: bytes)
     }
@@ -56,7 +73,8 @@ struct GatheringGroup {
     ) -> AppendGroup {
         AppendGroup(
             chunk: chunk, tallies: tallies, newRoutes: newRoutes,
-            recentIDs: ids.take(lastSequenceNumber: lastSequenceNumber, receivedStamp: receivedStamp))
+            recentIDs: ids.take(lastSequenceNumber: lastSequenceNumber, receivedStamp: receivedStamp),
+            requeued: requeued)
     }
 
     private mutating func endRun(startingWith route: RouteNumber) {

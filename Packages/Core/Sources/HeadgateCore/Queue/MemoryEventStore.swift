@@ -7,12 +7,16 @@ public final class MemoryEventStore: EventStore {
     private var state = StoredState()
     /// When set, appends and changes fail with it: a test's full disk.
     public var fault: StoreFault?
-    /// What was put aside (Behaviour D10).
-    public private(set) var deadLetters: [DeadLetter] = []
+    /// What was put aside, the oldest first (Behaviour D10).
+    private var letters: [StoredLetter] = []
+    private var lastLetter: LetterNumber = 0
     /// How many groups were kept.
     public private(set) var groupCount = 0
 
     private static let mostDeadLetters = 10_000
+
+    /// What was put aside, the oldest first (Behaviour D10).
+    public var deadLetters: [DeadLetter] { letters.map(\.letter) }
 
     public init(worker: any Worker) {
         self.worker = worker
@@ -32,6 +36,8 @@ public final class MemoryEventStore: EventStore {
             state.lastSequenceNumber = group.chunk.lastSequenceNumber
             state.routes.merge(group.newRoutes) { _, new in new }
             if let ids = group.recentIDs { state.recentIDs.append(ids) }
+            let requeued = Set(group.requeued)
+            if !requeued.isEmpty { letters.removeAll { requeued.contains($0.number) } }
         }
     }
 
@@ -44,6 +50,20 @@ public final class MemoryEventStore: EventStore {
 
     public func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
         answer(fault, then) { changes.forEach(apply) }
+    }
+
+    public func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
+        var page = LetterPage(newest: lastLetter)
+        for letter in letters where query.includes(letter) {
+            guard page.take(letter, query) else { break }
+        }
+        worker.soon { then(.success(page)) }
+    }
+
+    public func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
+        let gone = Set(letters.filter(query.includes).prefix(query.limit).map(\.number))
+        let tell = { (fault: StoreFault?) in then(fault.map { .failure($0) } ?? .success(gone.count)) }
+        answer(fault, tell) { letters.removeAll { gone.contains($0.number) } }
     }
 
     public func close(then: @escaping () -> Void) {
@@ -62,12 +82,14 @@ public final class MemoryEventStore: EventStore {
             state.dispatchers.append(dispatcher)
         case .forgetDispatcher(let number):
             state.dispatchers.removeAll { $0.number == number }
+            letters.removeAll { $0.letter.dispatcher == number }
         case .settled(let number, let settled):
             guard let index = state.dispatchers.firstIndex(where: { $0.number == number }) else { return }
             state.dispatchers[index].settled = settled
         case .deadLetter(let letter):
-            deadLetters.append(letter)
-            if deadLetters.count > MemoryEventStore.mostDeadLetters { deadLetters.removeFirst() }
+            lastLetter += 1
+            letters.append(StoredLetter(number: lastLetter, letter: letter))
+            if letters.count > MemoryEventStore.mostDeadLetters { letters.removeFirst() }
         case .trim(let sequenceNumber):
             chunks.removeAll { $0.lastSequenceNumber <= sequenceNumber }
         case .forgetIDs(let stamp):

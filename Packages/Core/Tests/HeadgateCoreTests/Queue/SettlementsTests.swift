@@ -27,6 +27,8 @@ struct SettlementsTests {
         func open() -> StoredState { StoredState() }
         func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {}
         func read(after: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {}
+        func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {}
+        func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {}
         func close(then: @escaping () -> Void) {}
 
         func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
@@ -41,7 +43,7 @@ struct SettlementsTests {
         return .deadLetter(
             DeadLetter(
                 dispatcher: 1, sequenceNumber: number, reason: .refused, status: nil, answer: nil, attempts: 1,
-                firstFailedAt: moment, diedAt: moment, event: []))
+                firstFailedAt: moment, diedAt: moment, record: []))
     }
 
     @Test("Q6: the settlements of a turn are one write, what each dispatcher settled last")

@@ -60,6 +60,14 @@ public final class SQLiteEventStore: EventStore {
         ask(.write(changes), .done(then))
     }
 
+    public func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
+        ask(.readLetters(query), .letters(then))
+    }
+
+    public func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
+        ask(.purgeLetters(query), .purged(then))
+    }
+
     public func close(then: @escaping () -> Void) {
         ask(.close, .closed(then))
     }
@@ -108,12 +116,16 @@ public final class SQLiteEventStore: EventStore {
 private enum Completion {
     case done((StoreFault?) -> Void)
     case read((Result<Chunk?, StoreFault>) -> Void)
+    case letters((Result<LetterPage, StoreFault>) -> Void)
+    case purged((Result<Int, StoreFault>) -> Void)
     case closed(() -> Void)
 
     func take(_ outcome: StoreOutcome) {
         switch (self, outcome) {
         case (.done(let then), .done(let fault)): then(fault)
         case (.read(let then), .read(let result)): then(result)
+        case (.letters(let then), .letters(let result)): then(result)
+        case (.purged(let then), .purged(let result)): then(result)
         case (.closed(let then), .closed): then()
         default: preconditionFailure("the store's thread answered out of order")
         }
@@ -124,6 +136,8 @@ private enum Completion {
         switch self {
         case .done(let then): then(fault)
         case .read(let then): then(.failure(fault))
+        case .letters(let then): then(.failure(fault))
+        case .purged(let then): then(.failure(fault))
         case .closed(let then): then()
         }
     }

@@ -12,7 +12,7 @@ extension StoreDatabase {
         var room = try countDeadLetters()
         try insert(letter)
         room.count += 1
-        room.bytes += letter.event.count
+        room.bytes += letter.record.count
         while room.count > 1, room.count > options.mostDeadLetters || room.bytes > options.mostDeadLetterBytes {
             try dropOldest(&room)
         }
@@ -23,12 +23,13 @@ extension StoreDatabase {
         try connection.run(
             """
             INSERT INTO dead_letters
-                (dispatcher, seq, reason, status, attempts, first_failed_at, died_at, size, answer, event)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                (dispatcher, seq, reason, status, attempts, first_failed_at, died_at, size, answer, checksum, record)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, .integer(letter.dispatcher), .integer(letter.sequenceNumber), .text(letter.reason.rawValue),
             .optional(letter.status), .integer(letter.attempts), .integer(letter.firstFailedAt.milliseconds),
-            .integer(letter.diedAt.milliseconds), .integer(letter.event.count), .optional(letter.answer),
-            .blob(letter.event))
+            .integer(letter.diedAt.milliseconds), .integer(letter.record.count), .optional(letter.answer),
+            .integer(letter.record.withUnsafeBytes { DeadLetter.checksum(letter.sequenceNumber, $0) }),
+            .blob(letter.record))
     }
 
     private func countDeadLetters() throws(SQLiteError) -> DeadLetterRoom {

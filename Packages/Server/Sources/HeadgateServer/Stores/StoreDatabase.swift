@@ -44,6 +44,10 @@ final class StoreDatabase {
             case .read(let sequenceNumber):
                 report(news)
                 news = [.read(read(after: sequenceNumber, through: lastAppended))]
+            case .readLetters(let query):
+                news.append(.letters(readLetters(query)))
+            case .purgeLetters(let query):
+                news.append(.purged(purgeLetters(query)))
             case .close:
                 break
             }
@@ -82,7 +86,7 @@ final class StoreDatabase {
         switch job {
         case .append(let group): try append(group)
         case .write(let changes): for change in changes { try apply(change) }
-        case .read, .close: break
+        case .read, .readLetters, .purgeLetters, .close: break
         }
     }
 
@@ -93,6 +97,7 @@ final class StoreDatabase {
                 .blob(dispatchers.flatMap { LittleEndian.bytes($0) }))
         }
         try insert(group)
+        try removeLetters(group.requeued)
         guard let ids = group.recentIDs else { return }
         try connection.run(
             "INSERT OR REPLACE INTO recent_ids VALUES (?, ?, ?, ?)", .integer(ids.lastSequenceNumber),
@@ -117,7 +122,7 @@ final class StoreDatabase {
         switch job {
         case .append: unsavedRoutes = [:]
         case .write(let changes): for change in changes { chores.note(change) }
-        case .read, .close: break
+        case .read, .readLetters, .purgeLetters, .close: break
         }
     }
 
@@ -152,7 +157,7 @@ extension StoreJob {
     fileprivate var isChange: Bool {
         switch self {
         case .append, .write: true
-        case .read, .close: false
+        case .read, .readLetters, .purgeLetters, .close: false
         }
     }
 }

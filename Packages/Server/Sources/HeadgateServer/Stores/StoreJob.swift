@@ -5,6 +5,8 @@ enum StoreJob: Sendable {
     case append(AppendGroup)
     case write([StoreChange])
     case read(after: SequenceNumber)
+    case readLetters(LetterQuery)
+    case purgeLetters(LetterQuery)
     case close
 }
 
@@ -13,6 +15,9 @@ enum StoreOutcome: Sendable {
     /// An append or a write is done, or not.
     case done(StoreFault?)
     case read(Result<Chunk?, StoreFault>)
+    case letters(Result<LetterPage, StoreFault>)
+    /// So many dead letters are deleted, or none.
+    case purged(Result<Int, StoreFault>)
     /// So many events were damaged and are put aside (Behaviour Q8).
     case quarantined(events: Int)
     case closed

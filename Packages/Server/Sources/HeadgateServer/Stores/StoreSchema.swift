@@ -2,7 +2,7 @@
 enum StoreSchema {
     /// `Hgte`, so that a file tells what it is.
     static let applicationID: UInt32 = 0x4867_7465
-    static let version: UInt32 = 1
+    static let version: UInt32 = 2
 
     /// The most damaged groups that are kept for whoever wants to look into them.
     static let mostQuarantined = 256
@@ -78,7 +78,8 @@ enum StoreSchema {
             died_at INTEGER NOT NULL,
             size INTEGER NOT NULL,
             answer TEXT,
-            event BLOB NOT NULL
+            checksum INTEGER NOT NULL,
+            record BLOB NOT NULL
         ) STRICT;
         CREATE TABLE kept (
             name TEXT PRIMARY KEY,

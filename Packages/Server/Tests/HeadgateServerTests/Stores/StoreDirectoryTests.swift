@@ -64,20 +64,22 @@ struct StoreDirectoryTests {
             Issue.record("\(fault)")
             return
         }
-        #expect(message.contains("version 2"))
+        #expect(message.contains("version \(newer)"))
         for (path, bytes) in files { #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes) }
     }
 
+    private var newer: UInt32 { StoreSchema.version + 1 }
+
     private func written() throws -> [String: Data] {
-        try scene.sql("PRAGMA user_version = 2")
+        try scene.sql("PRAGMA user_version = \(newer)")
         return [scene.databasePath: try Data(contentsOf: URL(fileURLWithPath: scene.databasePath))]
     }
 
     /// The newer version was killed: what it wrote is in its log only.
     private func writtenInLog() throws -> [String: Data] {
-        let newer = try SQLiteConnection(path: scene.databasePath)
-        try newer.execute("PRAGMA journal_mode = WAL; PRAGMA user_version = 2")
-        newer.closeWithoutCheckpoint()
+        let connection = try SQLiteConnection(path: scene.databasePath)
+        try connection.execute("PRAGMA journal_mode = WAL; PRAGMA user_version = \(newer)")
+        connection.closeWithoutCheckpoint()
         let paths = [scene.databasePath, scene.databasePath + "-wal"]
         return Dictionary(
             uniqueKeysWithValues: try paths.map { ($0, try Data(contentsOf: URL(fileURLWithPath: $0))) })

@@ -65,9 +65,9 @@ struct StoreRoomTests {
         #expect(try scene.sql("SELECT count(*) FROM dead_letters") == 5)
         #expect(try scene.sql("SELECT min(seq) FROM dead_letters") == 4)
         _ = try scene.reopen()
-        scene.write(.deadLetter(.sample(9, event: [UInt8](repeating: 65, count: 995))))
+        scene.write(.deadLetter(.sample(9, record: [UInt8](repeating: 65, count: 995))))
         #expect(try scene.sql("SELECT count(*) FROM dead_letters") == 3)
-        scene.write(.deadLetter(.sample(10, event: [UInt8](repeating: 65, count: 5_000))))
+        scene.write(.deadLetter(.sample(10, record: [UInt8](repeating: 65, count: 5_000))))
         #expect(try scene.sql("SELECT min(seq) FROM dead_letters") == 10)
     }
 
@@ -75,12 +75,12 @@ struct StoreRoomTests {
     func deadLetterColumns() throws {
         let scene = StoreScene()
         try scene.open()
-        scene.write(.deadLetter(.sample(7, dispatcher: 3, event: Array("{\"a\":1}".utf8))))
+        scene.write(.deadLetter(.sample(7, dispatcher: 3, record: Array("{\"a\":1}".utf8))))
         let known = """
             SELECT count(*) FROM dead_letters WHERE letter = 1 AND dispatcher = 3 AND seq = 7
             AND reason = 'max_attempts' AND status = 503 AND answer = 'busy' AND attempts = 100
             AND first_failed_at = 5 AND died_at = 6 AND size = 7
-            AND event = CAST('{"a":1}' AS BLOB)
+            AND record = CAST('{"a":1}' AS BLOB)
             """
         #expect(try scene.sql(known) == 1)
     }

@@ -9,12 +9,15 @@ public struct DeadLetter: Sendable, Equatable {
     public var status: Int?
     /// A piece of the destination's last answer.
     public var answer: String?
-    /// Attempts made, the last included.
+    /// Attempts that were charged, the last included if it was: a network error and a 413 charge none (Behaviour D9).
     public var attempts: Int
+    /// When the event failed for the first time since the start, by the wall clock.
     public var firstFailedAt: Timestamp
+    /// When it was given up, by the wall clock.
     public var diedAt: Timestamp
-    /// The event as it would have been delivered, in JSON.
-    public var event: [UInt8]
+    /// The event's record, as it lay in the queue: neither transformed nor annotated, so that it goes its whole way anew
+    /// when it is requeued. Empty when a store found it damaged.
+    public var record: [UInt8]
 
     /// Why an event is given up.
     public enum Reason: String, Sendable, CaseIterable {
@@ -36,7 +39,7 @@ public struct DeadLetter: Sendable, Equatable {
 
     public init(
         dispatcher: DispatcherNumber, sequenceNumber: SequenceNumber, reason: Reason, status: Int?, answer: String?,
-        attempts: Int, firstFailedAt: Timestamp, diedAt: Timestamp, event: [UInt8]
+        attempts: Int, firstFailedAt: Timestamp, diedAt: Timestamp, record: [UInt8]
     ) {
         self.dispatcher = dispatcher
         self.sequenceNumber = sequenceNumber
@@ -46,6 +49,13 @@ public struct DeadLetter: Sendable, Equatable {
         self.attempts = attempts
         self.firstFailedAt = firstFailedAt
         self.diedAt = diedAt
-        self.event = event
+        self.record = record
+    }
+}
+
+extension DeadLetter {
+    /// The event; nil when its record is damaged.
+    public var event: StoredEvent? {
+        Chunk(bytes: record, lastSequenceNumber: sequenceNumber).event(at: 0)
     }
 }

@@ -1,0 +1,140 @@
+/// Does what operators ask of dead letters (Behaviour D10), one thing after the other: two who requeue the same letters do
+/// not send them twice. It holds a page of letters at a time, however many there are.
+final class LetterDesk {
+    private let events: EventQueue
+    private let settlements: Settlements
+    /// Whether a dispatcher is there to send something again.
+    private let isConfigured: (DispatcherNumber) -> Bool
+    private let board: CounterBoard
+    private var waiting: [(@escaping () -> Void) -> Void] = []
+    private var isBusy = false
+
+    /// The most letters that are requeued in one group, or deleted in one go.
+    private static let pageSize = 256
+
+    init(
+        events: EventQueue, settlements: Settlements, board: CounterBoard,
+        isConfigured: @escaping (DispatcherNumber) -> Bool
+    ) {
+        self.events = events
+        self.settlements = settlements
+        self.board = board
+        self.isConfigured = isConfigured
+    }
+
+    /// Reads a page.
+    func read(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
+        // What has just died is in it as well, where it can be written down.
+        settlements.whenWritten { [store = events.store] _ in store.readLetters(query, then: then) }
+    }
+
+    /// Has the events of letters go again.
+    func requeue(_ query: LetterQuery, then: @escaping (Result<Int, RequeueFault>) -> Void) {
+        var query = query
+        query.limit = LetterDesk.pageSize
+        inTurn { [self] done in
+            requeuePage(Requeue(query: query)) { result in
+                done()
+                then(result)
+            }
+        }
+    }
+
+    /// Deletes letters.
+    func purge(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
+        var query = query
+        query.limit = LetterDesk.pageSize
+        inTurn { [self] done in
+            purgePage(query, before: 0) { result in
+                done()
+                then(result)
+            }
+        }
+    }
+
+    // MARK: One after the other
+
+    private func inTurn(_ work: @escaping (@escaping () -> Void) -> Void) {
+        waiting.append(work)
+        startNext()
+    }
+
+    private func startNext() {
+        guard !isBusy, !waiting.isEmpty else { return }
+        isBusy = true
+        let work = waiting.removeFirst()
+        settlements.whenWritten { [self] _ in
+            work {
+                self.isBusy = false
+                self.startNext()
+            }
+        }
+    }
+
+    // MARK: Requeuing
+
+    private struct Requeue {
+        var query: LetterQuery
+        /// Events that have their new place for good.
+        var count = 0
+    }
+
+    private func requeuePage(_ requeue: Requeue, _ then: @escaping (Result<Int, RequeueFault>) -> Void) {
+        events.store.readLetters(requeue.query) { [self] result in
+            switch result {
+            case .success(let page): readmit(page, requeue, then)
+            case .failure(let fault): then(.failure(.store(fault, requeued: requeue.count)))
+            }
+        }
+    }
+
+    /// Puts the events of a page into one group, as far as there is room.
+    private func readmit(
+        _ page: LetterPage, _ requeue: Requeue, _ then: @escaping (Result<Int, RequeueFault>) -> Void
+    ) {
+        let (count, isFull) = readmit(page.letters)
+        events.whenCommitted { [self] fault in
+            var requeue = requeue
+            if let fault { return then(.failure(.store(fault, requeued: requeue.count))) }
+            requeue.count += count
+            board.counters.requeued += count
+            if isFull { return then(.failure(.queueFull(requeued: requeue.count))) }
+            guard let next = page.next else { return then(.success(requeue.count)) }
+            requeue.query.after = next
+            // What dies again meanwhile is not requeued again and again.
+            requeue.query.through = min(requeue.query.through, page.newest)
+            requeuePage(requeue, then)
+        }
+    }
+
+    private func readmit(_ letters: [StoredLetter]) -> (count: Int, isFull: Bool) {
+        var count = 0
+        for letter in letters where isConfigured(letter.letter.dispatcher) {
+            guard let event = letter.letter.event else { continue }
+            guard case .stored = events.readmit(event, of: letter) else { return (count, true) }
+            count += 1
+        }
+        return (count, false)
+    }
+
+    // MARK: Purging
+
+    private func purgePage(
+        _ query: LetterQuery, before: Int, _ then: @escaping (Result<Int, StoreFault>) -> Void
+    ) {
+        events.store.purgeLetters(query) { [self] result in
+            guard case .success(let count) = result, count == query.limit else {
+                return then(result.map { $0 + before })
+            }
+            purgePage(query, before: before + count, then)
+        }
+    }
+}
+
+/// Why not all dead letters that were meant were requeued. Those that were not are still there.
+public enum RequeueFault: Error, Equatable, Sendable {
+    /// There is no room for more events (Behaviour Q4).
+    case queueFull(requeued: Int)
+    /// The store failed.
+    case store(StoreFault, requeued: Int)
+}

@@ -1,0 +1,78 @@
+/// Looks at the next events of a dispatcher's queue and takes none (Protocol, `queue.peek`). It goes through the queue in a
+/// copy of the dispatcher's place, a chunk a turn where they have to be read from the store, and holds no more than it
+/// gives out.
+final class QueuePeek {
+    private let dispatcher: Dispatcher
+    private var queue: DispatcherQueue
+    /// Up to where it looks, so that it ends under constant load.
+    private let newest: SequenceNumber
+    private let limit: Int
+    private let then: (Result<[[UInt8]], StoreFault>) -> Void
+    private var events: [[UInt8]] = []
+    private var bytes = 0
+    /// Events behind those in hand that have not been looked at.
+    private var unread: Int
+
+    /// With the event that makes it this large it is enough.
+    private static let mostBytes = 512 << 10
+
+    init(
+        _ dispatcher: Dispatcher, limit: Int, then: @escaping (Result<[[UInt8]], StoreFault>) -> Void
+    ) {
+        self.dispatcher = dispatcher
+        self.limit = limit
+        self.then = then
+        queue = dispatcher.queue
+        unread = dispatcher.unread
+        newest = dispatcher.surroundings.events.lastStored
+    }
+
+    func begin() {
+        take()
+        readOn()
+    }
+
+    private var isFull: Bool { events.count >= limit || bytes >= QueuePeek.mostBytes }
+
+    private func readOn() {
+        let events = dispatcher.surroundings.events
+        while !isFull, unread > 0, queue.readPosition < newest {
+            if fill() { continue }
+            guard queue.readPosition < newest else { break }
+            guard let chunk = events.recentChunk(after: queue.readPosition) else { return read() }
+            queue.load(chunk)
+        }
+        // Never before the call returns, as nothing here does.
+        events.worker.soon { [then, found = self.events] in then(.success(found)) }
+    }
+
+    /// - Returns: false when the chunk has ended.
+    private func fill() -> Bool {
+        let (number, routes) = (queue.number, dispatcher.surroundings.events.routes)
+        let isFilled = queue.fill(1) { routes.dispatchers(of: $0).contains(number) }
+        unread -= queue.entries.count
+        take()
+        return isFilled
+    }
+
+    private func read() {
+        dispatcher.surroundings.events.store.read(after: queue.readPosition) { [self] result in
+            switch result {
+            case .success(let chunk?): queue.load(chunk)
+            case .success(nil): queue.skip(to: newest)
+            case .failure(let fault): return then(.failure(fault))
+            }
+            readOn()
+        }
+    }
+
+    /// Gives out what is in hand and waits, and lets go of it.
+    private func take() {
+        for entry in queue.entries where !entry.isInFlight && !isFull && !dispatcher.isTooOld(entry.event) {
+            let event = entry.event.json(attempt: entry.attempts + 1)
+            bytes += event.count
+            events.append(event)
+        }
+        _ = queue.remove(Set(queue.entries.map(\.sequenceNumber)))
+    }
+}

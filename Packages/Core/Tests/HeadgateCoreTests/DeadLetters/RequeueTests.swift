@@ -1,0 +1,246 @@
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("Requeuing dead letters")
+struct RequeueTests {
+    let bench: GateBench
+
+    init() {
+        bench = GateBench { $0.dispatchLimit = 1 }
+    }
+
+    /// Has so many events die.
+    private func bury(_ count: Int, _ draft: EventDraft = EventDraft()) {
+        bench.track(count, draft)
+        for _ in 0..<count {
+            bench.sender.answer(.status(400))
+            bench.settle()
+        }
+    }
+
+    private func requeue(_ letters: Set<LetterNumber>? = nil) -> Result<Int, RequeueFault>? {
+        var result: Result<Int, RequeueFault>?
+        #expect(bench.gate.requeueDeadLetters(letters) { result = $0 })
+        bench.settle()
+        return result
+    }
+
+    private func letters(limit: Int = 100, after: LetterNumber = 0) -> LetterPage? {
+        var page: LetterPage?
+        #expect(bench.gate.readDeadLetters(after: after, limit: limit) { page = try? $0.get() })
+        bench.settle()
+        return page
+    }
+
+    @Test("D10: a requeued event goes once more under its id, with a new place and as a first attempt")
+    func again() throws {
+        bury(1, EventDraft(id: "a", key: "k", data: #"{"n":1.50}"#))
+        bench.advance(by: .seconds(60))
+        #expect(requeue() == .success(1))
+        bench.sender.answer()
+        bench.settle()
+        #expect(bench.sender.sent == [[1], [2]])
+        let bodies = bench.sender.batches.map { String(decoding: $0.body, as: UTF8.self) }
+        #expect(bodies[1] == bodies[0].replacingSeq(1, by: 2))
+        #expect(bodies[1].contains(#""id":"a","seq":2"#) && bodies[1].contains(#""attempt":1"#))
+        #expect(letters()?.letters.isEmpty == true)
+        #expect(bench.gate.stored == .zero)
+        let counters = bench.counters
+        #expect((counters.dead, counters.requeued, counters.delivered, counters.duplicates) == (1, 1, 1, 0))
+    }
+
+    @Test("D10: the numbers of digits may differ, and those behind the requeued one are whole")
+    func moreDigits() {
+        bury(1, EventDraft(id: "first", data: #"{"n":1}"#))
+        bench.sender.reply = { _ in .delivered }
+        bench.track(9)
+        #expect(requeue() == .success(1))
+        bench.track(1)
+        #expect(bench.sender.delivered == Array(2...12))
+        let body = bench.sender.batches.first { $0.events.first?.sequenceNumber == 11 }?.body ?? []
+        #expect(String(decoding: body, as: UTF8.self).contains(#"{"id":"first","seq":11,"event":"order","time":"#))
+        #expect(String(decoding: body, as: UTF8.self).hasSuffix(#""context":{},"data":{"n":1}}]"#))
+    }
+
+    @Test("Q7: the id is still known: the client's own repeat is a duplicate, the requeued event is none")
+    func duplicates() {
+        bury(1, EventDraft(id: "a"))
+        #expect(requeue() == .success(1))
+        #expect(bench.track(EventDraft(id: "a")) == .duplicate(1))
+    }
+
+    @Test("D10: it goes to the dispatcher it died for alone, whatever the load rules say now")
+    func oneDispatcher() {
+        let bench = GateBench([DispatcherSettings(id: "a"), DispatcherSettings(id: "b")])
+        bench.track(1)
+        bench["a"].answer(.status(400))
+        bench["b"].answer()
+        bench.settle()
+        var settings = DispatcherSettings(id: "a")
+        settings.loadRule = .or([])
+        bench.gate.changeDispatcher(settings, kind: "recording", sender: nil, reachesNetwork: false)
+        var count: Int?
+        #expect(bench.gate.requeueDeadLetters(of: "a") { count = try? $0.get() })
+        bench.settle()
+        bench["a"].answer()
+        bench.settle()
+        #expect(count == 1)
+        #expect(bench["a"].delivered == [2] && bench["b"].delivered == [1])
+    }
+
+    @Test("D10: of one dispatcher, or of some numbers; what is not there is not counted")
+    func selection() {
+        bury(4)
+        #expect(requeue([2, 4, 99]) == .success(2))
+        #expect(letters()?.letters.map(\.number) == [1, 3])
+        #expect(!bench.gate.requeueDeadLetters(of: "nowhere") { _ in })
+        #expect(!bench.gate.readDeadLetters(of: "nowhere", limit: 1) { _ in })
+        #expect(!bench.gate.purgeDeadLetters(of: "nowhere") { _ in })
+    }
+
+    @Test("D10: a letter requeued twice at once is sent once")
+    func twiceAtOnce() {
+        bury(3)
+        var counts: [Int] = []
+        for _ in 0..<2 { #expect(bench.gate.requeueDeadLetters { counts.append((try? $0.get()) ?? -1) }) }
+        bench.settle()
+        #expect(counts == [3, 0])
+        #expect(bench.summary().pending + bench.summary().inFlight == 3)
+    }
+
+    @Test("D10: what dies again while many are requeued is a new letter, and is not requeued without end")
+    func dyingAgain() {
+        bench.sender.reply = { _ in .status(400) }
+        bench.track(600)
+        #expect(requeue() == .success(600))
+        #expect(bench.counters.dead == 1_200)
+        #expect(bench.store.memory.deadLetters.count == 600)
+    }
+
+    @Test(
+        "Q4: without room the letters stay, also where the oldest would make room",
+        arguments: StoreLimits.Overflow.allCases)
+    func full(_ overflow: StoreLimits.Overflow) {
+        var limits = StoreLimits()
+        limits.maxEvents = 3
+        limits.overflow = overflow
+        bury(2)
+        bench.gate.setLimits(limits)
+        bench.track(2)
+        #expect(requeue() == .failure(.queueFull(requeued: 1)))
+        #expect(letters()?.letters.map(\.number) == [2])
+        #expect(bench.gate.stored.events == 3 && bench.counters.evicted == 0)
+    }
+
+    @Test("D10: where the store fails the letters stay, and nothing is sent")
+    func storeFails() {
+        bury(2)
+        bench.store.memory.fault = .noRoom("full")
+        #expect(requeue() == .failure(.store(.noRoom("full"), requeued: 0)))
+        bench.store.memory.fault = nil
+        #expect(letters()?.letters.count == 2)
+        #expect(bench.sender.outstanding.isEmpty)
+        #expect(requeue() == .success(2))
+    }
+
+    @Test("D10: a time to live and the store's limit of age count anew, so that what is requeued does not end at once")
+    func ages() {
+        bury(1, EventDraft(timeToLive: .seconds(10)))
+        bench.advance(by: .seconds(40 * 86_400))
+        #expect(bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in })
+        #expect(requeue() == .success(1))
+        bench.advance(by: .seconds(9))
+        #expect(bench.summary().pending == 1 && bench.counters.expired == 0)
+        bench.advance(by: .seconds(1))
+        #expect(bench.summary().pending == 0 && bench.counters.expired == 1)
+    }
+
+    @Test("D10: a requeued event and a letter that is left come back after a restart")
+    func restart() throws {
+        bury(2)
+        #expect(requeue([1]) == .success(1))
+        try bench.restart()
+        #expect(bench.sender.sent == [[3]])
+        #expect(letters()?.letters.map(\.number) == [2])
+    }
+
+    @Test("D10: a removed dispatcher's letters stay, and go when it is back")
+    func removed() {
+        bury(1)
+        bench.gate.removeDispatcher("collect")
+        bench.settle()
+        #expect(!bench.gate.requeueDeadLetters(of: "collect") { _ in })
+        #expect(requeue() == .success(0))
+        #expect(letters()?.letters.count == 1)
+        bench.add(bench.dispatchers[0])
+        #expect(requeue() == .success(1))
+        #expect(bench.sender.sent == [[2]])
+    }
+
+    @Test("D10: pages go on where the one before ended")
+    func pages() throws {
+        bury(5)
+        let first = try #require(letters(limit: 2))
+        #expect(first.letters.map(\.number) == [1, 2] && first.next == 2)
+        let second = try #require(letters(limit: 3, after: 2))
+        #expect(second.letters.map(\.number) == [3, 4, 5] && second.next == nil)
+    }
+
+    @Test("D10: purged letters are gone, the others stay")
+    func purge() {
+        bury(5)
+        var count: Int?
+        #expect(bench.gate.purgeDeadLetters([2, 3, 77]) { count = try? $0.get() })
+        bench.settle()
+        #expect(count == 2)
+        #expect(letters()?.letters.map(\.number) == [1, 4, 5])
+    }
+
+    @Test(
+        "D9: attempts in a letter are those that were charged",
+        arguments: [
+            (SendResult.status(400), DeadLetter.Reason.refusedStatus, 1), (.status(413), .tooLarge, 0),
+        ])
+    func attempts(_ result: SendResult, _ reason: DeadLetter.Reason, _ attempts: Int) {
+        bench.track(1)
+        bench.sender.answer(result)
+        bench.settle()
+        #expect(bench.store.memory.deadLetters.map(\.reason) == [reason])
+        #expect(bench.store.memory.deadLetters.map(\.attempts) == [attempts])
+    }
+
+    @Test("D9: after nothing but network errors none was charged, and the letter tells since when it failed")
+    func networkErrors() throws {
+        let bench = GateBench { $0.maxRetryAge = .seconds(300) }
+        bench.track(1)
+        let start = bench.worker.wall
+        bench.sender.answer(.noAnswer(cause: "unreachable"))
+        while bench.store.memory.deadLetters.isEmpty, bench.sender.sent.count < 100 {
+            bench.advance(by: .seconds(100))
+            bench.sender.answer(.noAnswer(cause: "unreachable"))
+            bench.settle()
+        }
+        let letter = try #require(bench.store.memory.deadLetters.first)
+        #expect(letter.attempts == 0 && letter.reason == .maxRetryAge)
+        #expect(letter.firstFailedAt == start && letter.diedAt == bench.worker.wall)
+    }
+
+    @Test("D10: a page ends with the letter that makes it large")
+    func largePage() throws {
+        bury(4, EventDraft(data: #"{"x":"\#(String(repeating: "x", count: 300_000))"}"#))
+        let page = try #require(letters())
+        #expect(page.letters.count == 2 && page.next == 2)
+        #expect(requeue() == .success(4))
+    }
+}
+
+extension String {
+    /// With another sequence number in it.
+    fileprivate func replacingSeq(_ old: Int, by new: Int) -> String {
+        let parts = split(separator: "\"seq\":\(old),", maxSplits: 1, omittingEmptySubsequences: false)
+        return parts.joined(separator: "\"seq\":\(new),")
+    }
+}

@@ -1,0 +1,113 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("SQLite event store: dead letters")
+struct StoreLetterTests {
+    let scene = StoreScene()
+
+    private func read(_ query: LetterQuery) throws -> LetterPage {
+        try scene.answer { scene.store.readLetters(query, then: $0) }.get()
+    }
+
+    private func purge(_ query: LetterQuery) throws -> Int {
+        try scene.answer { scene.store.purgeLetters(query, then: $0) }.get()
+    }
+
+    /// Puts letters of dispatchers 1 and 2 aside, in turn.
+    private func bury(_ numbers: ClosedRange<SequenceNumber>) {
+        for number in numbers {
+            let record = Groups.of(number...number).chunk.bytes
+            scene.write(.deadLetter(.sample(number, dispatcher: number % 2 == 1 ? 1 : 2, record: record)))
+        }
+    }
+
+    @Test("D10: letters come back as they were put aside, also after a restart")
+    func comesBack() throws {
+        try scene.open()
+        let record = Groups.of(7...7).chunk.bytes
+        scene.write(.deadLetter(.sample(7, dispatcher: 3, record: record)))
+        _ = try scene.reopen()
+        let page = try read(LetterQuery(limit: 10))
+        #expect(page.letters == [StoredLetter(number: 1, letter: .sample(7, dispatcher: 3, record: record))])
+        #expect(page.letters.first?.letter.event?.sequenceNumber == 7)
+        #expect(page.next == nil && page.newest == 1)
+    }
+
+    @Test("D10: a query means a dispatcher, numbers, a stretch, or all of these")
+    func queries() throws {
+        try scene.open()
+        bury(1...9)
+        #expect(try read(LetterQuery(limit: 3)).letters.map(\.number) == [1, 2, 3])
+        #expect(try read(LetterQuery(limit: 3)).next == 3)
+        #expect(try read(LetterQuery(dispatcher: 2, limit: 9)).letters.map(\.number) == [2, 4, 6, 8])
+        #expect(try read(LetterQuery(letters: [9, 2, 5, 44], limit: 9)).letters.map(\.number) == [2, 5, 9])
+        var query = LetterQuery(dispatcher: 1, letters: [1, 2, 5, 7, 9], limit: 9)
+        query.after = 1
+        query.through = 7
+        #expect(try read(query).letters.map(\.number) == [5, 7])
+        #expect(try read(LetterQuery(letters: [], limit: 9)).letters.isEmpty)
+    }
+
+    @Test("D10: purged letters are gone, no more than were asked for; their numbers are not given again")
+    func purge() throws {
+        try scene.open()
+        bury(1...6)
+        #expect(try purge(LetterQuery(dispatcher: 1, limit: 2)) == 2)
+        #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [2, 4, 5, 6])
+        #expect(try purge(LetterQuery(limit: 9)) == 4)
+        #expect(try purge(LetterQuery(limit: 9)) == 0)
+        _ = try scene.reopen()
+        bury(7...7)
+        #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [7])
+    }
+
+    @Test("D10: a letter goes in the commit that puts its event into the queue, and stays when that fails")
+    func requeued() throws {
+        try scene.open()
+        bury(1...3)
+        var group = Groups.of(4...5, newRoutes: [1: [1]])
+        group.requeued = [1, 3]
+        #expect(scene.append(group) == nil)
+        #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [2])
+        // The same group again cannot be.
+        group.requeued = [2]
+        #expect(scene.append(group) != nil)
+        #expect(try scene.reopen().lastSequenceNumber == 5)
+        #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [2])
+    }
+
+    @Test("Q8: of a letter with a damaged record the rest is told, and it can be purged")
+    func damaged() throws {
+        try scene.open()
+        bury(1...2)
+        scene.close()
+        try scene.sql("UPDATE dead_letters SET record = zeroblob(length(record)) WHERE letter = 1")
+        try scene.open()
+        let page = try read(LetterQuery(limit: 9))
+        #expect(page.letters.map(\.letter.reason) == [.maxAttempts, .maxAttempts])
+        #expect(page.letters.map { $0.letter.event == nil } == [true, false])
+        #expect(try purge(LetterQuery(letters: [1], limit: 9)) == 1)
+    }
+
+    @Test("D10: what was purged or requeued makes room for others")
+    func room() throws {
+        scene.options.mostDeadLetters = 3
+        try scene.open()
+        bury(1...3)
+        #expect(try purge(LetterQuery(limit: 2)) == 2)
+        bury(4...5)
+        #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [3, 4, 5])
+        bury(6...6)
+        #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [4, 5, 6])
+    }
+
+    @Test("D10: a store that is not open says so")
+    func closed() throws {
+        try scene.open()
+        scene.close()
+        #expect(throws: StoreFault.self) { try read(LetterQuery(limit: 1)) }
+        #expect(throws: StoreFault.self) { try purge(LetterQuery(limit: 1)) }
+    }
+}
