@@ -50,7 +50,7 @@ enum StatusMethods {
         let all: KeyValuePairs<String, Int> = [
             "received": events.received, "duplicates": events.duplicates, "unrouted": events.unrouted,
             "rejected": events.rejected, "delivered": events.delivered, "retried": events.retried,
-            "dead": events.dead, "expired": events.expired, "evicted": events.evicted,
+            "dead": events.dead, "requeued": events.requeued, "expired": events.expired, "evicted": events.evicted,
             "transformed_away": events.transformedAway, "quarantined": events.quarantined,
             "rejected_connections": service.counters.rejectedConnections,
             "failed_notifications": service.counters.failedNotifications,

@@ -1,0 +1,77 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateCore
+@testable import HeadgateServer
+
+@Suite("dead_letters.list, .requeue and .purge", .timeLimit(.minutes(1)))
+struct DeadLetterMethodTests {
+    /// Puts events `event-1`… of a dispatcher aside, as if it had given them up.
+    private func bury(_ numbers: ClosedRange<SequenceNumber>, of dispatcher: String, on stage: ServiceStage)
+        async throws
+    {
+        try await stage.look { service in
+            guard let number = service.gate.known[dispatcher]?.number else { throw Missing(what: dispatcher) }
+            for event in numbers {
+                let record = Groups.of(event...event).chunk.bytes
+                service.gate.settlements.add(.deadLetter(.sample(event, dispatcher: number, record: record)))
+            }
+        }
+    }
+
+    @Test("D10: letters are listed whole, a page at a time")
+    func list() async throws {
+        try await ServiceStage.run { stage in
+            try await bury(1...3, of: "collect", on: stage)
+            try await bury(4...4, of: "archive", on: stage)
+            let client = try await stage.client()
+            let page = try await client.call("dead_letters.list", ["dispatcher": "collect", "limit": 2])
+            #expect(page["next"] == 2)
+            let letter = page["dead_letters"].elements[0]
+            #expect(letter["letter"] == 1 && letter["dispatcher"] == "collect" && letter["reason"] == "max_attempts")
+            #expect(letter["status"] == 503 && letter["answer"] == "busy" && letter["attempts"] == 100)
+            #expect(letter["first_failed_at"] == "1970-01-01T00:00:00.005Z")
+            #expect(letter["died_at"] == "1970-01-01T00:00:00.006Z")
+            #expect(letter["event"]["id"] == "event-1" && letter["event"]["seq"] == 1)
+            let rest = try await client.call("dead_letters.list", ["after": 2])
+            #expect(rest["dead_letters"].elements.map { $0["dispatcher"] } == ["collect", "archive"])
+            #expect(rest["next"] == .null)
+        }
+    }
+
+    @Test("D10: requeued ones are sent by their dispatcher, purged ones are gone")
+    func requeueAndPurge() async throws {
+        try await ServiceStage.run { stage in
+            try await bury(1...3, of: "collect", on: stage)
+            let client = try await stage.client()
+            let requeue: DataObject = ["dispatcher": "collect", "letters": [1, 2]]
+            #expect(try await client.call("dead_letters.requeue", requeue) == ["count": 2])
+            let events = try await stage.events(of: "collect", after: client)
+            #expect(events.map { $0["id"] } == ["event-1", "event-2"])
+            #expect(try await stage.events(of: "archive", after: client).isEmpty)
+            #expect(try await client.call("dead_letters.purge") == ["count": 1])
+            #expect(try await client.call("dead_letters.list")["dead_letters"] == [])
+        }
+    }
+
+    @Test(
+        "A wrong parameter is told with its path, an unknown dispatcher is not_found",
+        arguments: [
+            ("dead_letters.list", ["limit": 0], "limit"), ("dead_letters.list", ["limit": 1_001], "limit"),
+            ("dead_letters.list", ["after": -1], "after"), ("dead_letters.list", ["dispatcher": 1], "dispatcher"),
+            ("dead_letters.requeue", ["letters": 3], "letters"),
+            ("dead_letters.requeue", ["letters": [3, "x"]], "letters[1]"),
+            ("dead_letters.purge", ["letters": [1.5]], "letters[0]"),
+            ("dead_letters.purge", ["dispatcher": nil], "dispatcher"),
+            ("dead_letters.list", ["dispatcher": "nowhere"], nil),
+            ("dead_letters.requeue", ["dispatcher": "nowhere"], nil),
+            ("dead_letters.purge", ["dispatcher": "nowhere"], nil),
+        ] as [(String, DataObject, String?)])
+    func wrong(_ method: String, _ params: DataObject, _ path: String?) async throws {
+        try await ServiceStage.run { stage in
+            let refusal = try await stage.client().refusal(method, params)
+            #expect(refusal.path == path)
+            #expect(refusal.reason == (path == nil ? "not_found" : nil))
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("queue.peek and queue.purge", .timeLimit(.minutes(1)))
+struct QueueMethodTests {
+    @Test("What waits is shown, and dropped")
+    func peekAndPurge() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            try await client.call("dispatcher.pause", ["id": "collect"])
+            for id in ["a", "b", "c"] {
+                try await client.call("track", ["event": "x", "id": .string(id), "dispatchers": ["collect"]])
+            }
+            let peeked = try await client.call("queue.peek", ["dispatcher": "collect", "limit": 2])
+            #expect(peeked["events"].elements.map { $0["id"] } == ["a", "b"])
+            #expect(try await client.call("queue.purge", ["dispatcher": "collect", "before_seq": 3]) == ["purged": 2])
+            let rest = try await client.call("queue.peek", ["dispatcher": "collect"])
+            #expect(rest["events"].elements.map { $0["id"] } == ["c"])
+            #expect(try await client.call("queue.peek", ["dispatcher": "archive"])["events"] == [])
+        }
+    }
+
+    @Test(
+        "A wrong parameter is told with its path, an unknown dispatcher is not_found",
+        arguments: [
+            ("queue.peek", [:], "dispatcher"), ("queue.peek", ["dispatcher": 3], "dispatcher"),
+            ("queue.peek", ["dispatcher": "collect", "limit": 0], "limit"),
+            ("queue.peek", ["dispatcher": "collect", "limit": 1_001], "limit"),
+            ("queue.purge", [:], "dispatcher"),
+            ("queue.purge", ["dispatcher": "collect", "before_seq": "3"], "before_seq"),
+            ("queue.purge", ["dispatcher": "collect", "before_seq": 0], "before_seq"),
+            ("queue.peek", ["dispatcher": "nowhere"], nil), ("queue.purge", ["dispatcher": "nowhere"], nil),
+        ] as [(String, DataObject, String?)])
+    func wrong(_ method: String, _ params: DataObject, _ path: String?) async throws {
+        try await ServiceStage.run { stage in
+            let refusal = try await stage.client().refusal(method, params)
+            #expect(refusal.path == path)
+            #expect(refusal.reason == (path == nil ? "not_found" : nil))
+            #expect(refusal.code == (path == nil ? -32000 : -32602))
+        }
+    }
+}
