@@ -75,7 +75,7 @@ extension HeadgateClient {
         return dispatchers
     }
 
-    private func object(_ method: String, _ params: DataObject, _ deadline: Duration?) async throws -> DataObject {
+    func object(_ method: String, _ params: DataObject, _ deadline: Duration?) async throws -> DataObject {
         guard case .object(let object) = try await call(method, params: params, deadline: deadline) else {
             throw ClientError.badAnswer("a result of \(method) that is no object")
         }

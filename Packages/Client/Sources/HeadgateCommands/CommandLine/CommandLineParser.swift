@@ -46,6 +46,8 @@ struct CommandLineParser {
             let hint = NearestWord.hint(for: word, among: CommandTable.firstWords)
             throw UsageError(message: "there is no command \(word)\(hint)")
         }
+        // What can be listed is listed when nothing else is said.
+        if let list = CommandTable.command("\(word) list"), rest.first?.hasPrefix("-") ?? true { return list }
         let seconds = family.map { String($0.name.dropFirst(word.count + 1)) }
         guard let second = rest.popFirst() else {
             throw UsageError(message: "\(word) what? \(seconds.joined(separator: ", "))", command: word)

@@ -1,8 +1,8 @@
 /// All commands, in the order in which the help shows them.
 enum CommandTable {
     static let all: [Command] = [
-        .send, .status, .watch, .flush, .barriers, .dispatchers, .pause, .resume, .configGet, .configSet,
-        .configReload, .configCheck,
+        .send, .status, .watch, .flush, .barriers, .dispatchers, .pause, .resume, .peek,
+        .deadLettersList, .deadLettersRequeue, .deadLettersPurge, .configGet, .configSet, .configReload, .configCheck,
     ]
 
     /// The command of a name.

@@ -46,10 +46,19 @@ enum Help {
         return ([command.name] + operands + options).joined(separator: " ")
     }
 
+    /// A longer term has its summary in the line below, so that it does not push away those of all others.
+    private static let longestTerm = 40
+
     private static func listed(_ entries: [(term: String, summary: String)]) -> String {
-        let width = entries.map(\.term.count).max() ?? 0
+        let width = entries.map(\.term.count).filter { $0 <= longestTerm }.max() ?? 0
         return entries.map { entry in
-            "  \(entry.term)\(String(repeating: " ", count: width - entry.term.count))  \(entry.summary)\n"
+            let room = width - entry.term.count
+            let gap = room >= 0 ? spaces(room + 2) : "\n" + spaces(width + 4)
+            return "  \(entry.term)\(gap)\(entry.summary)\n"
         }.joined()
+    }
+
+    private static func spaces(_ count: Int) -> String {
+        String(repeating: " ", count: count)
     }
 }

@@ -31,6 +31,16 @@ import Testing
     }
 
     @Test(
+        "What can be listed is listed when nothing else is said",
+        arguments: [
+            ["dead-letters"], ["dead-letters", "list"], ["dead-letters", "--json"],
+            ["dead-letters", "--limit", "3", "--json"],
+        ])
+    func listed(words: [String]) throws {
+        #expect(try run(words).name == "dead-letters list")
+    }
+
+    @Test(
         "What makes no sense is told, with the nearest that does",
         arguments: [
             ([], "there is no command"),
@@ -47,6 +57,8 @@ import Testing
             (["pause"], "pause: ID is missing"),
             (["resume", "a", "b"], "resume: what is b?"),
             (["status", "now"], "status: what is now?"),
+            (["dead-letters", "purgue"], "there is no command dead-letters purgue; did you mean purge?"),
+            (["dead-letters", "list", "3"], "dead-letters list: what is 3?"),
         ] as [([String], String)])
     func nonsense(words: [String], message: String) {
         let error = #expect(throws: UsageError.self) { try CommandLineParser.parse(words) }
@@ -58,7 +70,8 @@ import Testing
         arguments: [
             (["--help"], ""), (["help"], ""), (["send", "--help"], "send"),
             (["status", "--nonsense", "--help"], "status"),
-            (["config", "get", "--help"], "config get"), (["config", "--help"], "config"),
+            (["dead-letters", "--help"], "dead-letters"), (["config", "get", "--help"], "config get"),
+            (["config", "--help"], "config"),
             (["help", "flush"], "flush"),
             (["--socket", "/s", "pause", "--help"], "pause"),
         ] as [([String], String)])

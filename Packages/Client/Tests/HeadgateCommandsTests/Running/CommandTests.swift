@@ -26,6 +26,14 @@ import Testing
             ),
             (["config", "set", "a=[]", "--persist"], "config.set", ["patch": ["a": []], "persist": true]),
             (["status"], "status", [:]),
+            (["peek", "collect"], "queue.peek", ["dispatcher": "collect"]),
+            (["peek", "collect", "--limit", "3"], "queue.peek", ["dispatcher": "collect", "limit": 3]),
+            (
+                ["dead-letters", "requeue", "7", "9", "--dispatcher", "a"], "dead_letters.requeue",
+                ["dispatcher": "a", "letters": [7, 9]]
+            ),
+            (["dead-letters", "requeue"], "dead_letters.requeue", [:]),
+            (["dead-letters", "purge", "7"], "dead_letters.purge", ["letters": [7]]),
         ] as [([String], String, DataObject)])
     func questions(words: [String], method: String, params: DataObject) async throws {
         try await withDaemon { daemon in
@@ -69,6 +77,30 @@ import Testing
         }
     }
 
+    @Test("dead-letters asks for a page, and tells how to see the next")
+    func deadLetters() async throws {
+        try await withDaemon { daemon in
+            await daemon.answer("dead_letters.list", with: ["dead_letters": [["letter": 4]], "next": 4])
+            let run = try await ToolRun.run(
+                ["dead-letters", "--dispatcher", "a", "--limit", "1", "--after", "3"], on: daemon)
+            #expect(run.exitCode == .success, "\(run.errors)")
+            #expect(await daemon.record.requests.first?.params == ["dispatcher": "a", "limit": 1, "after": 3])
+            #expect(run.output.contains("headgate dead-letters --after 4"))
+        }
+    }
+
+    @Test("requeue and purge tell how many there were")
+    func counted() async throws {
+        try await withDaemon { daemon in
+            await daemon.answer("dead_letters.requeue", with: ["count": 1])
+            await daemon.answer("dead_letters.purge", with: ["count": 1_200])
+            let requeue = try await ToolRun.run(["dead-letters", "requeue"], on: daemon)
+            #expect(requeue.output == "1 dead letter is in the queue again.\n")
+            let purge = try await ToolRun.run(["dead-letters", "purge"], on: daemon)
+            #expect(purge.output == "1 200 dead letters are deleted.\n")
+        }
+    }
+
     @Test("Exit code 1: the daemon refuses, and says why")
     func refused() async throws {
         let refusal = RPCError(.notFound, "there is no dispatcher nowhere")
@@ -86,7 +118,9 @@ import Testing
         "Exit code 2: wrong usage, which is told without asking the daemon",
         arguments: [
             ["send"], ["send", "x", "plan"], ["send", "x", "--stdin"], ["flush", "--timeout", "soon"], ["dance"],
-            ["config", "set", "a"], ["config", "set", "a=b"], ["config", "set"], ["watch", "weather"],
+            ["config", "set", "a"], ["config", "set", "a=b"], ["config", "set"], ["watch", "weather"], ["peek"],
+            ["peek", "a", "--limit", "0"], ["dead-letters", "--limit", "many"], ["dead-letters", "purge", "all"],
+            ["dead-letters", "requeue", "0"],
         ])
     func usage(words: [String]) async throws {
         try await withDaemon { daemon in

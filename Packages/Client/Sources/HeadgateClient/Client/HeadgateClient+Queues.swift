@@ -1,0 +1,82 @@
+import HeadgateData
+
+/// What waits for dispatchers, and what they gave up.
+extension HeadgateClient {
+    /// The next events of a dispatcher, in the order in which it would send them, as they are stored: not transformed yet.
+    /// - Parameter limit: how many, up to 1000; there may be fewer where they are large.
+    public func peek(_ dispatcher: String, limit: Int = 10, deadline: Duration? = nil) async throws -> [DataObject] {
+        let params: DataObject = ["dispatcher": .string(dispatcher), "limit": .number(DataNumber(limit))]
+        let result = try await object("queue.peek", params, deadline)
+        guard let events = result.get(key: "events", as: [DataObject].self) else {
+            throw ClientError.badAnswer("a result of queue.peek without events")
+        }
+        return events
+    }
+
+    /// Drops what waits for a dispatcher, but not what is on its way; it is counted as evicted.
+    /// - Parameter sequenceNumber: only what comes before this one; nil is all.
+    /// - Returns: how many events are gone.
+    @discardableResult
+    public func purgeQueue(
+        of dispatcher: String, before sequenceNumber: Int64? = nil, deadline: Duration? = nil
+    ) async throws -> Int {
+        var params: DataObject = ["dispatcher": .string(dispatcher)]
+        params["before_seq"] = sequenceNumber.map { .number(DataNumber(Int($0))) }
+        return try await count("purged", of: "queue.purge", params, deadline)
+    }
+
+    /// Events that dispatchers gave up, the oldest first (Behaviour D10).
+    /// - Parameters:
+    ///   - dispatcher: those of one; nil is of all.
+    ///   - after: those behind this letter.
+    ///   - limit: how many, up to 1000; there may be fewer where they are large.
+    public func deadLetters(
+        of dispatcher: String? = nil, after: Int? = nil, limit: Int = 100, deadline: Duration? = nil
+    ) async throws -> DeadLetterPage {
+        var params: DataObject = ["limit": .number(DataNumber(limit))]
+        params["dispatcher"] = dispatcher.map { .string($0) }
+        params["after"] = after.map { .number(DataNumber($0)) }
+        return try DeadLetterPage(await object("dead_letters.list", params, deadline))
+    }
+
+    /// Has dead letters' events go again, each to its dispatcher and under its id (Behaviour D10). Where there is no room
+    /// for all, it is refused with `queue_full`; `count` in the error's data tells how many go all the same.
+    /// - Parameters:
+    ///   - dispatcher: those of one; nil is of all.
+    ///   - letters: those of these numbers; nil is all.
+    /// - Returns: how many events go again.
+    @discardableResult
+    public func requeueDeadLetters(
+        of dispatcher: String? = nil, _ letters: [Int]? = nil, deadline: Duration? = nil
+    ) async throws -> Int {
+        try await count("count", of: "dead_letters.requeue", selection(dispatcher, letters), deadline)
+    }
+
+    /// Deletes dead letters for good.
+    /// - Parameters:
+    ///   - dispatcher: those of one; nil is of all.
+    ///   - letters: those of these numbers; nil is all.
+    /// - Returns: how many letters are gone.
+    @discardableResult
+    public func purgeDeadLetters(
+        of dispatcher: String? = nil, _ letters: [Int]? = nil, deadline: Duration? = nil
+    ) async throws -> Int {
+        try await count("count", of: "dead_letters.purge", selection(dispatcher, letters), deadline)
+    }
+
+    private func selection(_ dispatcher: String?, _ letters: [Int]?) -> DataObject {
+        var params: DataObject = [:]
+        params["dispatcher"] = dispatcher.map { .string($0) }
+        params["letters"] = letters.map { .array($0.map { .number(DataNumber($0)) }) }
+        return params
+    }
+
+    private func count(
+        _ member: String, of method: String, _ params: DataObject, _ deadline: Duration?
+    ) async throws -> Int {
+        guard let count = try await object(method, params, deadline).get(key: member, as: Int.self) else {
+            throw ClientError.badAnswer("a result of \(method) without \(member)")
+        }
+        return count
+    }
+}
