@@ -31,7 +31,14 @@ public final class RecordingSender: Sender {
 
     /// The sequence numbers of what was delivered, in the order in which it was.
     public var delivered: [SequenceNumber] {
-        answered.filter { $0.result == .delivered }.flatMap { $0.batch.events.map(\.sequenceNumber) }
+        answered.flatMap { batch, result -> [SequenceNumber] in
+            switch result {
+            case .delivered: batch.events.map(\.sequenceNumber)
+            case .each(let outcomes):
+                zip(batch.events, outcomes).filter { $0.1 == .delivered }.map(\.0.sequenceNumber)
+            case .refused, .noAnswer, .interrupted: []
+            }
+        }
     }
 
     public func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {

@@ -23,7 +23,7 @@ public struct DeadLetter: Sendable, Equatable {
     public enum Reason: String, Sendable, CaseIterable {
         /// Alone over `byte_limit`, and failed (Behaviour D2).
         case oversize
-        /// Refused with 413 though alone (Behaviour D6).
+        /// Too large for the destination though alone: refused with 413, or by a NATS stream (Behaviour D6, K4).
         case tooLarge = "too_large"
         /// Refused with a status that is not retried (Behaviour D3).
         case refusedStatus = "refused_status"

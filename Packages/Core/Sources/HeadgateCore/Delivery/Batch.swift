@@ -34,6 +34,9 @@ public struct BatchFormat: Sendable, Equatable {
         return BatchFormat(prefix: prefix.bytes, separator: Array(",".utf8), suffix: Array("]}".utf8))
     }
 
+    /// Events one behind the other: each is sent by itself, from its range of the body.
+    public static let separate = BatchFormat(prefix: [], separator: [], suffix: [])
+
     /// One event and nothing around it.
     public static let single = BatchFormat(prefix: [], separator: [], suffix: [], mostEvents: 1)
 }
@@ -42,6 +45,7 @@ public struct BatchFormat: Sendable, Equatable {
 public struct Batch: Sendable {
     /// The events' part of the batch, in order of acceptance.
     public struct Event: Sendable {
+        /// The id's JSON string, quotes and all, as it is spelled in the body.
         public var id: String
         public var sequenceNumber: SequenceNumber
         /// Where the event's JSON stands in the body.

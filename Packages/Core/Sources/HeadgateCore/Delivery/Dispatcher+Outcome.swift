@@ -3,6 +3,7 @@ import HeadgateData
 extension Dispatcher {
     /// Carries out what Behaviour D3 says of an attempt.
     func finished(_ batch: Batch, with result: SendResult) {
+        if case .each(let outcomes) = result { return finished(batch, each: outcomes) }
         let verdict = Verdict(
             result, events: batch.events.count, isOversize: batch.isOversize, settings: settings)
         if verdict == .delivered { return delivered(batch) }
@@ -13,13 +14,14 @@ extension Dispatcher {
         switch verdict {
         case .delivered, .keep: break
         case .halve: halve(batch)
-        case .dead(let reason): bury(batch, reason, result)
+        case .dead(let reason): bury(batch, reason, LastAnswer(result))
         case .hold(let cause): hold(cause)
         case .retry(let cause, let charged): retry(batch, cause: cause, charged: charged, result)
         }
     }
 
-    private func delivered(_ batch: Batch) {
+    /// A batch, or what was taken of it.
+    func delivered(_ batch: Batch) {
         lastError = nil
         retries.succeeded()
         limit.succeeded(batch.events.count)
@@ -33,16 +35,22 @@ extension Dispatcher {
     }
 
     private func retry(_ batch: Batch, cause: String, charged: Bool, _ result: SendResult) {
+        sendAgain(batch, charged: charged, LastAnswer(result))
+        backOff(cause: cause, retryAfter: result.retryAfter(at: surroundings.worker.wall))
+    }
+
+    /// Has events go once more, but for those that have been tried enough (Behaviour D9).
+    func sendAgain(_ batch: Batch, charged: Bool, _ answer: LastAnswer) {
         let worker = surroundings.worker
         queue.takeBack(batch.sequenceNumbers) { entry in
             entry.attempts += charged ? 1 : 0
             entry.firstFailure = entry.firstFailure ?? QueueEntry.Failure(at: worker.now, wall: worker.wall)
         }
-        buryOld(batch, result)
-        let retried = queue.entries.count { batch.sequenceNumbers.contains($0.sequenceNumber) }
+        buryOld(batch, answer)
+        let sequenceNumbers = batch.sequenceNumbers
+        let retried = queue.entries.count { sequenceNumbers.contains($0.sequenceNumber) }
         tally.retried += retried
         surroundings.board.counters.retried += retried
-        backOff(cause: cause, retryAfter: result.retryAfter(at: worker.wall))
     }
 
     /// Closes the BackoffBarrier for a while (Behaviour D4, D5, D8).
@@ -56,61 +64,55 @@ extension Dispatcher {
     // MARK: Giving up
 
     /// Gives up the events that have been tried often enough or for long enough (Behaviour D9).
-    private func buryOld(_ batch: Batch, _ result: SendResult) {
+    private func buryOld(_ batch: Batch, _ answer: LastAnswer) {
         let now = surroundings.worker.now
         let sequenceNumbers = batch.sequenceNumbers
         let failed = queue.entries.filter { sequenceNumbers.contains($0.sequenceNumber) }
         let worn = failed.filter { $0.attempts >= settings.maxAttempts }
-        bury(worn, .maxAttempts, result)
+        bury(worn, .maxAttempts, answer)
         let old = failed.filter { entry in
             entry.attempts < settings.maxAttempts
                 && entry.firstFailure.map { now - $0.at >= settings.maxRetryAge } ?? false
         }
-        bury(old, .maxRetryAge, result)
+        bury(old, .maxRetryAge, answer)
     }
 
     /// Gives up the events of a batch after the attempt that killed them.
-    private func bury(_ batch: Batch, _ reason: DeadLetter.Reason, _ result: SendResult) {
+    func bury(_ batch: Batch, _ reason: DeadLetter.Reason, _ answer: LastAnswer) {
         let sequenceNumbers = batch.sequenceNumbers
-        if result.chargesAttempt { queue.takeBack(sequenceNumbers) { $0.attempts += 1 } }
-        bury(queue.entries.filter { sequenceNumbers.contains($0.sequenceNumber) }, reason, result)
+        if answer.chargesAttempt { queue.takeBack(sequenceNumbers) { $0.attempts += 1 } }
+        bury(queue.entries.filter { sequenceNumbers.contains($0.sequenceNumber) }, reason, answer)
     }
 
     /// Puts events aside as dead letters, as they lay in the queue (Behaviour D10).
-    private func bury(_ entries: [QueueEntry], _ reason: DeadLetter.Reason, _ result: SendResult) {
-        for entry in entries { surroundings.settlements.add(.deadLetter(letter(for: entry, reason, result))) }
+    private func bury(_ entries: [QueueEntry], _ reason: DeadLetter.Reason, _ answer: LastAnswer) {
+        for entry in entries { surroundings.settlements.add(.deadLetter(letter(for: entry, reason, answer))) }
         settle(Set(entries.map(\.sequenceNumber)), as: .dead)
     }
 
-    private func letter(for entry: QueueEntry, _ reason: DeadLetter.Reason, _ result: SendResult) -> DeadLetter {
+    private func letter(for entry: QueueEntry, _ reason: DeadLetter.Reason, _ answer: LastAnswer) -> DeadLetter {
         let wall = surroundings.worker.wall
         return DeadLetter(
             dispatcher: queue.number, sequenceNumber: entry.sequenceNumber, reason: reason,
-            status: result.refusal?.status, answer: result.refusal?.answer, attempts: entry.attempts,
+            status: answer.status, answer: answer.text, attempts: entry.attempts,
             firstFailedAt: entry.firstFailure?.wall ?? wall, diedAt: wall, record: entry.event.record)
     }
 }
 
 extension SendResult {
-    /// The destination's answer, where there was one.
-    var refusal: Refusal? {
-        if case .refused(let refusal) = self { refusal } else { nil }
-    }
-
-    /// Whether the attempt counts for `max_attempts`: a network error and a 413 do not (Behaviour D9).
-    var chargesAttempt: Bool { refusal.map { $0.status != 413 } ?? false }
-
     /// Why the attempt failed, for people.
     var cause: String? {
         switch self {
         case .delivered, .interrupted: nil
         case .noAnswer(let cause): cause
         case .refused(let refusal): "HTTP \(refusal.status)"
+        case .each(let outcomes): outcomes.lazy.compactMap(\.cause).first
         }
     }
 
     /// How long the destination asked to wait.
     func retryAfter(at wall: Timestamp) -> Duration? {
-        refusal?.retryAfter.flatMap { RetryAfter.duration($0, now: wall) }
+        guard case .refused(let refusal) = self else { return nil }
+        return refusal.retryAfter.flatMap { RetryAfter.duration($0, now: wall) }
     }
 }

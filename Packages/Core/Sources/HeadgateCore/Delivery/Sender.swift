@@ -23,6 +23,9 @@ public enum SendResult: Sendable, Equatable {
     /// No whole answer came; the cause is in a few words for people, like `connection refused`. Charges no attempt
     /// (Behaviour D9).
     case noAnswer(cause: String)
+    /// The destination told the events apart: what came of each, in the order of the batch (Behaviour K3, K4). One that
+    /// has no outcome goes again.
+    case each([EventOutcome])
     /// Given up because the dispatcher is being stopped.
     case interrupted
 

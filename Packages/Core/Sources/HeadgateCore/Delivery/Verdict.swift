@@ -1,4 +1,5 @@
-/// What is to be done with a batch after an attempt: Behaviour D3 as one table, first match wins.
+/// What is to be done with a batch, or with some of its events, after an attempt: Behaviour D3 as one table, first match
+/// wins.
 enum Verdict: Equatable {
     /// All events are delivered.
     case delivered
@@ -20,10 +21,23 @@ enum Verdict: Equatable {
         switch result {
         case .delivered: self = .delivered
         case .interrupted: self = .keep
+        // Such a result has a verdict for each event.
+        case .each: self = .keep
         case .noAnswer(let cause):
             self = Verdict.giveUp(isOversize: isOversize, settings) ?? .retry(cause: cause, charged: false)
         case .refused(let refusal):
             self = Verdict(status: refusal.status, events: events, isOversize: isOversize, settings: settings)
+        }
+    }
+
+    /// What is to be done with one event, of a destination that tells them apart (Behaviour K3, K4).
+    init(_ outcome: EventOutcome, isOversize: Bool, settings: DispatcherSettings) {
+        switch outcome {
+        case .delivered: self = .delivered
+        case .retry(let cause, let charged):
+            self = Verdict.giveUp(isOversize: isOversize, settings) ?? .retry(cause: cause, charged: charged)
+        case .dead(let reason, _):
+            self = Verdict.giveUp(isOversize: isOversize, settings) ?? .dead(reason)
         }
     }
 

@@ -124,10 +124,19 @@ final class GateRun {
         guard let id = ["a", "b"].randomElement(using: &random),
             let batch = bench[id].outstanding.randomElement(using: &random)
         else { return }
-        let results: [SendResult] = [
+        var results: [SendResult] = [
             .delivered, .delivered, .delivered, .status(503), .status(400), .status(413), .noAnswer(cause: "reset"),
         ]
+        if profile.tellsEventsApart { results.append(.each(batch.events.map { _ in outcome() })) }
         answer(batch, of: id, results.randomElement(using: &random) ?? .delivered)
+    }
+
+    private func outcome() -> EventOutcome {
+        let outcomes: [EventOutcome] = [
+            .delivered, .delivered, .retry(cause: "busy", charged: true), .retry(cause: "reset", charged: false),
+            .dead(.refused, cause: "never"),
+        ]
+        return outcomes.randomElement(using: &random) ?? .delivered
     }
 
     private func answer(_ batch: Batch, of id: String, _ result: SendResult) {

@@ -29,21 +29,39 @@ struct ModelDispatcher {
     ) {
         inFlight.subtract(sequenceNumbers)
         switch result {
-        case .delivered:
-            failures = 0
-            delivered += sequenceNumbers.count
-            unsettled.subtract(sequenceNumbers)
+        case .delivered: deliver(sequenceNumbers)
         case .refused(let refusal) where refusal.status == 413 && sequenceNumbers.count > 1:
             halvedThrough = max(halvedThrough, sequenceNumbers.max() ?? 0)
         case .refused(let refusal) where refusal.status == 400 || refusal.status == 413:
             bury(sequenceNumbers)
         case .refused:
-            for number in sequenceNumbers { attempts[number, default: 0] += 1 }
-            bury(sequenceNumbers.filter { attempts[$0, default: 0] >= settings.maxAttempts })
+            charge(sequenceNumbers)
             wait(from: now, chance)
+        case .each(let outcomes):
+            for (number, outcome) in zip(sequenceNumbers, outcomes) { answered(number, outcome) }
+            if outcomes.contains(where: \.isRetry) { wait(from: now, chance) }
         case .noAnswer: wait(from: now, chance)
         case .interrupted: break
         }
+    }
+
+    private mutating func answered(_ sequenceNumber: SequenceNumber, _ outcome: EventOutcome) {
+        switch outcome {
+        case .delivered: deliver([sequenceNumber])
+        case .dead: bury([sequenceNumber])
+        case .retry(_, let charged): if charged { charge([sequenceNumber]) }
+        }
+    }
+
+    private mutating func deliver(_ sequenceNumbers: [SequenceNumber]) {
+        failures = 0
+        delivered += sequenceNumbers.count
+        unsettled.subtract(sequenceNumbers)
+    }
+
+    private mutating func charge(_ sequenceNumbers: [SequenceNumber]) {
+        for number in sequenceNumbers { attempts[number, default: 0] += 1 }
+        bury(sequenceNumbers.filter { attempts[$0, default: 0] >= settings.maxAttempts })
     }
 
     private mutating func bury(_ sequenceNumbers: [SequenceNumber]) {
@@ -62,5 +80,11 @@ struct ModelDispatcher {
         let keep = (settings, batchSize)
         self = ModelDispatcher(settings: keep.0, batchSize: keep.1)
         unsettled = stored
+    }
+}
+
+extension EventOutcome {
+    fileprivate var isRetry: Bool {
+        if case .retry = self { true } else { false }
     }
 }

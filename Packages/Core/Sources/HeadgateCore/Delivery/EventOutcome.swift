@@ -1,0 +1,20 @@
+/// What came of one event of a batch, where the destination tells its events apart (Behaviour K3, K4).
+public enum EventOutcome: Sendable, Hashable {
+    /// The destination has it.
+    case delivered
+    /// It is to be sent again. `cause` is in a few words for people, like `timed out`. `charged`: the destination
+    /// answered, so the attempt counts (Behaviour D9).
+    case retry(cause: String, charged: Bool)
+    /// The destination will never take it. `cause` is in a few words for people, secrets blanked (Behaviour X4).
+    case dead(DeadLetter.Reason, cause: String)
+}
+
+extension EventOutcome {
+    /// Why the event was not taken.
+    var cause: String? {
+        switch self {
+        case .delivered: nil
+        case .retry(let cause, _), .dead(_, let cause): cause
+        }
+    }
+}

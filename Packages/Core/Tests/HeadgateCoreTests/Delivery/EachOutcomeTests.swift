@@ -1,0 +1,120 @@
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@testable import HeadgateCore
+
+/// Destinations that tell the events of a batch apart.
+@Suite("An outcome for each event")
+struct EachOutcomeTests {
+    private let later = EventOutcome.retry(cause: "busy", charged: true)
+
+    private func verdict(_ outcome: EventOutcome, isOversize: Bool = false, retries: Bool = true) -> Verdict {
+        var settings = DispatcherSettings(id: "collect")
+        settings.retryFailedRequests = retries
+        return Verdict(outcome, isOversize: isOversize, settings: settings)
+    }
+
+    @Test("D3: one table for events as for batches: delivered, retries off, oversize, then what was said")
+    func table() {
+        let dead = EventOutcome.dead(.refused, cause: "no")
+        #expect(verdict(.delivered, isOversize: true, retries: false) == .delivered)
+        #expect(verdict(later, isOversize: true, retries: false) == .dead(.retriesOff))
+        #expect(verdict(dead, retries: false) == .dead(.retriesOff))
+        #expect(verdict(later, isOversize: true) == .dead(.oversize))
+        #expect(verdict(dead, isOversize: true) == .dead(.oversize))
+        #expect(verdict(dead) == .dead(.refused))
+        #expect(verdict(later) == .retry(cause: "busy", charged: true))
+        #expect(verdict(.retry(cause: "x", charged: false)) == .retry(cause: "x", charged: false))
+    }
+
+    @Test("K3, K4: what was taken is settled, what was refused is dead, and the rest goes again")
+    func partialSuccess() throws {
+        let bench = GateBench()
+        bench.track(4)
+        // The first went alone, as it was there first.
+        bench.sender.answer()
+        bench.settle()
+        #expect(bench.sender.sent.count == 1)
+        bench.track(4)
+        bench.sender.answer(.each([.delivered, later, .dead(.refused, cause: "never"), .delivered]))
+        bench.settle()
+        let summary = bench.summary()
+        #expect(summary.sent == 6)
+        #expect(summary.dead == 1)
+        #expect(summary.pending == 1)
+        #expect(summary.failed == 1)
+        #expect(summary.lastError == "busy")
+        #expect(bench.counters.retried == 1)
+        let letter = try #require(bench.store.memory.deadLetters.first)
+        #expect(letter.sequenceNumber == 7)
+        #expect(letter.reason == .refused)
+        #expect(letter.status == nil)
+        #expect(letter.answer == "never")
+        #expect(letter.attempts == 1)
+        let event = try #require(letter.event?.json(attempt: 1))
+        #expect(String(decoding: event, as: UTF8.self).contains(#""seq":7,"#))
+        bench.advance(by: .milliseconds(500))
+        #expect(bench.sender.sent.last == [6])
+        #expect(String(decoding: try #require(bench.sender.batches.last).body, as: UTF8.self).contains(#""attempt":2"#))
+    }
+
+    @Test("D4: a partial success skips no wait, and the wait begins anew")
+    func partialSuccessWaits() {
+        let bench = GateBench()
+        bench.track(2)
+        for wait in [500, 1000] {
+            bench.sender.answer(.each([later, later]))
+            bench.advance(by: .milliseconds(wait))
+        }
+        bench.sender.answer(.each([.delivered, later]))
+        bench.settle()
+        let count = bench.sender.sent.count
+        bench.advance(by: .milliseconds(499))
+        #expect(bench.sender.sent.count == count)
+        bench.advance(by: .milliseconds(1))
+        #expect(bench.sender.sent.last == [2])
+    }
+
+    @Test("D9: each event is charged by its own outcome")
+    func charges() {
+        let bench = GateBench { $0.maxAttempts = 2 }
+        bench.track(2)
+        for _ in 0..<2 {
+            bench.sender.answer(.each([later, .retry(cause: "timed out", charged: false)]))
+            bench.advance(by: .seconds(300))
+        }
+        #expect(bench.store.memory.deadLetters.map(\.sequenceNumber) == [1])
+        #expect(bench.store.memory.deadLetters.map(\.reason) == [.maxAttempts])
+        #expect(bench.store.memory.deadLetters.map(\.answer) == ["busy"])
+        #expect(bench.sender.sent.last == [2])
+    }
+
+    @Test("All taken is a success like any other; only dead ones leave no wait")
+    func noneRetried() {
+        let bench = GateBench()
+        bench.track(2)
+        bench.sender.answer(.each([.delivered, .delivered]))
+        bench.settle()
+        #expect(bench.summary().sent == 2)
+        #expect(bench.summary().failed == 0)
+        bench.track(1)
+        bench.sender.answer(.each([.dead(.tooLarge, cause: "too large")]))
+        bench.track(1)
+        #expect(bench.sender.sent.last == [4])
+        #expect(bench.summary().retryAt == nil)
+    }
+
+    @Test("An event that has no outcome goes again; outcomes without an event mean nothing")
+    func wrongNumber() {
+        let bench = GateBench()
+        bench.track(2)
+        bench.sender.answer(.each([.delivered]))
+        bench.advance(by: .seconds(1))
+        #expect(bench.sender.sent.last == [2])
+        bench.sender.answer(.each([.delivered, later]))
+        bench.settle()
+        #expect(bench.summary().sent == 2)
+        #expect(bench.summary().pending == 0)
+    }
+}
