@@ -5,6 +5,7 @@ extension DispatcherKindSettings {
         switch self {
         case .http(let http): http.unixSocket == nil && !http.isLoopback
         case .file: false
+        case .nats(let nats): nats.servers.contains { !$0.authority.isLoopback }
         case .own(let own): own.reachesNetwork
         }
     }
@@ -13,12 +14,6 @@ extension DispatcherKindSettings {
 extension HTTPSettings {
     /// An endpoint that is no URL was refused with the settings.
     fileprivate var isLoopback: Bool {
-        guard let host = try? Endpoint(endpoint).host.lowercased() else { return false }
-        return host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || isLoopbackIPv4(host)
-    }
-
-    private func isLoopbackIPv4(_ host: String) -> Bool {
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+        (try? Endpoint(endpoint).authority.isLoopback) ?? false
     }
 }

@@ -39,6 +39,8 @@ final class Senders {
         case .file(var settings):
             if !settings.path.hasPrefix("/") { settings.path = "\(dataDirectory)/\(settings.path)" }
             return try FileSender(settings, loop: loop)
+        case .nats(let settings):
+            return try NATSSender(settings, loop: loop)
         case .own(let settings):
             guard let factory = own.last(where: { $0.kind == settings.kind }) else {
                 preconditionFailure("settings of this kind are only read where there is a factory")

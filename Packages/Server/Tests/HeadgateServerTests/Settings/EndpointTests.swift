@@ -19,14 +19,14 @@ struct EndpointTests {
     func good(given: String, text: String, host: String, port: Int?) throws {
         let endpoint = try Endpoint(given)
         #expect(endpoint.text == text)
-        #expect(endpoint.host == host)
-        #expect(endpoint.port == port)
+        #expect(endpoint.authority.host == host)
+        #expect(endpoint.authority.port == port)
     }
 
     @Test("X4: the user and the password are known for what they are")
     func userInfo() throws {
-        #expect(try Endpoint("http://u:p@w@h:2").userInfo == "u:p@w")
-        #expect(try Endpoint("http://h/x@y").userInfo == nil)
+        #expect(try Endpoint("http://u:p@w@h:2").authority.userInfo == "u:p@w")
+        #expect(try Endpoint("http://h/x@y").authority.userInfo == nil)
     }
 
     @Test(

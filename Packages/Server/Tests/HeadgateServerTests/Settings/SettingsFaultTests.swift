@@ -85,12 +85,12 @@ struct SettingsFaultTests {
             #"""
             {"gateway": {},
              "dispatchers": {
-               "n": {"kind": "nats", "servers": ["nats://x"]}, "w": {"kind": "worker"},
+               "w": {"kind": "worker"},
                "h": {"kind": "http", "endpoint": "x", "activation_barrier": {"board": "b"},
                      "headers": {"Authorization": {"output": "token", "prefix": "Bearer "}}}}}
             """#)
         let expected = [
-            "dispatchers.n.kind", "dispatchers.w.kind", "dispatchers.h.activation_barrier",
+            "dispatchers.w.kind", "dispatchers.h.activation_barrier",
             "dispatchers.h.headers.Authorization.output", "gateway",
         ]
         #expect(reading.findings.lines == expected.map { "\($0): not supported by this version yet" })

@@ -19,6 +19,7 @@ extension ConfiguredDispatcher {
         switch reader.item("kind").map(String.init(dataItem:)) {
         case "http": kind = .http(HTTPSettings(reader, common: &common))
         case "file": kind = .file(FileSettings(reader))
+        case "nats": kind = .nats(NATSSettings(reader))
         case let given:
             if let name = given ?? nil, let reachesNetwork = own[name] {
                 kind = .own(OwnKindSettings(name, reachesNetwork: reachesNetwork, reader))

@@ -17,17 +17,20 @@ enum DispatcherKindSettings: Sendable, Equatable {
     case http(HTTPSettings)
     /// It writes to a file (Behaviour K2).
     case file(FileSettings)
+    /// It publishes to a NATS cluster (Behaviour K4).
+    case nats(NATSSettings)
     /// It does what the program that brings it says (Behaviour K5).
     case own(OwnKindSettings)
 
     /// The kinds' names, as `kind` takes them.
-    static let names = ["http", "file"]
+    static let names = ["http", "file", "nats"]
 
     /// The kind's name.
     var name: String {
         switch self {
         case .http: "http"
         case .file: "file"
+        case .nats: "nats"
         case .own(let own): own.kind
         }
     }

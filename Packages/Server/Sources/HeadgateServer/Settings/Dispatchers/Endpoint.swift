@@ -2,12 +2,8 @@
 struct Endpoint: Equatable {
     /// `http` or `https`.
     let scheme: String
-    /// What stands before the host: a user and a password. A secret (Behaviour X4).
-    let userInfo: String?
-    /// The host; an IPv6 address without its brackets.
-    let host: String
-    /// The port; nil: the scheme's.
-    let port: Int?
+    /// Where it is, and the user and password for it. A secret (Behaviour X4).
+    let authority: Authority
     /// The whole, scheme and all.
     let text: String
 
@@ -25,16 +21,8 @@ struct Endpoint: Equatable {
         guard scheme == "http" || scheme == "https" else {
             throw Fault(message: "must be a URL with http:// or https://")
         }
-        let authority = rest.prefix { !"/?#".contains($0) }
-        let (userInfo, place) = Endpoint.splitUserInfo(authority)
-        let (host, port) = try Endpoint.splitPort(place)
-        guard Endpoint.isHost(host, inBrackets: place.hasPrefix("[")) else {
-            throw Fault(message: "must be a URL with a host")
-        }
+        authority = try Authority(rest.prefix { !"/?#".contains($0) })
         self.scheme = scheme
-        self.userInfo = userInfo.map(String.init)
-        self.host = String(host)
-        self.port = port
         self.text = "\(scheme)://\(rest)"
     }
 }
@@ -46,37 +34,5 @@ extension Endpoint {
         let behind = text[scheme.endIndex...]
         guard behind.hasPrefix("://") else { return ("https", text[...]) }
         return (scheme.lowercased(), behind.dropFirst(3))
-    }
-
-    private static func splitUserInfo(_ authority: Substring) -> (userInfo: Substring?, place: Substring) {
-        guard let at = authority.lastIndex(of: "@") else { return (nil, authority) }
-        return (authority[..<at], authority[authority.index(after: at)...])
-    }
-
-    private static func splitPort(_ place: Substring) throws(Fault) -> (host: Substring, port: Int?) {
-        if place.hasPrefix("[") {
-            let host = place.dropFirst().prefix { $0 != "]" }
-            let behind = place[host.endIndex...]
-            guard behind.hasPrefix("]") else { throw Fault(message: "has a `[` without its `]`") }
-            return (host, try port(behind.dropFirst()))
-        }
-        let host = place.prefix { $0 != ":" }
-        return (host, try port(place[host.endIndex...]))
-    }
-
-    /// What `:8080` says; nil for nothing.
-    private static func port(_ text: Substring) throws(Fault) -> Int? {
-        if text.isEmpty { return nil }
-        let digits = text.dropFirst()
-        guard text.hasPrefix(":"), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-            let port = Int(digits), (1...65_535).contains(port)
-        else { throw Fault(message: "must have a port from 1 to 65535, or none") }
-        return port
-    }
-
-    private static func isHost(_ host: Substring, inBrackets: Bool) -> Bool {
-        // A name may have letters of any script, which curl turns into ASCII, and an address a zone behind `%`.
-        let marks = inBrackets ? ":.%-_" : ".-_~"
-        return !host.isEmpty && host.allSatisfy { $0.isLetter || $0.isNumber || marks.contains($0) }
     }
 }

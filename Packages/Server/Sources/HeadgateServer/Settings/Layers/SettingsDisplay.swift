@@ -27,10 +27,13 @@ public enum SettingsDisplay {
             .object(DataObject(headers.map { ($0.key, blankedHeader($0.value, name: $0.key)) }))
         case .object(let object): .object(blanked(object))
         case .array(let items): .array(items.map { blanked($0, key: key) })
-        case .string(let text): .string(blankedURL(text, needsScheme: key != "endpoint"))
+        case .string(let text): .string(blankedURL(text, needsScheme: !bareURLKeys.contains(key)))
         default: item
         }
     }
+
+    /// The keys of URLs that may go without a scheme.
+    private static let bareURLKeys: Set<String> = ["endpoint", "servers"]
 
     private static func blankedHeader(_ value: DataItem, name: String) -> DataItem {
         if case .string = value, HeaderName.soundsSecret(name) { return .string(blank) }

@@ -6,7 +6,7 @@ enum NotYetSupported {
     static let message = "not supported by this version yet"
 
     static let sections = ["gateway"]
-    static let dispatcherKinds = ["worker", "nats"]
+    static let dispatcherKinds = ["worker"]
     static let dispatcherKeys = ["activation_barrier"]
     static let headerSources = ["output"]
 }

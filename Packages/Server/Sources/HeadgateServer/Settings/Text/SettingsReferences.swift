@@ -31,10 +31,19 @@ enum SettingsReferences {
 
     private static func references(of settings: Settings) -> [(path: String, target: Target)] {
         settings.dispatchers.flatMap { dispatcher -> [(String, Target)] in
-            guard case .http(let http) = dispatcher.kind else { return [] }
             let path = "dispatchers.\(dispatcher.id)"
-            return references(of: http.tls, path + ".tls") + http.headers.compactMap { reference(of: $0, path) }
+            switch dispatcher.kind {
+            case .http(let http):
+                return references(of: http.tls, path + ".tls") + http.headers.compactMap { reference(of: $0, path) }
+            case .nats(let nats): return references(of: nats, path)
+            case .file, .own: return []
+            }
         }
+    }
+
+    private static func references(of nats: NATSSettings, _ path: String) -> [(String, Target)] {
+        let tls = nats.tls.map { references(of: $0, path + ".tls") } ?? []
+        return tls + [nats.credentialsFile].compactMap { $0 }.map { (path + ".credentials_file", .file($0)) }
     }
 
     private static func references(of tls: HTTPSettings.TLS, _ path: String) -> [(String, Target)] {

@@ -31,6 +31,13 @@ actor SenderStage {
         try await play(stage, body)
     }
 
+    /// Runs `body` with a sender of kind `nats`.
+    static func nats(_ settings: NATSSettings, _ body: (SenderStage) async throws -> Void) async throws {
+        let stage = try SenderStage()
+        try await stage.openNATS(settings)
+        try await play(stage, body)
+    }
+
     /// What came of one batch. Stops the program when it came before `send` had returned.
     func send(_ events: String...) async -> SendResult {
         await send(events)
@@ -85,6 +92,10 @@ actor SenderStage {
         sender = try FileSender(settings, loop: loop)
     }
 
+    private func openNATS(_ settings: NATSSettings) throws {
+        sender = try NATSSender(settings, loop: loop)
+    }
+
     private static func play(_ stage: SenderStage, _ body: (SenderStage) async throws -> Void) async throws {
         do {
             try await body(stage)
@@ -108,11 +119,14 @@ actor SenderStage {
 extension Batch {
     /// A batch of events that are whole JSON texts, with the ids `id-0`, `id-1` and so on.
     init(of events: [String], in format: BatchFormat) {
-        let inner = events.map { Array($0.utf8) }.joined(separator: format.separator)
-        let body = format.prefix + Array(inner) + format.suffix
-        let parts = events.indices.map { index in
-            Batch.Event(id: "id-\(index)", sequenceNumber: Int64(index + 1), range: 0..<0)
+        var body = format.prefix
+        var parts: [Batch.Event] = []
+        for (index, event) in events.enumerated() {
+            if index > 0 { body += format.separator }
+            let range = body.count..<body.count + event.utf8.count
+            body += Array(event.utf8)
+            parts.append(Batch.Event(id: "id-\(index)", sequenceNumber: Int64(index + 1), range: range))
         }
-        self.init(number: 1, body: body, events: parts)
+        self.init(number: 1, body: body + format.suffix, events: parts)
     }
 }

@@ -1,0 +1,141 @@
+import CNATS
+import HeadgateCore
+
+/// A connection to a cluster, made when it is first needed; libnats makes it anew when it is lost, and this object when
+/// libnats has given up. All that libnats may block in is called here, on a thread of the sender's own.
+// Unchecked: the sender hands it to that thread, and all is called there alone.
+final class NATSConnection: @unchecked Sendable {
+    private let settings: NATSSettings
+    private let link: NATSLink
+    /// The link's number in the present connection.
+    private var number: UInt = 0
+    private var connection: OpaquePointer?
+    private var jetStream: OpaquePointer?
+
+    init(_ settings: NATSSettings, link: NATSLink) {
+        self.settings = settings
+        self.link = link
+    }
+
+    /// Publishes the events of a batch, one message each; the link hears what comes of them.
+    func publish(_ batch: Batch, as flight: Int) {
+        guard link.isOpen(flight) else { return }
+        do throws(NATSFault) {
+            let jetStream = try readyJetStream()
+            for index in batch.events.indices {
+                guard try publish(index, of: batch, as: flight, jetStream) else { return }
+            }
+        } catch {
+            link.end(flight, cause: error.cause)
+        }
+    }
+
+    /// Closes the connection. It can be made anew.
+    func close() {
+        NATSLinks.remove(number)
+        jsCtx_Destroy(jetStream)
+        natsConnection_Destroy(connection)
+        (number, jetStream, connection) = (0, nil, nil)
+    }
+
+    // MARK: One event
+
+    /// - Returns: false when the flight is over, and the rest need not go.
+    private func publish(
+        _ index: Int, of batch: Batch, as flight: Int, _ jetStream: OpaquePointer
+    ) throws(NATSFault) -> Bool {
+        var message = try message(batch.events[index], of: batch)
+        // Libnats owns the message once it has taken it, and clears the variable.
+        defer { natsMsg_Destroy(message) }
+        let place = UInt(bitPattern: message)
+        guard link.send(place, index, of: flight) else { return false }
+        var options = jsPubOptions()
+        try NATSFault.check(jsPubOptions_Init(&options))
+        options.MaxWait = max(1, settings.timeout.wholeMilliseconds)
+        let status = js_PublishMsgAsync(jetStream, &message, &options)
+        if status != NATS_OK { link.answer(place, NATSAnswer(failure: status)) }
+        return true
+    }
+
+    private func message(_ event: Batch.Event, of batch: Batch) throws(NATSFault) -> OpaquePointer? {
+        var message: OpaquePointer?
+        let status = batch.body[event.range].withUnsafeBytes { bytes in
+            // No event is longer than a message on the socket may be, which is far less than this.
+            let count = Int32(clamping: bytes.count)
+            return natsMsg_Create(&message, settings.subject, nil, bytes.baseAddress, count)
+        }
+        try NATSFault.check(status)
+        do throws(NATSFault) {
+            // Ids are any text, headers are not.
+            let id = PercentEncoding.header.encode(event.plainId.utf8)
+            try NATSFault.check(natsMsgHeader_Set(message, "Nats-Msg-Id", id))
+            guard let stream = settings.stream else { return message }
+            try NATSFault.check(natsMsgHeader_Set(message, "Nats-Expected-Stream", stream))
+            return message
+        } catch {
+            natsMsg_Destroy(message)
+            throw error
+        }
+    }
+
+    // MARK: Being connected
+
+    private func readyJetStream() throws(NATSFault) -> OpaquePointer {
+        if natsConnection_IsClosed(connection) { close() }
+        if connection == nil { try connect() }
+        guard let connection, let jetStream else { throw NATSFault("NATS: not connected") }
+        guard natsConnection_Status(connection) == NATS_CONN_STATUS_CONNECTED else { throw lastFault }
+        if let name = settings.stream, !link.isStreamReady {
+            try NATSStream(name, settings, jetStream).prepare()
+            link.isStreamReady = true
+        }
+        return jetStream
+    }
+
+    /// Why libnats has not connected again yet.
+    private var lastFault: NATSFault {
+        var text: UnsafePointer<CChar>?
+        switch natsConnection_GetLastError(connection, &text) {
+        case NATS_CONNECTION_AUTH_FAILED: return NATSFault(NATS_CONNECTION_AUTH_FAILED.cause)
+        case NATS_SSL_ERROR: return NATSFault("TLS: handshake failed")
+        default: return NATSFault(NATS_NO_SERVER.cause)
+        }
+    }
+
+    private func connect() throws(NATSFault) {
+        guard NATSLibrary.isOpen else { throw NATSFault("NATS: the library could not be opened") }
+        number = NATSLinks.add(link)
+        do throws(NATSFault) {
+            let closure = NATSLinks.closure(of: number)
+            let options = try NATSOptions(settings, closure: closure)
+            let status = natsConnection_Connect(&connection, options.raw)
+            try NATSFault.check(status, else: connectCause(status))
+            try openJetStream(closure)
+        } catch {
+            close()
+            throw error
+        }
+    }
+
+    /// Libnats knows no other word for a credentials file that it cannot use.
+    private func connectCause(_ status: natsStatus) -> String {
+        status == NATS_ERR && settings.credentialsFile != nil ? "NATS: credentials file not usable" : status.cause
+    }
+
+    private func openJetStream(_ closure: UnsafeMutableRawPointer?) throws(NATSFault) {
+        var options = jsOptions()
+        try NATSFault.check(jsOptions_Init(&options))
+        options.PublishAsync.AckHandler = Self.onAcknowledgement
+        options.PublishAsync.AckHandlerClosure = closure
+        try NATSFault.check(natsConnection_JetStream(&jetStream, connection, &options))
+    }
+
+    private static let onAcknowledgement: jsPubAckHandler = { _, message, acknowledgement, error, closure in
+        // Only now: while it is there no other message has its place in memory.
+        defer { natsMsg_Destroy(message) }
+        guard let link = NATSLinks.link(closure) else { return }
+        let place = UInt(bitPattern: message)
+        if acknowledgement != nil { return link.answer(place, .stored) }
+        link.answer(place, error.map { NATSAnswer($0.pointee) } ?? NATSAnswer(failure: NATS_ERR))
+    }
+}

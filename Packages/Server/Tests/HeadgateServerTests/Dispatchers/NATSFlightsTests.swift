@@ -1,0 +1,95 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("Flights to NATS")
+struct NATSFlightsTests {
+    private let later = EventOutcome.retry(cause: "busy", charged: true)
+
+    /// One flight, number 7, with so many events that went out as the messages 100, 101 and so on.
+    private func flights(_ events: Int, sent: Int? = nil) -> NATSFlights {
+        var flights = NATSFlights()
+        flights.begin(7, events: events)
+        for event in 0..<(sent ?? events) { _ = flights.send(100 + UInt(event), event, of: 7) }
+        return flights
+    }
+
+    /// What each of these answers ends, in their order.
+    private func ended(
+        by answers: [(NATSFlights.Message, EventOutcome)], in flights: inout NATSFlights
+    ) -> [NATSFlights.Ended?] {
+        answers.map { flights.answer($0, $1) }
+    }
+
+    @Test("K4: a batch is over with its last acknowledgement, in whatever order they come")
+    func lastAnswer() {
+        var flights = flights(3)
+        let over1 = ended(by: [(102, .delivered), (100, .delivered)], in: &flights)
+        #expect(over1 == [nil, nil])
+        #expect(flights.isOpen(7))
+        let over2 = ended(by: [(101, .delivered)], in: &flights)
+        #expect(over2 == [.init(number: 7, result: .delivered)])
+        #expect(!flights.isOpen(7))
+    }
+
+    @Test("K4: outcomes that differ are told for each event, in the batch's order")
+    func differing() {
+        var flights = flights(2)
+        let over = ended(by: [(101, .delivered), (100, later)], in: &flights)
+        #expect(over == [nil, .init(number: 7, result: .each([later, .delivered]))])
+    }
+
+    @Test("What all events failed of without an answer is one failure")
+    func sameFailure() {
+        let lost = EventOutcome.retry(cause: "lost", charged: false)
+        var flights = flights(2)
+        let over = ended(by: [(100, lost), (101, lost)], in: &flights)
+        #expect(over == [nil, .init(number: 7, result: .noAnswer(cause: "lost"))])
+    }
+
+    @Test("A flight that takes too long ends: what was acknowledged is delivered, the rest goes again")
+    func takesTooLong() {
+        var flights = flights(3, sent: 2)
+        _ = flights.answer(100, .delivered)
+        let again = EventOutcome.retry(cause: "timed out", charged: false)
+        let over = [flights.end(7, cause: "timed out"), flights.end(7, cause: "timed out")]
+        #expect(over == [.init(number: 7, result: .each([.delivered, again, again])), nil])
+        let over3 = ended(by: [(101, .delivered)], in: &flights)
+        #expect(over3 == [nil], "a late acknowledgement")
+        let goesOut = flights.send(102, 2, of: 7)
+        #expect(!goesOut, "nor does the rest go out")
+    }
+
+    @Test("A lost connection ends the flights that wait for it, and no others")
+    func lost() {
+        var flights = flights(1)
+        flights.begin(8, events: 1)
+        flights.begin(9, events: 1)
+        _ = flights.send(200, 0, of: 9)
+        let over = flights.endSent(cause: "lost")
+        #expect(over.map(\.number) == [7, 9])
+        #expect(over.map(\.result) == [.noAnswer(cause: "lost"), .noAnswer(cause: "lost")])
+        #expect(flights.isOpen(8))
+    }
+
+    @Test("A message's place in memory may be used again by the next one")
+    func sameMessage() {
+        var flights = flights(1)
+        flights.begin(8, events: 1)
+        let over4 = ended(by: [(100, .delivered)], in: &flights)
+        #expect(over4 == [.init(number: 7, result: .delivered)])
+        _ = flights.send(100, 0, of: 8)
+        let over5 = ended(by: [(100, later)], in: &flights)
+        #expect(over5 == [.init(number: 8, result: .each([later]))])
+    }
+
+    @Test("Nobody waits for what is forgotten")
+    func forgotten() {
+        var flights = flights(1)
+        flights.removeAll()
+        #expect(!flights.isOpen(7))
+        let over6 = ended(by: [(100, .delivered)], in: &flights)
+        #expect(over6 == [nil])
+    }
+}

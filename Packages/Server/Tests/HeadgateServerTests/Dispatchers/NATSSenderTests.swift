@@ -1,0 +1,68 @@
+import Glibc
+import Testing
+
+@testable import HeadgateCore
+@testable import HeadgateServer
+
+/// What comes of it where there is no server. Real ones are met in the end to end tests.
+@Suite("Sender to NATS")
+struct NATSSenderTests {
+    private func settings(_ server: String, _ change: (inout NATSSettings) -> Void = { _ in }) throws -> NATSSettings {
+        var settings = NATSSettings(servers: [try NATSServer(server)], subject: "s")
+        change(&settings)
+        return settings
+    }
+
+    /// A port that refuses connections.
+    private func nobody() throws -> String { "127.0.0.1:\(try TestSocket.unusedPort())" }
+
+    @Test("K4: without a server nothing is lost: no answer, in plain words")
+    func refused() async throws {
+        try await SenderStage.nats(try settings(nobody())) { stage in
+            #expect(await stage.send("1", "2") == .noAnswer(cause: "NATS: no server could be reached"))
+            let both = await stage.sendTogether([["3"], ["4"]])
+            #expect(both == Array(repeating: .noAnswer(cause: "NATS: no server could be reached"), count: 2))
+        }
+    }
+
+    @Test("X4: files that cannot be used are told, and nothing that is in them")
+    func files() async throws {
+        let folder = try ScratchFolder()
+        let junk = try folder.write("s3cret", to: "junk")
+        for (change, cause) in [
+            ({ $0.credentialsFile = "/nowhere" }, "NATS: credentials file not readable"),
+            ({ $0.tls = .init(caFile: "/nowhere") }, "TLS: CA file not usable"),
+            ({ $0.tls = .init(caFile: junk) }, "TLS: CA file not usable"),
+            ({ $0.tls = .init(certFile: junk) }, "TLS: client certificate or key not usable"),
+        ] as [((inout NATSSettings) -> Void, String)] {
+            try await SenderStage.nats(try settings(nobody(), change)) { stage in
+                #expect(await stage.send("1") == .noAnswer(cause: cause))
+            }
+        }
+    }
+
+    @Test("A server that accepts and says nothing: the batch ends at its time")
+    func silent() async throws {
+        let server = try TestSocket.loopback()
+        defer { close(server) }
+        let settings = try settings("127.0.0.1:\(TestSocket.port(of: server))") { $0.timeout = .milliseconds(50) }
+        try await SenderStage.nats(settings) { stage in
+            #expect(await stage.send("1") == .noAnswer(cause: "timed out"))
+        }
+    }
+
+    @Test("D11: an interrupted batch ends as that, and only once")
+    func interrupted() async throws {
+        let server = try TestSocket.loopback()
+        defer { close(server) }
+        try await SenderStage.nats(try settings("127.0.0.1:\(TestSocket.port(of: server))")) { stage in
+            let result = await withCheckedContinuation { continuation in
+                Task {
+                    await stage.start("1") { continuation.resume(returning: $0) }
+                    await stage.interrupt()
+                }
+            }
+            #expect(result == .interrupted)
+        }
+    }
+}
