@@ -5,6 +5,7 @@ final class Scene {
     let directory: TemporaryDirectory
     private var daemons: [Daemon] = []
     private var collectors: [Collector] = []
+    private var nodes: [NATSNode] = []
 
     fileprivate init() throws {
         directory = try TemporaryDirectory()
@@ -38,8 +39,32 @@ final class Scene {
         return daemon
     }
 
+    /// A running NATS server of its own, with further lines of its configuration.
+    func natsNode(_ configuration: [String] = []) async throws -> NATSNode {
+        let node = try idleNATSNode()
+        node.configuration = configuration
+        try await node.start()
+        return node
+    }
+
+    /// Running NATS servers that are one cluster.
+    func natsCluster(of count: Int) async throws -> [NATSNode] {
+        let nodes = try (0..<count).map { _ in try idleNATSNode() }
+        for node in nodes { node.join(nodes) }
+        for node in nodes { try await node.start() }
+        return nodes
+    }
+
+    private func idleNATSNode() throws -> NATSNode {
+        let name = "n\(nodes.count)"
+        let node = try NATSNode(name: name, folder: directory.path(name))
+        nodes.append(node)
+        return node
+    }
+
     fileprivate func strike() {
         for daemon in daemons { daemon.discard() }
+        for node in nodes { node.discard() }
         for collector in collectors { collector.discard() }
         directory.remove()
     }

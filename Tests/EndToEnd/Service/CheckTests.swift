@@ -29,6 +29,16 @@ import Testing
         }
     }
 
+    @Test("K4: the configuration of Docs/Operations.md is without fault")
+    func documentedConfiguration() async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            let code = try await check(daemon, try DocumentedExample.configuration("nats", in: "Operations.md"))
+            #expect(code == 0)
+            #expect(!daemon.log.contains("unknown key"), "\(daemon.log)")
+        }
+    }
+
     @Test("S2: --check tells every fault with its path and exits with 1")
     func everyFault() async throws {
         try await withScene { scene in

@@ -1,0 +1,119 @@
+import Foundation
+
+/// A small client of the NATS protocol: one request after the other, over a connection of its own.
+final class NATSClient {
+    private let descriptor: Int32
+    private var received: [UInt8] = []
+    private var requests = 0
+    private static let inbox = "_INBOX.test"
+
+    /// - Parameter login: Members of the `CONNECT` message, such as `user` and `pass`.
+    init(_ port: UInt16, login: JSON = [:]) throws {
+        descriptor = try Self.connected(to: port)
+        _ = try line()  // INFO
+        let options: JSON = ["verbose": false, "headers": true, "no_responders": true]
+        try send("CONNECT \(options.merging(login))\r\nSUB \(Self.inbox).* 1\r\nPING\r\n")
+        let answer = try line()
+        guard answer == "PONG" else { throw NeverHappened("a NATS connection", details: answer) }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Listens to subjects, from when this returns on.
+    func listen(to subject: String) throws {
+        try send("SUB \(subject) 2\r\nPING\r\n")
+        while try line() != "PONG" {}
+    }
+
+    /// Ends the connection at once.
+    func hangUp() {
+        shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
+    /// Whether somebody listens there.
+    static func isListening(_ port: UInt16) -> Bool {
+        guard let descriptor = try? connected(to: port) else { return false }
+        close(descriptor)
+        return true
+    }
+
+    /// Publishes a message and gives back its answer.
+    func request(_ subject: String, _ payload: String = "") throws -> JSON {
+        requests += 1
+        let inbox = "\(Self.inbox).\(requests)"
+        try send("PUB \(subject) \(inbox) \(payload.utf8.count)\r\n\(payload)\r\n")
+        while true {
+            let words = try line().split(separator: " ").map(String.init)
+            switch words.first {
+            case "PING": try send("PONG\r\n")
+            case "HMSG": throw NeverHappened("an answer to \(subject)", details: "no responders")
+            case "MSG":
+                let count = words.last.flatMap { Int($0) } ?? 0
+                let body = String(decoding: try bytes(count + 2).dropLast(2), as: UTF8.self)
+                if words[1] == inbox { return try JSON(parsing: body) }
+            case "-ERR": throw NeverHappened("an answer to \(subject)", details: words.joined(separator: " "))
+            default: break
+            }
+        }
+    }
+
+    // MARK: Bytes
+
+    private func send(_ text: String) throws {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { throw SystemError("send") }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    private func line() throws -> String {
+        while true {
+            if let end = received.firstIndex(of: UInt8(ascii: "\n")) {
+                let line = String(decoding: received[..<end], as: UTF8.self)
+                received.removeFirst(end + 1)
+                return line.trimmingCharacters(in: .whitespacesAndNewlines)
+            }
+            try receive()
+        }
+    }
+
+    private func bytes(_ count: Int) throws -> [UInt8] {
+        while received.count < count { try receive() }
+        defer { received.removeFirst(count) }
+        return Array(received.prefix(count))
+    }
+
+    private func receive() throws {
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        guard count > 0 else { throw count == 0 ? SystemError("recv", code: ECONNRESET) : SystemError("recv") }
+        received += buffer.prefix(count)
+    }
+
+    private static func connected(to port: UInt16) throws -> Int32 {
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = try SystemError.check(socket(AF_INET, kind, 0), "socket")
+        // An answer that does not come is an error, and the test asks again.
+        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let answer = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard answer == 0 else {
+            let error = SystemError("connect")
+            close(descriptor)
+            throw error
+        }
+        return descriptor
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import Testing
+
+/// Servers and daemons that go away and come back.
+@Suite struct NATSOutageTests {
+    @Test(
+        "K4: the server stops and starts again while events flow: none is lost, none comes twice",
+        arguments: [SIGTERM, SIGKILL])
+    func serverRestarts(signal: Int32) async throws {
+        try await withScene { scene in
+            let node = try await scene.natsNode()
+            try await node.createStream()
+            let daemon = try await scene.daemon(["dispatchers": ["collect": node.dispatcher(["dispatch_limit": 10])]])
+            let socketPath = daemon.socketPath
+            async let tracked = StubbornTracker(name: "a", count: 1500, socketPath: socketPath).run()
+            for round in 1...3 {
+                _ = try await node.messages(atLeast: round * 100)
+                try await node.stop(signal)
+                try await daemon.dispatcher(until: "an attempt has failed") { $0["last_error"] != .null }
+                try await node.start()
+            }
+            let ids = try await tracked.acknowledged
+            #expect(ids.count == 1500)
+            #expect(try await node.messages(atLeast: 1500).map(\.id) == ids)
+            try await daemon.dispatcher(until: "all are settled") {
+                $0["sent"].int == 1500 && $0["last_error"] == .null
+            }
+        }
+    }
+
+    @Test("D8: without a server the BackoffBarrier says so; the server there, everything comes")
+    func noServer() async throws {
+        try await withScene { scene in
+            let node = try await scene.natsNode()
+            try await node.createStream()
+            try await node.stop()
+            let daemon = try await scene.daemon(["dispatchers": ["collect": node.dispatcher()]])
+            let ids = try await daemon.track(1...5)
+            try await daemon.barrier("BackoffBarrier:collect", until: "the cause is told") {
+                $0["reason"] == "NATS: no server could be reached"
+            }
+            #expect(try await daemon.dispatcher().contains(["dead": 0, "sent": 0]))
+            try await node.start()
+            #expect(try await node.messages(atLeast: 5).map(\.id) == ids)
+        }
+    }
+
+    @Test("P1, Q3: the daemon is killed again and again: the stream has every id, and each once")
+    func daemonKilled() async throws {
+        try await withScene { scene in
+            let node = try await scene.natsNode()
+            try await node.createStream()
+            let settings = node.dispatcher(["dispatch_limit": 10, "in_flight": 2])
+            let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
+            let socketPath = daemon.socketPath
+            async let tracked = StubbornTracker(name: "a", count: 1500, socketPath: socketPath).run()
+            for round in 1...3 {
+                _ = try await node.messages(atLeast: round * 200)
+                try await daemon.killNow()
+                try await daemon.start()
+            }
+            let ids = try await tracked.acknowledged
+            let stored = try await node.messages(atLeast: 1500)
+            #expect(Set(stored.map(\.id)) == Set(ids))
+            #expect(stored.count == 1500)
+            try await daemon.dispatcher(until: "all are settled") { $0["pending"] == 0 && $0["in_flight"] == 0 }
+        }
+    }
+
+    @Test("K4: three servers are one cluster; the stream's leader is killed while events flow: nothing is lost")
+    func leaderKilled() async throws {
+        try await withScene { scene in
+            let nodes = try await scene.natsCluster(of: 3)
+            try await nodes[0].createStream(["num_replicas": 3])
+            let servers = JSON.array(nodes.map { .string($0.url) })
+            let settings = nodes[0].dispatcher(["servers": servers, "timeout_ms": 5000])
+            let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
+            let socketPath = daemon.socketPath
+            async let tracked = StubbornTracker(name: "a", count: 2000, socketPath: socketPath).run()
+            _ = try await nodes[0].messages(atLeast: 200)
+            let leader = try await nodes[0].ask("a leader") { try $0.stream()["cluster"]["leader"].string }
+            let killed = try #require(nodes.first { $0.name == leader })
+            try await killed.stop(SIGKILL)
+            let ids = try await tracked.acknowledged
+            let survivor = try #require(nodes.first { $0.name != leader })
+            let stored = try await survivor.messages(atLeast: 2000)
+            #expect(Set(stored.map(\.id)) == Set(ids))
+            #expect(stored.count == 2000)
+            try await daemon.dispatcher(until: "all are settled") { $0["sent"].int == 2000 }
+        }
+    }
+
+    @Test("D11: an orderly stop delivers what is queued, and leaves nothing to be sent again")
+    func orderlyStop() async throws {
+        try await withScene { scene in
+            let node = try await scene.natsNode()
+            try await node.createStream()
+            let daemon = try await scene.daemon(["dispatchers": ["collect": node.dispatcher()]])
+            let ids = try await daemon.track(1...200)
+            #expect(try await daemon.stop() == 0)
+            #expect(try await node.messages(atLeast: 200).map(\.id) == ids)
+            try await daemon.start()
+            #expect(try await daemon.dispatcher().contains(["pending": 0, "sent": 0]))
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import Foundation
+import Testing
+
+/// Who may publish, and what nobody else may read.
+@Suite struct NATSSecurityTests {
+    private static let users = """
+        authorization { users: [
+          {user: shop, password: "s3cret@pass"},
+          {user: reader, password: "other", permissions: {publish: ["$JS.API.>"]}}
+        ] }
+        """
+    private static let login: JSON = ["user": "shop", "pass": "s3cret@pass"]
+
+    @Test("X4: a wrong password is told and costs nothing; a right one is used, and shown nowhere")
+    func passwords() async throws {
+        try await withScene { scene in
+            let node = try await scene.natsNode([Self.users])
+            try await node.createStream(login: Self.login)
+            let wrong = url(node, "shop:s3cret-but-wrong")
+            let daemon = try await scene.daemon([
+                "dispatchers": ["collect": node.dispatcher(["servers": [.string(wrong)], "max_attempts": 1])]
+            ])
+            let ids = try await daemon.track(1...3)
+            let waiting = try await daemon.dispatcher(until: "an attempt has failed") { $0["last_error"] != .null }
+            #expect(waiting["last_error"] == "NATS: authorization violation")
+            #expect(waiting["dead"] == 0)
+            try await daemon.set(["dispatchers": ["collect": ["servers": [.string(url(node, "shop:s3cret%40pass"))]]]])
+            #expect(try await node.messages(atLeast: 3, login: Self.login).map(\.id) == ids)
+            try await expectNoSecret(daemon)
+        }
+    }
+
+    @Test("K4: a user that may not publish there is told at once, not after a timeout")
+    func notPermitted() async throws {
+        try await withScene { scene in
+            let node = try await scene.natsNode([Self.users])
+            try await node.createStream(login: Self.login)
+            let settings = node.dispatcher(["servers": [.string(url(node, "reader:other"))], "timeout_ms": 100_000])
+            let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
+            try await daemon.track(1...1)
+            let waiting = try await daemon.dispatcher(until: "an attempt has failed") { $0["last_error"] != .null }
+            #expect(waiting["last_error"] == "NATS: permissions violation")
+        }
+    }
+
+    @Test("K4: a login that may do no more than Docs/Operations.md says is enough")
+    func leastPermissions() async throws {
+        try await withScene { scene in
+            let permissions = """
+                authorization { users: [
+                  {user: admin, password: x},
+                  {user: till, password: y, permissions: {
+                    publish: ["shop.events", "$JS.API.STREAM.INFO.EVENTS"], subscribe: ["_INBOX.>"]}}
+                ] }
+                """
+            let admin: JSON = ["user": "admin", "pass": "x"]
+            let node = try await scene.natsNode([permissions])
+            try await node.createStream(login: admin)
+            let settings = node.dispatcher(["servers": [.string(url(node, "till:y"))]])
+            let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
+            let ids = try await daemon.track(1...3)
+            #expect(try await node.messages(atLeast: 3, login: admin).map(\.id) == ids)
+            #expect(try await daemon.dispatcher(until: "they are settled") { $0["sent"] == 3 }["last_error"] == .null)
+        }
+    }
+
+    @Test("K4, X4: a credentials file: missing it is told, there it is used, and nothing of it is shown")
+    func credentials() async throws {
+        try await withScene { scene in
+            let (configuration, user) = try await decentralisedLogins(in: scene.directory)
+            let node = try await scene.natsNode(configuration)
+            let file = scene.directory.path("shop.creds")
+            let settings = node.dispatcher(["credentials_file": .string(file), "create_stream": true])
+            let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
+            #expect(try await daemon.warnings().contains { $0.contains("collect.credentials_file") })
+            try await daemon.track(1...3)
+            try await daemon.dispatcher(until: "it is missed") {
+                $0["last_error"] == "NATS: credentials file not readable"
+            }
+            try scene.directory.write(user.credentials, to: "shop.creds")
+            try await daemon.dispatcher(until: "all are settled") { $0["sent"] == 3 }
+            #expect(try await daemon.stop() == 0)
+            #expect(!daemon.log.contains(user.seed) && !daemon.log.contains("eyJ"))
+        }
+    }
+
+    @Test("K4: TLS with a CA and a client certificate of one's own; without them it is told what is wrong")
+    func encrypted() async throws {
+        try await withScene { scene in
+            let certificates = try await Certificates(in: scene.directory.path)
+            let node = try await scene.natsNode()
+            try await node.createStream()
+            try await node.stop()
+            let (certificate, key) = (certificates.certificate(of: "server"), certificates.key(of: "server"))
+            node.configuration = [
+                "tls {", "cert_file: \"\(certificate)\"", "key_file: \"\(key)\"",
+                "ca_file: \"\(certificates.authority)\"", "verify: true", "}",
+            ]
+            try await node.start()
+            let url = JSON.string("tls://localhost:\(node.port.number)")
+            let daemon = try await scene.daemon(["dispatchers": ["collect": node.dispatcher(["servers": [url]])]])
+            let ids = try await daemon.track(1...3)
+            try await daemon.dispatcher(until: "it is not trusted") {
+                $0["last_error"] == "TLS: certificate not trusted"
+            }
+            let tls: JSON = [
+                "ca_file": .string(certificates.authority),
+                "cert_file": .string(certificates.certificate(of: "client")),
+                "key_file": .string(certificates.key(of: "client")),
+            ]
+            try await daemon.set(["dispatchers": ["collect": ["tls": tls]]])
+            try await daemon.dispatcher(until: "all are settled") { $0["sent"] == 3 }
+            // The stream is read without TLS.
+            try await node.stop()
+            node.configuration = []
+            try await node.start()
+            #expect(try await node.messages(atLeast: 3).map(\.id) == ids)
+        }
+    }
+
+    private static let limits: JSON = [
+        "subs": -1, "data": -1, "payload": -1, "imports": -1, "exports": -1, "wildcards": true, "conn": -1, "leaf": -1,
+    ]
+    private static let storageLimits: JSON = ["mem_storage": -1, "disk_storage": -1, "streams": -1, "consumer": -1]
+
+    private static func account(_ limits: JSON) -> JSON {
+        ["type": "account", "limits": limits]
+    }
+
+    /// A server's configuration with an operator and an account, and a user of that account.
+    private func decentralisedLogins(
+        in directory: TemporaryDirectory
+    ) async throws -> (configuration: [String], user: (credentials: String, seed: String)) {
+        let top = try await NATSKey(.operator, "operator", in: directory)
+        let system = try await NATSKey(.account, "system", in: directory)
+        let account = try await NATSKey(.account, "account", in: directory)
+        let user = try await NATSKey(.user, "user", in: directory)
+        let userJWT = try await account.jwt(
+            about: user.publicText, ["type": "user", "subs": -1, "data": -1, "payload": -1])
+        let topJWT = try await top.jwt(about: top.publicText, ["type": "operator"])
+        let accountJWT = try await top.jwt(
+            about: account.publicText, Self.account(Self.limits.merging(Self.storageLimits)))
+        let systemJWT = try await top.jwt(about: system.publicText, Self.account(Self.limits))
+        let configuration = [
+            "operator: \"\(topJWT)\"", "resolver: MEMORY", "system_account: \(system.publicText)",
+            "resolver_preload: {", "\(account.publicText): \"\(accountJWT)\"",
+            "\(system.publicText): \"\(systemJWT)\"", "}",
+        ]
+        let credentials = """
+            -----BEGIN NATS USER JWT-----
+            \(userJWT)
+            ------END NATS USER JWT------
+            -----BEGIN USER NKEY SEED-----
+            \(user.seedText)
+            ------END USER NKEY SEED------
+            """
+        return (configuration, (credentials, user.seedText))
+    }
+
+    private func url(_ node: NATSNode, _ userInfo: String) -> String {
+        "nats://\(userInfo)@127.0.0.1:\(node.port.number)"
+    }
+
+    private func expectNoSecret(_ daemon: Daemon) async throws {
+        for method in ["config.get", "status", "dispatcher.list", "barrier.list"] {
+            let answer = try await daemon.ask(method).description
+            #expect(!answer.contains("s3cret"), "\(method): \(answer)")
+        }
+        #expect(try await daemon.stop() == 0)
+        #expect(!daemon.log.contains("s3cret"))
+    }
+}
