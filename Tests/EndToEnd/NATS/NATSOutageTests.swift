@@ -12,19 +12,22 @@ import Testing
             try await node.createStream()
             let daemon = try await scene.daemon(["dispatchers": ["collect": node.dispatcher(["dispatch_limit": 10])]])
             let socketPath = daemon.socketPath
-            async let tracked = StubbornTracker(name: "a", count: 1500, socketPath: socketPath).run()
-            for round in 1...3 {
-                _ = try await node.messages(atLeast: round * 100)
+            var ids: [String] = []
+            for round in 0..<3 {
+                async let tracked = StubbornTracker(name: "r\(round)", count: 400, socketPath: socketPath).run()
+                try await node.stored(atLeast: ids.count + 20)
                 try await node.stop(signal)
+                // These at least have to wait for the server.
+                ids += try await daemon.track(round * 20 + 1...round * 20 + 20)
                 try await daemon.dispatcher(until: "an attempt has failed") { $0["last_error"] != .null }
                 try await node.start()
+                ids += try await tracked.acknowledged
             }
-            let ids = try await tracked.acknowledged
-            #expect(ids.count == 1500)
-            #expect(try await node.messages(atLeast: 1500).map(\.id) == ids)
-            try await daemon.dispatcher(until: "all are settled") {
-                $0["sent"].int == 1500 && $0["last_error"] == .null
-            }
+            let stored = try await node.messages(atLeast: ids.count)
+            #expect(stored.compactMap(\.id).sorted() == ids.sorted())
+            let numbers = stored.compactMap { $0.event["seq"].int }
+            #expect(numbers == numbers.sorted())
+            try await daemon.dispatcher(until: "all are settled") { $0["sent"].int == ids.count && $0["pending"] == 0 }
         }
     }
 
@@ -55,7 +58,7 @@ import Testing
             let socketPath = daemon.socketPath
             async let tracked = StubbornTracker(name: "a", count: 1500, socketPath: socketPath).run()
             for round in 1...3 {
-                _ = try await node.messages(atLeast: round * 200)
+                try await node.stored(atLeast: round * 200)
                 try await daemon.killNow()
                 try await daemon.start()
             }
@@ -77,7 +80,7 @@ import Testing
             let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
             let socketPath = daemon.socketPath
             async let tracked = StubbornTracker(name: "a", count: 2000, socketPath: socketPath).run()
-            _ = try await nodes[0].messages(atLeast: 200)
+            try await nodes[0].stored(atLeast: 200)
             let leader = try await nodes[0].ask("a leader") { try $0.stream()["cluster"]["leader"].string }
             let killed = try #require(nodes.first { $0.name == leader })
             try await killed.stop(SIGKILL)

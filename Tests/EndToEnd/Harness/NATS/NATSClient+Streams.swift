@@ -75,12 +75,23 @@ extension NATSNode {
         try await ask("the stream EVENTS", login: login) { try $0.createStream("EVENTS", more) }
     }
 
+    /// Waits until so many messages are in the stream `EVENTS`.
+    func stored(atLeast count: Int, login: JSON = [:]) async throws {
+        try await ask("\(count) messages in the stream", login: login) { try $0.expectMessages(atLeast: count) }
+    }
+
     /// Waits until so many messages are in the stream `EVENTS`, and gives them all back.
     func messages(atLeast count: Int, login: JSON = [:]) async throws -> [StoredMessage] {
         try await ask("\(count) messages in the stream", login: login) { client in
-            let stored = try client.stream()["state"]["messages"].int ?? 0
-            guard stored >= count else { throw NeverHappened("\(count) messages", details: "there are \(stored)") }
+            try client.expectMessages(atLeast: count)
             return try client.messages()
         }
+    }
+}
+
+extension NATSClient {
+    fileprivate func expectMessages(atLeast count: Int) throws {
+        let stored = try stream()["state"]["messages"].int ?? 0
+        guard stored >= count else { throw NeverHappened("\(count) messages", details: "there are \(stored)") }
     }
 }
