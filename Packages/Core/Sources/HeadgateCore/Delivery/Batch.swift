@@ -59,6 +59,8 @@ public struct Batch: Sendable {
     public var events: [Event]
     /// Whether it is a single event over `byte_limit`, which goes once and never again (Behaviour D2).
     public var isOversize = false
+    /// What the dispatcher's activation barrier put out (Behaviour A9). Secrets (Behaviour X4).
+    public var output = DataObject()
 }
 
 extension Batch {

@@ -9,6 +9,7 @@ extension Dispatcher {
         self.settings = settings
         self.kind = kind
         self.reachesNetwork = reachesNetwork
+        placeActivationGate()
         limit = BatchLimit(min(settings.dispatchLimit, sender.format.mostEvents))
         isStopping = false
         releaseFromRefusal()

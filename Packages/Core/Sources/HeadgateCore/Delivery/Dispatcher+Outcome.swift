@@ -2,19 +2,21 @@ import HeadgateData
 
 extension Dispatcher {
     /// Carries out what Behaviour D3 says of an attempt.
-    func finished(_ batch: Batch, with result: SendResult) {
+    /// - Parameter generation: the opening of the ActivationGate under which it was sent.
+    func finished(_ batch: Batch, sentUnder generation: Int?, with result: SendResult) {
         if case .each(let outcomes) = result { return finished(batch, each: outcomes) }
         let verdict = Verdict(
             result, events: batch.events.count, isOversize: batch.isOversize, settings: settings)
         if verdict == .delivered { return delivered(batch) }
-        queue.takeBack(batch.sequenceNumbers)
+        let judged = takeBack(batch, sentUnder: generation, after: result)
         guard verdict != .keep else { return }
         tally.failed += 1
         lastError = result.cause
+        guard !judged.events.isEmpty else { return }
         switch verdict {
         case .delivered, .keep: break
         case .halve: halve(batch)
-        case .dead(let reason): bury(batch, reason, LastAnswer(result))
+        case .dead(let reason): bury(judged, reason, LastAnswer(result))
         case .hold(let cause): hold(cause)
         case .retry(let cause, let charged): retry(batch, cause: cause, charged: charged, result)
         }

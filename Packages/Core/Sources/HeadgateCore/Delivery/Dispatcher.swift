@@ -12,6 +12,8 @@ final class Dispatcher {
     var retiring = RetiringSenders()
     let manual: ManualBarrier
     let backoff: BackoffBarrier
+    /// Stands before it where its settings name a board (Behaviour A9).
+    var activationGate: ActivationGate?
     let surroundings: Surroundings
     var queue: DispatcherQueue
     var limit: BatchLimit
@@ -51,6 +53,8 @@ final class Dispatcher {
         let markDirty: (String) -> Void
         /// What is done with events just before they are sent (Behaviour P4).
         var transformations = Transformations()
+        /// Runs the boards that stand before dispatchers.
+        var boardActivator: () -> (any BoardActivator)? = { nil }
 
         var worker: any Worker { events.worker }
     }
@@ -94,6 +98,7 @@ final class Dispatcher {
         }
         prepare(1)
         publishDepth()
+        wantActivation()
         markHeld()
         endPurges()
     }
@@ -145,17 +150,18 @@ final class Dispatcher {
 
     private func send(_ builder: BatchBuilder) {
         batchNumber += 1
-        let batch = builder.batch(number: batchNumber)
+        var batch = builder.batch(number: batchNumber)
+        batch.output = activationGate?.output ?? [:]
         queue.markInFlight(batch.sequenceNumbers)
         batchesInFlight += 1
         surroundings.depths.publishTaken(batch.events.count, of: id)
         let sender = ObjectIdentifier(sender)
-        self.sender.send(batch) { [weak self] result in
+        self.sender.send(batch) { [weak self, batch, generation = activationGate?.generation] result in
             guard let self else { return }
             self.surroundings.worker.preconditionOnWorker()
             self.batchesInFlight -= 1
             self.retiring.finished(sender)
-            self.finished(batch, with: result)
+            self.finished(batch, sentUnder: generation, with: result)
             self.surroundings.markDirty(self.id)
         }
     }

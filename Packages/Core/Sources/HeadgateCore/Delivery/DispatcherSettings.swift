@@ -24,6 +24,8 @@ public struct DispatcherSettings: Sendable, Equatable {
     public var onUnauthorized = OnUnauthorized.dead
     /// Whether events that a barrier held say so (D13).
     public var annotateQueued = true
+    /// The board that has to complete before it gets anything (A9).
+    public var activationBarrier: DispatcherActivation?
     /// Which events it gets; nil is all (P3).
     public var loadRule: Rule?
 

@@ -21,6 +21,7 @@ extension Headgate {
         leaving[id] = dispatcher
         coordinator.unregister(dispatcher.manual)
         coordinator.unregister(dispatcher.backoff)
+        dispatcher.removeActivationGate()
         coordinator.removeDispatcher(id)
         flushes.removeDispatcher(id)
         dispatchersChanged()

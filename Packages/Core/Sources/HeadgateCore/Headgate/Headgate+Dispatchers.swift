@@ -63,6 +63,7 @@ extension Headgate {
             let identity = BarrierIdentity(id: "\(kind):\(dispatcher.id)", kind: kind, word: word)
             coordinator.register(barrier, identity: identity, scopes: [.dispatcher(id: dispatcher.id)])
         }
+        dispatcher.placeActivationGate()
     }
 
     // MARK: Routes

@@ -1,6 +1,6 @@
 extension Headgate {
     /// Kinds of barriers that stand before each dispatcher, under their names and the dispatcher's id.
-    private static let ownKinds = [ManualBarrier.kind, BackoffBarrier.kind, "ActivationGate"]
+    private static let ownKinds = [ManualBarrier.kind, BackoffBarrier.kind, ActivationGate.kind]
 
     func makeRemoteBarriers() -> RemoteBarriers {
         RemoteBarriers(coordinator: coordinator) { [weak self] in self?.isReserved($0) ?? true }

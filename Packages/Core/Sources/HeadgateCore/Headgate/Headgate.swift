@@ -22,6 +22,10 @@ public final class Headgate {
     /// Compiles the regular expressions in rules (Behaviour S5). Until one is given, a rule with a regular expression has a
     /// fault. Set before rules are.
     public var patternCompiler: any PatternCompiler = NoPatternCompiler() { didSet { prepareLoadRules() } }
+    /// Runs the boards that stand before dispatchers (Behaviour A9). Until there is one they wait.
+    public weak var boardActivator: (any BoardActivator)? {
+        didSet { dispatcherIds.forEach(markDirty) }
+    }
     /// Called with a barrier whose code threw, or that refused its configuration, for the log (Behaviour B7, B9).
     public var onBarrierError: (BarrierIdentity, any Error) -> Void = { _, _ in }
 
@@ -86,7 +90,8 @@ public final class Headgate {
             events: events, coordinator: coordinator, flushes: flushes, settlements: settlements, depths: depths,
             board: board, chance: chance,
             networkConnectionType: { [weak self] in self?.networkConnectionType },
-            markDirty: { [weak self] in self?.markDirty($0) }, transformations: transformations)
+            markDirty: { [weak self] in self?.markDirty($0) }, transformations: transformations,
+            boardActivator: { [weak self] in self?.boardActivator })
     }
 
     /// Whether an orderly stop is under way.

@@ -7,6 +7,8 @@ struct QueueEntry {
     var isInFlight = false
     /// Attempts that were charged (Behaviour D9).
     var attempts = 0
+    /// Whether a 401 was all that came of it when it went last, so that a second one is judged (Behaviour A9).
+    var wasUnauthorized = false
     /// Its first failure since the start.
     var firstFailure: Failure?
 

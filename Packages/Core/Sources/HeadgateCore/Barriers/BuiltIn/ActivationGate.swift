@@ -1,0 +1,145 @@
+import HeadgateData
+
+/// Holds a dispatcher until its board has completed: one stands before each that has an activation barrier, never
+/// flushable (Behaviour A9, B30).
+final class ActivationGate: DescribedBarrier {
+    static let kind = "ActivationGate"
+    static let word = "activation"
+
+    let settings: DispatcherActivation
+    /// Counts its openings: what was sent under an earlier one proves nothing about this one.
+    private(set) var generation = 0
+    /// What the board put out when it completed last. Secrets (Behaviour X4).
+    private(set) var output = DataObject()
+    /// Called when it does something else than before: it may want to be asked, and says another reason.
+    var onChange: () -> Void = {}
+
+    private let dispatcherId: String
+    private let worker: any Worker
+    private let activator: () -> (any BoardActivator)?
+    private let backOff: (inout RetryPolicy) -> Duration
+    private var retries = RetryPolicy()
+    private var phase = Phase.idle { didSet { onChange() } }
+    @StateSubject(.closed) private var state: ObservableState<BarrierState>
+
+    private enum Phase {
+        /// Closed, and nobody has asked yet.
+        case idle
+        /// The board was asked for; closed until it completes.
+        case asking(any Disposable)
+        /// The board was refused; closed until it may be asked again.
+        case resting(cause: String, any Disposable)
+        /// The board has completed; with the end of its `sticky_ms`.
+        case open((any Disposable)?)
+    }
+
+    /// - Parameter backOff: how long to wait after a refusal.
+    init(
+        _ settings: DispatcherActivation, dispatcherId: String, worker: any Worker,
+        activator: @escaping () -> (any BoardActivator)?, backOff: @escaping (inout RetryPolicy) -> Duration
+    ) {
+        self.settings = settings
+        self.dispatcherId = dispatcherId
+        self.worker = worker
+        self.activator = activator
+        self.backOff = backOff
+    }
+
+    // MARK: Facts
+
+    /// Something waits for it: the board is asked for, unless it was, or may not be yet.
+    func want() {
+        guard case .idle = phase, let activator = activator() else { return }
+        phase = .asking(activator.activate(settings.board, for: dispatcherId) { [weak self] in self?.ended($0) })
+    }
+
+    /// The destination answered 401 to what was sent under an opening: the board has to complete again, unless it has
+    /// meanwhile.
+    func renew(_ sentUnder: Int) {
+        guard sentUnder == generation, case .open = phase else { return }
+        close()
+    }
+
+    /// The dispatcher is gone, or gets another one.
+    func end() {
+        onChange = {}
+        close()
+    }
+
+    private func ended(_ outcome: ActivationOutcome) {
+        do throws(ActivationRefusal) {
+            open(try accepted(outcome))
+        } catch {
+            let alarm = worker.schedule(at: worker.now + backOff(&retries)) { [weak self] in self?.close() }
+            phase = .resting(cause: error.cause, alarm)
+        }
+    }
+
+    private func open(_ output: DataObject) {
+        self.output = output
+        generation += 1
+        retries.succeeded()
+        let end = settings.sticky.map { sticky in
+            worker.schedule(at: worker.now + sticky) { [weak self] in self?.close() }
+        }
+        phase = .open(end)
+        _state.value = .open
+    }
+
+    private func close() {
+        switch phase {
+        case .idle: break
+        case .open(let end): end?.dispose()
+        case .asking(let task), .resting(_, let task): task.dispose()
+        }
+        output = [:]
+        _state.value = .closed
+        phase = .idle
+    }
+
+    // MARK: The board's answer
+
+    /// What the board put out, if it completed and left nothing out.
+    private func accepted(_ outcome: ActivationOutcome) throws(ActivationRefusal) -> DataObject {
+        guard case .completed(done: true, let item) = outcome else { throw ActivationRefusal(outcome, settings.board) }
+        let output = item?.get(as: DataObject.self) ?? [:]
+        for name in settings.outputs.sorted() where output.outputText(name) == nil {
+            throw ActivationRefusal(cause: "board \(settings.board) put out no usable `\(name)`")
+        }
+        return output
+    }
+
+    // MARK: As a barrier
+
+    func onState(for dispatcherId: String) -> Observable<BarrierState> {
+        state
+    }
+
+    var isFlushable: Observable<Bool> {
+        Observables.just(false)
+    }
+
+    func reason(for dispatcherId: String) -> String? {
+        let board = settings.board
+        switch phase {
+        case .idle: return "board \(board) is run once something waits"
+        case .asking:
+            return activator()?.isServed(board) == true ? "board \(board) runs" : "nobody serves board \(board)"
+        case .resting(let cause, _): return cause
+        case .open: return nil
+        }
+    }
+}
+
+extension DataObject {
+    /// A member of a board's output as it can stand in a header: a string or a number, on one line, not empty.
+    public func outputText(_ name: String) -> String? {
+        let text: String
+        switch self[name] {
+        case .string(let string): text = string
+        case .number(let number): text = number.text
+        default: return nil
+        }
+        return text.isEmpty || text.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? nil : text
+    }
+}

@@ -1,0 +1,343 @@
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("A board before a dispatcher")
+struct ActivationGateTests {
+    private let boards = ScriptedBoards()
+
+    private func bench(
+        sticky: Duration? = nil, outputs: Set<String> = [], _ change: (inout DispatcherSettings) -> Void = { _ in }
+    ) -> GateBench {
+        let bench = GateBench {
+            $0.activationBarrier = DispatcherActivation(board: "login", sticky: sticky)
+            $0.activationBarrier?.outputs = outputs
+            change(&$0)
+        }
+        bench.gate.boardActivator = boards
+        bench.settle()
+        return bench
+    }
+
+    private static let id = "ActivationGate:collect"
+
+    // MARK: Opening
+
+    @Test("A9, B30: closed and not flushable, until the first pending dispatch has started the board and it completed")
+    func opens() throws {
+        let bench = bench()
+        #expect(boards.asked.isEmpty)
+        var gate = try #require(bench.barrier(ActivationGateTests.id))
+        #expect(gate.identity.word == "activation" && !gate.isFlushable)
+        #expect(gate.states.map(\.state) == [.closed] && gate.configuration == ["board": "login"])
+        bench.track(3)
+        #expect(boards.asked.map(\.board) == ["login"] && boards.asked.map(\.dispatcher) == ["collect"])
+        #expect(bench.sender.sent.isEmpty)
+        boards.complete()
+        bench.settle()
+        #expect(bench.sender.sent == [[1, 2, 3]])
+        gate = try #require(bench.barrier(ActivationGateTests.id))
+        #expect(gate.states.map(\.state) == [.open] && gate.reason == nil)
+    }
+
+    @Test("A9: a flush waits for it, and goes on by itself")
+    func flush() {
+        let bench = bench()
+        bench.track(1)
+        var answers: [FlushAnswer] = []
+        _ = bench.gate.flush(timeout: nil) { answers.append($0) }
+        bench.settle()
+        #expect(bench.sender.sent.isEmpty && answers.isEmpty)
+        boards.complete()
+        bench.settle()
+        bench.sender.answer()
+        bench.settle()
+        #expect(answers.count == 1)
+    }
+
+    @Test("A9: what it held says so: activation")
+    func annotated() {
+        let bench = bench()
+        bench.track(1)
+        boards.complete()
+        bench.settle()
+        let body = String(decoding: bench.sender.batches[0].body, as: UTF8.self)
+        #expect(body.contains(#""queue_reason":"activation""#))
+    }
+
+    @Test("A9: it lets everything through from then on, for good where sticky_ms is not given")
+    func staysOpen() {
+        let bench = bench()
+        bench.track(1)
+        boards.complete()
+        bench.settle()
+        bench.sender.answer()
+        bench.advance(by: .seconds(1_000_000))
+        bench.track(1)
+        #expect(bench.sender.sent == [[1], [2]] && boards.asked.count == 1)
+    }
+
+    @Test("A9: sticky_ms: it closes again, and the next that waits starts the board")
+    func sticky() {
+        let bench = bench(sticky: .seconds(60))
+        bench.track(1)
+        boards.complete()
+        bench.settle()
+        bench.sender.answer()
+        bench.settle()
+        bench.advance(by: .seconds(60))
+        #expect(boards.asked.count == 1)
+        bench.track(1)
+        #expect(boards.asked.count == 2 && bench.sender.sent == [[1]])
+    }
+
+    @Test("A9: after a restart the board has to complete again")
+    func restart() throws {
+        let bench = bench()
+        bench.track(1)
+        boards.complete()
+        bench.settle()
+        try bench.restart { $0.gate.boardActivator = boards }
+        #expect(boards.asked.count == 2 && bench.sender.sent.isEmpty)
+    }
+
+    // MARK: Refusals
+
+    @Test(
+        "A9: refused: again after a backoff that grows, and the cause is shown",
+        arguments: [
+            (ActivationOutcome.completed(done: false, output: nil), "board login refused"),
+            (.failed(ActivationFault(message: "wrong password")), "board login failed: wrong password"),
+            (.providerLost, "board login lost its process"), (.timedOut, "board login did not answer in time"),
+            (.cancelled(barrier: "gate", cause: .timeout), "board login was held by gate: timeout"),
+            (.circle(["a", "b"]), "board login waits in a circle: a, b"),
+        ])
+    func refused(outcome: ActivationOutcome, cause: String) {
+        let bench = bench()
+        bench.track(1)
+        boards.end(outcome)
+        bench.settle()
+        #expect(bench.barrier(ActivationGateTests.id)?.reason == cause)
+        bench.track(1)
+        bench.advance(by: .milliseconds(499))
+        #expect(boards.asked.count == 1)
+        bench.advance(by: .milliseconds(1))
+        #expect(boards.asked.count == 2)
+        boards.end(outcome)
+        bench.advance(by: .milliseconds(999))
+        #expect(boards.asked.count == 2)
+        bench.advance(by: .milliseconds(1))
+        #expect(boards.asked.count == 3)
+        boards.complete()
+        bench.settle()
+        #expect(bench.sender.sent == [[1, 2]])
+    }
+
+    @Test("A9: it tells whether the board runs, or nobody serves it")
+    func reasons() {
+        let bench = bench()
+        #expect(bench.barrier(ActivationGateTests.id)?.reason == "board login is run once something waits")
+        bench.track(1)
+        #expect(bench.barrier(ActivationGateTests.id)?.reason == "nobody serves board login")
+        boards.served = ["login"]
+        #expect(bench.barrier(ActivationGateTests.id)?.reason == "board login runs")
+    }
+
+    @Test(
+        "A9: an output that the dispatcher needs and cannot use is a refusal",
+        arguments: [nil, [:], ["token": ""], ["token": "a\nb"], ["token": ["a"]], "abc"] as [DataItem?])
+    func badOutput(output: DataItem?) {
+        let bench = bench(outputs: ["token"])
+        bench.track(1)
+        boards.complete(output)
+        bench.settle()
+        #expect(bench.sender.sent.isEmpty)
+        #expect(bench.barrier(ActivationGateTests.id)?.reason == "board login put out no usable `token`")
+    }
+
+    @Test("A9: the output goes with each batch")
+    func output() {
+        let bench = bench(outputs: ["token"])
+        bench.track(1)
+        boards.complete(["token": "abc"])
+        bench.settle()
+        #expect(bench.sender.batches.map(\.output) == [["token": "abc"]])
+    }
+
+    // MARK: 401
+
+    @Test("A9: 401 makes the board run again, and the events go once more; a second one is judged by D3")
+    func unauthorized() {
+        let bench = bench()
+        bench.track(2)
+        boards.complete(["token": "old"])
+        bench.settle()
+        bench.sender.answer(.status(401))
+        bench.settle()
+        #expect(boards.asked.count == 2 && bench.sender.sent == [[1, 2]] && bench.summary().dead == 0)
+        boards.complete(["token": "new"])
+        bench.settle()
+        #expect(bench.sender.sent == [[1, 2], [1, 2]])
+        #expect(bench.sender.batches.last?.output == ["token": "new"])
+        bench.sender.answer(.status(401))
+        bench.settle()
+        #expect(bench.summary().dead == 2 && bench.summary().pending == 0)
+    }
+
+    @Test("A9: the second time goes well: nothing is lost, and no attempt is charged")
+    func renewed() {
+        let bench = bench { $0.maxAttempts = 1 }
+        bench.track(2)
+        boards.complete()
+        bench.settle()
+        bench.sender.answer(.status(401))
+        bench.settle()
+        boards.complete()
+        bench.settle()
+        bench.sender.answer()
+        bench.settle()
+        #expect(bench.summary().sent == 2 && bench.summary().dead == 0)
+    }
+
+    @Test("A9: events that were not there the first time have their own second time")
+    func newcomers() {
+        let bench = bench()
+        bench.track(1)
+        boards.complete()
+        bench.settle()
+        bench.sender.answer(.status(401))
+        bench.track(1)
+        boards.complete()
+        bench.settle()
+        bench.sender.answer(.status(401))
+        bench.settle()
+        #expect(bench.summary().dead == 1 && bench.summary().pending == 1)
+        boards.complete()
+        bench.settle()
+        #expect(bench.sender.sent == [[1], [1, 2], [2]])
+    }
+
+    @Test("A9: another answer in between, and a 401 is the first one again")
+    func inBetween() {
+        let bench = bench { $0.backoffCap = .milliseconds(500) }
+        bench.track(1)
+        for answer: SendResult in [.status(401), .status(503), .status(401), .noAnswer(cause: "reset"), .status(401)] {
+            boards.complete()
+            bench.advance(by: .milliseconds(500))
+            bench.sender.answer(answer)
+            bench.advance(by: .milliseconds(500))
+        }
+        boards.complete()
+        bench.settle()
+        #expect(bench.summary().dead == 0)
+        bench.sender.answer(.status(401))
+        bench.settle()
+        #expect(bench.summary().dead == 1)
+    }
+
+    @Test("A9: several batches that meet 401 under one opening have the board run once")
+    func inFlight() {
+        let bench = bench {
+            $0.inFlight = 2
+            $0.dispatchLimit = 1
+        }
+        bench.track(2)
+        boards.complete()
+        bench.settle()
+        #expect(bench.sender.sent == [[1], [2]])
+        bench.sender.answer(.status(401))
+        bench.settle()
+        boards.complete()
+        bench.settle()
+        bench.sender.answer(.status(401), to: 2)
+        bench.settle()
+        #expect(boards.asked.count == 2 && bench.summary().dead == 0)
+        #expect(bench.sender.sent.sorted { $0[0] < $1[0] } == [[1], [1], [2], [2]])
+    }
+
+    @Test("A9, D7: with on_unauthorized pause the second 401 holds the dispatcher")
+    func pauses() {
+        let bench = bench { $0.onUnauthorized = .pause }
+        bench.track(1)
+        boards.complete()
+        bench.settle()
+        bench.sender.answer(.status(401))
+        bench.settle()
+        #expect(!bench.summary().blockedBy.contains("ManualBarrier:collect"))
+        boards.complete()
+        bench.settle()
+        bench.sender.answer(.status(401))
+        bench.settle()
+        #expect(bench.summary().blockedBy.contains("ManualBarrier:collect") && bench.summary().pending == 1)
+    }
+
+    @Test("A9, D2: an oversize event does not go once more; those behind it have a fresh start")
+    func oversize() {
+        let bench = bench { $0.byteLimit = 10 }
+        bench.track(2)
+        boards.complete()
+        bench.settle()
+        bench.sender.answer(.status(401))
+        bench.settle()
+        #expect(bench.summary().dead == 1 && boards.asked.count == 2 && bench.sender.sent == [[1]])
+        boards.complete()
+        bench.settle()
+        #expect(bench.sender.sent == [[1], [2]])
+    }
+
+    @Test("A9: 403 is no 401: D3 judges it at once")
+    func forbidden() {
+        let bench = bench()
+        bench.track(1)
+        boards.complete()
+        bench.settle()
+        bench.sender.answer(.status(403))
+        bench.settle()
+        #expect(bench.summary().dead == 1 && boards.asked.count == 1)
+    }
+
+    // MARK: Changes
+
+    @Test("A dispatcher that is removed or gets another board gives its activation up")
+    func givenUp() {
+        let bench = bench()
+        bench.track(1)
+        var settings = bench.dispatchers[0]
+        settings.activationBarrier?.board = "other"
+        bench.gate.changeDispatcher(settings, kind: "recording", sender: nil, reachesNetwork: false)
+        bench.settle()
+        #expect(boards.givenUp == 1 && boards.asked.map(\.board) == ["login", "other"])
+        settings.activationBarrier = nil
+        bench.gate.changeDispatcher(settings, kind: "recording", sender: nil, reachesNetwork: false)
+        bench.settle()
+        #expect(boards.underWay == 0 && bench.barrier(ActivationGateTests.id) == nil && bench.sender.sent == [[1]])
+    }
+
+    @Test("Other changes of a dispatcher leave the gate open")
+    func unchanged() {
+        let bench = bench()
+        bench.track(1)
+        boards.complete()
+        bench.settle()
+        bench.sender.answer()
+        var settings = bench.dispatchers[0]
+        settings.dispatchLimit = 7
+        bench.gate.changeDispatcher(settings, kind: "recording", sender: nil, reachesNetwork: false)
+        bench.track(1)
+        #expect(bench.sender.sent == [[1], [2]] && boards.asked.count == 1)
+    }
+
+    @Test("A removed dispatcher takes its gate along, and one that comes back has to ask again")
+    func removed() {
+        let bench = bench()
+        bench.track(1)
+        bench.gate.removeDispatcher("collect")
+        bench.settle()
+        #expect(boards.underWay == 0 && bench.barrier(ActivationGateTests.id) == nil)
+        bench.add(bench.dispatchers[0])
+        bench.settle()
+        #expect(boards.asked.count == 2 && bench.barrier(ActivationGateTests.id) != nil)
+    }
+}
