@@ -17,6 +17,7 @@ final class Service {
     let tracking: Tracking
     let collecting: Collecting
     let statuses: AnnouncedStatuses
+    let boards: BoardDesk
     private(set) lazy var watches = Watches(service: self)
     let log = Log()
     var sessions = SessionRegistry()
@@ -52,6 +53,7 @@ final class Service {
         collecting = Collecting(configuration.collectors, settings: settings.collectors, gate: gate, log: log)
         tracking = Tracking(gate: gate, collecting: collecting)
         statuses = AnnouncedStatuses(gate: gate)
+        boards = BoardDesk(worker: worker, log: log)
         // They are counted by each dispatcher that misses them.
         store.onQuarantine = { [log] in log.error("the store is damaged: \($0) events are quarantined") }
         warnings = state.warnings
@@ -61,6 +63,7 @@ final class Service {
         gate.timeZone = ZoneInfo().rules
         gate.patternCompiler = RE2Compiler()
         gate.onBarrierError = { [log] in log.warning("barrier \($0.id): \($1)") }
+        gate.boardActivator = boards
         prepareTransformations()
         try addProgramsOwn(configuration)
         try putInForce(settings, insteadOf: Settings())
@@ -146,6 +149,7 @@ final class Service {
         watches.sessionEnded(session)
         watches.clientsChanged()
         statuses.sessionEnded(session.number)
+        boards.sessionEnded(session.number)
         gate.remoteBarriers.ownerLeft(session.number)
     }
 
@@ -201,6 +205,7 @@ final class Service {
 
     /// Lets go of all that lives on the loop, before that ends.
     private func letGo() {
+        boards.close()
         for session in sessions.all { session.connection.closeAfterFlush() }
         network = nil
         remoteSettings = nil

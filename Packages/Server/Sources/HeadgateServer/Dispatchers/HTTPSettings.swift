@@ -41,6 +41,16 @@ struct HTTPSettings: Sendable, Equatable {
         case file(String)
         /// An environment variable.
         case environment(String)
+        /// A member of what the board before the dispatcher put out (Behaviour A9), behind a prefix.
+        case output(String, prefix: String)
+    }
+
+    /// The members of a board's output that headers take.
+    var outputs: Set<String> {
+        Set(
+            headers.compactMap { header in
+                if case .output(let name, _) = header.value { name } else { nil }
+            })
     }
 
     struct TLS: Sendable, Equatable {

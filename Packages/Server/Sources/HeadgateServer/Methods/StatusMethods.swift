@@ -25,7 +25,7 @@ enum StatusMethods {
 
     /// What the start found, and the scopes of registered barriers that name no dispatcher yet (Behaviour B4).
     private static func warnings(_ service: Service) -> [String] {
-        service.warnings + service.settingsWarnings
+        service.warnings + service.settingsWarnings + service.boards.warnings
             + service.gate.remoteBarriers.idleScopes.map {
                 "barrier \($0.barrier): there is no dispatcher `\($0.dispatcher)`"
             }

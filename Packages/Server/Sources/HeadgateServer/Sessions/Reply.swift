@@ -27,6 +27,9 @@ final class Reply {
         if id != nil { batch?.expect() }
     }
 
+    /// Whether anybody waits for it: not behind a notification.
+    var isExpected: Bool { id != nil }
+
     /// Answers with a result.
     func answer(_ write: (inout JSONWriter) -> Void) {
         finish { id, writer in id.withUnsafeBytes { writer.answer(id: $0, result: write) } }

@@ -58,6 +58,9 @@ final class Session {
             && connection.outputBytes < limits.maxOutputBytes && !service.gate.events.isGroupFull
     }
 
+    /// Whether the client leaves so much unread that it gets nothing but answers any more (Behaviour X2).
+    var isOverfull: Bool { connection.outputBytes >= service.settings.limits.maxOutputBytes }
+
     private func readLines() {
         while connection.isOpen, hasRoom, let line = framer.next() { handle(line) }
         framer.keepRest()

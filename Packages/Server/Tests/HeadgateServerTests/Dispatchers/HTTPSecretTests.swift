@@ -100,6 +100,27 @@ struct HTTPSecretTests {
         }
     }
 
+    @Test("A9, X4: what a board put out goes into headers behind its prefix, and is blanked in answers")
+    func output() async throws {
+        let server = try ScriptedServer { request in
+            .status(
+                "422 No", body: "\(request.headers["x-login"] ?? "") or s3cret: \(request.headers["x-tenant"] ?? "")")
+        }
+        defer { server.stop() }
+        let headers: [HTTPSettings.Header] = [
+            .init(name: "X-Login", value: .output("token", prefix: "id=")),
+            .init(name: "X-Tenant", value: .output("tenant", prefix: "")),
+        ]
+        try await SenderStage.http(HTTPSettings(endpoint: server.url, headers: headers)) { stage in
+            await stage.putOut(["token": "s3cret"])
+            #expect(await stage.send("{}") == .noAnswer(cause: "header X-Tenant: the board has not put out `tenant`"))
+            await stage.putOut(["token": "s3cret", "tenant": 4711])
+            #expect(await stage.send("{}") == .refused(.init(status: 422, answer: "*** or ***: ***")))
+        }
+        #expect(server.requests.map { $0.headers["x-login"] } == ["id=s3cret"])
+        #expect(server.requests.map { $0.headers["x-tenant"] } == ["4711"])
+    }
+
     @Test("X4: user info of the endpoint is sent as basic authentication and blanked in answers")
     func userInfo() async throws {
         let server = try ScriptedServer { request in

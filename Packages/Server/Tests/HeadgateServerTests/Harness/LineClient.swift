@@ -44,9 +44,14 @@ actor LineClient {
 
     /// The result of a request that was sent before.
     func answer(to id: Int) async throws -> DataItem {
-        let message = try await incoming.next(.answer(id))
-        guard let error = message["error"] else { return message["result"] ?? .null }
-        throw Refusal(error)
+        let message = try await message(to: id)
+        guard message["error"] != .null else { return message["result"] }
+        throw Refusal(message["error"])
+    }
+
+    /// The whole answer to a request that was sent before.
+    func message(to id: Int) async throws -> DataItem {
+        .object(try await incoming.next(.answer(id)))
     }
 
     /// Whether a request's answer has come and nobody has taken it.

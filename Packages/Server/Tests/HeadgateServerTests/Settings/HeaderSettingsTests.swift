@@ -9,10 +9,13 @@ struct HeaderSettingsTests {
         arguments: [
             (#""X": "a\r\nHost: b""#, "X: must be without line ends and other control characters"),
             (#""X": "a\u0000""#, "X: must be without line ends and other control characters"),
-            (#""X": 1"#, #"X: must be a string, {"file": path} or {"env": name}"#),
-            (#""X": ["a"]"#, #"X: must be a string, {"file": path} or {"env": name}"#),
-            (#""X": {}"#, #"X: must be a string, {"file": path} or {"env": name}"#),
-            (#""X": {"file": "a", "env": "b"}"#, #"X: must be a string, {"file": path} or {"env": name}"#),
+            (#""X": 1"#, #"X: must be a string, {"file": path}, {"env": name} or {"output": name}"#),
+            (#""X": ["a"]"#, #"X: must be a string, {"file": path}, {"env": name} or {"output": name}"#),
+            (#""X": {}"#, #"X: must be a string, {"file": path}, {"env": name} or {"output": name}"#),
+            (
+                #""X": {"file": "a", "env": "b"}"#,
+                #"X: must be a string, {"file": path}, {"env": name} or {"output": name}"#
+            ),
             (#""X": {"env": "a=b"}"#, "X.env: must be the name of an environment variable"),
             (#""X": "a", "x": "b""#, "x: is there twice"),
             (#""content-length": "0""#, "content-length: is set by the dispatcher itself"),

@@ -59,7 +59,7 @@ final class HTTPSender: Sender {
     }
 
     private func start(_ flight: Int, with batch: Batch) throws(HeaderFault) {
-        let headers = try ResolvedHeaders(settings.headers)
+        let headers = try ResolvedHeaders(settings.headers, output: batch.output)
         let mask = SecretMask(headers.secrets + endpointSecrets)
         var request = settings.request(for: batch, headers: headers)
         request.answerHeaders = [Self.retryAfter]

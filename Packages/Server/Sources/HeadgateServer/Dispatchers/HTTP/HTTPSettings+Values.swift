@@ -1,9 +1,12 @@
 import Glibc
+import HeadgateCore
+import HeadgateData
 
 extension HTTPSettings.Header {
     /// The header with its value of this moment.
-    func field() throws(HeaderFault) -> HTTPField {
-        let field = HTTPField(name: name, value: try currentValue())
+    /// - Parameter output: what the board before the dispatcher put out (Behaviour A9).
+    func field(output: DataObject = [:]) throws(HeaderFault) -> HTTPField {
+        let field = HTTPField(name: name, value: try currentValue(output))
         guard field.isValid else { throw HeaderFault(header: name, fault: "not a valid header") }
         return field
     }
@@ -15,12 +18,21 @@ extension HTTPSettings.Header {
         return HeaderName.soundsSecret(name)
     }
 
-    private func currentValue() throws(HeaderFault) -> String {
+    private func currentValue(_ output: DataObject) throws(HeaderFault) -> String {
         switch value {
         case .text(let text): text
         case .environment(let variable): try environmentValue(variable)
         case .file(let path): try fileValue(path)
+        case .output(let name, let prefix): prefix + (try outputValue(name, output))
         }
+    }
+
+    /// The gate lets nothing through without; but a batch may have been taken just before the settings asked for it.
+    private func outputValue(_ member: String, _ output: DataObject) throws(HeaderFault) -> String {
+        guard let text = output.outputText(member) else {
+            throw HeaderFault(header: name, fault: "the board has not put out `\(member)`")
+        }
+        return text
     }
 
     private func environmentValue(_ variable: String) throws(HeaderFault) -> String {

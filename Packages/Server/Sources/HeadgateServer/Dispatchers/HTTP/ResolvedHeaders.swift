@@ -1,13 +1,18 @@
+import HeadgateCore
+import HeadgateData
+
 /// A dispatcher's headers with the values of this moment, and which of these are secrets.
 struct ResolvedHeaders {
     private(set) var fields: [HTTPField] = []
     private(set) var secrets: [String] = []
 
-    init(_ headers: [HTTPSettings.Header]) throws(HeaderFault) {
+    /// - Parameter output: what the board before the dispatcher put out (Behaviour A9).
+    init(_ headers: [HTTPSettings.Header], output: DataObject = [:]) throws(HeaderFault) {
         for header in headers {
-            let field = try header.field()
+            let field = try header.field(output: output)
             fields.append(field)
             if header.isSecret { secrets += Self.secrets(in: field.value) }
+            if case .output(let name, _) = header.value { secrets += [output.outputText(name)].compactMap(\.self) }
         }
     }
 

@@ -9,10 +9,19 @@ extension ConfiguredDispatcher {
         common = DispatcherSettings(id: id)
         common.read(reader)
         common.loadRule = rules.rule("load_rule", in: reader)
-        reader.refuse(NotYetSupported.dispatcherKeys)
         // A kind that is refused is held against nothing; which of those that exist stands in for it does not matter.
         kind = .file(FileSettings(path: ""))
         readKind(reader, own: own)
+        readOutputs(reader)
+    }
+
+    /// What its headers take from the board before it, that board has to put out (Behaviour A9).
+    private mutating func readOutputs(_ reader: SettingsReader) {
+        guard case .http(let http) = kind, !http.outputs.isEmpty else { return }
+        if common.activationBarrier == nil {
+            reader.fault("headers", "", "take a board's output, and there is no activation_barrier")
+        }
+        common.activationBarrier?.outputs = http.outputs
     }
 
     private mutating func readKind(_ reader: SettingsReader, own: [String: Bool]) {
@@ -52,6 +61,7 @@ extension DispatcherSettings {
         }
         reader.bool("retry_failed_requests", into: &retryFailedRequests)
         reader.bool("annotate_queued", into: &annotateQueued)
+        reader.section("activation_barrier") { activationBarrier = DispatcherActivation($0) }
     }
 
     /// Reads what decides about HTTP's answers (Behaviour D3, D7).
@@ -69,5 +79,12 @@ extension DispatcherSettings {
             return reader.fault(key, "", "must be a status code from 300 to 999")
         }
         retryForStatusCodes[code] = retry
+    }
+}
+
+extension DispatcherActivation {
+    fileprivate init(_ reader: SettingsReader) {
+        reader.require("board")
+        self.init(board: reader.boardName("board") ?? "", sticky: reader.milliseconds("sticky_ms"))
     }
 }

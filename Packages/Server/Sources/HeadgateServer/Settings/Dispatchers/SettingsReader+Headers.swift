@@ -16,29 +16,38 @@ extension SettingsReader {
         switch item(name) {
         case nil: return nil
         case .string(let text):
-            if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) { return .text(text) }
-            fault(name, "", "must be without line ends and other control characters")
+            if text.isHeaderText { return .text(text) }
+            fault(name, "", SettingsReader.mustBeHeaderText)
         case .object: return referredValue(name)
         default: fault(name, "", SettingsReader.headerKinds)
         }
         return nil
     }
 
-    private static let headerKinds = #"must be a string, {"file": path} or {"env": name}"#
+    private static let headerKinds = #"must be a string, {"file": path}, {"env": name} or {"output": name}"#
 
     private func referredValue(_ name: String) -> HTTPSettings.HeaderValue? {
         var values: [HTTPSettings.HeaderValue] = []
         section(name) { source in
-            guard !NotYetSupported.headerSources.contains(where: { source.item($0) != nil }) else {
-                source.acceptEveryKey()
-                return source.refuse(NotYetSupported.headerSources)
-            }
             if let path = source.filePath("file") { values.append(.file(path)) }
             if let variable = source.variable("env") { values.append(.environment(variable)) }
-            if (source.item("file") == nil) == (source.item("env") == nil) { source.fault(SettingsReader.headerKinds) }
+            if let value = source.output() { values.append(value) }
+            let sources = ["file", "env", "output"].count { source.item($0) != nil }
+            if sources != 1 { source.fault(SettingsReader.headerKinds) }
         }
         return values.first
     }
+
+    /// What the board before the dispatcher put out, with something before it (Behaviour A9).
+    private func output() -> HTTPSettings.HeaderValue? {
+        guard item("output") != nil else { return nil }
+        let (name, prefix) = (string("output"), string("prefix") ?? "")
+        if name == "" { fault("output", "", "must be the name of a member of the board's output") }
+        if !prefix.isHeaderText { fault("prefix", "", SettingsReader.mustBeHeaderText) }
+        return .output(name ?? "", prefix: prefix)
+    }
+
+    private static let mustBeHeaderText = "must be without line ends and other control characters"
 
     /// The name of an environment variable.
     private func variable(_ key: String) -> String? {
@@ -46,5 +55,11 @@ extension SettingsReader {
         if !name.isEmpty, name.utf8.allSatisfy({ $0 != 0 && $0 != UInt8(ascii: "=") }) { return name }
         fault(key, "", "must be the name of an environment variable")
         return nil
+    }
+}
+
+extension String {
+    fileprivate var isHeaderText: Bool {
+        utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     }
 }

@@ -5,15 +5,5 @@
 enum NotYetSupported {
     static let message = "not supported by this version yet"
 
-    static let sections = ["gateway"]
     static let dispatcherKinds = ["worker"]
-    static let dispatcherKeys = ["activation_barrier"]
-    static let headerSources = ["output"]
-}
-
-extension SettingsReader {
-    /// Notes each of these keys that is used.
-    func refuse(_ keys: [String]) {
-        for key in keys where item(key) != nil { fault(key, "", NotYetSupported.message) }
-    }
 }

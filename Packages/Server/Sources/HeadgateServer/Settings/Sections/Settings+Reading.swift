@@ -1,3 +1,4 @@
+import HeadgateCore
 import HeadgateData
 
 extension Settings {
@@ -13,7 +14,6 @@ extension Settings {
         settings.readDispatchers(reader, rules: rules, vocabulary)
         settings.readTransformations(reader, rules: rules)
         settings.readBarriers(reader, kinds: vocabulary.barrierKinds)
-        reader.refuse(NotYetSupported.sections)
         reader.finish()
         return SettingsReading(settings, reader.findings)
     }
@@ -32,6 +32,7 @@ extension Settings {
         reader.section("flush_on") { flushOn.read($0) }
         reader.section("collectors") { collectors.read($0, own: vocabulary.collectors) }
         reader.section("network") { network.read($0) }
+        reader.section("gateway") { gateways = GatewayRules($0) }
         reader.section("remote") { remote = RemoteSource($0) }
     }
 

@@ -22,6 +22,8 @@ public struct Settings: Equatable, Sendable {
     public var collectors = CollectorSettings()
     /// How the machine's network is looked at (Behaviour B20, B21).
     public var network = NetworkSettings()
+    /// What stands before boards (Behaviour A7).
+    public var gateways = GatewayRules()
     /// Where the remote layer comes from; nil: there is none (Behaviour S1).
     public var remote: RemoteSource?
     /// The rules by their ids (Behaviour S5).

@@ -54,7 +54,7 @@ enum SettingsReferences {
     private static func reference(of header: HTTPSettings.Header, _ path: String) -> (String, Target)? {
         let path = "\(path).headers.\(header.name)"
         switch header.value {
-        case .text: return nil
+        case .text, .output: return nil
         case .file(let file): return (path + ".file", .file(file))
         case .environment(let name): return (path + ".env", .variable(name))
         }

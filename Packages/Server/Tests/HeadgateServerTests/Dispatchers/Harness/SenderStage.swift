@@ -1,3 +1,4 @@
+import HeadgateData
 import HeadgateTransport
 
 @testable import HeadgateCore
@@ -8,6 +9,7 @@ actor SenderStage {
     nonisolated let loop: EventLoop
     private var client: HTTPClient?
     private var sender: (any Sender)?
+    private var output = DataObject()
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         loop.asUnownedSerialExecutor()
@@ -62,6 +64,11 @@ actor SenderStage {
         hand(over: events, then)
     }
 
+    /// What the board before the dispatcher has put out.
+    func putOut(_ output: DataObject) {
+        self.output = output
+    }
+
     func interrupt() {
         sender?.interrupt()
     }
@@ -75,7 +82,9 @@ actor SenderStage {
     private func hand(over events: [String], _ then: @escaping (SendResult) -> Void) {
         guard let sender else { return then(.noAnswer(cause: "no sender")) }
         var hasReturned = false
-        sender.send(Batch(of: events, in: sender.format)) { result in
+        var batch = Batch(of: events, in: sender.format)
+        batch.output = output
+        sender.send(batch) { result in
             precondition(hasReturned)
             then(result)
         }

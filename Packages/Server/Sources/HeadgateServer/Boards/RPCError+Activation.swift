@@ -1,0 +1,33 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateWire
+
+extension RPCError {
+    /// Why a board did not complete, as whoever activated it is told; nil when its process gave a result.
+    init?(_ outcome: ActivationOutcome, board: String) {
+        switch outcome {
+        case .completed: return nil
+        case .failed(let fault): self = .failed(board: board, fault)
+        case .notServed: self.init(.notFound, "nobody serves board \(board)")
+        case .providerLost: self.init(.providerLost, "the process that was to run board \(board) is gone")
+        case .timedOut: self.init(.timeout, "board \(board) did not answer in time")
+        case .cancelled(let barrier, let cause): self = .cancelled(barrier: barrier, cause: cause.rawValue)
+        case .circle(let boards): self = .circle(boards)
+        // Of clients that still listen, only a stop of the service gives up what they wait for.
+        case .givenUp: self.init(.shuttingDown)
+        }
+    }
+
+    /// Boards that wait for each other (Behaviour A8).
+    static func circle(_ boards: [String]) -> RPCError {
+        RPCError(
+            .activationCycle, "boards would wait for each other: \(boards.joined(separator: ", "))",
+            data: ["path": .array(boards.map { .string($0) })])
+    }
+
+    private static func failed(board: String, _ fault: ActivationFault) -> RPCError {
+        var data: DataObject = ["board": .string(board), "cause": .string(BarrierCause.refused.rawValue)]
+        if let error = fault.error { data["error"] = .object(error) }
+        return RPCError(.cancelled, "board \(board): \(fault.message)", data: data)
+    }
+}

@@ -1,0 +1,215 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("Boards over the socket", .timeLimit(.minutes(2)))
+struct BoardTests {
+    @Test("A1: a board is run by a process that serves it, and its answer is the result")
+    func activated() async throws {
+        try await ServiceStage.run { stage in
+            let (server, client) = (try await stage.client(), try await stage.client())
+            try await server.serve("checkout")
+            let id = await client.activate("checkout", ["input": ["b": 1.50, "a": "é"], "mainboard": "shop"])
+            let run = try await server.run()
+            #expect(run.params["input"].json == #"{"b":1.5,"a":"é"}"# && run.params["mainboard"] == "shop")
+            #expect(run.params["as_barrier"] == false && run.params["activation"] == "activation-1")
+            await server.answer(run, ["done": true, "output": ["paid": 12]])
+            #expect(try await client.answer(to: id).json == #"{"done":true,"output":{"paid":12}}"#)
+            let second = await client.activate("checkout")
+            let params = try await server.runNext(["done": false])
+            #expect(params["input"] == .null)
+            #expect(try await client.answer(to: second).json == #"{"done":false}"#)
+        }
+    }
+
+    @Test("P6: what goes through a board arrives as it was written")
+    func fidelity() async throws {
+        try await ServiceStage.run { stage in
+            let (server, client) = (try await stage.client(), try await stage.client())
+            try await server.serve("echo")
+            let item = #"{"z":1.2500,"a":[12345678901234567890.10,1e400,"\u0001😀"],"a2":{}}"#
+            await client.send(
+                #"{"jsonrpc":"2.0","id":99,"method":"board.activate","params":{"board":"echo","input":\#(item)}}"#)
+            let run = try await server.run()
+            #expect(run.params["input"].json == item)
+            await server.answer(run, ["done": true, "output": run.params["input"]])
+            #expect(try await client.answer(to: 99)["output"].json == item)
+        }
+    }
+
+    @Test("A1: nobody serves it: not_found, at once or after wait_ms")
+    func notServed() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            for params: DataObject in [[:], ["wait_ms": 0], ["wait_ms": 10]] {
+                let refusal = try await client.error(to: client.activate("checkout", params))
+                #expect(refusal.reason == "not_found")
+            }
+            let patient = await client.activate("checkout", ["wait_ms": 600_000])
+            let server = try await stage.client()
+            try await server.serve("checkout")
+            try await server.runNext()
+            #expect(try await client.answer(to: patient)["done"] == true)
+        }
+    }
+
+    @Test("A1: no answer within timeout_ms: timeout")
+    func timeout() async throws {
+        try await ServiceStage.run { stage in
+            let (server, client) = (try await stage.client(), try await stage.client())
+            try await server.serve("checkout")
+            let id = await client.activate("checkout", ["timeout_ms": 50])
+            let run = try await server.run()
+            #expect(try await client.error(to: id).reason == "timeout")
+            await server.answer(run)
+            try await server.call("ping")
+        }
+    }
+
+    @Test("A1: the server goes away while it runs: provider_lost", arguments: [true, false])
+    func providerLost(byHalf: Bool) async throws {
+        try await ServiceStage.run { stage in
+            let (server, client) = (try await stage.client(), try await stage.client())
+            try await server.serve("checkout")
+            let id = await client.activate("checkout")
+            _ = try await server.run()
+            if byHalf { await server.shutDown() } else { await server.close() }
+            #expect(try await client.error(to: id).reason == "provider_lost")
+            #expect(try await client.error(to: client.activate("checkout")).reason == "not_found")
+        }
+    }
+
+    @Test("A process's error is told as it came, under a reason of the service's")
+    func failed() async throws {
+        try await ServiceStage.run { stage in
+            let (server, client) = (try await stage.client(), try await stage.client())
+            try await server.serve("checkout")
+            let id = await client.activate("checkout")
+            let error: DataItem = ["code": -32601, "message": "no such thing", "data": ["why": 7]]
+            await server.refuse(try await server.run(), error)
+            let message = try await client.message(to: id)["error"]
+            #expect(message["code"] == -32000 && message["message"] == "board checkout: no such thing")
+            #expect(message["data"]["reason"] == "cancelled" && message["data"]["error"] == error)
+        }
+    }
+
+    @Test(
+        "X3: an answer of any other shape is an error, and harms nobody",
+        arguments: [nil, 7, "done", [], [:], ["done": "yes"], ["done": nil], [["done": true]]] as [DataItem])
+    func hostileAnswer(result: DataItem) async throws {
+        try await ServiceStage.run { stage in
+            let (server, client) = (try await stage.client(), try await stage.client())
+            try await server.serve("checkout")
+            let id = await client.activate("checkout")
+            await server.answer(try await server.run(), result)
+            #expect(try await client.error(to: id).message.hasSuffix("its process answered without `done`"))
+            let next = await client.activate("checkout")
+            try await server.runNext()
+            #expect(try await client.answer(to: next)["done"] == true)
+        }
+    }
+
+    @Test("X3: an answer under another's id changes nothing")
+    func foreignAnswer() async throws {
+        try await ServiceStage.run { stage in
+            let (server, client) = (try await stage.client(), try await stage.client())
+            let other = try await stage.client()
+            try await server.serve("checkout")
+            try await other.serve("other")
+            let id = await client.activate("checkout")
+            let run = try await server.run()
+            await other.answer(run, ["done": true, "output": "forged"])
+            try await other.call("ping")
+            await server.answer(run, ["done": true, "output": "true"])
+            #expect(try await client.answer(to: id)["output"] == "true")
+        }
+    }
+
+    @Test("The client goes away: what it activated is given up, and its processes are not disturbed")
+    func clientGone() async throws {
+        try await ServiceStage.run { stage in
+            let (server, client) = (try await stage.client(), try await stage.client())
+            try await server.serve("checkout")
+            _ = await client.activate("checkout")
+            let run = try await server.run()
+            await client.close()
+            let other = try await stage.client()
+            await server.answer(run)
+            let id = await other.activate("checkout")
+            try await server.runNext(["done": true, "output": "second"])
+            #expect(try await other.answer(to: id)["output"] == "second")
+            #expect(try await stage.look { $0.boards.isIdle })
+        }
+    }
+
+    @Test("A client that half-closes still gets its answer")
+    func halfClosed() async throws {
+        try await ServiceStage.run { stage in
+            let (server, client) = (try await stage.client(), try await stage.client())
+            try await server.serve("checkout")
+            let id = await client.activate("checkout")
+            await client.shutDown()
+            try await server.runNext(["done": true, "output": "late"])
+            #expect(try await client.answer(to: id)["output"] == "late")
+        }
+    }
+
+    @Test("board.unserve: not_found for what it does not serve")
+    func unserve() async throws {
+        try await ServiceStage.run { stage in
+            let (server, other) = (try await stage.client(), try await stage.client())
+            try await server.serve("checkout")
+            #expect(try await other.refusal("board.unserve", ["board": "checkout"]).reason == "not_found")
+            try await server.call("board.unserve", ["board": "checkout"])
+            #expect(try await server.refusal("board.unserve", ["board": "checkout"]).reason == "not_found")
+            #expect(try await other.error(to: other.activate("checkout")).reason == "not_found")
+        }
+    }
+
+    @Test("X2: activations under way and boards of one connection are bounded")
+    func limits() async throws {
+        try await ServiceStage.run { stage in
+            let (server, client) = (try await stage.client(), try await stage.client())
+            for number in 0..<1023 { _ = await server.request("board.serve", ["board": "b\(number)"]) }
+            try await server.serve("checkout")
+            #expect(try await server.refusal("board.serve", ["board": "more"]).reason == "limit")
+            for _ in 0..<1024 { _ = await client.activate("checkout") }
+            #expect(try await client.error(to: client.activate("checkout")).reason == "limit")
+            #expect(try await stage.client().call("ping") == [:])
+        }
+    }
+
+    @Test("An activation that nobody would be told of is no activation")
+    func notification() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            await client.send(#"{"jsonrpc":"2.0","method":"board.activate","params":{"board":"a"}}"#)
+            try await client.call("ping")
+            #expect(try await client.call("status")["counters"]["failed_notifications"] == 1)
+        }
+    }
+
+    @Test(
+        "-32602: what is wrong is told with its path",
+        arguments: [
+            ("board.serve", [:], "board"), ("board.serve", ["board": ""], "board"),
+            ("board.serve", ["board": "a*"], "board"), ("board.serve", ["board": "a", "barrier": 7], "barrier"),
+            ("board.serve", ["board": "a", "barrier": [:]], "barrier.board"),
+            ("board.serve", ["board": "a", "barrier": ["board": "b", "option": "all"]], "barrier.option"),
+            ("board.serve", ["board": "a", "barrier": ["board": "b", "scope": "all"]], "barrier.scope"),
+            ("board.serve", ["board": "a", "barrier": ["board": "b", "timeout_ms": 0]], "barrier.timeout_ms"),
+            ("board.serve", ["board": "a", "barrier": ["board": "b", "on_timeout": "go"]], "barrier.on_timeout"),
+            ("board.serve", ["board": "a", "barrier": ["board": "b", "sticky_ms": 1.5]], "barrier.sticky_ms"),
+            ("board.serve", ["board": "a", "bypass_gateway": "yes"], "bypass_gateway"),
+            ("board.activate", ["board": "a", "mainboard": ""], "mainboard"),
+            ("board.activate", ["board": "a", "timeout_ms": 0], "timeout_ms"),
+            ("board.activate", ["board": "a", "wait_ms": -1], "wait_ms"), ("board.unserve", [:], "board"),
+        ] as [(String, DataObject, String)])
+    func params(method: String, params: DataObject, path: String) async throws {
+        try await ServiceStage.run { stage in
+            let refusal = try await stage.client().refusal(method, params)
+            #expect(refusal.code == -32602 && refusal.path == path)
+        }
+    }
+}

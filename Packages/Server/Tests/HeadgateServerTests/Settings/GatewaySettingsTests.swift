@@ -1,0 +1,109 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("Gateways in settings")
+struct GatewaySettingsTests {
+    private func read(_ gateway: String) throws -> SettingsReading {
+        try SettingsReading.of(#"{"dispatchers": {"f": {"kind": "file", "path": "f"}}, "gateway": \#(gateway)}"#)
+    }
+
+    @Test("A7: all that a gateway can be told")
+    func all() throws {
+        let reading = try read(
+            #"""
+            {"allow_bypass": false, "rules": {"*": {"board": "auth", "option": "unique", "scope": "global",
+             "timeout_ms": 5, "on_timeout": "pass", "sticky_ms": 6}, "pub*": "exempt", "x": null}}
+            """#)
+        var barrier = ActivationBarrier(board: "auth")
+        barrier.option = .unique
+        barrier.scope = .global
+        barrier.timeout = .milliseconds(5)
+        barrier.onTimeout = .pass
+        barrier.sticky = .milliseconds(6)
+        let (all, exempt) = (try #require(GatewayPattern("*")), try #require(GatewayPattern("pub*")))
+        #expect(reading.findings.lines == [])
+        #expect(
+            reading.settings?.gateways
+                == GatewayRules([all: .barrier(barrier), exempt: .exempt], allowsBypass: false))
+    }
+
+    @Test("A7: none by default, and a bypass is allowed")
+    func defaults() throws {
+        #expect(try read("{}").settings?.gateways == GatewayRules())
+        #expect(GatewayRules().allowsBypass)
+    }
+
+    @Test(
+        "S2: faults are told with their paths",
+        arguments: [
+            (#"{"rules": {"a*b": "exempt"}}"#, "rules.a*b: must be named by a board, or by a prefix and *"),
+            (#"{"rules": {"a": "free"}}"#, #"rules.a: must be "exempt", or an object with a board"#),
+            (#"{"rules": {"a": {}}}"#, "rules.a.board: is required"),
+            (#"{"rules": {"a": {"board": "b*"}}}"#, "rules.a.board: a board's name has"),
+            (#"{"rules": {"a": {"board": "b", "option": "x"}}}"#, "rules.a.option: must be one of: void, unique, each"),
+            (#"{"rules": {"a": {"board": "b", "scope": "x"}}}"#, "rules.a.scope: must be one of: main, global"),
+            (#"{"rules": {"a": {"board": "b", "timeout_ms": 0}}}"#, "rules.a.timeout_ms: must be a whole number"),
+            (#"{"allow_bypass": 1}"#, "allow_bypass: must be true or false"),
+            (
+                #"{"rules": {"*": {"board": "auth"}, "auth": {"board": "login"}}}"#,
+                "rules: the gateways wait for each other: auth, login, auth"
+            ),
+        ])
+    func faults(gateway: String, line: String) throws {
+        let reading = try read(gateway)
+        #expect(reading.findings.lines.count == 1)
+        #expect(reading.findings.lines.first?.hasPrefix("gateway." + line) == true, "\(reading.findings.lines)")
+        #expect(reading.settings == nil)
+    }
+
+    @Test("S2: a key that is not known is a warning")
+    func unknown() throws {
+        let reading = try read(#"{"rules": {"a": {"board": "b", "tiemout_ms": 1}}, "rule": {}}"#)
+        #expect(
+            reading.findings.lines == [
+                "gateway.rules.a.tiemout_ms: warning: unknown key, ignored",
+                "gateway.rule: warning: unknown key, ignored",
+            ])
+    }
+
+    // MARK: Dispatchers
+
+    @Test("A9: a dispatcher's activation barrier, and headers that take what it puts out")
+    func dispatcher() throws {
+        let reading = try SettingsReading.ofDispatcher(
+            #"""
+            "kind": "http", "endpoint": "x", "activation_barrier": {"board": "login", "sticky_ms": 5},
+            "headers": {"Authorization": {"output": "token", "prefix": "Bearer "}, "X": {"output": "tenant"}}
+            """#)
+        #expect(reading.findings.lines == [])
+        var barrier = DispatcherActivation(board: "login", sticky: .milliseconds(5))
+        barrier.outputs = ["token", "tenant"]
+        #expect(reading.settings?.dispatchers.first?.common.activationBarrier == barrier)
+    }
+
+    @Test(
+        "S2: faults of a dispatcher's activation barrier",
+        arguments: [
+            (#""activation_barrier": {}"#, "activation_barrier.board: is required"),
+            (#""activation_barrier": "login""#, "activation_barrier: must be an object"),
+            (#""activation_barrier": {"board": "a*"}"#, "activation_barrier.board: a board's name has"),
+            (#""activation_barrier": {"board": "a", "sticky_ms": 0}"#, "activation_barrier.sticky_ms: must be"),
+            (#""headers": {"X": {"output": "a"}}"#, "headers: take a board's output, and there is no"),
+            (
+                #""activation_barrier": {"board": "a"}, "headers": {"X": {"output": ""}}"#,
+                "headers.X.output: must be the name of a member of the board's output"
+            ),
+            (
+                #""activation_barrier": {"board": "a"}, "headers": {"X": {"output": "a", "prefix": "\n"}}"#,
+                "headers.X.prefix: must be without line ends"
+            ),
+        ])
+    func dispatcherFaults(entry: String, line: String) throws {
+        let reading = try SettingsReading.ofDispatcher(#""kind": "http", "endpoint": "x", \#(entry)"#)
+        #expect(reading.findings.lines.count == 1)
+        #expect(
+            reading.findings.lines.first?.hasPrefix("dispatchers.d." + line) == true, "\(reading.findings.lines)")
+    }
+}
