@@ -2,7 +2,8 @@
 enum CommandTable {
     static let all: [Command] = [
         .send, .status, .watch, .flush, .barriers, .dispatchers, .pause, .resume, .peek,
-        .deadLettersList, .deadLettersRequeue, .deadLettersPurge, .configGet, .configSet, .configReload, .configCheck,
+        .deadLettersList, .deadLettersRequeue, .deadLettersPurge, .activate, .configGet, .configSet, .configReload,
+        .configCheck,
     ]
 
     /// The command of a name.

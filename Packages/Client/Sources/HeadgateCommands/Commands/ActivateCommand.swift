@@ -1,0 +1,47 @@
+import HeadgateData
+import HeadgateWire
+
+extension Command {
+    private static let input = Option("--input", value: "JSON", "what the board is given")
+    private static let mainboard = Option(
+        "--mainboard", value: "NAME", "whose barriers stand before it (default: this user's)")
+    private static let wait = Option(
+        "--wait", value: "MS", "wait so many milliseconds for a process that serves the board (default: 0)")
+    private static let timeout = Option(
+        "--timeout", value: "MS", "give the board so many milliseconds once it runs (default: 30000)")
+
+    /// `headgate activate`.
+    static let activate = Command(
+        name: "activate", summary: "Activate a board, and print what it puts out; exit 1 unless it is done.",
+        operands: [Operand("BOARD")], options: [input, mainboard, wait, timeout, .json],
+        notes: "The barriers before the board are asked first."
+    ) { invocation in
+        let params = try activationParams(invocation.arguments)
+        let answer = try invocation.ask([Question(method: "board.activate", params: params)])[0]
+        try invocation.show(answer, else: words(for: answer["output"]))
+        return answer["done"] == true ? .success : .failure
+    }
+
+    private static func activationParams(_ arguments: Arguments) throws(UsageError) -> DataObject {
+        var params: DataObject = ["board": .string(arguments.operands[0])]
+        params["mainboard"] = arguments.value(mainboard).map { .string($0) }
+        params["wait_ms"] = try arguments.number(wait, from: 0, of: "activate")
+        params["timeout_ms"] = try arguments.number(timeout, from: 1, of: "activate")
+        guard let text = arguments.value(input) else { return params }
+        guard let value = try? DataItem(parsing: Array(text.utf8)) else {
+            let hint = "a text has quotes, and the shell needs some too: '\"\(text)\"'"
+            throw UsageError(message: "activate: --input \(text) is not JSON; \(hint)", command: "activate")
+        }
+        params["input"] = value
+        return params
+    }
+
+    /// A text stands for itself, so that a shell can use it; everything else is JSON.
+    private static func words(for output: DataItem?) -> String {
+        switch output {
+        case nil, .null: ""
+        case .string(let text): text + "\n"
+        case let output?: output.json + "\n"
+        }
+    }
+}
