@@ -1,0 +1,192 @@
+import Foundation
+import Testing
+
+/// The example of `Docs/Boards.md`, as it is: the collector's dispatcher waits for a token.
+@Suite struct LoginBoardTests {
+    private static let settings: JSON = [
+        "activation_barrier": ["board": "login"], "annotate_queued": true,
+        "headers": ["Authorization": ["output": "token", "prefix": "Bearer "]],
+    ]
+
+    /// A daemon whose dispatcher waits for a token, and the server that gives tokens away.
+    private func stage(_ scene: Scene, _ collector: Collector) async throws -> (daemon: Daemon, server: Collector) {
+        let server = try scene.collector()
+        server.answerAlways(.token("s3cret-one"))
+        let daemon = try await scene.daemon(sendingTo: collector, LoginBoardTests.settings)
+        return (daemon, server)
+    }
+
+    private func authorizations(_ collector: Collector) -> [String] {
+        collector.requests.compactMap { $0.headers["authorization"] }
+    }
+
+    @Test("A9, B30: nothing is sent before the login process has a token; then everything, with it")
+    func waitsForToken() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let (daemon, server) = try await stage(scene, collector)
+            try await daemon.track(1...3)
+            let gate = try await daemon.barrier("ActivationGate:collect", until: "it waits") {
+                $0["reason"] == "nobody serves board login"
+            }
+            #expect(gate.contains(["word": "activation", "flushable": false, "states": ["collect": "closed"]]))
+            #expect(try await daemon.dispatcher()["blocked_by"] == ["ActivationGate:collect"])
+            #expect(collector.requests.isEmpty)
+            let login = try LoginExample(scene, serving: daemon, loggingInAt: server)
+            #expect(try await collector.acceptedIDs(atLeast: 3) == ["e1", "e2", "e3"])
+            #expect(authorizations(collector) == ["Bearer s3cret-one"])
+            #expect(collector.requests[0].events[0]["data"]["queue_reason"] == "activation")
+            #expect(try JSON(parsing: server.requests[0].body) == ["user": "shop", "password": "s3cret-password"])
+            try await daemon.track(4...4)
+            try await collector.acceptedIDs(atLeast: 4)
+            #expect(server.requests.count == 1)
+            #expect(try await daemon.stop() == 0)
+            #expect(try await login.process.exitCode() == 0)
+        }
+    }
+
+    @Test("A9: an expired token: 401 has the process log in again, and the events go once more")
+    func expiredToken() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let (daemon, server) = try await stage(scene, collector)
+            server.answerNext(.token("s3cret-one"), .token("s3cret-two"))
+            let login = try LoginExample(scene, serving: daemon, loggingInAt: server)
+            try await daemon.track(1...1)
+            try await collector.acceptedIDs(atLeast: 1)
+            collector.answerNext(.status(401))
+            try await daemon.track(2...3)
+            let ids = try await collector.acceptedIDs(atLeast: 3)
+            #expect(ids == ["e1", "e2", "e3"])
+            #expect(authorizations(collector).filter { $0 == "Bearer s3cret-two" }.count >= 1)
+            #expect(try await daemon.counter("dead") == 0)
+            #expect(server.requests.count == 2)
+            login.process.discard()
+        }
+    }
+
+    @Test("A9: a second 401 with a fresh token is judged by D3")
+    func wrongForGood() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let (daemon, server) = try await stage(scene, collector)
+            collector.answerAlways(.status(401))
+            let login = try LoginExample(scene, serving: daemon, loggingInAt: server)
+            try await daemon.track(1...1)
+            try await daemon.dispatcher(until: "it is dead") { $0["dead"] == 1 }
+            #expect(collector.requests.count == 2 && server.requests.count == 2)
+            login.process.discard()
+        }
+    }
+
+    @Test("A9: the login fails: it says why, and is asked again until it does not")
+    func loginFails() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let (daemon, server) = try await stage(scene, collector)
+            server.answerAlways(.status(500))
+            let login = try LoginExample(scene, serving: daemon, loggingInAt: server)
+            try await daemon.track(1...1)
+            try await daemon.barrier("ActivationGate:collect", until: "it tells the failure") {
+                $0["reason"].string?.hasPrefix("board login failed: no token: HTTP Error 500") == true
+            }
+            #expect(collector.requests.isEmpty)
+            server.answerAlways(.token("s3cret-one"))
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
+            login.process.discard()
+        }
+    }
+
+    @Test("A9: the login process is killed while it logs in; another one takes over")
+    func processKilled() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let (daemon, server) = try await stage(scene, collector)
+            server.answerNext(.held)
+            let first = try LoginExample(scene, serving: daemon, loggingInAt: server)
+            try await daemon.track(1...1)
+            try await server.requests(atLeast: 1)
+            first.process.discard()
+            let second = try LoginExample(scene, serving: daemon, loggingInAt: server)
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
+            #expect(authorizations(collector) == ["Bearer s3cret-one"])
+            second.process.discard()
+        }
+    }
+
+    @Test("A9: after a restart of the daemon the token is asked for again")
+    func restart() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let (daemon, server) = try await stage(scene, collector)
+            let first = try LoginExample(scene, serving: daemon, loggingInAt: server)
+            try await daemon.track(1...1)
+            try await collector.acceptedIDs(atLeast: 1)
+            try await daemon.killNow()
+            _ = try await first.process.exitCode()
+            try await daemon.start()
+            try await daemon.track(2...2)
+            try await daemon.barrier("ActivationGate:collect", until: "it waits") {
+                $0["reason"] == "nobody serves board login"
+            }
+            let second = try LoginExample(scene, serving: daemon, loggingInAt: server)
+            #expect(try await collector.acceptedIDs(atLeast: 2) == ["e1", "e2"])
+            second.process.discard()
+        }
+    }
+
+    @Test("X4: the token reaches the collector, and no status, list, dead letter or log, nor a kept answer")
+    func secret() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let (daemon, server) = try await stage(scene, collector)
+            collector.answerAlways(ScriptedAnswer(status: 422, body: "bad: Bearer s3cret-one, s3cret-one"))
+            let login = try LoginExample(scene, serving: daemon, loggingInAt: server)
+            try await daemon.track(1...1)
+            try await daemon.dispatcher(until: "it is dead") { $0["dead"] == 1 }
+            #expect(authorizations(collector) == ["Bearer s3cret-one"])
+            for method in ["config.get", "status", "dispatcher.list", "barrier.list", "dead_letters.list"] {
+                let answer = try await daemon.ask(method).description
+                #expect(!answer.contains("s3cret"), "\(method): \(answer)")
+            }
+            #expect(try await daemon.stop() == 0)
+            #expect(!daemon.log.contains("s3cret"))
+            for name in try FileManager.default.subpathsOfDirectory(atPath: daemon.dataPath) {
+                let bytes = FileManager.default.contents(atPath: daemon.dataPath + "/" + name) ?? Data()
+                #expect(bytes.range(of: Data("s3cret".utf8)) == nil, "\(name)")
+            }
+            login.process.discard()
+        }
+    }
+
+    @Test("The example's configuration is right")
+    func configuration() async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            let file = LoginExample.directory + "/headgate.json"
+            let exitCode = try await daemon.run(arguments: ["--config", file, "--check"])
+            #expect(exitCode == 0)
+            #expect(!daemon.log.contains("warning"), "\(daemon.log)")
+        }
+    }
+
+    @Test("headgate activate prints what the board puts out")
+    func tool() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let (daemon, server) = try await stage(scene, collector)
+            let none = try await CommandLineTool.run("activate", "login", on: daemon)
+            #expect(none.exitCode == 1 && none.errorOutput == "headgate: nobody serves board login\n")
+            let login = try LoginExample(scene, serving: daemon, loggingInAt: server)
+            let run = try await CommandLineTool.run("activate", "login", "--wait", "60000", on: daemon)
+            #expect(run.exitCode == 0, "\(run.errorOutput)")
+            let output = try run.json
+            #expect(output == ["token": "s3cret-one"])
+            server.answerAlways(.status(403))
+            let refused = try await CommandLineTool.run("activate", "login", on: daemon)
+            #expect(refused.exitCode == 1)
+            #expect(refused.errorOutput == "headgate: board login: no token: HTTP Error 403: Scripted\n")
+            login.process.discard()
+        }
+    }
+}
