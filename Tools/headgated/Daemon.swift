@@ -26,6 +26,7 @@ struct Daemon {
         var none = sigset_t()
         sigemptyset(&none)
         sigprocmask(SIG_SETMASK, &none, nil)
+        Self.raiseDescriptorLimit()
         let loop = try EventLoop()
         let server = Server(on: loop)
         let socket = try server.assumeIsolated { server in
@@ -37,6 +38,14 @@ struct Daemon {
         let signals = try followSignals(server, loop)
         Terminal.error("headgated ready \(socket)")
         withExtendedLifetime(signals) { loop.run() }
+    }
+
+    /// As many connections as the system grants: the usual soft limit is there for programs that use `select`.
+    private static func raiseDescriptorLimit() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
     private func followSignals(_ server: Server, _ loop: EventLoop) throws -> [LoopSignal] {

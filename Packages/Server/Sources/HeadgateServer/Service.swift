@@ -18,6 +18,7 @@ final class Service {
     let collecting: Collecting
     let statuses: AnnouncedStatuses
     let boards: BoardDesk
+    let flushQuota = FlushQuota()
     private(set) lazy var watches = Watches(service: self)
     let log = Log()
     var sessions = SessionRegistry()

@@ -101,7 +101,7 @@ import Testing
             loop.submit {
                 // It goes with the closure, on the thread that is detached below.
                 nonisolated(unsafe) let timer = LoopTimer(on: loop) { Issue.record("fired although gone") }
-                timer.arm(after: .seconds(60))
+                timer.arm(after: .seconds(36_000))
                 Task.detached {
                     withExtendedLifetime(timer) {}
                     continuation.resume()

@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test("X3: out of descriptors, connections wait and are taken later; the loop does not spin")
+    @Test("X3: out of descriptors, connections wait and are taken later; it is told once, and the loop does not spin")
     func outOfDescriptors() throws {
         let path = directory.entry("it.sock")
         var attempts = 0
@@ -168,7 +168,7 @@ import Testing
             listener.onError = { errors.append($0) }
             _ = try Connection.connect(path: path, on: loop)
         }
-        #expect(errors == Array(repeating: .system(operation: "accept", code: -EMFILE, path: path), count: 2))
+        #expect(errors == [.system(operation: "accept", code: -EMFILE, path: path)])
         #expect(attempts <= 4)
     }
 

@@ -81,6 +81,11 @@ extension Headgate {
         return events.routes.number(of: Set(numbers.compactMap { $0 }))
     }
 
+    /// Whether an event may be narrowed to these dispatchers: not to ever more sets of them (``RouteTable/most``).
+    public func mayNarrow(to ids: [String]) -> Bool {
+        !events.routes.isFull || events.routes.knows(Set(ids.compactMap { dispatchers[$0]?.queue.number }))
+    }
+
     // MARK: Pausing
 
     /// Closes a dispatcher's ManualBarrier (Behaviour B23); `then` is called once that survives a restart.

@@ -10,16 +10,29 @@ public struct RouteTable {
     /// The route of events that no dispatcher wants (Behaviour P3).
     public static let nobody: RouteNumber = 0
 
+    /// The most sets that clients may make up; there is no end to those of many dispatchers, and they are kept for good.
+    public static let most = 65_536
+
     private var members: [RouteNumber: [DispatcherNumber]] = [RouteTable.nobody: []]
     private var numbers: [[DispatcherNumber]: RouteNumber] = [[]: RouteTable.nobody]
     /// Routes that the store has not been told of.
     private var unsaved: [RouteNumber: [DispatcherNumber]] = [:]
+    private var greatest = RouteTable.nobody
 
     public init(saved: [RouteNumber: [DispatcherNumber]] = [:]) {
         for (number, dispatchers) in saved {
             members[number] = dispatchers
             numbers[dispatchers] = number
+            greatest = max(greatest, number)
         }
+    }
+
+    /// Whether there are as many as clients may make up.
+    public var isFull: Bool { members.count >= RouteTable.most }
+
+    /// Whether a set has a number already.
+    public func knows(_ dispatchers: some Sequence<DispatcherNumber>) -> Bool {
+        numbers[dispatchers.sorted()] != nil
     }
 
     /// The dispatchers of a route, ascending.
@@ -31,7 +44,8 @@ public struct RouteTable {
     public mutating func number(of dispatchers: some Sequence<DispatcherNumber>) -> RouteNumber {
         let set = dispatchers.sorted()
         if let known = numbers[set] { return known }
-        let number = RouteNumber(members.keys.max().map { $0 + 1 } ?? 1)
+        greatest += 1
+        let number = greatest
         members[number] = set
         numbers[set] = number
         unsaved[number] = set

@@ -39,7 +39,8 @@ enum BarrierMethods {
         let id: String = try reader.required("id")
         let change = RemoteBarrierChange(
             state: try reader.optionalWord("state"), isFlushable: try reader.optional("flushable"),
-            dispatcher: try reader.optional("dispatcher"), reason: try reader.optional("reason"))
+            dispatcher: try reader.optional("dispatcher"),
+            reason: try reader.optional("reason", upTo: Limits.longestReason))
         do throws(RemoteBarrierRefusal) {
             try service.gate.remoteBarriers.set(id, change, by: call.session.asOwner)
         } catch {
@@ -62,14 +63,23 @@ enum BarrierMethods {
     /// Scopes: a list, or one alone; all when nothing is said (Behaviour B4).
     private static func scopes(_ reader: ParameterReader) throws(RPCError) -> [BarrierScope] {
         if case .string(let word) = try reader.optional("scopes", as: DataItem.self) {
-            guard !word.isEmpty else { throw reader.fault("scopes", mustBeScope) }
+            guard isScope(word) else { throw reader.fault("scopes", mustBeScope) }
             return [BarrierScope(rawValue: word)]
         }
         let words: [String] = try reader.optionalArray("scopes") ?? [BarrierScope.all.rawValue]
-        if let place = words.firstIndex(of: "") { throw .invalidParams(path: "scopes[\(place)]", mustBeScope) }
+        guard words.count <= Limits.mostScopes else {
+            throw RPCError(.limit, "a barrier may have no more than \(Limits.mostScopes) scopes")
+        }
+        if let place = words.firstIndex(where: { !isScope($0) }) {
+            throw .invalidParams(path: "scopes[\(place)]", mustBeScope)
+        }
         var scopes: [BarrierScope] = []
         for scope in words.map(BarrierScope.init) where !scopes.contains(scope) { scopes.append(scope) }
         return scopes
+    }
+
+    private static func isScope(_ word: String) -> Bool {
+        (1...DispatcherID.longest).contains(word.utf8.count)
     }
 
     private static let mustBeScope = "must be `all` or the id of a dispatcher"

@@ -11,8 +11,8 @@ enum ConnectionMethods {
     private static func hello(_ service: Service, _ call: Call) throws(RPCError) {
         let reader = call.reader
         let client = try reader.requiredObject("client")
-        let name: String = try client.required("name")
-        let version: String? = try client.optional("version")
+        let name = try client.required("name", upTo: Limits.longestName)
+        let version = try client.optional("version", upTo: Limits.longestName)
         let namespace: String? = try reader.optional("namespace")
         let number: Int? = try reader.optional("protocol")
         guard number ?? protocolNumber == protocolNumber else {

@@ -19,7 +19,7 @@ enum DispatcherMethods {
 
     private static func pause(_ service: Service, _ call: Call) throws(RPCError) {
         let id: String = try call.reader.required("id")
-        let reason: String? = try call.reader.optional("reason")
+        let reason = try call.reader.optional("reason", upTo: Limits.longestReason)
         let isFlushable = try call.reader.optional("flushable", as: Bool.self) ?? false
         let isKnown = service.gate.pause(id, reason: reason, isFlushable: isFlushable, then: answer(call.reply))
         guard isKnown else { throw RPCError(.notFound, "there is no dispatcher \(id)") }

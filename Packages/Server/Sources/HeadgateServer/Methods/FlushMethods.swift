@@ -14,12 +14,17 @@ enum FlushMethods {
         let ids: [String]? = try reader.optionalArray("dispatchers")
         let waits = try reader.optional("wait", as: Bool.self) ?? false
         let milliseconds = try reader.optional("timeout_ms", in: 0...)
-        let name: String? = try reader.optional("flush")
+        let name = try reader.optional("flush", upTo: Limits.longestName)
         guard name != "" else { throw reader.fault("flush", "must not be empty") }
         let timeout = milliseconds.map { Duration.milliseconds($0) } ?? usualTimeout
         let waiting = WaitingReply(waits ? call.reply : nil)
-        let start = service.gate.flush(
-            id: name, dispatchers: ids, timeout: timeout == .zero ? nil : timeout, then: waiting.answer)
+        let (quota, uid) = (service.flushQuota, call.session.caller.credentials.uid)
+        try quota.begin(for: uid)
+        let start = service.gate.flush(id: name, dispatchers: ids, timeout: timeout == .zero ? nil : timeout) { end in
+            quota.end(for: uid)
+            waiting.answer(end)
+        }
+        if case .failure = start { quota.end(for: uid) }
         switch start {
         case .success(let flush):
             waiting.flush = flush

@@ -56,6 +56,7 @@ enum StatusMethods {
             "failed_notifications": service.counters.failedNotifications,
             "line_too_long": service.counters.lineTooLong,
             "slow_readers_closed": service.counters.slowReadersClosed,
+            "limited": service.counters.limited, "paused_readings": service.counters.pausedReadings,
             "collector_errors": events.collectorErrors, "barrier_errors": events.barrierErrors,
             "transformation_errors": events.transformationErrors,
         ]

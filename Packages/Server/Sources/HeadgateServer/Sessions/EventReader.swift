@@ -119,6 +119,7 @@ final class EventReader {
             guard gate.hasDispatcher(id) else { throw fault("dispatchers[\(index)]", "there is no dispatcher \(id)") }
             ids.append(id)
         }
+        guard gate.mayNarrow(to: ids) else { throw RPCError(.limit, "too many different sets of dispatchers") }
         return gate.route(narrowedTo: ids) ?? gate.routeToAll
     }
 

@@ -43,6 +43,7 @@ final class Reply {
     /// Answers with an error.
     func fail(_ error: RPCError) {
         if id == nil { session.notificationFailed() }
+        session.note(error)
         finish { id, writer in id.withUnsafeBytes { writer.errorAnswer(id: $0, error: error) } }
     }
 
@@ -67,6 +68,8 @@ final class Reply {
 final class BatchReply {
     private let session: Session
     private var answers: [[UInt8]] = []
+    /// Bytes of the answers so far.
+    private(set) var byteCount = 0
     private var expected = 0
     private var isWhole = false
 
@@ -80,6 +83,7 @@ final class BatchReply {
 
     func add(_ answer: [UInt8]) {
         answers.append(answer)
+        byteCount += answer.count
         sendIfComplete()
     }
 

@@ -23,6 +23,7 @@ final class Session {
     private var unanswered = 0
     private var unansweredBytes = 0
     private var isPaused = false
+    private var isResumeDue = false
     private var hasReachedEnd = false
     /// Bytes of the line that is being handled.
     private var lineBytes = 0
@@ -46,6 +47,7 @@ final class Session {
     func settingsChanged(from old: Settings, to new: Settings) {
         if new.access != old.access { caller.grant(new.access) }
         if new.collectors != old.collectors { collectContext() }
+        framer.maxLineBytes = new.limits.maxLineBytes
         resumeIfThereIsRoom()
     }
 
@@ -53,9 +55,13 @@ final class Session {
 
     /// Whether more requests may be taken on (Behaviour X2); else reading stops until there is room.
     private var hasRoom: Bool {
+        hasRoomOfItsOwn && !service.gate.events.isGroupFull
+    }
+
+    private var hasRoomOfItsOwn: Bool {
         let limits = service.settings.limits
         return unanswered < limits.maxUnanswered && unansweredBytes < limits.maxUnansweredBytes
-            && connection.outputBytes < limits.maxOutputBytes && !service.gate.events.isGroupFull
+            && connection.outputBytes < limits.maxOutputBytes
     }
 
     /// Whether the client leaves so much unread that it gets nothing but answers any more (Behaviour X2).
@@ -74,12 +80,23 @@ final class Session {
     private func pause() {
         isPaused = true
         connection.pauseReading()
+        if !hasRoomOfItsOwn { service.counters.pausedReadings += 1 }
         guard service.gate.events.isGroupFull else { return }
         service.gate.events.whenCommitted { _ in self.resumeIfThereIsRoom() }
     }
 
     /// Goes on reading if that had stopped and there is room now.
+    ///
+    /// Only at the end of the turn: what makes room may be a message of another session, whose line is still in the
+    /// one decoder, with more messages in it.
     func resumeIfThereIsRoom() {
+        guard isPaused, !isResumeDue, hasRoom, connection.isOpen else { return }
+        isResumeDue = true
+        service.worker.soon { self.resume() }
+    }
+
+    private func resume() {
+        isResumeDue = false
         guard isPaused, hasRoom, connection.isOpen else { return }
         isPaused = false
         readLines()
@@ -93,7 +110,9 @@ final class Session {
             sendError(RPCError(.lineTooLong))
         case .text(let bytes):
             lineBytes = bytes.count
-            handle(service.decoder.decode(bytes))
+            // A message may change the settings, and with them the service's decoder, with more of its line to come.
+            let decoder = service.decoder
+            withExtendedLifetime(decoder) { handle(decoder.decode(bytes)) }
         }
     }
 
@@ -102,16 +121,25 @@ final class Session {
     private func handle(_ line: IncomingLine) {
         switch line {
         case .message(let message): handle(message, batch: nil)
-        case .batch(let messages):
-            let batch = BatchReply(to: self)
-            for message in messages { handle(message, batch: batch) }
-            batch.close()
+        case .batch(let messages): handle(messages)
         }
+    }
+
+    private func handle(_ messages: IncomingBatch) {
+        guard messages.count <= Limits.mostInBatch else {
+            return refuse(nil, RPCError(.limit, "a batch may have no more than \(Limits.mostInBatch) messages"), nil)
+        }
+        let batch = BatchReply(to: self)
+        for message in messages { handle(message, batch: batch) }
+        batch.close()
     }
 
     private func handle(_ message: IncomingMessage, batch: BatchReply?) {
         switch message {
         case .request(let request):
+            if let batch, batch.byteCount >= service.settings.limits.maxOutputBytes {
+                return refuse(request.id, RPCError(.limit, "the answers to this batch are too large"), batch)
+            }
             unanswered += 1
             // A batch's bytes are counted with its first request.
             let bytes = lineBytes
@@ -130,6 +158,7 @@ final class Session {
     }
 
     private func refuse(_ id: RequestID?, _ error: RPCError, _ batch: BatchReply?) {
+        note(error)
         var writer = JSONWriter()
         writer.errorAnswer(id: id?.raw, error: error)
         guard let batch else {
@@ -206,6 +235,11 @@ final class Session {
         writer.notification(method: "closing") { $0.object(["reason": "shutting_down"]) }
         writer.endLine()
         send(writer.bytes)
+    }
+
+    /// Counts what was refused because of a limit (Behaviour X2).
+    func note(_ error: RPCError) {
+        if error.reason == .limit { service.counters.limited += 1 }
     }
 
     func notificationFailed() {

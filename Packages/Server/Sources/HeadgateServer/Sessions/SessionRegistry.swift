@@ -39,4 +39,8 @@ struct ConnectionCounters {
     var failedNotifications = 0
     var lineTooLong = 0
     var slowReadersClosed = 0
+    /// What was refused because of a limit: nested too deep, say, or one watch too many.
+    var limited = 0
+    /// How often a connection was read no further until it had room for more requests or answers.
+    var pausedReadings = 0
 }

@@ -6,7 +6,8 @@ import Glibc
 public final class UnixListener {
     /// The socket's path; nil for one that was inherited.
     public let path: String?
-    /// Told when connections cannot be taken; they wait until some moments later.
+    /// Told when connections cannot be taken; they wait until some moments later. Told once of a shortage, however long
+    /// it lasts, until all that waited have been taken.
     public var onError: ((TransportError) -> Void)?
 
     private let loop: EventLoop
@@ -15,6 +16,8 @@ public final class UnixListener {
     private let onConnection: (Connection) -> Void
     private var socket: ListeningSocket?
     private var retry: LoopTimer?
+    /// Whether connections wait that could not be taken.
+    private var isShort = false
 
     /// Binds and listens on `path`: makes a missing directory (mode 0750), replaces a left-over socket file that nobody
     /// answers on, and gives the socket mode 0660. `onConnection` gets each connection, which reads nothing before
@@ -86,7 +89,9 @@ public final class UnixListener {
                 continue
             }
             switch errno {
-            case EAGAIN: return
+            case EAGAIN:
+                isShort = false
+                return
             case EINTR, ECONNABORTED: continue
             default: return pause(.last("accept", path: path))
             }
@@ -107,6 +112,8 @@ public final class UnixListener {
         let retry = self.retry ?? LoopTimer(on: loop) { [weak self] in self?.listen() }
         self.retry = retry
         retry.arm(after: Self.pauseAfterError)
+        guard !isShort else { return }
+        isShort = true
         onError?(error)
     }
 

@@ -20,7 +20,8 @@ public struct LineFramer: ~Copyable {
         case tooLong
     }
 
-    private let maxLineBytes: Int
+    /// The most bytes that a line may have from now on, its end not counted (`limits.max_line_bytes`).
+    public var maxLineBytes: Int
     private var kept = LineBuffer()
     /// How many of the kept bytes are known to have no LF, so that a line in many pieces is not searched for each.
     private var searched = 0

@@ -1,0 +1,16 @@
+/// Limits that no setting changes: far above what a client has use for, and there so that none can make the service grow
+/// or slow down (Behaviour X2). More are ``Watches/mostPerSession``, ``EventReader/longestWord`` and
+/// `RemoteBarriers.most`.
+extension Limits {
+    /// The most messages in one batch. When the answers to a batch come to `max_output_bytes`, what is left of it is
+    /// refused as well.
+    static let mostInBatch = 1024
+    /// The most flushes that one user may have under way. They go on when the connection has ended that asked for them.
+    static let mostFlushesPerUser = 256
+    /// The most bytes of what clients call themselves, of a version, and of a flush.
+    static let longestName = 256
+    /// The most bytes of a reason, which is shown wherever its barrier is.
+    static let longestReason = 1024
+    /// The most scopes of a registered barrier.
+    static let mostScopes = 256
+}
