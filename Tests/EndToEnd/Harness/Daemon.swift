@@ -9,6 +9,8 @@ final class Daemon {
     let logPath: String
     /// The program that serves; another one embeds the same server.
     var program = "headgated"
+    /// Where the program is, when not among the built products.
+    var executable: String?
     /// Environment of the process besides `PATH` and `HOME`.
     var environment: [String: String] = [:]
     /// A command that starts the process in surroundings of its own, such as `/bin/ip netns exec NAME`.
@@ -44,7 +46,7 @@ final class Daemon {
 
     /// Starts the process and does not wait for anything.
     func launch(arguments: [String]? = nil) throws -> ChildProcess {
-        let command = try launcher + [BuiltProducts.path(of: program)] + (arguments ?? usualArguments)
+        let command = try launcher + [executable ?? BuiltProducts.path(of: program)] + (arguments ?? usualArguments)
         return try ChildProcess(
             command[0], Array(command.dropFirst()),
             environment: environment.merging(["HOME": folder]) { own, _ in own },

@@ -12,7 +12,7 @@ final class LineClient {
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         descriptor = try SystemError.check(socket(AF_UNIX, kind, 0), "socket")
         try await eventually("room in the backlog of \(socketPath)") { [descriptor] in
-            if Self.connect(descriptor, to: socketPath) == 0 { return true }
+            if UnixSocket.connect(descriptor, to: socketPath) == 0 { return true }
             guard errno == EAGAIN else { throw SystemError("connect to \(socketPath)") }
             return false
         }
@@ -135,18 +135,6 @@ final class LineClient {
             throw NeverHappened("a refusal of \(method)", details: "it answered \(result)")
         } catch let refused as RefusedCall {
             return refused.error
-        }
-    }
-
-    private static func connect(_ descriptor: Int32, to path: String) -> Int32 {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        precondition(path.utf8.count < MemoryLayout.size(ofValue: address.sun_path), "too long: \(path)")
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        return withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
         }
     }
 }

@@ -6,6 +6,7 @@ final class Scene {
     private var daemons: [Daemon] = []
     private var collectors: [Collector] = []
     private var nodes: [NATSNode] = []
+    private var others: [AnyObject] = []
 
     fileprivate init() throws {
         directory = try TemporaryDirectory()
@@ -60,6 +61,12 @@ final class Scene {
         let node = try NATSNode(name: name, folder: directory.path(name))
         nodes.append(node)
         return node
+    }
+
+    /// Keeps something until the test ends.
+    func keep<Thing: AnyObject>(_ thing: Thing) -> Thing {
+        others.append(thing)
+        return thing
     }
 
     fileprivate func strike() {

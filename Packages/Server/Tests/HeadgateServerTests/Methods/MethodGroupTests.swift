@@ -46,4 +46,40 @@ struct MethodGroupTests {
             #expect(reason == (group == .track ? nil : .unauthorized), "\(method.name)")
         }
     }
+
+    /// Every way to be granted something.
+    private static let grants: [AccessSettings.Grant] = [
+        AccessSettings.Grant(uids: [4711]), AccessSettings.Grant(gids: [4712]), AccessSettings.Grant(gids: [4713]),
+    ]
+
+    @Test(
+        "X1: a grant to the user, its group or a supplementary group opens that group of methods, and only that one",
+        arguments: [MethodGroup.observe, .control, .serve], 0..<3)
+    func granted(_ group: MethodGroup, _ way: Int) {
+        var access = AccessSettings()
+        switch group {
+        case .track: return
+        case .observe: access.observe = Self.grants[way]
+        case .control: access.control = Self.grants[way]
+        case .serve: access.serve = Self.grants[way]
+        }
+        let peer = PeerCredentials(pid: 7, uid: 4711, gid: 4712, groups: [4712, 4713])
+        let other = PeerCredentials(pid: 7, uid: 4712, gid: 4711, groups: [4711])
+        for method in MethodTable.all {
+            let isOpen = method.group == .track || method.group == group
+            #expect(mayCall(method, peer, access) == isOpen, "\(method.name)")
+            #expect(mayCall(method, other, access) == (method.group == .track), "\(method.name)")
+        }
+    }
+
+    @Test("X1: root and the daemon's own user may do all", arguments: [0, 1000] as [UInt32])
+    func trusted(_ uid: UInt32) {
+        let peer = PeerCredentials(pid: 7, uid: uid, gid: 4711, groups: [])
+        for method in MethodTable.all { #expect(mayCall(method, peer, AccessSettings()), "\(method.name)") }
+    }
+
+    private func mayCall(_ method: Method, _ peer: PeerCredentials, _ access: AccessSettings) -> Bool {
+        let caller = Caller(peer, access: access, daemonUID: 1000)
+        return (try? MethodTable().method(method.name, for: caller)) != nil
+    }
 }

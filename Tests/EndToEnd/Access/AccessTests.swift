@@ -1,0 +1,185 @@
+import Foundation
+import Testing
+
+/// X1: who may do what, tried by real users. The daemon runs in a group of its own; who is in that can connect.
+@Suite(.asOtherUsers) struct AccessTests {
+    static let daemonGroup: UInt32 = 45_000
+    private static let stranger = Person(uid: 45_001, gid: 45_001, groups: [daemonGroup])
+
+    /// One call of each method that is refused to those who may only track, by the group that it is in.
+    static let guarded: [(group: String, method: String, params: JSON)] = [
+        ("observe", "status", [:]), ("observe", "watch", [:]), ("observe", "unwatch", ["watch": "w"]),
+        ("observe", "barrier.list", [:]), ("observe", "dispatcher.list", [:]), ("observe", "config.get", [:]),
+        ("observe", "queue.peek", ["dispatcher": "nowhere"]), ("observe", "dead_letters.list", [:]),
+        ("control", "flush.cancel", ["flush": "f"]), ("control", "barrier.register", ["id": "b", "state": "open"]),
+        ("control", "barrier.set", ["id": "b"]), ("control", "barrier.unregister", ["id": "b"]),
+        ("control", "dispatcher.pause", ["id": "collect"]), ("control", "dispatcher.resume", ["id": "collect"]),
+        ("control", "queue.purge", ["dispatcher": "nowhere"]), ("control", "dead_letters.requeue", [:]),
+        ("control", "dead_letters.purge", [:]),
+        ("serve", "board.serve", ["board": "till"]), ("serve", "board.unserve", ["board": "till"]),
+        ("control", "config.set", ["patch": [:]]), ("control", "config.reload", [:]),
+    ]
+
+    @Test("X1: who is granted nothing may track, and is refused all else as unauthorized")
+    func strangers() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await daemon(in: scene, sendingTo: collector)
+            let client = try await scene.doorway(of: Self.stranger, to: daemon).connect()
+            _ = try await client.result("hello", ["client": ["name": "shop"]])
+            #expect(try await client.result("track", ["event": "x", "id": "1"])["seq"] == 1)
+            #expect(try await client.result("track_many", ["events": [["event": "x"]]])["first_seq"] == 2)
+            for (method, params) in [("ping", [:]), ("flush", [:]), ("application.status", ["status": "foreground"])]
+                as [(String, JSON)]
+            {
+                _ = try await client.result(method, params)
+            }
+            for call in Self.guarded {
+                let error = try await client.refusal(call.method, call.params)
+                #expect(error["code"] == -32_000)
+                #expect(error["data"]["reason"] == "unauthorized", "\(call.method)")
+            }
+            // Where it comes from was read from the socket.
+            try await collector.acceptedIDs(atLeast: 2)
+            let context = collector.accepted.flatMap(\.events)[0]["context"]
+            #expect(context.contains(["uid": 45_001, "gid": 45_001]))
+        }
+    }
+
+    /// A way to be granted something, and somebody whom that means.
+    struct Grant: Sendable {
+        var settings: JSON
+        var person: Person
+    }
+
+    static let grants = [
+        Grant(settings: ["uids": [45_002]], person: Person(uid: 45_002, gid: 45_001, groups: [daemonGroup])),
+        Grant(settings: ["gids": [45_003]], person: Person(uid: 45_001, gid: 45_003, groups: [daemonGroup])),
+        Grant(settings: ["gids": [45_003]], person: Person(uid: 45_001, gid: daemonGroup, groups: [45_004, 45_003])),
+    ]
+
+    @Test(
+        "X1: a group of methods is granted to a user, to a group, and to a supplementary group, and no other with it",
+        arguments: ["observe", "control", "serve"], grants)
+    func granted(group: String, to grant: Grant) async throws {
+        try await withScene { scene in
+            let daemon = try await daemon(
+                in: scene, sendingTo: scene.collector(), access: .object([group: grant.settings]))
+            let granted = try await scene.doorway(of: grant.person, to: daemon).connect()
+            let other = try await scene.doorway(of: Self.stranger, to: daemon).connect()
+            for call in Self.guarded {
+                let mayCall = try await isAllowed(call.method, call.params, to: granted)
+                #expect(mayCall == (call.group == group), "\(call.method)")
+                #expect(try await !isAllowed(call.method, call.params, to: other), "\(call.method)")
+            }
+        }
+    }
+
+    @Test("X1: a reload that changes access counts for those who are connected")
+    func reload() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await daemon(in: scene, sendingTo: collector)
+            let client = try await scene.doorway(of: Self.stranger, to: daemon).connect()
+            #expect(try await !isAllowed("status", to: client))
+            try await daemon.set(["access": ["observe": ["uids": [45_001]]]])
+            #expect(try await isAllowed("status", to: client))
+            #expect(try await !isAllowed("config.reload", to: client))
+            try await daemon.set(["access": .null])
+            #expect(try await !isAllowed("status", to: client))
+        }
+    }
+
+    @Test("X1: who is not in the socket's group cannot connect, whatever the umask was", arguments: ["000", "077"])
+    func outsiders(umask: String) async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            daemon.launcher = ["/bin/sh", "-c", #"umask \#(umask); exec "$@""#, "sh"] + Self.launcher
+            try daemon.configure(["dispatchers": ["collect": scene.collector().dispatcher()]])
+            try await daemon.start()
+            let outsider = try await scene.doorway(of: Person(uid: 45_001, gid: 45_001), to: daemon)
+            let client = try await outsider.connect()
+            #expect(try await client.nextLine() == nil)
+            try await eventually("the reason") { outsider.complaints.contains("Permission denied") }
+            let insider = try await scene.doorway(of: Self.stranger, to: daemon).connect()
+            #expect(try await insider.result("ping") == [:])
+        }
+    }
+
+    @Test("X1: the user that the daemon runs as may do all, root too, others not")
+    func ownUser() async throws {
+        try await withScene { scene in
+            try scene.openToAll()
+            let own = Person(uid: 45_010, gid: Self.daemonGroup)
+            let daemon = scene.idleDaemon()
+            daemon.launcher = own.launcher
+            try daemon.configure(["dispatchers": ["archive": ["kind": "file", "path": "e.ndjson"]]])
+            try daemon.give(to: own)
+            try await daemon.start()
+            let mine = try await scene.doorway(of: own, to: daemon).connect()
+            let other = try await scene.doorway(of: Self.stranger, to: daemon).connect()
+            let root = try await daemon.connect()
+            for call in Self.guarded {
+                #expect(try await isAllowed(call.method, call.params, to: mine), "\(call.method)")
+                #expect(try await isAllowed(call.method, call.params, to: root), "\(call.method)")
+                #expect(try await !isAllowed(call.method, call.params, to: other), "\(call.method)")
+            }
+        }
+    }
+
+    @Test("Q7: the ids of two users do not meet, unless both name one namespace; nobody takes another's default")
+    func namespaces() async throws {
+        try await withScene { scene in
+            let daemon = try await daemon(in: scene, sendingTo: scene.collector())
+            let event: JSON = ["event": "x", "id": "1"]
+            let mine = try await scene.doorway(of: Self.stranger, to: daemon)
+            let first = try await mine.connect()
+            #expect(try await first.result("track", event)["duplicate"] == .null)
+            #expect(try await daemon.ask("track", event)["duplicate"] == .null)
+            #expect(try await mine.connect().result("track", event)["duplicate"] == true)
+
+            let thief = try await mine.connect()
+            let error = try await thief.refusal("hello", ["client": ["name": "x"], "namespace": "uid:0"])
+            #expect(error["data"]["path"] == "namespace")
+
+            let shared: JSON = ["client": ["name": "x"], "namespace": "shop"]
+            let (one, two) = (try await mine.connect(), try await daemon.connect())
+            for client in [one, two] { _ = try await client.result("hello", shared) }
+            #expect(try await one.result("track", event)["duplicate"] == .null)
+            #expect(try await two.result("track", event)["duplicate"] == true)
+        }
+    }
+
+    // MARK: The scene
+
+    private static let launcher = ["/usr/bin/setpriv", "--regid=\(daemonGroup)", "--clear-groups"]
+
+    /// A daemon of root's in a group of its own.
+    private func daemon(
+        in scene: Scene, sendingTo collector: Collector, access: JSON = [:]
+    ) async throws -> Daemon {
+        let daemon = scene.idleDaemon()
+        daemon.launcher = Self.launcher
+        try daemon.configure(["access": access, "dispatchers": ["collect": collector.dispatcher()]])
+        try await daemon.start()
+        return daemon
+    }
+
+    /// Whether a call is not refused as unauthorized.
+    private func isAllowed(_ method: String, _ params: JSON = [:], to client: LineClient) async throws -> Bool {
+        let answer = try await client.answer(to: client.request(method, params))
+        return answer["error"]["data"]["reason"] != "unauthorized"
+    }
+}
+
+extension Daemon {
+    /// Gives the daemon's folder to a user, with a copy of the program that it can reach.
+    fileprivate func give(to person: Person) throws {
+        let copy = folder + "/headgated"
+        try FileManager.default.copyItem(atPath: BuiltProducts.path(of: program), toPath: copy)
+        executable = copy
+        for path in [folder, configurationPath, copy] {
+            _ = try SystemError.check(chown(path, person.uid, person.gid), "chown \(path)")
+        }
+    }
+}
