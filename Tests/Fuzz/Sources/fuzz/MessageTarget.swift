@@ -1,0 +1,84 @@
+import HeadgateData
+import HeadgateWire
+
+/// The message decoder: whatever it takes can be looked at all over, and what is written of it reads the same again.
+enum MessageTarget {
+    // One for all inputs, as a daemon has one for all its connections.
+    private static nonisolated(unsafe) let decoder = MessageDecoder(maxDepth: 16)
+    private static nonisolated(unsafe) let scanner = JSONScanner(maxDepth: 16)
+
+    static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
+        guard input.count > 0 else { return -1 }
+        decode(input)
+        guard let view = try? scanner.scan(input) else { return 0 }
+        look(view, within: view)
+        rewrite(view.item)
+        return 0
+    }
+
+    private static func decode(_ line: UnsafeRawBufferPointer) {
+        switch decoder.decode(line) {
+        case .message(let message): look(message)
+        case .batch(let messages):
+            precondition(messages.count == messages.reduce(0) { count, _ in count + 1 })
+            for message in messages { look(message) }
+        }
+    }
+
+    private static func look(_ message: IncomingMessage) {
+        switch message {
+        case .request(let request):
+            _ = request.method.string
+            read(request.params)
+            var writer = JSONWriter()
+            writer.errorAnswer(id: request.id.raw, error: .methodNotFound(request.method.string ?? ""))
+            mustBeJSON(writer.bytes)
+        case .notification(let notification): read(notification.params)
+        case .response(let response):
+            if case .result(let result) = response.outcome { _ = result.item }
+        case .invalid(let id, let error):
+            var writer = JSONWriter()
+            writer.errorAnswer(id: id?.raw, error: error)
+            mustBeJSON(writer.bytes)
+        case .invalidNotification: break
+        }
+    }
+
+    /// As methods read their params.
+    private static func read(_ params: JSONView?) {
+        let reader = ParameterReader(params)
+        _ = try? reader.optional("id", as: String.self)
+        _ = try? reader.optional("timeout_ms", in: 0...)
+        _ = try? reader.optional("wait", as: Bool.self)
+        _ = try? reader.optional("time", as: Timestamp.self)
+        _ = try? reader.optional("rate", as: Double.self)
+        _ = try? reader.optionalArray("dispatchers", of: String.self)
+        _ = try? reader.optionalObject("client")?.required("name", as: String.self)
+        _ = try? reader.requiredObjects("events").map { try $0.required("event", as: String.self) }
+    }
+
+    /// Every value lies inside of the one around it, and can be read as each kind.
+    private static func look(_ view: JSONView, within outer: JSONView) {
+        precondition(view.raw.count > 0 && view.raw.count <= outer.raw.count)
+        _ = (view.bool, view.int, view.number?.double, view.string, view.contents, view.equals("2.0"))
+        if let elements = view.elements {
+            for element in elements { look(element, within: view) }
+        }
+        guard let members = view.members else { return }
+        for (key, value) in members {
+            look(key, within: view)
+            look(value, within: view)
+        }
+    }
+
+    private static func rewrite(_ item: DataItem) {
+        var writer = JSONWriter()
+        writer.item(item)
+        guard let again = try? DataItem(parsing: writer.bytes) else { fatalError("unreadable: \(writer.text)") }
+        precondition(again == item, "\(again) instead of \(item)")
+    }
+
+    private static func mustBeJSON(_ bytes: [UInt8]) {
+        precondition((try? DataItem(parsing: bytes)) != nil, "no JSON: \(String(decoding: bytes, as: UTF8.self))")
+    }
+}
