@@ -4,6 +4,8 @@ import HeadgateCore
 /// ``answer(_:)``, or by itself with ``reply``.
 public final class RecordingSender: Sender {
     public let format: BatchFormat
+    /// What it says that it can take.
+    public var capacity = SenderCapacity()
     /// Every batch, in the order sent.
     public private(set) var batches: [Batch] = []
     /// Every batch with what came of it, in the order answered.

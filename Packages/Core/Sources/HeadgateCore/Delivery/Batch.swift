@@ -50,6 +50,8 @@ public struct Batch: Sendable {
         public var sequenceNumber: SequenceNumber
         /// Where the event's JSON stands in the body.
         public var range: Range<Int>
+        /// The attempts charged to it so far, and this one.
+        public var attempt = 1
     }
 
     /// Counts the batches of a dispatcher since the start.
@@ -61,6 +63,9 @@ public struct Batch: Sendable {
     public var isOversize = false
     /// What the dispatcher's activation barrier put out (Behaviour A9). Secrets (Behaviour X4).
     public var output = DataObject()
+
+    /// The most attempts that one of its events has had, this one included (Behaviour D9).
+    public var attempt: Int { events.lazy.map(\.attempt).max() ?? 1 }
 }
 
 extension Batch {

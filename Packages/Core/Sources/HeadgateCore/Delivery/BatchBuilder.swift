@@ -43,7 +43,8 @@ struct BatchBuilder {
         isOversize = isOver
         events.append(
             Batch.Event(
-                id: entry.event.id, sequenceNumber: entry.sequenceNumber, range: start..<body.bytes.count))
+                id: entry.event.id, sequenceNumber: entry.sequenceNumber, range: start..<body.bytes.count,
+                attempt: entry.attempts + 1))
         return true
     }
 

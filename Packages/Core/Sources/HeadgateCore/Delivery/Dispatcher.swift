@@ -118,11 +118,15 @@ final class Dispatcher {
         return target
     }
 
+    /// How many batches may be on their way at once (Behaviour Q2, K3).
+    private var mostInFlight: Int { min(settings.inFlight, sender.capacity.batches) }
+
     private func nextBatch() -> BatchBuilder? {
-        guard !isStopping, batchesInFlight < settings.inFlight, pending > 0 else { return nil }
+        let capacity = sender.capacity
+        guard !isStopping, batchesInFlight < mostInFlight, pending > 0 else { return nil }
         guard openThrough != nil, prepareBatch(), let openThrough else { return nil }
         var builder = BatchBuilder(
-            format: sender.format, mostEvents: limit.current, byteLimit: settings.byteLimit)
+            format: sender.format, mostEvents: min(limit.current, capacity.events), byteLimit: settings.byteLimit)
         let chain = surroundings.transformations.chain(for: id)
         var dropped: Set<SequenceNumber> = []
         for entry in queue.candidates(through: openThrough, inOrderOfKeys: settings.inFlight > 1) {
@@ -140,7 +144,7 @@ final class Dispatcher {
     private func prepareBatch() -> Bool {
         var hasDropped = false
         repeat {
-            guard prepare(limit.current * settings.inFlight) else { return false }
+            guard prepare(limit.current * mostInFlight) else { return false }
             guard dropInHand() else { break }
             hasDropped = true
         } while true

@@ -8,6 +8,8 @@ public struct DispatcherSettings: Sendable, Equatable {
     public var byteLimit = 40_000
     /// Batches on their way at once (Q2).
     public var inFlight = 1
+    /// The most that `inFlight` may be.
+    public static let mostInFlight = 1024
     /// Charged attempts after which an event is given up (D9).
     public var maxAttempts = 100
     /// Time since its first failure after which an event is given up (D9).

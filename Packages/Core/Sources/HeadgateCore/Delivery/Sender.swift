@@ -5,6 +5,9 @@
 public protocol Sender: AnyObject {
     /// How the destination wants its events.
     var format: BatchFormat { get }
+    /// What the destination can take now. One that says nothing takes whatever the settings allow; one that says more than
+    /// before has ``Headgate/destinationHasRoom(_:)`` called.
+    var capacity: SenderCapacity { get }
     /// Sends a batch; `then` is called on the worker with what came of it: exactly once, and never before `send` returns.
     /// One that is ``Batch/isOversize`` must not be repeated on the way, not even by a library (Behaviour D2).
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void)
@@ -12,6 +15,24 @@ public protocol Sender: AnyObject {
     func interrupt()
     /// Lets go of connections and files. Nothing is in flight then.
     func close()
+}
+
+extension Sender {
+    /// As much as the settings allow.
+    public var capacity: SenderCapacity { SenderCapacity() }
+}
+
+/// How much a destination can take, beside what the settings of its dispatcher allow (Behaviour K3).
+public struct SenderCapacity: Sendable, Equatable {
+    /// The most batches that may be on their way at once, those that are included.
+    public var batches: Int
+    /// The most events that the next batch may have, at least one.
+    public var events: Int
+
+    public init(batches: Int = .max, events: Int = .max) {
+        self.batches = batches
+        self.events = events
+    }
 }
 
 /// What came of one attempt to send a batch.

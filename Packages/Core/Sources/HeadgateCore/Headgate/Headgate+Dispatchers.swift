@@ -86,6 +86,11 @@ extension Headgate {
         !events.routes.isFull || events.routes.knows(Set(ids.compactMap { dispatchers[$0]?.queue.number }))
     }
 
+    /// A dispatcher's destination can take more than before (``Sender/capacity``): it looks again.
+    public func destinationHasRoom(_ id: String) {
+        markDirty(id)
+    }
+
     // MARK: Pausing
 
     /// Closes a dispatcher's ManualBarrier (Behaviour B23); `then` is called once that survives a restart.
