@@ -9,11 +9,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// accept4 and prctl are hidden from Swift: the one is an extension of GNU, the other takes variable arguments.
+// Hidden from Swift: accept4 and memfd_create are extensions of GNU, prctl takes variable arguments.
 
 /// Takes one connection, non-blocking and closed on exec. Minus one and errno when there is none.
 static inline int cuv_accept(int listening) {
     return (int)syscall(SYS_accept4, listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+/// A file in memory only, closed on exec. Minus one and errno when there is none to be had.
+static inline int cuv_memory_file(const char *name) {
+    return (int)syscall(SYS_memfd_create, name, 1u /* MFD_CLOEXEC */);
 }
 
 /// Names the calling thread; more than 15 bytes are cut.

@@ -1,0 +1,59 @@
+import Foundation
+import HeadgateTransport
+import Testing
+
+/// Programs that a loop starts and hears the end of.
+@Suite struct LoopProgramTests {
+    /// Runs a shell's script to its end, and gives that and what it wrote to the file `$OUT`.
+    private func run(
+        _ script: String, input: [UInt8] = [], _ whenStarted: @escaping (LoopProgram) -> Void = { _ in }
+    ) throws -> (end: LoopProgram.End?, output: String) {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        var end: LoopProgram.End?
+        try onLoop { loop in
+            let program = try LoopProgram(
+                ["sh", "-c", script], adding: ["OUT": path, "HOME": "/nowhere"], input: try MemoryFile(input), on: loop
+            ) {
+                end = $0
+                loop.stop()
+            }
+            whenStarted(program)
+        }
+        return (end, String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self))
+    }
+
+    @Test("A program reads its input, has the variables added to the environment, and its exit code is told")
+    func whole() throws {
+        let result = try run(#"cat > "$OUT"; echo "$HOME" >> "$OUT"; exit 7"#, input: Array("a\nb\n".utf8))
+        #expect(result.end == .exited(7))
+        #expect(result.output == "a\nb\n/nowhere\n")
+    }
+
+    @Test("Input of any size holds up nobody, read or not", arguments: ["wc -c > $OUT", "true"])
+    func muchInput(_ script: String) throws {
+        let result = try run(script, input: [UInt8](repeating: 0x61, count: 8 << 20))
+        #expect(result.end == .exited(0))
+        #expect(result.output == (script == "true" ? "" : "\(8 << 20)\n"))
+    }
+
+    @Test("A signal reaches the program and what it has started; how it ended is told")
+    func signal() throws {
+        let result = try run("sleep 600") { $0.signal(SIGTERM) }
+        #expect(result.end == .killed(signal: SIGTERM))
+    }
+
+    @Test("A program that is not there is an error, and leaves nothing open")
+    func missing() throws {
+        try onLoop { loop in
+            let input = try MemoryFile([])
+            do throws(TransportError) {
+                _ = try LoopProgram(["/nowhere/at/all"], input: input, on: loop) { _ in Issue.record("it ended") }
+                Issue.record("it started")
+            } catch {
+                #expect(error.description == "/nowhere/at/all: cannot start: no such file or directory")
+            }
+            loop.stop()
+        }
+    }
+}
