@@ -20,6 +20,7 @@ final class Service {
     let boards: BoardDesk
     let flushQuota = FlushQuota()
     private(set) lazy var watches = Watches(service: self)
+    private(set) lazy var workforces = Workforces(gate: gate)
     let log = Log()
     var sessions = SessionRegistry()
     var counters = ConnectionCounters()
@@ -152,6 +153,7 @@ final class Service {
         statuses.sessionEnded(session.number)
         boards.sessionEnded(session.number)
         gate.remoteBarriers.ownerLeft(session.number)
+        workforces.sessionEnded(session.number)
     }
 
     // MARK: Calls

@@ -4,7 +4,7 @@ extension DispatcherKindSettings {
     var reachesNetwork: Bool {
         switch self {
         case .http(let http): http.unixSocket == nil && !http.isLoopback
-        case .file: false
+        case .file, .worker: false
         case .nats(let nats): nats.servers.contains { !$0.authority.isLoopback }
         case .own(let own): own.reachesNetwork
         }

@@ -32,13 +32,16 @@ final class Senders {
     }
 
     /// Makes the sender of a dispatcher.
-    func make(_ dispatcher: ConfiguredDispatcher) throws -> any Sender {
+    /// - Parameter workforces: who works for dispatchers of kind `worker`.
+    func make(_ dispatcher: ConfiguredDispatcher, _ workforces: Workforces) throws -> any Sender {
         switch dispatcher.kind {
         case .http(let settings):
             return HTTPSender(settings, client: http)
         case .file(var settings):
             if !settings.path.hasPrefix("/") { settings.path = "\(dataDirectory)/\(settings.path)" }
             return try FileSender(settings, loop: loop)
+        case .worker(let settings):
+            return WorkerSender(workforces.workforce(of: dispatcher.id, settings))
         case .nats(let settings):
             return try NATSSender(settings, loop: loop)
         case .own(let settings):

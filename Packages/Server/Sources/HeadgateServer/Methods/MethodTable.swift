@@ -5,7 +5,7 @@ struct MethodTable {
     static let all: [Method] =
         ConnectionMethods.all + TrackMethods.all + FlushMethods.all + StatusMethods.all + BarrierMethods.all
         + DispatcherMethods.all + WatchMethods.all + ApplicationMethods.all + ConfigMethods.all
-        + QueueMethods.all + DeadLetterMethods.all + BoardMethods.all
+        + WorkerMethods.all + QueueMethods.all + DeadLetterMethods.all + BoardMethods.all
 
     private let methods = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 

@@ -22,7 +22,12 @@ struct PeerRequests {
 
     /// Who waits for this answer; nil when nobody does, or not any more.
     mutating func take(_ id: RequestID) -> Completion? {
-        id.int.flatMap { waiting.removeValue(forKey: $0) }
+        id.int.flatMap { take($0) }
+    }
+
+    /// Who waits for the answer to a request; nil when nobody does, or not any more.
+    mutating func take(_ number: Number) -> Completion? {
+        waiting.removeValue(forKey: number)
     }
 
     /// Nobody waits for this answer any more.

@@ -11,8 +11,8 @@ extension Session {
         _ method: StaticString, params: (inout JSONWriter) -> Void, then: @escaping PeerRequests.Completion
     ) -> PeerRequests.Number {
         let number = peerRequests.add(then)
-        guard connection.isOpen else {
-            service.worker.soon { self.endPeerRequests() }
+        guard connection.isOpen, !hasReachedEnd else {
+            service.worker.soon { self.peerRequests.take(number)?(.failure(.gone)) }
             return number
         }
         var writer = JSONWriter()

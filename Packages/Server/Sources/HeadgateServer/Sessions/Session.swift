@@ -24,7 +24,7 @@ final class Session {
     private var unansweredBytes = 0
     private var isPaused = false
     private var isResumeDue = false
-    private var hasReachedEnd = false
+    private(set) var hasReachedEnd = false
     /// Bytes of the line that is being handled.
     private var lineBytes = 0
 

@@ -79,6 +79,11 @@ actor LineClient {
         .object(try await incoming.next(.request))
     }
 
+    /// Requests of the server's that have come and that nobody has taken.
+    var waitingRequests: Int {
+        incoming.count(.request)
+    }
+
     /// Notifications that have come and that nobody has taken.
     var waitingNotifications: Int {
         incoming.count(.notification)

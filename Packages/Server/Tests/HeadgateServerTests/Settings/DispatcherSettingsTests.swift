@@ -27,6 +27,18 @@ struct DispatcherSettingsTests {
         #expect(settings?.dispatchers.map(\.common) == [expected])
     }
 
+    @Test("K3, Q2: a dispatcher of kind worker has a lease, and as many batches in flight as its workers can take")
+    func worker() throws {
+        let usual = try SettingsReading.ofDispatcher(#""kind": "worker""#).settings?.dispatchers.first
+        #expect(usual?.kind == .worker(WorkerSettings(lease: .seconds(30))))
+        #expect(usual?.common.inFlight == DispatcherSettings.mostInFlight)
+        let told = try SettingsReading.ofDispatcher(#""kind": "worker", "lease_ms": 5, "in_flight": 2"#)
+        #expect(told.settings?.dispatchers.first?.kind == .worker(WorkerSettings(lease: .milliseconds(5))))
+        #expect(told.settings?.dispatchers.first?.common.inFlight == 2)
+        let faults = try SettingsReading.ofDispatcher(#""kind": "worker", "lease_ms": 0"#).faults
+        #expect(faults.map(\.path) == ["dispatchers.d.lease_ms"])
+    }
+
     @Test("K1: all that a dispatcher of kind http can be told")
     func http() throws {
         let reading = try SettingsReading.ofDispatcher(
@@ -67,9 +79,9 @@ struct DispatcherSettingsTests {
     @Test(
         "S2: faults of a dispatcher are told with their paths",
         arguments: [
-            (#""path": "f""#, ["kind: is required, and must be one of: http, file, nats"]),
-            (#""kind": "smoke""#, ["kind: must be one of: http, file, nats"]),
-            (#""kind": 1, "whatever": 1"#, ["kind: must be one of: http, file, nats"]),
+            (#""path": "f""#, ["kind: is required, and must be one of: http, file, worker, nats"]),
+            (#""kind": "smoke""#, ["kind: must be one of: http, file, worker, nats"]),
+            (#""kind": 1, "whatever": 1"#, ["kind: must be one of: http, file, worker, nats"]),
             (#""kind": "file""#, ["path: is required"]),
             (#""kind": "file", "path": """#, ["path: must be a path"]),
             (#""kind": "file", "path": "a/""#, ["path: must be a file, not a directory"]),

@@ -79,16 +79,6 @@ struct SettingsFaultTests {
         #expect(reading.settings != nil)
     }
 
-    @Test("What this version cannot do is refused, not ignored")
-    func notYetSupported() throws {
-        let reading = try SettingsReading.of(
-            #"""
-            {"dispatchers": {"w": {"kind": "worker"}}}
-            """#)
-        let expected = ["dispatchers.w.kind"]
-        #expect(reading.findings.lines == expected.map { "\($0): not supported by this version yet" })
-    }
-
     @Test("A null counts as absent")
     func null() throws {
         let reading = try SettingsReading.of(

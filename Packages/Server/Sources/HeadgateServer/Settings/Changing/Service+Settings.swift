@@ -25,7 +25,7 @@ extension Service {
         var made: [String: any Sender] = [:]
         for dispatcher in new.dispatchers where old.dispatcher(dispatcher.id)?.kind != dispatcher.kind {
             do {
-                made[dispatcher.id] = try senders.make(dispatcher)
+                made[dispatcher.id] = try senders.make(dispatcher, workforces)
             } catch {
                 throw StartFault("dispatchers.\(dispatcher.id): \(error)")
             }
@@ -36,6 +36,7 @@ extension Service {
     private func putDispatchersInForce(
         _ new: Settings, insteadOf old: Settings, senders made: [String: any Sender]
     ) {
+        workforces.follow(new.dispatchers)
         for dispatcher in old.dispatchers where new.dispatcher(dispatcher.id) == nil {
             gate.removeDispatcher(dispatcher.id)
         }

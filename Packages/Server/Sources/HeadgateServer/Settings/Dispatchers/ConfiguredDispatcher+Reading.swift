@@ -28,6 +28,7 @@ extension ConfiguredDispatcher {
         switch reader.item("kind").map(String.init(dataItem:)) {
         case "http": kind = .http(HTTPSettings(reader, common: &common))
         case "file": kind = .file(FileSettings(reader))
+        case "worker": kind = .worker(WorkerSettings(reader, common: &common))
         case "nats": kind = .nats(NATSSettings(reader))
         case let given:
             if let name = given ?? nil, let reachesNetwork = own[name] {
@@ -41,7 +42,6 @@ extension ConfiguredDispatcher {
 
     /// The message for a kind that is absent, no string or none of those that exist.
     private static func complaint(aboutKind given: String??, own: [String]) -> String {
-        if let name = given ?? nil, NotYetSupported.dispatcherKinds.contains(name) { return NotYetSupported.message }
         let allowed = SettingsReader.mustBeOne(of: DispatcherKindSettings.names + own)
         return given == nil ? "is required, and \(allowed)" : allowed
     }
@@ -52,7 +52,7 @@ extension DispatcherSettings {
     mutating func read(_ reader: SettingsReader) {
         reader.integer("dispatch_limit", in: 1...1_000_000, into: &dispatchLimit)
         reader.integer("byte_limit", in: 1...(1 << 30), into: &byteLimit)
-        reader.integer("in_flight", in: 1...1024, into: &inFlight)
+        reader.integer("in_flight", in: 1...DispatcherSettings.mostInFlight, into: &inFlight)
         reader.integer("max_attempts", in: 1...SettingsReader.most, into: &maxAttempts)
         reader.seconds("max_retry_age_s", into: &maxRetryAge)
         reader.section("backoff") { backoff in

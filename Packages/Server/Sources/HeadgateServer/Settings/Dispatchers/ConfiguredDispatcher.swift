@@ -17,19 +17,22 @@ enum DispatcherKindSettings: Sendable, Equatable {
     case http(HTTPSettings)
     /// It writes to a file (Behaviour K2).
     case file(FileSettings)
+    /// Local processes take its batches over the socket (Behaviour K3).
+    case worker(WorkerSettings)
     /// It publishes to a NATS cluster (Behaviour K4).
     case nats(NATSSettings)
     /// It does what the program that brings it says (Behaviour K5).
     case own(OwnKindSettings)
 
     /// The kinds' names, as `kind` takes them.
-    static let names = ["http", "file", "nats"]
+    static let names = ["http", "file", "worker", "nats"]
 
     /// The kind's name.
     var name: String {
         switch self {
         case .http: "http"
         case .file: "file"
+        case .worker: "worker"
         case .nats: "nats"
         case .own(let own): own.kind
         }

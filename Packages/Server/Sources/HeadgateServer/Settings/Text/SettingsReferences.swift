@@ -36,7 +36,7 @@ enum SettingsReferences {
             case .http(let http):
                 return references(of: http.tls, path + ".tls") + http.headers.compactMap { reference(of: $0, path) }
             case .nats(let nats): return references(of: nats, path)
-            case .file, .own: return []
+            case .file, .worker, .own: return []
             }
         }
     }

@@ -1,0 +1,79 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateWire
+
+/// Reads a worker's answer to `dispatch` (Protocol, Server to client).
+enum WorkerAnswer {
+    /// What a worker says of one event.
+    private enum Word: String, CaseIterable, ParameterValue {
+        case delivered
+        case retry
+        case dead
+
+        var outcome: EventOutcome {
+            switch self {
+            case .delivered: .delivered
+            case .retry: .retry(cause: "a worker asks for it again", charged: true)
+            case .dead: .dead(.refused, cause: "refused by a worker")
+            }
+        }
+    }
+
+    /// An answer that is not of the protocol. All events go again: to take some for delivered might lose them.
+    private struct Malformed: Error {
+        let message: String
+    }
+
+    /// What came of a batch.
+    static func result(of answer: Result<JSONView, PeerFault>, for batch: Batch) -> SendResult {
+        switch answer {
+        case .success(let result): self.result(result, for: batch)
+        case .failure(.refused(let error)): retry(batch, "worker: \(error.message)")
+        case .failure(.gone): .noAnswer(cause: "the worker went away")
+        }
+    }
+
+    private static func result(_ result: JSONView, for batch: Batch) -> SendResult {
+        do throws(Malformed) {
+            let words = try words(result, for: batch)
+            guard words.values.contains(where: { $0 != .delivered }) else { return .delivered }
+            return .each(batch.events.map { (words[$0.plainID] ?? .delivered).outcome })
+        } catch {
+            return retry(batch, "malformed answer from a worker: \(error.message)")
+        }
+    }
+
+    /// The events that the answer names.
+    private static func words(_ result: JSONView, for batch: Batch) throws(Malformed) -> [String: Word] {
+        guard result.kind == .object else { throw Malformed(message: "the result must be an object") }
+        guard let outcomes = result.member("outcomes") else { return [:] }
+        guard let members = outcomes.members else { throw Malformed(message: "outcomes: must be an object") }
+        let ids = Set(batch.events.map(\.plainID))
+        var words: [String: Word] = [:]
+        for (key, value) in members {
+            let id = key.string ?? ""
+            guard ids.contains(id) else { throw Malformed(message: "outcomes: no event \(id) in the batch") }
+            guard let word = Word(parameter: value) else {
+                throw Malformed(message: "outcomes.\(id): \(Word.expectation)")
+            }
+            words[id] = word
+        }
+        return words
+    }
+
+    private static func retry(_ batch: Batch, _ cause: String) -> SendResult {
+        let outcome = EventOutcome.retry(cause: String(cause.prefix(longestCause)), charged: true)
+        return .each(batch.events.map { _ in outcome })
+    }
+
+    /// How many characters of a worker's words are kept for people.
+    private static let longestCause = 256
+}
+
+extension Batch.Event {
+    /// The id, however it is spelled in the body.
+    fileprivate var plainID: String {
+        guard case .string(let id)? = try? DataItem(parsing: Array(id.utf8)) else { return id }
+        return id
+    }
+}

@@ -1,0 +1,199 @@
+import HeadgateCore
+
+/// Shares the batches of one dispatcher among its subscribers, by their credit (Behaviour K3).
+///
+/// Pure: facts go in, with the time where it matters; orders come out. A batch is lent: who does not answer in time, or
+/// goes away, loses it to another who has credit, once; after that it is given up, so that a batch that takes its workers
+/// down waits as any failure does (Behaviour D4).
+struct WorkerPool {
+    /// A process that works for the dispatcher, by the number of its session.
+    typealias Subscriber = Int
+    /// Names a batch.
+    typealias BatchNumber = Int
+    /// Names one lending of a batch; when the batch is lent again, that has another.
+    typealias Loan = Int
+
+    /// What to do.
+    enum Order: Equatable {
+        /// Give a batch to a subscriber.
+        case give(BatchNumber, to: Subscriber, as: Loan)
+        /// Nobody works on a batch any more.
+        case end(BatchNumber, SendResult)
+        /// All that a subscriber had in hand when it wanted to leave is settled.
+        case release(Subscriber)
+    }
+
+    private struct Member {
+        var credit: Int
+        var mostEvents: Int
+        var isLeaving = false
+        /// What it works on.
+        var loans: Set<Loan> = []
+        /// What it did not answer in time, and may still work on. It takes up credit, so that a worker that hangs does not
+        /// get one batch after the other.
+        var overdue: Set<Loan> = []
+        /// When it was last given something, counted in loans.
+        var lastLoan: Loan = 0
+
+        /// What it can have at once, as it is now.
+        var able: Int { isLeaving ? 0 : max(0, credit - overdue.count) }
+        /// What it can have in addition.
+        var free: Int { max(0, able - loans.count) }
+    }
+
+    private struct Lending {
+        let batch: BatchNumber
+        let events: Int
+        let subscriber: Subscriber
+        let end: Instant
+        /// Whether somebody else had it before.
+        let isSecond: Bool
+    }
+
+    /// How long a subscriber may keep a batch; for batches that are lent from now on.
+    var lease: Duration
+    private var members: [Subscriber: Member] = [:]
+    private var lendings: [Loan: Lending] = [:]
+    private var lastLoan: Loan = 0
+    private var orders: [Order] = []
+
+    init(lease: Duration) {
+        self.lease = lease
+    }
+
+    // MARK: What it can take
+
+    /// What can be lent: in all, with what is lent already, and in the next batch.
+    var capacity: SenderCapacity {
+        let free = members.values.reduce(0) { $0 + $1.free }
+        return SenderCapacity(batches: lendings.count + free, events: next()?.mostEvents ?? .max)
+    }
+
+    /// Whether somebody could take a batch who need only be done with another first.
+    var isAttended: Bool { members.values.contains { $0.able > 0 } }
+
+    /// Whether anybody subscribes.
+    var isEmpty: Bool { members.isEmpty }
+
+    /// Whether somebody subscribes.
+    func contains(_ subscriber: Subscriber) -> Bool { members[subscriber] != nil }
+
+    /// Whether somebody subscribes and does not mean to leave.
+    var hasSubscribers: Bool { members.values.contains { !$0.isLeaving } }
+
+    /// When to call ``timePassed(_:)``; nil for never.
+    var nextDeadline: Instant? { lendings.values.map(\.end).min() }
+
+    /// The next order; nil when there is none.
+    mutating func nextOrder() -> Order? {
+        orders.isEmpty ? nil : orders.removeFirst()
+    }
+
+    // MARK: Facts
+
+    /// Somebody works for the dispatcher, or from now on with other numbers.
+    /// - Parameters:
+    ///   - credit: how many batches it takes at once.
+    ///   - mostEvents: how many events a batch for it has at most.
+    mutating func subscribed(_ subscriber: Subscriber, credit: Int, mostEvents: Int) {
+        var member = members[subscriber] ?? Member(credit: credit, mostEvents: mostEvents)
+        member.credit = credit
+        member.mostEvents = mostEvents
+        // Whoever waited for its leaving need not wait any more.
+        if member.isLeaving { orders.append(.release(subscriber)) }
+        member.isLeaving = false
+        members[subscriber] = member
+    }
+
+    /// Somebody wants nothing more. It leaves once what it has in hand is settled.
+    mutating func unsubscribed(_ subscriber: Subscriber) {
+        members[subscriber]?.isLeaving = true
+        releaseIfDone(subscriber)
+    }
+
+    /// Somebody is gone, and what it had in hand with it.
+    mutating func gone(_ subscriber: Subscriber, now: Instant) {
+        guard let member = members.removeValue(forKey: subscriber) else { return }
+        orders.append(.release(subscriber))
+        for loan in member.loans.sorted() { lendAgain(loan, cause: "the worker went away", now) }
+    }
+
+    /// There is a batch to be worked on.
+    mutating func took(_ batch: BatchNumber, events: Int, now: Instant) {
+        guard let subscriber = next(taking: events)?.subscriber else {
+            return orders.append(.end(batch, .noAnswer(cause: "no worker is free")))
+        }
+        lend(batch, events: events, to: subscriber, isSecond: false, now)
+    }
+
+    /// A subscriber answered.
+    /// - Returns: the batch that it answers for; nil when it came too late to count.
+    mutating func answered(_ loan: Loan) -> BatchNumber? {
+        guard let lending = lendings.removeValue(forKey: loan) else {
+            for subscriber in members.keys { members[subscriber]?.overdue.remove(loan) }
+            return nil
+        }
+        members[lending.subscriber]?.loans.remove(loan)
+        releaseIfDone(lending.subscriber)
+        return lending.batch
+    }
+
+    /// The time that ``nextDeadline`` told has come, or some time else.
+    mutating func timePassed(_ now: Instant) {
+        for (loan, lending) in lendings.sorted(by: { $0.key < $1.key }) where lending.end <= now {
+            takeBack(loan, from: lending.subscriber)
+            lendAgain(loan, cause: "no answer from a worker within \(lease.wholeMilliseconds) ms", now)
+        }
+    }
+
+    /// All that is lent is given up.
+    mutating func interrupted() {
+        for (loan, lending) in lendings.sorted(by: { $0.key < $1.key }) {
+            takeBack(loan, from: lending.subscriber)
+            lendings[loan] = nil
+            orders.append(.end(lending.batch, .interrupted))
+        }
+    }
+
+    // MARK: Lending
+
+    /// Who gets the next batch: of those who can take one, who has waited longest since the last.
+    private func next(
+        taking events: Int = 0, butNot former: Subscriber? = nil
+    ) -> (subscriber: Subscriber, mostEvents: Int)? {
+        members.filter { $0.value.free > 0 && $0.value.mostEvents >= events && $0.key != former }
+            .min { ($0.value.lastLoan, $0.key) < ($1.value.lastLoan, $1.key) }
+            .map { (subscriber: $0.key, mostEvents: $0.value.mostEvents) }
+    }
+
+    private mutating func lend(
+        _ batch: BatchNumber, events: Int, to subscriber: Subscriber, isSecond: Bool, _ now: Instant
+    ) {
+        lastLoan += 1
+        lendings[lastLoan] = Lending(
+            batch: batch, events: events, subscriber: subscriber, end: now + lease, isSecond: isSecond)
+        members[subscriber]?.loans.insert(lastLoan)
+        members[subscriber]?.lastLoan = lastLoan
+        orders.append(.give(batch, to: subscriber, as: lastLoan))
+    }
+
+    /// Lends a batch that was not answered for to another, or gives it up.
+    private mutating func lendAgain(_ loan: Loan, cause: String, _ now: Instant) {
+        guard let lending = lendings.removeValue(forKey: loan) else { return }
+        let heir = lending.isSecond ? nil : next(taking: lending.events, butNot: lending.subscriber)?.subscriber
+        guard let heir else { return orders.append(.end(lending.batch, .noAnswer(cause: cause))) }
+        lend(lending.batch, events: lending.events, to: heir, isSecond: true, now)
+    }
+
+    private mutating func takeBack(_ loan: Loan, from subscriber: Subscriber) {
+        members[subscriber]?.loans.remove(loan)
+        members[subscriber]?.overdue.insert(loan)
+        releaseIfDone(subscriber)
+    }
+
+    private mutating func releaseIfDone(_ subscriber: Subscriber) {
+        guard let member = members[subscriber], member.isLeaving, member.loans.isEmpty else { return }
+        members[subscriber] = nil
+        orders.append(.release(subscriber))
+    }
+}

@@ -1,0 +1,165 @@
+import HeadgateCore
+import HeadgateData
+
+/// The processes that work for one dispatcher of kind `worker`, and what they have in hand (Behaviour K3): carries out
+/// what ``WorkerPool`` orders.
+final class Workforce {
+    let dispatcher: String
+    let barrier = WorkerBarrier()
+
+    // The gate has the senders, and they this.
+    private unowned let gate: Headgate
+    private var pool: WorkerPool
+    private var sessions: [WorkerPool.Subscriber: Session] = [:]
+    private var work: [WorkerPool.BatchNumber: Work] = [:]
+    /// Those who are to be told when a subscriber has left.
+    private var farewells: [WorkerPool.Subscriber: [() -> Void]] = [:]
+    private var lastBatch: WorkerPool.BatchNumber = 0
+    private var alarm: (due: Instant, timer: any Disposable)?
+
+    private struct Work {
+        let batch: Batch
+        let then: (SendResult) -> Void
+    }
+
+    init(dispatcher: String, lease: Duration, gate: Headgate) {
+        self.dispatcher = dispatcher
+        self.gate = gate
+        pool = WorkerPool(lease: lease)
+    }
+
+    deinit {
+        alarm?.timer.dispose()
+    }
+
+    /// How long a worker may take, from the next batch on.
+    var lease: Duration {
+        get { pool.lease }
+        set { pool.lease = newValue }
+    }
+
+    var isEmpty: Bool { pool.isEmpty }
+
+    // MARK: Subscribers
+
+    /// A client works for the dispatcher from now on, or with other numbers than before.
+    func subscribe(_ session: Session, credit: Int, mostEvents: Int) {
+        sessions[session.number] = session
+        pool.subscribed(session.number, credit: credit, mostEvents: mostEvents)
+        proceed()
+    }
+
+    /// A client wants nothing more; `then` is called once what it has in hand is settled.
+    /// - Returns: false when it does not subscribe.
+    func unsubscribe(_ subscriber: WorkerPool.Subscriber, then: @escaping () -> Void) -> Bool {
+        guard pool.contains(subscriber) else { return false }
+        farewells[subscriber, default: []].append(then)
+        pool.unsubscribed(subscriber)
+        proceed()
+        return true
+    }
+
+    /// A client is gone.
+    func left(_ subscriber: WorkerPool.Subscriber) {
+        pool.gone(subscriber, now: gate.worker.now)
+        proceed()
+    }
+
+    // MARK: Batches
+
+    var capacity: SenderCapacity { pool.capacity }
+
+    func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
+        lastBatch += 1
+        work[lastBatch] = Work(batch: batch, then: then)
+        pool.took(lastBatch, events: batch.events.count, now: gate.worker.now)
+        carryOut()
+    }
+
+    func interrupt() {
+        pool.interrupted()
+        proceed()
+    }
+
+    // MARK: Effects
+
+    /// Carries out what the last fact has led to, after which there may be more room.
+    private func proceed() {
+        carryOut()
+        gate.destinationHasRoom(dispatcher)
+    }
+
+    private func carryOut() {
+        while let order = pool.nextOrder() { perform(order) }
+        armAlarm()
+        if barrier.set(whyNobody) { gate.onChange?(.barriers) }
+    }
+
+    /// Why no batch could be given to anybody, however long one waited for credit; nil when it could.
+    private var whyNobody: String? {
+        if pool.isAttended { return nil }
+        return pool.hasSubscribers ? "no worker answers" : WorkerBarrier.nobody
+    }
+
+    private func perform(_ order: WorkerPool.Order) {
+        switch order {
+        case .give(let number, let subscriber, let loan): give(number, to: subscriber, as: loan)
+        case .end(let number, let result): end(number, result)
+        case .release(let subscriber): release(subscriber)
+        }
+    }
+
+    private func give(_ number: WorkerPool.BatchNumber, to subscriber: WorkerPool.Subscriber, as loan: WorkerPool.Loan)
+    {
+        guard let batch = work[number]?.batch, let session = sessions[subscriber] else { return }
+        let write = { (writer: inout JSONWriter) in writer.dispatch(batch, of: self.dispatcher) }
+        session.ask("dispatch", params: write) { [weak self] answer in
+            if case .failure(.gone) = answer { self?.left(subscriber) }
+            self?.answered(loan) { WorkerAnswer.result(of: answer, for: $0) }
+        }
+    }
+
+    private func answered(_ loan: WorkerPool.Loan, _ result: (Batch) -> SendResult) {
+        let number = pool.answered(loan)
+        if let done = number.flatMap({ work.removeValue(forKey: $0) }) { done.then(result(done.batch)) }
+        proceed()
+    }
+
+    /// Later, since a batch may end while it is being sent.
+    private func end(_ number: WorkerPool.BatchNumber, _ result: SendResult) {
+        guard let done = work.removeValue(forKey: number) else { return }
+        gate.worker.soon { done.then(result) }
+    }
+
+    private func release(_ subscriber: WorkerPool.Subscriber) {
+        if !pool.contains(subscriber) { sessions[subscriber] = nil }
+        for tell in farewells.removeValue(forKey: subscriber) ?? [] { tell() }
+    }
+
+    private func armAlarm() {
+        guard pool.nextDeadline != alarm?.due else { return }
+        alarm?.timer.dispose()
+        alarm = pool.nextDeadline.map { due in
+            (due, gate.worker.schedule(at: due) { [weak self] in self?.timePassed() })
+        }
+    }
+
+    private func timePassed() {
+        alarm = nil
+        pool.timePassed(gate.worker.now)
+        proceed()
+    }
+}
+
+extension JSONWriter {
+    /// The params of `dispatch`.
+    fileprivate mutating func dispatch(_ batch: Batch, of dispatcher: String) {
+        beginObject()
+        member("dispatcher", dispatcher)
+        member("batch", batch.idempotencyKey)
+        member("attempt", batch.attempt)
+        member("events")
+        raw(batch.body)
+        endObject()
+    }
+}

@@ -1,0 +1,10 @@
+import HeadgateCore
+
+extension WorkerSettings {
+    /// Reads what a dispatcher of kind `worker` has of its own. What its workers can take bounds the batches in flight,
+    /// unless the settings do.
+    init(_ reader: SettingsReader, common: inout DispatcherSettings) {
+        reader.milliseconds("lease_ms", into: &lease)
+        if reader.item("in_flight") == nil { common.inFlight = DispatcherSettings.mostInFlight }
+    }
+}

@@ -1,0 +1,270 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+/// The machine that shares batches among subscribers.
+@Suite struct WorkerPoolTests {
+    /// A pool, its clock, and what it has ordered.
+    private struct Scene {
+        var pool = WorkerPool(lease: .seconds(30))
+        var now = Instant(nanoseconds: 0)
+        private var lastBatch = 0
+
+        mutating func subscribe(_ subscriber: Int, credit: Int = 1, limit: Int = .max) {
+            pool.subscribed(subscriber, credit: credit, mostEvents: limit)
+        }
+
+        mutating func take(events: Int = 1) {
+            lastBatch += 1
+            pool.took(lastBatch, events: events, now: now)
+        }
+
+        mutating func leave(_ subscriber: Int) {
+            pool.gone(subscriber, now: now)
+        }
+
+        mutating func wait(_ duration: Duration) {
+            now = now + duration
+            pool.timePassed(now)
+        }
+
+        mutating func orders() -> [WorkerPool.Order] {
+            var orders: [WorkerPool.Order] = []
+            while let order = pool.nextOrder() { orders.append(order) }
+            return orders
+        }
+    }
+
+    private let late = SendResult.noAnswer(cause: "no answer from a worker within 30000 ms")
+    private let away = SendResult.noAnswer(cause: "the worker went away")
+
+    @Test("K3: batches go round among those who have credit")
+    func turns() {
+        var scene = Scene()
+        scene.subscribe(1, credit: 2)
+        scene.subscribe(2)
+        #expect(scene.pool.capacity == SenderCapacity(batches: 3))
+        for _ in 1...3 { scene.take() }
+        #expect(scene.orders() == [.give(1, to: 1, as: 1), .give(2, to: 2, as: 2), .give(3, to: 1, as: 3)])
+        #expect(scene.pool.capacity.batches == 3)
+        #expect(scene.pool.answered(3) == 3)
+        #expect(scene.pool.answered(2) == 2)
+        scene.take()
+        #expect(scene.orders() == [.give(4, to: 2, as: 4)])
+    }
+
+    @Test("K3: nobody gets more than its credit; without credit nothing is taken")
+    func credit() {
+        var scene = Scene()
+        #expect(scene.pool.capacity.batches == 0)
+        #expect(!scene.pool.isAttended)
+        scene.take()
+        #expect(scene.orders() == [.end(1, .noAnswer(cause: "no worker is free"))])
+        scene.subscribe(1)
+        scene.take()
+        scene.take()
+        #expect(scene.orders() == [.give(2, to: 1, as: 1), .end(3, .noAnswer(cause: "no worker is free"))])
+        #expect(scene.pool.isAttended)
+    }
+
+    @Test("K3: the next batch has no more events than who gets it wants")
+    func limits() {
+        var scene = Scene()
+        scene.subscribe(1, limit: 2)
+        scene.subscribe(2, limit: 5)
+        #expect(scene.pool.capacity.events == 2)
+        scene.take(events: 2)
+        #expect(scene.pool.capacity.events == 5)
+        scene.take(events: 5)
+        #expect(scene.orders() == [.give(1, to: 1, as: 1), .give(2, to: 2, as: 2)])
+        #expect(scene.pool.capacity.events == .max)
+        // Given on, a batch goes only to one who takes so many.
+        #expect(scene.pool.answered(1) == 1)
+        scene.leave(2)
+        #expect(scene.orders() == [.release(2), .end(2, away)])
+    }
+
+    @Test("K3: who goes away loses its batches to others, as far as they have credit")
+    func gone() {
+        var scene = Scene()
+        scene.subscribe(1, credit: 2)
+        scene.take()
+        scene.take()
+        scene.subscribe(2)
+        _ = scene.orders()
+        scene.leave(1)
+        #expect(scene.orders() == [.release(1), .give(1, to: 2, as: 3), .end(2, away)])
+        #expect(scene.pool.answered(1) == nil)
+        #expect(scene.pool.answered(3) == 1)
+        scene.leave(1)
+        #expect(scene.orders().isEmpty)
+    }
+
+    @Test("K3, D4: a batch that takes two workers down is given up, and not given to the third at once")
+    func poison() {
+        var scene = Scene()
+        for subscriber in 1...3 { scene.subscribe(subscriber) }
+        scene.take()
+        scene.leave(1)
+        scene.leave(2)
+        #expect(
+            scene.orders() == [
+                .give(1, to: 1, as: 1), .release(1), .give(1, to: 2, as: 2), .release(2), .end(1, away),
+            ])
+        #expect(scene.pool.capacity.batches == 1)
+    }
+
+    @Test("K3: a lease that ends gives the batch to another; a late answer does not count, and frees credit")
+    func lease() {
+        var scene = Scene()
+        scene.subscribe(1)
+        scene.take()
+        scene.subscribe(2)
+        _ = scene.orders()
+        #expect(scene.pool.nextDeadline == scene.now + .seconds(30))
+        scene.wait(.milliseconds(29_999))
+        #expect(scene.orders().isEmpty)
+        scene.wait(.milliseconds(1))
+        #expect(scene.orders() == [.give(1, to: 2, as: 2)])
+        #expect(scene.pool.capacity.batches == 1)
+        scene.wait(.seconds(30))
+        #expect(scene.orders() == [.end(1, late)])
+        #expect(scene.pool.capacity.batches == 0)
+        #expect(!scene.pool.isAttended)
+        #expect(scene.pool.nextDeadline == nil)
+        #expect(scene.pool.answered(1) == nil)
+        #expect(scene.pool.isAttended)
+        #expect(scene.pool.capacity.batches == 1)
+    }
+
+    @Test("K3: another lease is for the batches that are given from then on")
+    func otherLease() {
+        var scene = Scene()
+        scene.subscribe(1, credit: 2)
+        scene.take()
+        scene.pool.lease = .seconds(1)
+        scene.take()
+        _ = scene.orders()
+        scene.wait(.seconds(1))
+        #expect(scene.orders() == [.end(2, .noAnswer(cause: "no answer from a worker within 1000 ms"))])
+        scene.wait(.seconds(29))
+        #expect(scene.orders().count == 1)
+    }
+
+    @Test("Who unsubscribes is released once what it has is settled, and gets nothing more")
+    func unsubscribe() {
+        var scene = Scene()
+        scene.subscribe(1, credit: 3)
+        scene.take()
+        scene.take()
+        _ = scene.orders()
+        scene.pool.unsubscribed(1)
+        #expect(scene.orders().isEmpty)
+        #expect(scene.pool.capacity.batches == 2)
+        #expect(!scene.pool.isAttended)
+        #expect(!scene.pool.hasSubscribers)
+        #expect(scene.pool.answered(1) == 1)
+        #expect(scene.orders().isEmpty)
+        scene.wait(.seconds(30))
+        #expect(scene.orders() == [.release(1), .end(2, late)])
+        #expect(scene.pool.isEmpty)
+        scene.subscribe(2)
+        scene.pool.unsubscribed(2)
+        #expect(scene.orders() == [.release(2)])
+    }
+
+    @Test("Subscribing again replaces credit and limit, and takes back the leaving")
+    func again() {
+        var scene = Scene()
+        scene.subscribe(1, credit: 4)
+        for _ in 1...2 { scene.take() }
+        _ = scene.orders()
+        scene.subscribe(1, credit: 1, limit: 3)
+        #expect(scene.pool.capacity.batches == 2)
+        #expect(scene.pool.answered(1) == 1)
+        #expect(scene.pool.capacity.batches == 1)
+        #expect(scene.pool.answered(2) == 2)
+        #expect(scene.pool.capacity == SenderCapacity(batches: 1, events: 3))
+        scene.take()
+        scene.pool.unsubscribed(1)
+        scene.subscribe(1, credit: 2)
+        #expect(scene.orders() == [.give(3, to: 1, as: 3), .release(1)])
+        #expect(scene.pool.capacity.batches == 2)
+    }
+
+    @Test("D11: all that is lent can be given up, once")
+    func interrupted() {
+        var scene = Scene()
+        scene.subscribe(1)
+        scene.subscribe(2)
+        scene.take()
+        scene.take()
+        _ = scene.orders()
+        scene.pool.interrupted()
+        scene.pool.interrupted()
+        #expect(scene.orders() == [.end(1, .interrupted), .end(2, .interrupted)])
+        #expect(scene.pool.answered(1) == nil)
+    }
+
+    @Test("Every batch ends once, whatever happens", arguments: 1...200 as ClosedRange<UInt64>)
+    func chance(seed: UInt64) {
+        var random = SeededNumbers(seed)
+        var pool = WorkerPool(lease: .seconds(5))
+        var now = Instant(nanoseconds: 0)
+        var (taken, open, loans) = (0, Set<Int>(), [Int: Int]())
+        for _ in 0..<300 {
+            let subscriber = Int.random(in: 1...4, using: &random)
+            switch Int.random(in: 0...9, using: &random) {
+            case 0: pool.subscribed(subscriber, credit: .random(in: 1...3, using: &random), mostEvents: 5)
+            case 1: pool.unsubscribed(subscriber)
+            case 2: pool.gone(subscriber, now: now)
+            case 3: now = now + .seconds(Int.random(in: 0...4, using: &random))
+            case 4, 5, 6:
+                if let loan = loans.keys.randomElement(using: &random) {
+                    let batch = loans.removeValue(forKey: loan)
+                    if let answered = pool.answered(loan) {
+                        #expect(answered == batch)
+                        #expect(open.remove(answered) != nil)
+                    }
+                }
+            default:
+                guard pool.capacity.batches > open.count else { continue }
+                taken += 1
+                open.insert(taken)
+                pool.took(taken, events: min(5, pool.capacity.events), now: now)
+            }
+            pool.timePassed(now)
+            while let order = pool.nextOrder() {
+                switch order {
+                case .give(let batch, _, let loan):
+                    #expect(open.contains(batch))
+                    loans[loan] = batch
+                case .end(let batch, _): #expect(open.remove(batch) != nil)
+                case .release: break
+                }
+            }
+            #expect(pool.capacity.batches >= open.count, "seed \(seed)")
+        }
+        pool.interrupted()
+        while let order = pool.nextOrder() { if case .end(let batch, _) = order { open.remove(batch) } }
+        #expect(open.isEmpty, "seed \(seed)")
+    }
+}
+
+/// Chance that a seed repeats (SplitMix64).
+private struct SeededNumbers: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
