@@ -16,6 +16,8 @@ public struct ScriptedRecord: Sendable {
     public internal(set) var departures = 0
     /// The errors that it got as answers to what `tellAll` asked: id and message.
     public internal(set) var answers: [String] = []
+    /// The results that it got as answers to what `tellAll` asked: id and JSON.
+    public internal(set) var results: [String] = []
     /// How many answers it holds back.
     public internal(set) var held = 0
 }

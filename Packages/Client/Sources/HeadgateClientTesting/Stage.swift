@@ -103,8 +103,11 @@ extension Stage {
     }
 
     private func note(_ response: IncomingMessage.Response) {
-        guard case .failure(let error) = response.outcome else { return }
-        record.answers.append("\(String(decoding: response.id.raw, as: UTF8.self)): \(error.message)")
+        let id = String(decoding: response.id.raw, as: UTF8.self)
+        switch response.outcome {
+        case .failure(let error): record.answers.append("\(id): \(error.message)")
+        case .result(let result): record.results.append("\(id): \(String(decoding: result.raw, as: UTF8.self))")
+        }
         look()
     }
 

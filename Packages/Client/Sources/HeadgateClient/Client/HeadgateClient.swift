@@ -21,7 +21,7 @@ public actor HeadgateClient {
     private let identity: ClientIdentity
     private let options: ClientOptions
     /// Made at the first call, since it belongs to the loop's thread.
-    private lazy var connection = ClientConnection(to: socketPath, as: identity, options: options, on: loop)
+    lazy var connection = ClientConnection(to: socketPath, as: identity, options: options, on: loop)
 
     /// A client that connects when it is first called.
     /// - Parameters:

@@ -26,7 +26,13 @@ public final class ClientConnection {
     private var link: Link?
     private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.timePassed() }
     private var completions: [CallNumber: Completion] = [:]
+    /// Those who are told of calls that stand.
+    private var standing: [CallNumber: (StandingNews) -> Void] = [:]
     var watches: [CallNumber: ClientWatch] = [:]
+    /// By the dispatcher.
+    var subscriptions: [String: ClientSubscription] = [:]
+    /// What this side does for the daemon, by the method.
+    private var services: [String: (JSONView?, DaemonRequest) -> Void] = [:]
     private var lastNumber: CallNumber = ConnectionMachine<JSONView>.greetingNumber
     private var isSettling = false
     private var waitingForRoom: (() -> Void)?
@@ -59,19 +65,11 @@ public final class ClientConnection {
 
     /// Stops waiting for a call, which ends with `CancellationError`. What it asks for may be done all the same.
     public func abandon(_ call: Call) {
-        if let watch = watches.removeValue(forKey: call.number) { return abandon(watch, call) }
+        if standing[call.number] != nil { return end(call, CancellationError()) }
         guard let completion = completions.removeValue(forKey: call.number) else { return }
         machine.abandoned(call.number, now: loop.monotonicNow)
         settle()
         completion(.failure(CancellationError()))
-    }
-
-    private func abandon(_ watch: ClientWatch, _ call: Call) {
-        machine.abandoned(call.number, now: loop.monotonicNow)
-        // What comes of it matters to nobody: the watch ends with the connection, if not before.
-        if let id = watch.id { self.call("unwatch", ["watch": .string(id)]) { _ in } }
-        settle()
-        watch.tell(.ended(CancellationError()))
     }
 
     /// Ends everything. Calls that are not answered end with ``ClientError/closed``; those that come later, too.
@@ -97,14 +95,38 @@ public final class ClientConnection {
         settle()
     }
 
-    /// Begins a watch with these params.
-    func begin(_ call: Call, watching params: DataObject, _ tell: @escaping (WatchNews) -> Void) {
+    /// Makes a call on this connection, and on each that follows, until it is abandoned.
+    func stand(_ call: Call, _ method: String, _ params: DataObject, _ tell: @escaping (StandingNews) -> Void) {
         var writer = JSONWriter()
-        writer.request(id: call.number, method: "watch", params: params)
+        writer.request(id: call.number, method: method, params: params)
         writer.endLine()
-        watches[call.number] = ClientWatch(tell: tell)
+        standing[call.number] = tell
         let outgoing = OutgoingCall(line: writer.bytes, isRepeatable: true, isStanding: true)
         machine.called(call.number, outgoing, now: loop.monotonicNow)
+        settle()
+    }
+
+    /// Makes a standing call no more, and tells its caller why.
+    func end(_ call: Call, _ error: any Error) {
+        guard let tell = standing.removeValue(forKey: call.number) else { return }
+        machine.abandoned(call.number, now: loop.monotonicNow)
+        tell(.ended(error))
+        settle()
+    }
+
+    /// Does something for the daemon, which asks for it by this method; what was done for it before is replaced.
+    /// - Parameter body: given the params, which are gone after the call, and the request, which it answers now or later.
+    public func serve(_ method: String, _ body: @escaping (JSONView?, DaemonRequest) -> Void) {
+        services[method] = body
+    }
+
+    /// Whether there is a connection, greeted or not.
+    var isConnected: Bool { link != nil }
+
+    /// Something that the daemon asked for has its answer.
+    func answered(on link: Link) {
+        guard link === self.link else { return }
+        machine.requestAnswered(now: loop.monotonicNow)
         settle()
     }
 
@@ -136,27 +158,19 @@ public final class ClientConnection {
         case .disconnect:
             link?.close()
             link = nil
+        case .leave:
+            link?.closeAfterFlush()
+            link = nil
         case .finish(let number, let result): finish(number, result)
-        case .grant(let number, let answer): begin(number, as: answer.member("watch")?.string)
-        case .interrupt(let number, let error):
-            watches[number]?.id = nil
-            watches[number]?.tell(.interrupted(error))
+        case .grant(let number, let answer): standing[number]?(.granted(answer))
+        case .interrupt(let number, let error): standing[number]?(.interrupted(error))
         }
-    }
-
-    private func begin(_ number: CallNumber, as id: String?) {
-        guard let id else {
-            machine.abandoned(number, now: loop.monotonicNow)
-            return finish(number, .failure(.badAnswer("a result of watch without its id")))
-        }
-        watches[number]?.id = id
-        watches[number]?.tell(.began)
     }
 
     private func finish(_ number: CallNumber, _ result: Result<JSONView, ClientError>) {
-        if let watch = watches.removeValue(forKey: number) {
-            // A watch that is granted goes on: only failures finish it.
-            if case .failure(let error) = result { watch.tell(.ended(error)) }
+        if let tell = standing.removeValue(forKey: number) {
+            // One that is granted goes on: only failures finish it.
+            if case .failure(let error) = result { tell(.ended(error)) }
             return
         }
         completions.removeValue(forKey: number)?(result.mapError { $0 })
@@ -203,9 +217,7 @@ extension ClientConnection: LinkObserver {
         switch message {
         case .response(let response): take(response, now)
         case .notification(let notification): take(notification, now)
-        case .request(let request):
-            let refusal = RPCError.methodNotFound(request.method.string ?? "")
-            link.write { $0.errorAnswer(id: request.id.raw, error: refusal) }
+        case .request(let request): take(request, from: link)
         case .invalid(_, let error): machine.gotNonsense(error.message, now: now)
         case .invalidNotification: return
         }
@@ -221,6 +233,14 @@ extension ClientConnection: LinkObserver {
         self.link = nil
         machine.disconnected(now: loop.monotonicNow)
         settle()
+    }
+
+    private func take(_ request: IncomingMessage.Request, from link: Link) {
+        machine.requestCame()
+        let method = request.method.string ?? ""
+        let asked = DaemonRequest(id: Array(request.id.raw), on: link, of: self)
+        guard let serve = services[method] else { return asked.fail(.methodNotFound(method)) }
+        serve(request.params, asked)
     }
 
     private func take(_ notification: IncomingMessage.Notification, _ now: Int64) {

@@ -4,6 +4,7 @@ extension ConnectionMachine {
     /// There is a connection.
     mutating func connected(now: Int64) {
         guard phase == .connecting else { return }
+        requestsToAnswer = 0
         phase = .greeting(until: now + options.greetingTimeout.nanoseconds)
         order(.greet)
     }

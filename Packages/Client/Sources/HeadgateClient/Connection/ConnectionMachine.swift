@@ -16,6 +16,8 @@ struct ConnectionMachine<Answer> {
         case write([UInt8])
         /// Close the connection, and tell nothing more of it.
         case disconnect
+        /// Close the connection once all that was written has gone out, and tell nothing more of it.
+        case leave
         /// Tell the caller.
         case finish(CallNumber, Result<Answer, ClientError>)
         /// Tell the caller of a standing call that it is granted on this connection.
@@ -63,6 +65,8 @@ struct ConnectionMachine<Answer> {
     var waiting = SortedLine<CallNumber>()
     /// How many calls are written and not answered, and their bytes.
     private(set) var unanswered = (count: 0, bytes: 0)
+    /// How many requests of the daemon's are not answered on the present connection.
+    var requestsToAnswer = 0
     private var deadlines = SortedLine<Deadline>()
     private var orders: [Order] = []
     private var ordersTaken = 0
@@ -164,6 +168,17 @@ extension ConnectionMachine {
         proceed(now)
     }
 
+    /// The daemon asked for something. Also a connection that is about to be closed is kept for the answer.
+    mutating func requestCame() {
+        requestsToAnswer += 1
+    }
+
+    /// Something that the daemon asked for on the present connection is answered.
+    mutating func requestAnswered(now: Int64) {
+        requestsToAnswer -= 1
+        proceed(now)
+    }
+
     /// The time that `nextDeadline` told has come, or some time else.
     mutating func timePassed(now: Int64) {
         while let deadline = deadlines.first, deadline.moment <= now {
@@ -198,8 +213,8 @@ extension ConnectionMachine {
 
     /// Writes what there is room for, or ends a connection on which nothing more is to come.
     mutating func proceed(_ now: Int64) {
-        if phase == .draining, unanswered.count == 0 {
-            order(.disconnect)
+        if phase == .draining, unanswered.count == 0, requestsToAnswer == 0 {
+            order(.leave)
             return lose(.disconnected, now)
         }
         guard phase == .open else { return }

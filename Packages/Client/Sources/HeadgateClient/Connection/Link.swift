@@ -48,6 +48,12 @@ final class Link {
         connection.close()
     }
 
+    /// Closes the connection once all that was written has gone out. Nothing more is told of it.
+    func closeAfterFlush() {
+        observer = nil
+        connection.closeAfterFlush()
+    }
+
     private func end() {
         let observer = self.observer
         close()

@@ -13,8 +13,28 @@ extension ClientConnection {
         let call = reserve()
         var params: DataObject = [:]
         params["topics"] = topics.map { .array($0.map { .string($0.rawValue) }) }
-        begin(call, watching: params, tell)
+        watches[call.number] = ClientWatch(tell: tell)
+        stand(call, "watch", params) { [weak self] in self?.watch(call, $0, tell) }
         return call
+    }
+
+    private func watch(_ call: Call, _ news: StandingNews, _ tell: (WatchNews) -> Void) {
+        switch news {
+        case .granted(let answer):
+            guard let id = answer.member("watch")?.string else {
+                return end(call, ClientError.badAnswer("a result of watch without its id"))
+            }
+            watches[call.number]?.id = id
+            tell(.began)
+        case .interrupted(let error):
+            watches[call.number]?.id = nil
+            tell(.interrupted(error))
+        case .ended(let error):
+            let watch = watches.removeValue(forKey: call.number)
+            // What comes of it matters to nobody: the watch ends with the connection, if not before.
+            if error is CancellationError, let id = watch?.id { self.call("unwatch", ["watch": .string(id)]) { _ in } }
+            tell(.ended(error))
+        }
     }
 
     /// A notification has come: whose is it?

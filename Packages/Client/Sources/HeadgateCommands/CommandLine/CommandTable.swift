@@ -1,7 +1,7 @@
 /// All commands, in the order in which the help shows them.
 enum CommandTable {
     static let all: [Command] = [
-        .send, .status, .watch, .flush, .barriers, .dispatchers, .pause, .resume, .peek,
+        .send, .status, .watch, .flush, .barriers, .dispatchers, .pause, .resume, .worker, .peek,
         .deadLettersList, .deadLettersRequeue, .deadLettersPurge, .activate, .configGet, .configSet, .configReload,
         .configCheck,
     ]

@@ -3,7 +3,7 @@ import HeadgateClient
 extension Command {
     /// `headgate dispatchers`.
     static let dispatchers = Command(
-        name: "dispatchers", summary: "Tell what waits for each dispatcher, what it has done, and what holds it.",
+        name: "dispatchers", summary: "Tell what waits for each dispatcher, what it has done, what holds it.",
         options: [.json]
     ) { invocation in
         let answers = try invocation.ask([Question(method: "dispatcher.list"), Question(method: "barrier.list")])

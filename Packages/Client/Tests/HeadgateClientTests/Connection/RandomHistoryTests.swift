@@ -53,7 +53,7 @@ import Testing
             case "greet":
                 scene.tell { $0.greeted(DaemonLimits(), now: $1) }
                 follow(&scene, &stored, &unanswered)
-            case "disconnect": unanswered = []
+            case "disconnect", "leave": unanswered = []
             case let line where line.hasPrefix("t"):
                 if !stored.contains(line) { stored.append(line) }
                 unanswered.append(CallNumber(line.dropFirst()) ?? 0)

@@ -58,11 +58,11 @@ import Testing
         scene.answer(1, "w")
         _ = scene.takeOrders()
         scene.tell { $0.closing(now: $1) }
-        #expect(scene.takeOrders() == ["disconnect", "interrupt 1: \(ClientError.disconnected)"])
+        #expect(scene.takeOrders() == ["leave", "interrupt 1: \(ClientError.disconnected)"])
         scene.passTime()
         scene.open()
         scene.refuse(1, RPCError(.shuttingDown))
-        #expect(scene.takeOrders() == ["connect", "greet", "watch1", "disconnect"])
+        #expect(scene.takeOrders() == ["connect", "greet", "watch1", "leave"])
         scene.passTime()
         scene.open()
         scene.answer(1, "v")

@@ -17,7 +17,7 @@ import Testing
         scene.answer(1)
         #expect(scene.takeOrders() == ["finish 1"])
         scene.answer(2)
-        #expect(scene.takeOrders() == ["finish 2", "disconnect"])
+        #expect(scene.takeOrders() == ["finish 2", "leave"])
         scene.passTime()
         scene.open()
         #expect(scene.takeOrders() == ["connect", "greet", "t3"])
@@ -31,7 +31,7 @@ import Testing
         scene.answer(1)
         _ = scene.takeOrders()
         scene.tell { $0.closing(now: $1) }
-        #expect(scene.takeOrders() == ["disconnect"])
+        #expect(scene.takeOrders() == ["leave"])
         #expect(scene.machine.phase == .idle)
     }
 
@@ -45,7 +45,7 @@ import Testing
         scene.refuse(3, RPCError(.shuttingDown))
         _ = scene.takeOrders()
         scene.refuse(4, RPCError(.shuttingDown))
-        #expect(scene.takeOrders() == ["disconnect"])
+        #expect(scene.takeOrders() == ["leave"])
         scene.passTime()
         scene.open()
         #expect(scene.takeOrders() == ["connect", "greet", "t2", "t3", "t4"])

@@ -77,6 +77,7 @@ struct MachineScene {
             case .connect: orders.append("connect")
             case .greet: orders.append("greet")
             case .disconnect: orders.append("disconnect")
+            case .leave: orders.append("leave")
             case .write(let bytes): orders.append(String(decoding: bytes.dropLast(), as: UTF8.self))
             case .finish(let number, let result):
                 orders.append("finish \(number)")

@@ -1,0 +1,119 @@
+import Glibc
+import HeadgateClient
+import HeadgateTransport
+
+/// One run of `headgate worker`: a subscription, and a command for each batch.
+final class WorkerRun {
+    private let order: WorkOrder
+    private let terminal: Terminal
+    private let loop: EventLoop
+    private let connection: ClientConnection
+    private var signals: [LoopSignal] = []
+    /// The commands that run, by the order in which they were started.
+    private var running: [Int: LoopProgram] = [:]
+    private var started = 0
+    /// Whether no more batches are wanted.
+    private var isEnding = false
+    /// Whether no more batches come.
+    private var isUnsubscribed = false
+    private var fault: (any Error)?
+
+    init(_ order: WorkOrder, _ invocation: Invocation) throws {
+        self.order = order
+        terminal = invocation.terminal
+        loop = try EventLoop()
+        connection = invocation.connection(on: loop, reconnectingFor: nil)
+    }
+
+    /// Goes on until it is told to end, or the daemon refuses.
+    func run() throws -> ExitCode {
+        signals = try [SIGTERM, SIGINT].map { number in
+            try LoopSignal(number, on: loop) { [unowned self] in interrupted() }
+        }
+        connection.subscribe(to: order.dispatcher, credit: order.credit, limit: order.limit) { [self] in take($0) }
+        loop.run()
+        signals = []
+        if let fault { throw fault }
+        return .success
+    }
+
+    private func take(_ news: SubscriptionNews) {
+        switch news {
+        case .began: return
+        case .batch(let batch, let request): work(on: batch, request)
+        case .interrupted: if !isEnding { terminal.complain("the connection is lost: waiting for the daemon") }
+        case .ended(let error): if !isEnding { fail(error) }
+        }
+    }
+
+    // MARK: Batches
+
+    private func work(on batch: DeliveredBatch, _ request: DaemonRequest) {
+        let number = started
+        started += 1
+        do throws(TransportError) {
+            running[number] = try LoopProgram(
+                order.command, adding: variables(of: batch), input: try MemoryFile(batch.lines), on: loop
+            ) { [self] end in
+                running[number] = nil
+                answer(request, end)
+                stopIfDone()
+            }
+        } catch {
+            // Not answered: the batch comes again, and no attempt is charged for what is not its fault.
+            fail(error)
+        }
+    }
+
+    private func variables(of batch: DeliveredBatch) -> [String: String] {
+        [
+            "HEADGATE_DISPATCHER": batch.dispatcher, "HEADGATE_BATCH": batch.id,
+            "HEADGATE_ATTEMPT": String(batch.attempt),
+        ]
+    }
+
+    private func answer(_ request: DaemonRequest, _ end: LoopProgram.End) {
+        switch end {
+        case .exited(0): request.settle()
+        case .exited(let code): giveBack(request, "\(order.command[0]) ended with exit code \(code)")
+        case .killed(let signal): giveBack(request, "\(order.command[0]) was ended by signal \(signal)")
+        }
+    }
+
+    private func giveBack(_ request: DaemonRequest, _ cause: String) {
+        terminal.complain(cause)
+        request.giveBack(cause)
+    }
+
+    // MARK: The end
+
+    /// The first signal lets what runs finish, the second ends it.
+    private func interrupted() {
+        guard !isEnding else {
+            for program in running.values { program.signal(SIGTERM) }
+            return
+        }
+        isEnding = true
+        connection.unsubscribe(from: order.dispatcher) { [self] in
+            isUnsubscribed = true
+            stopIfDone()
+        }
+    }
+
+    private func stopIfDone() {
+        if isUnsubscribed, running.isEmpty { stop() }
+    }
+
+    /// Goes no further. What runs is ended, since nobody would hear of it.
+    private func fail(_ error: any Error) {
+        fault = fault ?? error
+        for program in running.values { program.signal(SIGTERM) }
+        stop()
+    }
+
+    private func stop() {
+        isEnding = true
+        connection.close()
+        loop.stop()
+    }
+}

@@ -1,0 +1,66 @@
+import HeadgateClient
+import HeadgateTransport
+
+/// Works for dispatchers on a loop of its own, and keeps what it is told as text.
+actor Subscriber {
+    private nonisolated let loop: EventLoop
+    private let path: String
+    private lazy var connection = ClientConnection(
+        to: path, as: ClientIdentity(name: "test", version: ""), options: options, on: loop)
+    private let options: ClientOptions
+    private let told: AsyncStream<String>
+    private let tell: AsyncStream<String>.Continuation
+    private var requests: [String: DaemonRequest] = [:]
+
+    init(_ path: String) throws {
+        var options = ClientOptions()
+        options.backoffBase = .milliseconds(1)
+        options.backoffCap = .milliseconds(20)
+        self.path = path
+        self.options = options
+        loop = try EventLoop.onNewThread(named: "subscriber")
+        (told, tell) = AsyncStream.makeStream()
+    }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        loop.asUnownedSerialExecutor()
+    }
+
+    func subscribe(to dispatcher: String, credit: Int = 1, limit: Int? = nil) {
+        connection.subscribe(to: dispatcher, credit: credit, limit: limit) { news in self.take(news) }
+    }
+
+    func unsubscribe(from dispatcher: String) {
+        connection.unsubscribe(from: dispatcher) { [tell] in tell.yield("left") }
+    }
+
+    /// Answers for a batch: `nil` is an error.
+    func answer(_ batch: String, _ outcomes: [String: DeliveredEventOutcome]? = [:]) {
+        guard let outcomes else { return requests[batch]?.giveBack("no") ?? () }
+        requests[batch]?.settle(outcomes)
+    }
+
+    func close() {
+        connection.close()
+        loop.stop()
+    }
+
+    /// What it was told next; waits for it.
+    func next() async -> String? {
+        var iterator = told.makeAsyncIterator()
+        return await iterator.next()
+    }
+
+    private func take(_ news: SubscriptionNews) {
+        switch news {
+        case .began: tell.yield("began")
+        case .batch(let batch, let request):
+            requests[batch.id] = request
+            let ids = batch.events.compactMap { $0.get(key: "id", as: String.self) }
+            tell.yield(
+                "batch \(batch.id) of \(batch.dispatcher), attempt \(batch.attempt): \(ids.joined(separator: " "))")
+        case .interrupted(let error): tell.yield("interrupted: \(error)")
+        case .ended(let error): tell.yield("ended: \(error)")
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import HeadgateClient
+import HeadgateClientTesting
+import HeadgateWire
+import Testing
+
+/// Work for dispatchers, by tasks (Behaviour K3).
+@Suite(.timeLimit(.minutes(1))) struct WorkTests {
+    private struct NoPaper: Error {}
+
+    private func dispatch(_ number: Int, _ batch: String) -> String {
+        #"{"jsonrpc":"2.0","id":\#(number),"method":"dispatch","params":{"dispatcher":"jobs","#
+            + #""batch":"\#(batch)","attempt":1,"events":[{"id":"a"}]}}"#
+    }
+
+    @Test("K3: each batch is worked on; what was thrown has it given out again; cancelling unsubscribes")
+    func work() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            let task = Task {
+                try await client.work(for: "jobs", credit: 2) { batch in
+                    if batch.id == "bad" { throw NoPaper() }
+                    return batch.id == "mixed" ? ["a": .retry] : [:]
+                }
+            }
+            await scene.daemon.wait { $0.requests.count == 1 }
+            for (number, batch) in ["good", "bad", "mixed"].enumerated() {
+                await scene.daemon.tellAll(dispatch(number, batch))
+            }
+            await scene.daemon.wait { $0.results.count == 2 && $0.answers.count == 1 }
+            #expect(await Set(scene.daemon.record.results) == ["0: {}", #"2: {"outcomes":{"a":"retry"}}"#])
+            #expect(await scene.daemon.record.answers == ["1: NoPaper()"])
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            await scene.daemon.wait { $0.requests.count == 2 }
+            #expect(await scene.daemon.record.requests[1].method == "dispatcher.unsubscribe")
+            await client.close()
+        }
+    }
+
+    @Test("A refusal is thrown")
+    func refused() async throws {
+        try await withDaemon { scene in
+            await scene.daemon.follow { _ in .refuse(RPCError(.conflict, "no worker here")) }
+            let client = try scene.client()
+            let error = ClientError.refused(RPCError(.conflict, "no worker here"))
+            await #expect(throws: error) { try await client.work(for: "jobs") { _ in [:] } }
+            await client.close()
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import HeadgateWire
+import Testing
+
+@testable import HeadgateClient
+
+/// The machine, while this side does something for the daemon.
+@Suite struct WorkingMachineTests {
+    private func scene() -> MachineScene {
+        var scene = MachineScene()
+        scene.call("subscribe", standing: true)
+        scene.open()
+        scene.answer(1, "{}")
+        _ = scene.takeOrders()
+        return scene
+    }
+
+    @Test("D11: a daemon that stops gets its answers first")
+    func answersFirst() {
+        var scene = scene()
+        scene.tell { machine, _ in machine.requestCame() }
+        scene.tell { machine, _ in machine.requestCame() }
+        scene.tell { $0.closing(now: $1) }
+        scene.tell { $0.requestAnswered(now: $1) }
+        #expect(scene.takeOrders().isEmpty)
+        scene.tell { $0.requestAnswered(now: $1) }
+        #expect(scene.takeOrders() == ["leave", "interrupt 1: \(ClientError.disconnected)"])
+    }
+
+    @Test("What a lost connection asked for is not waited for on the next")
+    func forgotten() {
+        var scene = scene()
+        scene.tell { machine, _ in machine.requestCame() }
+        scene.lose()
+        scene.passTime()
+        scene.open()
+        scene.answer(1, "{}")
+        _ = scene.takeOrders()
+        scene.tell { $0.closing(now: $1) }
+        #expect(scene.takeOrders() == ["leave", "interrupt 1: \(ClientError.disconnected)"])
+    }
+}
