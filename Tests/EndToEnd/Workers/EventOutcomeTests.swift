@@ -1,0 +1,51 @@
+import Testing
+
+/// Workers in any language: what they say of each event.
+@Suite struct EventOutcomeTests {
+    @Test(
+        "K3: done is settled, refused is a dead letter, and the rest comes again with its own attempts, over a restart")
+    func outcomes() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemonWithWorkers(["dispatch_limit": 4])
+            try await daemon.track(1...4)
+            let worker = try await daemon.connect()
+            _ = try await worker.result("dispatcher.subscribe", ["id": "jobs"])
+            let first = try await batch(worker)
+            #expect(first.ids == ["e1", "e2", "e3", "e4"])
+            try await answer(worker, first, ["outcomes": ["e2": "retry", "e3": "dead", "e4": "retry"]])
+            let second = try await batch(worker)
+            #expect(second.ids == ["e2", "e4"])
+            #expect(second.params["attempt"].int == 2)
+            try await answer(worker, second, ["outcomes": ["e2": "delivered", "e4": "retry"]])
+            let third = try await batch(worker)
+            #expect(third.ids == ["e4"])
+            #expect(third.params["events"][0]["attempt"].int == 3)
+            let jobs = try await daemon.dispatcher("jobs")
+            #expect(jobs.contains(["sent": 2, "dead": 1, "failed": 2, "in_flight": 1]))
+            worker.close()
+            #expect(try await daemon.stop() == 0)
+            try await daemon.start()
+            let other = try await daemon.connect()
+            _ = try await other.result("dispatcher.subscribe", ["id": "jobs"])
+            let again = try await batch(other)
+            #expect(again.ids == ["e4"])
+            try await answer(other, again, [:])
+            try await daemon.dispatcher("jobs", until: "it is settled") { $0["sent"].int == 1 }
+        }
+    }
+
+    private func batch(_ worker: LineClient) async throws -> (id: Int, params: JSON, ids: [String]) {
+        let message = try await worker.message()
+        guard message["method"] == "dispatch", let id = message["id"].int else {
+            throw NeverHappened("a batch", details: "\(message)")
+        }
+        return (id, message["params"], message["params"]["events"].elements.compactMap { $0["id"].string })
+    }
+
+    private func answer(_ worker: LineClient, _ batch: (id: Int, params: JSON, ids: [String]), _ result: JSON)
+        async throws
+    {
+        let line: JSON = ["jsonrpc": "2.0", "id": JSON(batch.id), "result": result]
+        try await worker.send(line.description)
+    }
+}
