@@ -2,9 +2,11 @@ import Glibc
 import HeadgateData
 import HeadgateWire
 
-/// `hello` and `ping`.
+/// `hello`, `ping` and `rpc.discover`.
 enum ConnectionMethods {
-    static let all = [Method("hello", .track, hello), Method("ping", .track, ping)]
+    static let all = [
+        Method("hello", .track, hello), Method("ping", .track, ping), Method("rpc.discover", .track, discover),
+    ]
 
     private static let protocolNumber = 1
 
@@ -50,5 +52,9 @@ enum ConnectionMethods {
 
     private static func ping(_ service: Service, _ call: Call) throws(RPCError) {
         call.reply.answer()
+    }
+
+    private static func discover(_ service: Service, _ call: Call) throws(RPCError) {
+        call.reply.answer(OpenRPCDocument.document)
     }
 }

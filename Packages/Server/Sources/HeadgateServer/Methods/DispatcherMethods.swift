@@ -27,9 +27,12 @@ enum DispatcherMethods {
 
     private static func resume(_ service: Service, _ call: Call) throws(RPCError) {
         let id: String = try call.reader.required("id")
+        let reason = try call.reader.optional("reason", upTo: Limits.longestReason)
         guard service.gate.resume(id, then: answer(call.reply)) else {
             throw RPCError(.notFound, "there is no dispatcher \(id)")
         }
+        // An open barrier has no reason to show: whoever looks later finds it in the log.
+        if let reason { service.log.notice("dispatcher \(id) is resumed: \(reason)") }
     }
 
     private static func answer(_ reply: Reply) -> (StoreFault?) -> Void {

@@ -1,0 +1,54 @@
+import Foundation
+import Testing
+
+/// `Docs/Protocol.md`, held against a real daemon.
+@Suite struct ProtocolDocumentTests {
+    private let document: String
+
+    init() throws {
+        document = try Documentation.text("Protocol.md")
+    }
+
+    @Test("Every example of Docs/Protocol.md happens as it is written")
+    func replay() async throws {
+        let exchanges = try Exchange.all(in: document)
+        let configuration = try #require(Documentation.blocks("json", in: document).first)
+        try await withScene { scene in
+            let daemon = try await scene.daemon(JSON(parsing: configuration))
+            for exchange in exchanges { try await exchange.replay(with: daemon) }
+        }
+    }
+
+    @Test("Every method, in both directions, has an example, and the table of groups has it where the daemon has it")
+    func methods() async throws {
+        let described = try await withDiscovery { $0["methods"].elements }
+        let examples =
+            try Exchange.all(in: document).flatMap(\.messages).map(\.text).joined()
+            + Documentation.blocks("json", in: document).joined()
+        for method in described {
+            let name = try #require(method["name"].string)
+            #expect(examples.contains("\"method\":\"\(name)\""), "no example of \(name)")
+            guard let group = method["x-group"].string else { continue }
+            let row = document.split(separator: "\n").first { $0.hasPrefix("| `\(group)` |") }
+            #expect(row?.contains("`\(name)`") == true, "\(name) is not in the row of \(group)")
+        }
+    }
+
+    @Test("The table of reasons has every reason, and no other")
+    func reasons() async throws {
+        let described = try await withDiscovery { Set($0["components"]["errors"].members.keys) }
+        let section = document.split(separator: "| reason | meaning |")[1].prefix { $0 != "#" }
+        let rows = section.split(separator: "\n").compactMap { line in
+            line.hasPrefix("| `") ? String(line.dropFirst(3).prefix { $0 != "`" }) : nil
+        }
+        #expect(Set(rows) == described)
+    }
+
+    private func withDiscovery<Found>(_ body: (JSON) throws -> Found) async throws -> Found {
+        var document = JSON.null
+        try await withScene { scene in
+            document = try await scene.daemon([:]).ask("rpc.discover")
+        }
+        return try body(document)
+    }
+}
