@@ -8,10 +8,10 @@ import signal
 import subprocess
 import sys
 
+from machine import ROOT, build_c, find_headgated, real_disk
 from report import Load, Row, Run, print_remarks, print_table
 from servers import BenchmarkError, Headgate, Redis, Server
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 SIZE = 300
 LOADS = [Load(4, 64), Load(4, 64, ids=True), Load(1, 1), Load(4, 1), Load(1, 256)]
 
@@ -58,35 +58,6 @@ def run_pairs(arguments: argparse.Namespace, loadgen: pathlib.Path, disk: pathli
     return row
 
 
-def build(command: list[str]) -> str:
-    """Runs a build step; what it prints on standard output is returned, the rest is shown."""
-    finished = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    if finished.returncode != 0:
-        raise BenchmarkError(f"{' '.join(command)} failed:\n{finished.stdout}")
-    return finished.stdout
-
-
-def build_headgated() -> pathlib.Path:
-    print("building headgated …", file=sys.stderr)
-    command = ["swift", "build", "-c", "release", "--product", "headgated"]
-    build(command)
-    return pathlib.Path(build([*command, "--show-bin-path"]).strip()) / "headgated"
-
-
-def build_loadgen() -> pathlib.Path:
-    build(["make", "--silent", "-C", "Tools/benchmarks", f"OUT={ROOT / '.build/bench'}"])
-    return ROOT / ".build/bench/loadgen"
-
-
-def real_disk(directory: pathlib.Path) -> pathlib.Path:
-    """The directory for both servers' data, refused where a sync costs nothing."""
-    directory.mkdir(parents=True, exist_ok=True)
-    kind = subprocess.run(["stat", "-f", "-c", "%T", directory], check=True, stdout=subprocess.PIPE, text=True)
-    if kind.stdout.strip() in ("tmpfs", "ramfs"):
-        raise BenchmarkError(f"{directory} is on {kind.stdout.strip()}: a sync there is free. Use --disk.")
-    return directory.resolve()
-
-
 def first_line(*command: str) -> str:
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[0]
 
@@ -122,12 +93,9 @@ def find_programs(arguments: argparse.Namespace) -> pathlib.Path:
     """Settles `arguments.headgated` and `arguments.disk`; returns the load generator."""
     if not shutil.which("redis-server"):
         raise BenchmarkError("redis-server is missing: apt-get install redis-server")
-    named = arguments.headgated or os.environ.get("HEADGATED")
-    arguments.headgated = pathlib.Path(named).absolute() if named else build_headgated()
-    if not os.access(arguments.headgated, os.X_OK):
-        raise BenchmarkError(f"{arguments.headgated} is no program")
+    arguments.headgated = find_headgated(arguments.headgated)
     arguments.disk = real_disk(arguments.disk or ROOT / ".build/bench")
-    return build_loadgen()
+    return build_c() / "loadgen"
 
 
 def main() -> int:

@@ -138,10 +138,13 @@ class Headgate(Server):
 
     name = "headgate"
 
-    def __init__(self, disk: pathlib.Path, program: pathlib.Path, delivering: bool) -> None:
+    def __init__(
+        self, disk: pathlib.Path, program: pathlib.Path, delivering: bool, dispatcher: dict | None = None
+    ) -> None:
         super().__init__(disk)
         self.program = program
         self.delivering = delivering
+        self.dispatcher = dispatcher or {"kind": "file", "path": "events.ndjson"}
 
     def command(self) -> list[str]:
         configuration = {
@@ -149,7 +152,7 @@ class Headgate(Server):
             # A benchmark stores more than the default limits allow.
             "store": {"max_events": 1_000_000_000, "max_bytes": 1 << 40},
             "flush_on": {"start": False, "shutdown": False},
-            "dispatchers": {"collect": {"kind": "file", "path": "events.ndjson"}},
+            "dispatchers": {"collect": self.dispatcher},
         }
         file = self.data / "configuration.json"
         file.write_text(json.dumps(configuration))

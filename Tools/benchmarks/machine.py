@@ -1,0 +1,49 @@
+"""What a benchmark needs of the machine: programs, and a disk."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+from servers import BenchmarkError
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def build(command: list[str]) -> str:
+    """Runs a build step; what it prints on standard output is returned, the rest is shown."""
+    finished = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    if finished.returncode != 0:
+        raise BenchmarkError(f"{' '.join(command)} failed:\n{finished.stdout}")
+    return finished.stdout
+
+
+def build_headgated() -> pathlib.Path:
+    print("building headgated …", file=sys.stderr)
+    command = ["swift", "build", "-c", "release", "--product", "headgated"]
+    build(command)
+    return pathlib.Path(build([*command, "--show-bin-path"]).strip()) / "headgated"
+
+
+def build_c() -> pathlib.Path:
+    """Builds the programs in C; returns where they are."""
+    build(["make", "--silent", "-C", "Tools/benchmarks", f"OUT={ROOT / '.build/bench'}"])
+    return ROOT / ".build/bench"
+
+
+def find_headgated(named: pathlib.Path | None) -> pathlib.Path:
+    """The daemon that is named, by an option or `$HEADGATED`, or else a release build."""
+    named = named or os.environ.get("HEADGATED")
+    program = pathlib.Path(named).absolute() if named else build_headgated()
+    if not os.access(program, os.X_OK):
+        raise BenchmarkError(f"{program} is no program")
+    return program
+
+
+def real_disk(directory: pathlib.Path) -> pathlib.Path:
+    """The directory for both servers' data, refused where a sync costs nothing."""
+    directory.mkdir(parents=True, exist_ok=True)
+    kind = subprocess.run(["stat", "-f", "-c", "%T", directory], check=True, stdout=subprocess.PIPE, text=True)
+    if kind.stdout.strip() in ("tmpfs", "ramfs"):
+        raise BenchmarkError(f"{directory} is on {kind.stdout.strip()}: a sync there is free. Use --disk.")
+    return directory.resolve()
