@@ -35,9 +35,12 @@ struct Daemon {
                     options: options, environment: environment, userID: geteuid(),
                     inherited: SocketActivation.descriptors))
         }
-        let signals = try followSignals(server, loop)
+        let manager = ServiceManager(environment: environment)
+        let signals = try followSignals(server, loop, manager, socket)
+        let watchdog = manager.startWatchdog(on: loop)
         Terminal.error("headgated ready \(socket)")
-        withExtendedLifetime(signals) { loop.run() }
+        manager.tellReady(socket: socket)
+        withExtendedLifetime((signals, watchdog)) { loop.run() }
     }
 
     /// As many connections as the system grants: the usual soft limit is there for programs that use `select`.
@@ -48,14 +51,19 @@ struct Daemon {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
-    private func followSignals(_ server: Server, _ loop: EventLoop) throws -> [LoopSignal] {
+    private func followSignals(
+        _ server: Server, _ loop: EventLoop, _ manager: ServiceManager, _ socket: String
+    ) throws -> [LoopSignal] {
         let stop = try [SIGTERM, SIGINT].map { signal in
             try LoopSignal(signal, on: loop) {
+                manager.tellStopping()
                 server.assumeIsolated { $0.stop { loop.stop() } }
             }
         }
         let reload = try LoopSignal(SIGHUP, on: loop) {
+            manager.tellReloading()
             server.assumeIsolated { $0.reload() }
+            manager.tellReady(socket: socket)
         }
         return stop + [reload]
     }

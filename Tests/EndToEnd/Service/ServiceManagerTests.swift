@@ -1,0 +1,111 @@
+import Foundation
+import Testing
+
+/// What the daemon tells the service manager that started it (sd_notify(3), sd-daemon(3)).
+@Suite struct ServiceManagerTests {
+    @Test("It tells when it is ready, reloads, is ready again, and stops")
+    func life() async throws {
+        try await withScene { scene in
+            let manager = try NotifySocket(scene.directory.path("notify"))
+            let daemon = scene.idleDaemon()
+            try daemon.configure([:])
+            daemon.environment["NOTIFY_SOCKET"] = manager.path
+            try await daemon.start()
+            #expect(try await manager.message().contains("READY=1"))
+            daemon.process?.signal(SIGHUP)
+            let reloading = try await manager.message()
+            #expect(reloading.contains("RELOADING=1"))
+            #expect(reloading.contains { $0.hasPrefix("MONOTONIC_USEC=") })
+            #expect(try await manager.message().contains("READY=1"))
+            #expect(try await daemon.stop() == 0)
+            #expect(try await manager.message().contains("STOPPING=1"))
+        }
+    }
+
+    @Test("It keeps a watchdog quiet, also under an abstract name")
+    func watchdog() async throws {
+        try await withScene { scene in
+            let manager = try NotifySocket("@" + scene.directory.path("notify"))
+            let daemon = scene.idleDaemon()
+            try daemon.configure([:])
+            daemon.environment["NOTIFY_SOCKET"] = manager.path
+            daemon.environment["WATCHDOG_USEC"] = "100000"
+            try await daemon.start()
+            #expect(try await manager.message().contains("READY=1"))
+            for _ in 1...3 { #expect(try await manager.message() == ["WATCHDOG=1"]) }
+        }
+    }
+
+    @Test("A watchdog that is meant for another process, or no manager at all, changes nothing")
+    func notMeant() async throws {
+        try await withScene { scene in
+            let manager = try NotifySocket(scene.directory.path("notify"))
+            let daemon = scene.idleDaemon()
+            try daemon.configure([:])
+            daemon.environment = ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"]
+            try await daemon.start()
+            #expect(try await manager.message().contains("READY=1"))
+            #expect(try await daemon.stop() == 0)
+            #expect(try await manager.message().contains("STOPPING=1"))
+            daemon.environment = ["NOTIFY_SOCKET": "nowhere"]
+            try await daemon.start()
+            #expect(try await daemon.ask("ping") == [:])
+        }
+    }
+
+    @Test("Where its standard error is the journal, each entry of the log has its level in front")
+    func levels() async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            try daemon.configure(["frobnicate": 1])
+            _ = FileManager.default.createFile(atPath: daemon.logPath, contents: nil)
+            var status = stat()
+            _ = try SystemError.check(stat(daemon.logPath, &status), "stat")
+            daemon.environment["JOURNAL_STREAM"] = "\(status.st_dev):\(status.st_ino)"
+            try await daemon.start()
+            #expect(daemon.log.contains("<4>headgated: warning: frobnicate"))
+            try await daemon.killNow()
+            // The variable may be left over from a parent whose output goes elsewhere.
+            daemon.environment["JOURNAL_STREAM"] = "1:1"
+            let before = daemon.log.count
+            try await daemon.start()
+            #expect(daemon.log.dropFirst(before).contains("headgated: warning: frobnicate"))
+            #expect(!daemon.log.dropFirst(before).contains("<4>"))
+        }
+    }
+}
+
+/// The service manager's end of `NOTIFY_SOCKET`.
+private final class NotifySocket {
+    let path: String
+    private let descriptor: Int32
+
+    /// - Parameter path: of a file to be; an abstract name begins with `@`.
+    init(_ path: String) throws {
+        self.path = path
+        let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        descriptor = try SystemError.check(socket(AF_UNIX, kind, 0), "socket")
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        var bytes = Array(path.utf8)
+        if bytes[0] == UInt8(ascii: "@") { bytes[0] = 0 }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let size = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
+        let bound = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
+        }
+        _ = try SystemError.check(bound, "bind to \(path)")
+    }
+
+    deinit { close(descriptor) }
+
+    /// The lines of the next message.
+    func message() async throws -> [String] {
+        try await eventually("a message to the service manager") {
+            var bytes = [UInt8](repeating: 0, count: 4096)
+            let count = recv(descriptor, &bytes, bytes.count, 0)
+            guard count > 0 else { return nil }
+            return String(decoding: bytes[..<count], as: UTF8.self).split(separator: "\n").map(String.init)
+        }
+    }
+}
