@@ -24,6 +24,7 @@ struct CommandLineParser {
         if arguments.has(.help) { return .help("") }
         if arguments.has(.version) { return .version }
         guard let word = rest.popFirst() else { throw UsageError(message: "there is no command") }
+        if word == "help", rest.first == "--manual" { return .manual }
         if word == "help" { return .help(rest.joined(separator: " ")) }
         if asksForHelp { return .help(helpTopic(word)) }
         return try parseCommand(try command(word))

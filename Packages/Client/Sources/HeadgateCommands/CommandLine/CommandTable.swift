@@ -3,7 +3,7 @@ enum CommandTable {
     static let all: [Command] = [
         .send, .status, .watch, .flush, .barriers, .dispatchers, .pause, .resume, .worker, .peek,
         .deadLettersList, .deadLettersRequeue, .deadLettersPurge, .activate, .configGet, .configSet, .configReload,
-        .configCheck,
+        .configCheck, .completions,
     ]
 
     /// The command of a name.

@@ -24,6 +24,9 @@ public enum CommandLineTool {
         case .help(let topic):
             try terminal.write(try Help.text(about: topic))
             return .success
+        case .manual:
+            try terminal.write(ManualPage.text)
+            return .success
         case .version:
             try terminal.write("headgate \(Version.current)\n")
             return .success

@@ -1,0 +1,80 @@
+/// `headgate completions bash`.
+enum BashCompletions {
+    static var script: String {
+        let commands = CommandTable.all.map(offer(of:)).joined()
+        let families = CommandTable.firstWords.filter { !CommandTable.family($0).isEmpty }
+        let values = CommandTable.optionsWithValues
+        return """
+            # Completions of headgate for bash, made by `headgate completions bash`.
+
+            _headgate_dispatchers() {
+                headgate "$@" dispatchers --json 2>/dev/null | grep -o '"id":"[^"]*"' | cut -d '"' -f 4
+            }
+
+            _headgate() {
+                local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+                local -a socket=() named=()
+                local index options='--socket --help --version' offer=''
+                for ((index = 1; index < COMP_CWORD; index++)); do
+                    case ${COMP_WORDS[index]} in
+                        --socket) socket=(--socket "${COMP_WORDS[++index]}") ;;
+                        \(values.filter { $0 != .socket }.map(\.name).joined(separator: " | "))) ((++index)) ;;
+                        -*) ;;
+                        *) named+=("${COMP_WORDS[index]}") ;;
+                    esac
+                done
+                COMPREPLY=()
+                case $previous in
+            \(values.map(offer(ofValue:)).joined())    esac
+                case "${named[0]-} ${named[1]-}" in
+                    ' ') offer='\(CommandTable.firstWordsWithSummaries.map(\.word).joined(separator: " "))' ;;
+            \(Set(families).sorted().map(offer(ofFamily:)).joined())\(commands)    esac
+                [[ $word != -* ]] || offer=$options
+                case $offer in
+                    @files) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+                    @dispatchers)
+                        mapfile -t COMPREPLY < <(compgen -W "$(_headgate_dispatchers "${socket[@]}")" -- "$word")
+                        ;;
+                    *) mapfile -t COMPREPLY < <(compgen -W "$offer" -- "$word") ;;
+                esac
+            }
+
+            complete -o filenames -F _headgate headgate
+
+            """
+    }
+
+    private static func offer(of command: Command) -> String {
+        let options = command.optionsWithThoseOfAll.map(\.name).joined(separator: " ")
+        let pattern = command.name.contains(" ") ? "'\(command.name)'" : "'\(command.name) '*"
+        return "        \(pattern)) options='\(options)' offer='\(word(for: command.candidates))' ;;\n"
+    }
+
+    private static func offer(ofFamily word: String) -> String {
+        let seconds = CommandTable.family(word).map { $0.name.dropFirst(word.count + 1) }
+        return "        '\(word) ') offer='\(seconds.joined(separator: " "))' ;;\n"
+    }
+
+    private static func offer(ofValue option: Option) -> String {
+        let candidates = Candidates(for: option.value ?? "")
+        let list =
+            switch candidates {
+            case .nothing: "return"
+            case .files: "mapfile -t COMPREPLY < <(compgen -f -- \"$word\") && return"
+            case .dispatchers:
+                "mapfile -t COMPREPLY < <(compgen -W \"$(_headgate_dispatchers)\" -- \"$word\") && return"
+            case .words(let words):
+                "mapfile -t COMPREPLY < <(compgen -W '\(words.joined(separator: " "))' -- \"$word\") && return"
+            }
+        return "        \(option.name)) \(list) ;;\n"
+    }
+
+    private static func word(for candidates: Candidates) -> String {
+        switch candidates {
+        case .nothing: ""
+        case .files: "@files"
+        case .dispatchers: "@dispatchers"
+        case .words(let words): words.joined(separator: " ")
+        }
+    }
+}
