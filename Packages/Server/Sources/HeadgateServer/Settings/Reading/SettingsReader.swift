@@ -14,6 +14,7 @@ final class SettingsReader {
     /// What all readers of one pass write down.
     private final class Notes {
         var findings = SettingsFindings()
+        var asked: Set<String> = []
     }
 
     /// A reader that begins a pass.
@@ -30,12 +31,16 @@ final class SettingsReader {
     /// All that was noted in this pass so far, here and elsewhere.
     var findings: SettingsFindings { notes.findings }
 
+    /// The places of all that was asked for in this pass so far, here and elsewhere, whether it was there or not.
+    var asked: Set<String> { notes.asked }
+
     /// The names of the members, in order.
     var keys: [String] { object.keys }
 
     /// The value of a key, which is known from now on; nil when it is absent or null.
     func item(_ key: String) -> DataItem? {
         known.insert(key)
+        notes.asked.insert(path(of: key))
         guard let item = object[key], !item.isNull else { return nil }
         return item
     }

@@ -8,14 +8,19 @@ extension Settings {
     public static func read(_ object: DataObject, vocabulary: SettingsVocabulary = .builtIn) -> SettingsReading {
         let reader = SettingsReader(object)
         var settings = Settings()
-        settings.readPlaces(reader)
-        settings.readSections(reader, vocabulary)
-        let rules = settings.readLoadRules(reader)
-        settings.readDispatchers(reader, rules: rules, vocabulary)
-        settings.readTransformations(reader, rules: rules)
-        settings.readBarriers(reader, kinds: vocabulary.barrierKinds)
-        reader.finish()
+        settings.read(reader, vocabulary)
         return SettingsReading(settings, reader.findings)
+    }
+
+    /// Reads all there is.
+    mutating func read(_ reader: SettingsReader, _ vocabulary: SettingsVocabulary) {
+        readPlaces(reader)
+        readSections(reader, vocabulary)
+        let rules = readLoadRules(reader)
+        readDispatchers(reader, rules: rules, vocabulary)
+        readTransformations(reader, rules: rules)
+        readBarriers(reader, kinds: vocabulary.barrierKinds)
+        reader.finish()
     }
 
     private mutating func readPlaces(_ reader: SettingsReader) {

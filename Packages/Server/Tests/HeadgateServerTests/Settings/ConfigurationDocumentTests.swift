@@ -1,0 +1,135 @@
+import Foundation
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+/// `Docs/Configuration.md`, held against what the settings' readers ask for.
+@Suite struct ConfigurationDocumentTests {
+    /// A row of one of its tables.
+    struct Row: CustomTestStringConvertible, Sendable {
+        var key: String
+        var usual: String
+        var refused: String
+
+        var testDescription: String { key }
+    }
+
+    private static let document = try? String(
+        contentsOfFile: URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../../../Docs/Configuration.md").standardized.path, encoding: .utf8)
+
+    static let rows: [Row] = (document ?? "").split(separator: "\n").compactMap { line in
+        let cells = line.components(separatedBy: "|")
+        guard line.hasPrefix("| `"), cells.count == 6 else { return nil }
+        return Row(key: code(cells[1]), usual: code(cells[2]), refused: code(cells[4]))
+    }
+
+    /// What stands between backquotes.
+    private static func code(_ cell: some StringProtocol) -> String {
+        cell.trimmingCharacters(in: CharacterSet(charactersIn: "` "))
+    }
+
+    /// Settings in which every section is there, and one entry of each kind, under the names of the document.
+    private static let baseText = #"""
+        {
+          "flush_on": {}, "collectors": {}, "store": {}, "limits": {}, "remote": {"url": "https://x"},
+          "access": {"observe": {}, "control": {}, "serve": {}},
+          "network": {"interface_kinds": {"NAME": "other"}, "probe": {"url": "https://x"}},
+          "dispatchers": {
+            "NAME": {"kind": "file", "path": "name", "backoff": {}, "activation_barrier": {"board": "b"}},
+            "HTTP": {
+              "kind": "http", "endpoint": "https://x", "headers": {"NAME": "x"}, "tls": {"cert_file": "x"},
+              "retry_for_status_codes": {"418": true}
+            },
+            "FILE": {"kind": "file", "path": "file"},
+            "WORKER": {"kind": "worker"},
+            "NATS": {
+              "kind": "nats", "servers": ["nats://x"], "subject": "s", "stream": "s", "tls": {"cert_file": "x"}
+            }
+          },
+          "barriers": {
+            "NAME": {"kind": "BatchingBarrier"},
+            "ConnectivityBarrier": {"configuration": {}},
+            "BatchingBarrier": {"configuration": {}},
+            "ScheduleBarrier": {"configuration": {"start_hour": 9, "end_hour": 17}},
+            "IntervalBarrier": {"configuration": {"interval_ms": 1000, "open_ms": 100}},
+            "ApplicationStatusBarrier": {"configuration": {}},
+            "RateBarrier": {"configuration": {"per_second": 1, "burst": 1}}
+          },
+          "load_rules": {"NAME": {"operator": "equals", "path": "event", "value": "x"}},
+          "transformations": [],
+          "gateway": {"rules": {"PATTERN": "exempt"}}
+        }
+        """#
+
+    private static func base() throws -> DataObject {
+        try SettingsText.parse(Array(baseText.utf8))
+    }
+
+    @Test("The base of these tests is without fault")
+    func usable() throws {
+        #expect(Settings.read(try Self.base()).faults.isEmpty)
+        #expect(Self.rows.count > 90)
+    }
+
+    @Test("Every key that the settings know is in the document, and no other")
+    func keys() throws {
+        let reader = SettingsReader(try Self.base())
+        var settings = Settings()
+        settings.read(reader, .builtIn)
+        let documented = Set(Self.rows.map(\.path.withoutEntryName))
+        let asked = Set(reader.asked.map(\.withoutEntryName))
+        let missing = asked.filter { asked in
+            !documented.contains { $0 == asked || $0.hasPrefix(asked + ".") || asked.isBelow($0) }
+        }
+        #expect(missing.isEmpty)
+        let superfluous = documented.filter { !asked.contains($0) && !$0.contains(".configuration.") }
+        #expect(superfluous.isEmpty)
+    }
+
+    @Test("A key's default is its default", arguments: rows.filter { !$0.usual.isEmpty })
+    func usual(row: Row) throws {
+        let value = try DataItem(parsing: Array(row.usual.utf8))
+        let reading = Settings.read(try Self.base().patched(with: row.patch(value)))
+        #expect(reading.faults.isEmpty)
+        // What barriers are told is kept as it was said.
+        guard !row.key.contains(".configuration.") else { return }
+        let isUsual = try reading.settings == Settings.read(Self.base()).settings
+        #expect(isUsual)
+    }
+
+    @Test("What is said to be refused is refused, and nothing else", arguments: rows)
+    func refused(row: Row) throws {
+        let value = try SettingsText.parse(Array(#"{"value": \#(row.refused)}"#.utf8))["value"] ?? .null
+        let faults = Settings.read(try Self.base().patched(with: row.patch(value))).faults
+        #expect(faults.contains { $0.path == row.path || $0.path.isBelow(row.path) }, "\(faults)")
+    }
+}
+
+extension ConfigurationDocumentTests.Row {
+    /// The key with names that such a key may have.
+    var path: String { key.replacing(".CODE", with: ".418") }
+
+    /// Settings with nothing but a value for this key.
+    func patch(_ value: DataItem) -> DataObject {
+        var steps = path.split(separator: ".").map(String.init)
+        let last = steps.removeLast()
+        return steps.reversed().reduce([last: value] as DataObject) { [$1: .object($0)] }
+    }
+}
+
+extension String {
+    /// A place in an entry of a dispatcher or of a barrier, whatever the entry's name: what all kinds have is in the
+    /// document once.
+    fileprivate var withoutEntryName: String {
+        let steps = split(separator: ".", maxSplits: 2)
+        guard steps.count == 3, ["dispatchers", "barriers"].contains(steps[0]) else { return self }
+        return "\(steps[0]).NAME.\(steps[2])"
+    }
+
+    /// Whether this is a place inside of another.
+    fileprivate func isBelow(_ path: String) -> Bool {
+        hasPrefix(path + ".") || hasPrefix(path + "[")
+    }
+}
