@@ -24,7 +24,8 @@ final class Doorway {
     /// Whether somebody listens there, found out without a connection that would count (proc(5), `/proc/net/unix`).
     private static func isListening(_ path: String) throws -> Bool {
         // Read to its end, however long: such a file has no size. Other tests may open a thousand sockets meanwhile.
-        guard let file = FileHandle(forReadingAtPath: "/proc/net/unix") else { throw SystemError("open /proc/net/unix") }
+        let table = "/proc/net/unix"
+        guard let file = FileHandle(forReadingAtPath: table) else { throw SystemError("open \(table)") }
         let sockets = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self).split(separator: "\n")
         return sockets.contains { $0.hasSuffix(" " + path) && $0.split(separator: " ")[3] == "00010000" }
     }
