@@ -124,8 +124,8 @@ extension String {
     /// document once.
     fileprivate var withoutEntryName: String {
         let steps = split(separator: ".", maxSplits: 2)
-        guard steps.count == 3, ["dispatchers", "barriers"].contains(steps[0]) else { return self }
-        return "\(steps[0]).NAME.\(steps[2])"
+        guard steps.count > 1, ["dispatchers", "barriers"].contains(steps[0]) else { return self }
+        return ([steps[0], "NAME"] + steps.dropFirst(2)).joined(separator: ".")
     }
 
     /// Whether this is a place inside of another.
