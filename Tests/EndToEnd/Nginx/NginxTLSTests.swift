@@ -11,11 +11,12 @@ import Testing
                     "old": collector.dispatcher(["endpoint": nginx.tlsEndpoint("/events"), "tls": nginx.clientTLS]),
                 ]
             ])
+            // Those that come while a batch is out go together with the next: how many batches there are is not said.
             for number in 1...20 { try await daemon.track(number...number) }
             for id in ["new", "old"] {
                 try await daemon.dispatcher(id, until: "all is delivered") { $0["sent"].int == 20 }
             }
-            let requests = try await nginx.answered(atLeast: 40)
+            let requests = try await nginx.answered(events: 40)
             for name in ["HTTP/2.0", "HTTP/1.1"] {
                 let ofProtocol = requests.filter { $0.protocolName == name }
                 #expect(ofProtocol.flatMap(\.ids) == (1...20).map { "e\($0)" })

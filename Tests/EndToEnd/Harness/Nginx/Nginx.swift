@@ -80,6 +80,14 @@ final class Nginx {
         try await eventually("\(count) requests at nginx") { answered.count >= count ? answered : nil }
     }
 
+    /// Waits until requests with so many events among them have been answered.
+    func answered(events count: Int) async throws -> [AccessLogEntry] {
+        try await eventually("requests with \(count) events at nginx") {
+            let requests = answered
+            return requests.flatMap(\.ids).count >= count ? requests : nil
+        }
+    }
+
     private func waitUntilReady() async throws {
         let (process, path) = (process, folder + "/nginx.pid")
         try await eventually("a ready nginx") {
