@@ -15,8 +15,11 @@ let package = Package(
         .package(path: "Packages/Client"),
     ],
     targets: [
-        .executableTarget(name: "headgated", dependencies: [.server, .transport, .data], path: "Tools/headgated"),
-        .executableTarget(name: "headgate", dependencies: [.commands], path: "Tools/headgate"),
+        .executableTarget(
+            name: "headgated", dependencies: [.server, .transport, .data], path: "Tools/headgated",
+            linkerSettings: .selfContained),
+        .executableTarget(
+            name: "headgate", dependencies: [.commands], path: "Tools/headgate", linkerSettings: .selfContained),
         .executableTarget(
             name: "SwiftTracker", dependencies: [.client, .data], path: "Tools/demonstration/SwiftTracker"),
         .executableTarget(
@@ -61,4 +64,9 @@ extension Target.Dependency {
     static let commands = product(name: "HeadgateCommands", package: "Client")
     static let clientTesting = product(name: "HeadgateClientTesting", package: "Client")
     static let client = product(name: "HeadgateClient", package: "Client")
+}
+
+extension [LinkerSetting] {
+    /// Released programs carry Swift's libraries in them: they run where no toolchain is, and start in half the time.
+    static let selfContained = [LinkerSetting.unsafeFlags(["-static-stdlib"], .when(configuration: .release))]
 }

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from machine import ROOT, build_c, find_headgated, real_disk
+from machine import ROOT, build_c, find_program, real_disk
 from servers import BenchmarkError, Headgate
 
 SIZE = 300
@@ -168,7 +168,7 @@ def read_arguments() -> argparse.Namespace:
 def main() -> int:
     arguments = read_arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    arguments.headgated = find_headgated(arguments.headgated)
+    arguments.headgated = find_program("headgated", arguments.headgated)
     arguments.disk = real_disk(arguments.disk or ROOT / ".build/bench")
     with Sink(build_c() / "sink") as sink:
         print(f"{arguments.events:,} stored events of {SIZE} bytes; CPU is the daemon's own.")

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 
-from machine import ROOT, build_c, find_headgated, real_disk
+from machine import ROOT, build_c, find_program, real_disk
 from report import Load, Row, Run, print_remarks, print_table
 from servers import BenchmarkError, Headgate, Redis, Server
 
@@ -93,7 +93,7 @@ def find_programs(arguments: argparse.Namespace) -> pathlib.Path:
     """Settles `arguments.headgated` and `arguments.disk`; returns the load generator."""
     if not shutil.which("redis-server"):
         raise BenchmarkError("redis-server is missing: apt-get install redis-server")
-    arguments.headgated = find_headgated(arguments.headgated)
+    arguments.headgated = find_program("headgated", arguments.headgated)
     arguments.disk = real_disk(arguments.disk or ROOT / ".build/bench")
     return build_c() / "loadgen"
 

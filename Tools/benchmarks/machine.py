@@ -18,11 +18,12 @@ def build(command: list[str]) -> str:
     return finished.stdout
 
 
-def build_headgated() -> pathlib.Path:
-    print("building headgated …", file=sys.stderr)
-    command = ["swift", "build", "-c", "release", "--product", "headgated"]
+def build_program(name: str) -> pathlib.Path:
+    """A release build of `headgated` or `headgate`."""
+    print(f"building {name} …", file=sys.stderr)
+    command = ["swift", "build", "-c", "release", "--product", name]
     build(command)
-    return pathlib.Path(build([*command, "--show-bin-path"]).strip()) / "headgated"
+    return pathlib.Path(build([*command, "--show-bin-path"]).strip()) / name
 
 
 def build_c() -> pathlib.Path:
@@ -31,10 +32,10 @@ def build_c() -> pathlib.Path:
     return ROOT / ".build/bench"
 
 
-def find_headgated(named: pathlib.Path | None) -> pathlib.Path:
-    """The daemon that is named, by an option or `$HEADGATED`, or else a release build."""
-    named = named or os.environ.get("HEADGATED")
-    program = pathlib.Path(named).absolute() if named else build_headgated()
+def find_program(name: str, named: pathlib.Path | None) -> pathlib.Path:
+    """`headgated` or `headgate`: the one an option or `$HEADGATED`, `$HEADGATE` names, or else a release build."""
+    named = named or os.environ.get(name.upper())
+    program = pathlib.Path(named).absolute() if named else build_program(name)
     if not os.access(program, os.X_OK):
         raise BenchmarkError(f"{program} is no program")
     return program
