@@ -45,10 +45,9 @@ public enum CommandLineTool {
         case ClientError.refused(let error):
             terminal.complain(RefusalText.text(error))
             return .failure
-        case let error as ClientError:
-            terminal.complain(error.description)
-            if case .cannotConnect = error { return .cannotConnect }
-            return .failure
+        case ClientError.cannotConnect:
+            terminal.complain("\(error)\nIs headgated running? --socket PATH or $HEADGATE_SOCKET names another place.")
+            return .cannotConnect
         default:
             terminal.complain("\(error)")
             return .failure

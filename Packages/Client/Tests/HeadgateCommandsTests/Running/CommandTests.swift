@@ -140,7 +140,8 @@ import Testing
         try await withDaemon(listening: false) { daemon in
             let run = try await ToolRun.run(words, on: daemon, input: "{\"event\":\"x\"}\n")
             #expect(run.exitCode == .cannotConnect)
-            #expect(run.errors.contains("cannot connect to \(daemon.path): there is no such socket"))
+            #expect(run.errors.contains("cannot connect to \(daemon.path): there is no such socket\n"))
+            #expect(run.errors.contains("headgate: Is headgated running?"))
         }
     }
 }
