@@ -2,13 +2,11 @@
 
 import argparse
 import pathlib
-import signal
 import socket
 import subprocess
-import sys
 import time
 
-from machine import ROOT, build_c, find_program, real_disk
+from machine import ROOT, build_c, find_program, real_disk, run
 from servers import BenchmarkError, Headgate
 
 SIZE = 300
@@ -165,9 +163,8 @@ def read_arguments() -> argparse.Namespace:
     return arguments
 
 
-def main() -> int:
+def main() -> None:
     arguments = read_arguments()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     arguments.headgated = find_program("headgated", arguments.headgated)
     arguments.disk = real_disk(arguments.disk or ROOT / ".build/bench")
     with Sink(build_c() / "sink") as sink:
@@ -182,13 +179,7 @@ def main() -> int:
             measure(arguments, name, {"kind": "file", "path": path, "dispatch_limit": 1000, "byte_limit": 1 << 20}, None)
     if arguments.backlog:
         measure_backlog(arguments)
-    return 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except BenchmarkError as error:
-        sys.exit(f"bench: {error}")
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run(main)

@@ -4,11 +4,10 @@ import argparse
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 import sys
 
-from machine import ROOT, build_c, find_program, real_disk
+from machine import ROOT, build_c, find_program, real_disk, run
 from report import Load, Row, Run, print_remarks, print_table
 from servers import BenchmarkError, Headgate, Redis, Server
 
@@ -98,10 +97,8 @@ def find_programs(arguments: argparse.Namespace) -> pathlib.Path:
     return build_c() / "loadgen"
 
 
-def main() -> int:
+def main() -> None:
     arguments = read_arguments()
-    # An orderly end, so that no server is left running.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     loads = LOADS + [Load(4, 64, delivering=True)] * arguments.delivering
     loadgen = find_programs(arguments)
     rows = [run_pairs(arguments, loadgen, arguments.disk, load) for load in loads]
@@ -109,13 +106,7 @@ def main() -> int:
     print_table(rows)
     print()
     print_remarks(rows)
-    return 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except BenchmarkError as error:
-        sys.exit(f"bench: {error}")
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run(main)

@@ -5,13 +5,11 @@ import dataclasses
 import os
 import pathlib
 import shutil
-import signal
 import statistics
-import sys
 import time
 
 from ingest import first_line
-from machine import ROOT, find_program, real_disk
+from machine import ROOT, find_program, real_disk, run
 from servers import BenchmarkError, Headgate, Redis
 
 
@@ -66,7 +64,7 @@ def print_table(pairs: list[tuple[Calls, Calls]]) -> None:
     print(f"\nan event: ratio {ratio:.2f}, target 1.0 or less: {'met' if ratio <= 1 else 'missed'}")
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(prog="Tools/bench start", description=__doc__)
     parser.add_argument("--rounds", type=int, default=200, help="calls of each command (200)")
     parser.add_argument("--headgated", type=pathlib.Path, help="a built daemon ($HEADGATED; else a release build)")
@@ -75,7 +73,6 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.rounds < 1:
         parser.error("--rounds must be 1 or more")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     daemon = find_program("headgated", arguments.headgated)
     tool = find_program("headgate", arguments.headgate)
     disk = real_disk(arguments.disk or ROOT / ".build/bench")
@@ -84,13 +81,7 @@ def main() -> int:
     print(f"Medians of {arguments.rounds} calls of each, in turns; an event is stored and synced before the call ends.")
     print(f"{first_line('redis-cli', '--version')}; {os.cpu_count()} CPUs.\n")
     print_table(pairs)
-    return 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except BenchmarkError as error:
-        sys.exit(f"bench: {error}")
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run(main)
