@@ -73,8 +73,13 @@ public actor HeadgateClient {
                 }
             }
         } onCancel: {
-            loop.submit { self.assumeIsolated { $0.abandon([call]) } }
+            submitAbandon([call])
         }
+    }
+
+    /// Stops waiting for calls, from any thread.
+    nonisolated func submitAbandon(_ calls: [ClientConnection.Call]) {
+        loop.submit { self.assumeIsolated { $0.abandon(calls) } }
     }
 
     private func abandon(_ calls: [ClientConnection.Call]) {
@@ -97,7 +102,7 @@ public actor HeadgateClient {
                 }
             }
         } onCancel: {
-            loop.submit { self.assumeIsolated { $0.abandon(calls) } }
+            submitAbandon(calls)
         }
     }
 }

@@ -1,0 +1,88 @@
+/// What a watch has to tell and nobody has asked for yet: of each topic one update, into which those that come later are
+/// merged. So it is no longer than what there is to be told of, however slowly it is read.
+struct WatchBacklog {
+    /// In the order in which they are told; of each kind one at most.
+    private var updates: [WatchUpdate] = []
+
+    /// The next update; nil when there is none.
+    mutating func next() -> WatchUpdate? {
+        updates.isEmpty ? nil : updates.removeFirst()
+    }
+
+    /// There is something new.
+    mutating func add(_ update: WatchUpdate) {
+        switch update {
+        // What is known by now counts no more, told or not.
+        case .interrupted: updates = [update]
+        case .began: updates = updates.filter(\.isInterruption) + [update]
+        default: merge(update)
+        }
+    }
+
+    private mutating func merge(_ update: WatchUpdate) {
+        for place in updates.indices {
+            guard let merged = updates[place].merged(with: update) else { continue }
+            updates[place] = merged
+            return
+        }
+        updates.append(update)
+    }
+}
+
+extension WatchUpdate {
+    fileprivate var isInterruption: Bool {
+        if case .interrupted = self { true } else { false }
+    }
+
+    /// One update in place of this and a later one; nil when they are of different topics.
+    fileprivate func merged(with later: WatchUpdate) -> WatchUpdate? {
+        switch (self, later) {
+        case (.dispatchers(let old, let oldRemoved), .dispatchers(let new, let newRemoved)):
+            let merged = Entries(old, oldRemoved, by: \.id).merged(with: Entries(new, newRemoved, by: \.id))
+            return .dispatchers(merged.present, removed: merged.removed)
+        case (.barriers(let old, let oldRemoved), .barriers(let new, let newRemoved)):
+            let merged = Entries(old, oldRemoved, by: \.id).merged(with: Entries(new, newRemoved, by: \.id))
+            return .barriers(merged.present, removed: merged.removed)
+        case (.outcomes(let old), .outcomes(let new)):
+            return .outcomes(
+                Entries(old, [], by: \.dispatcher).merged(with: Entries(new, [], by: \.dispatcher)) {
+                    var sum = $0
+                    sum.add($1)
+                    return sum
+                }.present)
+        case (.clients, .clients): return later
+        default: return nil
+        }
+    }
+}
+
+/// Entries by their ids, in their order, and the ids of those that are gone.
+private struct Entries<Entry> {
+    private(set) var present: [Entry]
+    private(set) var removed: [String]
+    private let id: (Entry) -> String
+
+    init(_ present: [Entry], _ removed: [String], by id: @escaping (Entry) -> String) {
+        self.present = present
+        self.removed = removed
+        self.id = id
+    }
+
+    /// What the two say together. An entry of both is the later one, or what `join` makes of them.
+    func merged(with later: Entries, join: (Entry, Entry) -> Entry = { $1 }) -> Entries {
+        let gone = Set(later.removed)
+        var merged = self
+        merged.present.removeAll { gone.contains(id($0)) }
+        var places = Dictionary(merged.present.enumerated().map { (id($1), $0) }) { first, _ in first }
+        for entry in later.present {
+            if let place = places[id(entry)] {
+                merged.present[place] = join(merged.present[place], entry)
+            } else {
+                places[id(entry)] = merged.present.count
+                merged.present.append(entry)
+            }
+        }
+        merged.removed = removed.filter { places[$0] == nil && !gone.contains($0) } + later.removed
+        return merged
+    }
+}

@@ -1,0 +1,85 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateClient
+
+/// What a slow reader of a watch gets (Protocol, `watch`).
+@Suite struct WatchBacklogTests {
+    private func dispatcher(_ id: String, sent: Int = 0) -> DispatcherSummary {
+        DispatcherSummary(["id": .string(id), "sent": .number(DataNumber(sent))])
+    }
+
+    private func outcome(_ id: String, delivered: Int) -> OutcomeSummary {
+        OutcomeSummary(["dispatcher": .string(id), "delivered": .number(DataNumber(delivered))])
+    }
+
+    private func told(_ updates: WatchUpdate...) -> [WatchUpdate] {
+        var backlog = WatchBacklog()
+        for update in updates { backlog.add(update) }
+        var told: [WatchUpdate] = []
+        while let update = backlog.next() { told.append(update) }
+        return told
+    }
+
+    @Test("Each topic is told once, with the latest state of each entry, in the order in which the topics came")
+    func latest() {
+        let updates = told(
+            .began, .dispatchers([dispatcher("a"), dispatcher("b")], removed: []), .clients([]),
+            .dispatchers([dispatcher("c"), dispatcher("a", sent: 7)], removed: []))
+        #expect(
+            updates == [
+                .began,
+                .dispatchers([dispatcher("a", sent: 7), dispatcher("b"), dispatcher("c")], removed: []), .clients([]),
+            ])
+    }
+
+    @Test("What is gone is gone, and told so, unless it has come back")
+    func removed() {
+        let updates = told(
+            .dispatchers([dispatcher("a"), dispatcher("b")], removed: ["x", "y"]),
+            .dispatchers([dispatcher("x")], removed: ["a"]))
+        #expect(updates == [.dispatchers([dispatcher("b"), dispatcher("x")], removed: ["y", "a"])])
+        let barrier = BarrierSummary(["id": "door"])
+        #expect(
+            told(.barriers([barrier], removed: []), .barriers([], removed: ["door"]))
+                == [.barriers([], removed: ["door"])])
+    }
+
+    @Test("Outcomes are counted together, and of clients the last list counts")
+    func sums() {
+        let client = ClientSummary(["session": "1"])
+        #expect(
+            told(
+                .outcomes([outcome("a", delivered: 1)]), .clients([]),
+                .outcomes([outcome("b", delivered: 5), outcome("a", delivered: 2)]), .clients([client]))
+                == [.outcomes([outcome("a", delivered: 3), outcome("b", delivered: 5)]), .clients([client])])
+    }
+
+    @Test("What was not read when the connection went is dropped, since it counts no more")
+    func interrupted() {
+        let news: WatchUpdate = .dispatchers([dispatcher("a")], removed: [])
+        #expect(
+            told(.began, news, .interrupted(.disconnected), .began, news, .interrupted(.closed))
+                == [.interrupted(.closed)])
+        #expect(
+            told(.began, news, .interrupted(.disconnected), .began, news)
+                == [.interrupted(.disconnected), .began, news])
+        #expect(told(.outcomes([]), .began) == [.began])
+    }
+
+    @Test("However much happens, no more is kept than there is to be told of")
+    func bounded() {
+        var backlog = WatchBacklog()
+        for number in 1...10_000 {
+            backlog.add(.dispatchers([dispatcher("\(number % 3)", sent: number)], removed: ["\((number + 1) % 3)"]))
+            backlog.add(.outcomes([outcome("a", delivered: 1)]))
+        }
+        guard case .dispatchers(let present, let removed)? = backlog.next() else {
+            Issue.record("no dispatchers")
+            return
+        }
+        #expect(present.count + removed.count == 3)
+        #expect(backlog.next() == .outcomes([outcome("a", delivered: 10_000)]))
+        #expect(backlog.next() == nil)
+    }
+}
