@@ -13,26 +13,6 @@ extension HeadgateClient {
         try await ask(\.item) { $0.call($1, method, params, deadline: deadline, $2) }
     }
 
-    /// Has dispatchers send what they have queued, through flushable barriers (Behaviour F1).
-    /// - Parameters:
-    ///   - dispatchers: the ids of those to flush; nil for all.
-    ///   - wait: whether to wait for the end.
-    ///   - timeout: how long the flush lasts at most, to the millisecond; zero is for ever, nil as long as the daemon
-    ///     usually gives it.
-    ///   - deadline: how long to wait for the answer; nil is for ever.
-    /// - Returns: how it ended; nil unless it was waited for.
-    @discardableResult
-    public func flush(
-        dispatchers: [String]? = nil, wait: Bool = false, timeout: Duration? = nil, deadline: Duration? = nil
-    ) async throws -> FlushAnswer? {
-        var params: DataObject = [:]
-        params["dispatchers"] = dispatchers.map { .array($0.map { .string($0) }) }
-        if wait { params["wait"] = true }
-        params["timeout_ms"] = timeout.map { .number(DataNumber(Int($0.milliseconds))) }
-        let result = try await object("flush", params, deadline)
-        return wait ? try FlushAnswer(result) : nil
-    }
-
     /// What a person asks first: how the daemon is and what it has done (Protocol, `status`).
     public func status(deadline: Duration? = nil) async throws -> DataObject {
         try await object("status", [:], deadline)

@@ -3,9 +3,10 @@ import HeadgateData
 /// What waits for dispatchers, and what they gave up.
 extension HeadgateClient {
     /// The next events of a dispatcher, in the order in which it would send them, as they are stored: not transformed yet.
-    /// - Parameter limit: how many, up to 1000; there may be fewer where they are large.
-    public func peek(_ dispatcher: String, limit: Int = 10, deadline: Duration? = nil) async throws -> [DataObject] {
-        let params: DataObject = ["dispatcher": .string(dispatcher), "limit": .number(DataNumber(limit))]
+    /// - Parameter limit: how many, up to 1000; there may be fewer where they are large. Nil is the daemon's 10.
+    public func peek(_ dispatcher: String, limit: Int? = nil, deadline: Duration? = nil) async throws -> [DataObject] {
+        var params: DataObject = ["dispatcher": .string(dispatcher)]
+        params["limit"] = limit.map { .number(DataNumber($0)) }
         let result = try await object("queue.peek", params, deadline)
         guard let events = result.get(key: "events", as: [DataObject].self) else {
             throw ClientError.badAnswer("a result of queue.peek without events")
@@ -29,11 +30,12 @@ extension HeadgateClient {
     /// - Parameters:
     ///   - dispatcher: those of one; nil is of all.
     ///   - after: those behind this letter.
-    ///   - limit: how many, up to 1000; there may be fewer where they are large.
+    ///   - limit: how many, up to 1000; there may be fewer where they are large. Nil is what the daemon usually gives.
     public func deadLetters(
-        of dispatcher: String? = nil, after: Int? = nil, limit: Int = 100, deadline: Duration? = nil
+        of dispatcher: String? = nil, after: Int? = nil, limit: Int? = nil, deadline: Duration? = nil
     ) async throws -> DeadLetterPage {
-        var params: DataObject = ["limit": .number(DataNumber(limit))]
+        var params: DataObject = [:]
+        params["limit"] = limit.map { .number(DataNumber($0)) }
         params["dispatcher"] = dispatcher.map { .string($0) }
         params["after"] = after.map { .number(DataNumber($0)) }
         return try DeadLetterPage(await object("dead_letters.list", params, deadline))

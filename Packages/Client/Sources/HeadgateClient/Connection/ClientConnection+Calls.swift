@@ -39,11 +39,9 @@ extension ClientConnection {
     func call(
         _ call: Call, _ method: String, _ params: DataObject, deadline: Duration?, _ completion: @escaping Completion
     ) {
-        var writer = JSONWriter()
-        writer.request(id: call.number, method: method, params: params)
-        writer.endLine()
+        let line = ClientConnection.line(call, method, params)
         let isRepeatable = ClientConnection.repeatableMethods.contains(method)
-        begin(call, writer.bytes, isRepeatable: isRepeatable, deadline: deadline, completion)
+        begin(call, line, isRepeatable: isRepeatable, deadline: deadline, completion)
     }
 
     func track(_ call: Call, _ event: TrackedEvent, deadline: Duration?, _ completion: @escaping Completion) {
@@ -65,6 +63,13 @@ extension ClientConnection {
             writer.endObject()
         }
         begin(call, line, isRepeatable: true, deadline: deadline, completion)
+    }
+
+    static func line(_ call: Call, _ method: String, _ params: DataObject) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.request(id: call.number, method: method, params: params)
+        writer.endLine()
+        return writer.bytes
     }
 
     private static func line(

@@ -31,6 +31,14 @@ public final class ClientConnection {
     var watches: [CallNumber: ClientWatch] = [:]
     /// By the dispatcher.
     var subscriptions: [String: ClientSubscription] = [:]
+    /// By the board.
+    var boards: [String: ServedBoard] = [:]
+    /// By their ids.
+    var barriers: [String: OwnBarrier] = [:]
+    /// The call that stands for the status which was announced last.
+    var announcement: Call?
+    /// What the daemon said of itself when it was greeted last; nil before that.
+    private(set) var greeting: DataObject?
     /// What this side does for the daemon, by the method.
     private var services: [String: (JSONView?, DaemonRequest) -> Void] = [:]
     private var lastNumber: CallNumber = ConnectionMachine<JSONView>.greetingNumber
@@ -96,14 +104,24 @@ public final class ClientConnection {
     }
 
     /// Makes a call on this connection, and on each that follows, until it is abandoned.
-    func stand(_ call: Call, _ method: String, _ params: DataObject, _ tell: @escaping (StandingNews) -> Void) {
-        var writer = JSONWriter()
-        writer.request(id: call.number, method: method, params: params)
-        writer.endLine()
+    /// - Parameter deadline: how long it may take until it is granted the first time; nil is for ever.
+    func stand(
+        _ call: Call, _ method: String, _ params: DataObject, deadline: Duration? = nil,
+        _ tell: @escaping (StandingNews) -> Void
+    ) {
+        let now = loop.monotonicNow
         standing[call.number] = tell
-        let outgoing = OutgoingCall(line: writer.bytes, isRepeatable: true, isStanding: true)
-        machine.called(call.number, outgoing, now: loop.monotonicNow)
+        let outgoing = OutgoingCall(
+            line: ClientConnection.line(call, method, params), isRepeatable: true, isStanding: true,
+            deadline: deadline.map { now + $0.nanoseconds })
+        machine.called(call.number, outgoing, now: now)
         settle()
+    }
+
+    /// What a standing call asks for has changed. On this connection that has been said otherwise; on those that follow it
+    /// is made as these lines.
+    func change(_ call: Call, to lines: [UInt8]) {
+        machine.changed(call.number, to: lines)
     }
 
     /// Makes a standing call no more, and tells its caller why.
@@ -251,6 +269,7 @@ extension ClientConnection: LinkObserver {
     private func take(_ response: IncomingMessage.Response, _ now: Int64) {
         switch (response.id.int, response.outcome) {
         case (ConnectionMachine<JSONView>.greetingNumber, .result(let result)):
+            greeting = DataObject(result)
             machine.greeted(DaemonLimits(greeting: result), now: now)
         case (ConnectionMachine<JSONView>.greetingNumber, .failure(let error)):
             machine.greetingRefused(error, now: now)

@@ -113,6 +113,7 @@ extension ConnectionMachine {
             }
         }
         waiting = SortedLine(sorted: calls.keys.sorted())
+        postponed = SortedLine()
         retry(now)
     }
 

@@ -43,8 +43,8 @@ struct ConnectionMachine<Answer> {
         case closed
     }
 
-    /// When the caller of a call stops waiting.
-    private struct Deadline: Comparable {
+    /// When something is to be done about a call.
+    struct Deadline: Comparable {
         let moment: Int64
         let call: CallNumber
 
@@ -68,6 +68,8 @@ struct ConnectionMachine<Answer> {
     /// How many requests of the daemon's are not answered on the present connection.
     var requestsToAnswer = 0
     private var deadlines = SortedLine<Deadline>()
+    /// Standing calls that are asked for again on the present connection, and when.
+    var postponed = SortedLine<Deadline>()
     private var orders: [Order] = []
     private var ordersTaken = 0
 
@@ -93,7 +95,7 @@ struct ConnectionMachine<Answer> {
 
     /// When to call `timePassed`; nil for never.
     var nextDeadline: Int64? {
-        let ofCalls = deadlines.first?.moment
+        let ofCalls = [deadlines.first?.moment, postponed.first?.moment].compactMap { $0 }.min()
         switch phase {
         case .greeting(let until), .waiting(let until): return min(ofCalls ?? until, until)
         case .idle, .connecting, .open, .draining, .closed: return ofCalls
@@ -153,19 +155,32 @@ extension ConnectionMachine {
             unmarkWritten(number)
             waiting.insert(number)
             phase = .draining
+        // The daemon may not have noticed yet that the connection before is gone.
+        case .failure(let error) where error.reason == .conflict && call.wasGranted:
+            noteProgress()
+            unmarkWritten(number)
+            postponed.insert(Deadline(moment: now + options.backoffCap.nanoseconds, call: number))
         case .failure(let error):
             noteProgress()
             finish(number, .failure(.refused(error)))
         case .success(let answer) where call.isStanding:
             noteProgress()
             unmarkWritten(number)
-            calls[number]?.isGranted = true
+            noteGranted(number)
             order(.grant(number, answer))
         case .success(let answer):
             noteProgress()
             finish(number, .success(answer))
         }
         proceed(now)
+    }
+
+    /// What a standing call asks for has changed: it is written so from the next connection on.
+    mutating func changed(_ number: CallNumber, to lines: [UInt8]) {
+        guard let before = calls[number]?.line.count else { return }
+        calls[number]?.replace(with: lines)
+        heldBytes += lines.count - before
+        if isWritten(number) { unanswered.bytes += lines.count - before }
     }
 
     /// The daemon asked for something. Also a connection that is about to be closed is kept for the answer.
@@ -184,6 +199,10 @@ extension ConnectionMachine {
         while let deadline = deadlines.first, deadline.moment <= now {
             let isConnected = phase == .open || phase == .draining
             finish(deadline.call, .failure(isConnected ? .timedOut : lastFailure ?? .timedOut))
+        }
+        while let again = postponed.first, again.moment <= now {
+            postponed.removeFirst()
+            waiting.insert(again.call)
         }
         switch phase {
         case .waiting(let until) where until <= now: attemptAgain()
@@ -239,9 +258,19 @@ extension ConnectionMachine {
         guard let call = calls.removeValue(forKey: number) else { return }
         heldBytes -= call.line.count
         if let deadline = call.deadline { deadlines.remove(Deadline(moment: deadline, call: number)) }
+        if call.wasGranted { postponed.removeAll { $0.call == number } }
         guard call.isWritten else { return waiting.remove(number) }
         unanswered.count -= 1
         unanswered.bytes -= call.line.count
+    }
+
+    /// A standing call has what it asked for, and nobody waits for that any more.
+    private mutating func noteGranted(_ number: CallNumber) {
+        calls[number]?.isGranted = true
+        calls[number]?.wasGranted = true
+        guard let deadline = calls[number]?.deadline else { return }
+        deadlines.remove(Deadline(moment: deadline, call: number))
+        calls[number]?.deadline = nil
     }
 
     /// What was granted is gone with the connection, and has to be asked for again.

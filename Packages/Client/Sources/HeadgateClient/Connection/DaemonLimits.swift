@@ -21,7 +21,7 @@ struct DaemonLimits: Equatable {
 
     /// Why a request cannot be sent; nil when it can.
     func fault(of call: OutgoingCall) -> RPCError? {
-        guard call.line.count - 1 <= lineBytes else {
+        guard call.longestLine <= lineBytes else {
             return RPCError(.lineTooLong, "the message is longer than the \(lineBytes) bytes that the daemon takes")
         }
         guard call.depth <= depth else {

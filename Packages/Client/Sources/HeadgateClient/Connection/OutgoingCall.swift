@@ -1,20 +1,25 @@
 /// A request, ready to be written.
 struct OutgoingCall {
-    /// The message with its LF. Its id is the call's number on every connection.
-    let line: [UInt8]
+    /// The message with its LF. Its id is the call's number on every connection. Behind that of a standing call there
+    /// may be others, which go out with it.
+    private(set) var line: [UInt8]
+    /// How long the longest of its lines is, its end not counted.
+    private(set) var longestLine: Int
     /// How deep arrays and objects are nested in it.
-    let depth: Int
+    private(set) var depth: Int
     /// Whether it may be sent again when it is not known what came of it.
     let isRepeatable: Bool
     /// Whether it is made again on each connection, as long as its caller wants it: what it asks for lasts as long as a
     /// connection.
     let isStanding: Bool
     /// When its caller stops waiting, in nanoseconds of the monotonic clock; nil for never.
-    let deadline: Int64?
+    var deadline: Int64?
     /// Whether it has been written on the present connection and is not answered.
     var isWritten = false
     /// Whether the daemon has granted it on the present connection; only for one that is standing.
     var isGranted = false
+    /// Whether the daemon has granted it on any connection.
+    var wasGranted = false
 
     /// A request with the line that it is sent as, which is one whole JSON text and LF.
     init(line: [UInt8], isRepeatable: Bool, isStanding: Bool = false, deadline: Int64? = nil) {
@@ -22,6 +27,14 @@ struct OutgoingCall {
         self.isRepeatable = isRepeatable || isStanding
         self.isStanding = isStanding
         self.deadline = deadline
+        longestLine = line.count - 1
         depth = NestingDepth(of: line).deepest
+    }
+
+    /// What it asks for has changed: from now on it is written as these lines.
+    mutating func replace(with lines: [UInt8]) {
+        line = lines
+        longestLine = lines.split(separator: UInt8(ascii: "\n")).map(\.count).max() ?? 0
+        depth = NestingDepth(of: lines).deepest
     }
 }

@@ -35,6 +35,13 @@ struct SortedLine<Element: Comparable> {
         elements.remove(at: place)
     }
 
+    /// Removes all elements of a kind.
+    mutating func removeAll(where shouldBeRemoved: (Element) -> Bool) {
+        elements.removeFirst(taken)
+        taken = 0
+        elements.removeAll(where: shouldBeRemoved)
+    }
+
     /// The place of the first that does not come before `element`.
     private func place(of element: Element) -> Int {
         var (low, high) = (taken, elements.count)

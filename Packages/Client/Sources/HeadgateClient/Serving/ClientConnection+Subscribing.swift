@@ -56,10 +56,11 @@ extension ClientConnection {
 
     private func takeBatch(_ params: JSONView?, _ request: DaemonRequest) {
         guard let batch = params.flatMap(DeliveredBatch.init) else {
-            return request.fail(.invalidParams(path: "", "not a batch of the protocol"))
+            let path = params?.member("dispatcher")?.string == nil ? "dispatcher" : ""
+            return request.fail(.invalidParams(path: path, "not a batch of the protocol"))
         }
         guard let subscription = subscriptions[batch.dispatcher] else {
-            return request.giveBack("no subscription to \(batch.dispatcher)")
+            return request.fail(RPCError(.notFound, "no subscription to \(batch.dispatcher)"))
         }
         subscription.tell(.batch(batch, request))
     }

@@ -56,9 +56,9 @@ extension DaemonRequest {
         answer(["outcomes": .object(DataObject(words))])
     }
 
-    /// Has all events of a batch given to a worker once more.
+    /// Says that it could not be done: all events of a batch are given to a worker once more, a board's run has failed.
     /// - Parameter cause: why, for people.
     public func giveBack(_ cause: String) {
-        fail(RPCError(code: RPCError.serviceCode, message: cause))
+        fail(.internalError(cause))
     }
 }

@@ -1,3 +1,5 @@
+import HeadgateWire
+
 extension HeadgateClient {
     /// What a worker makes of a batch: outcomes by the events' ids. Events that it does not name are delivered.
     public typealias Work = @Sendable (DeliveredBatch) async throws -> [String: DeliveredEventOutcome]
@@ -11,43 +13,45 @@ extension HeadgateClient {
     ///   - dispatcher: its id.
     ///   - credit: how many batches are worked on at once.
     ///   - limit: the most events of a batch; nil is as many as the dispatcher sends.
-    /// - Throws: a ``ClientError`` when the daemon refuses, or does not come back in the time of the options;
-    ///   `CancellationError` when the task was cancelled.
-    public func work(for dispatcher: String, credit: Int = 1, limit: Int? = nil, _ work: @escaping Work) async throws {
-        let (tickets, tell) = AsyncThrowingStream<WorkTicket, any Error>.makeStream()
+    ///   - onNews: told when the daemon knows of it and when the connection is gone, in order; not to be held up.
+    /// - Throws: a ``ClientError`` when the daemon refuses, does not come back in the time of the options, or the client
+    ///   works for the dispatcher already; `CancellationError` when the task was cancelled.
+    public func work(
+        for dispatcher: String, credit: Int = 1, limit: Int? = nil,
+        onNews: @escaping @Sendable (ServingNews) -> Void = { _ in }, _ work: @escaping Work
+    ) async throws {
+        guard connection.subscriptions[dispatcher]?.isEnding ?? true else {
+            throw ClientError.refused(RPCError(.conflict, "this client works for \(dispatcher) already"))
+        }
+        let queue = ServingQueue<DeliveredBatch>()
         connection.subscribe(to: dispatcher, credit: credit, limit: limit) { news in
             switch news {
-            case .began, .interrupted: return
-            case .batch(let batch, let request):
-                guard case .terminated = tell.yield(WorkTicket(batch: batch, request: request)) else { return }
-                request.giveBack("the worker is ending")
-            case .ended(let error): tell.finish(throwing: error)
+            case .began: onNews(.began)
+            case .interrupted(let error): onNews(.interrupted(error))
+            case .batch(let batch, let request): queue.put(batch, request)
+            case .ended(let error): queue.finish(error)
             }
         }
         defer { connection.unsubscribe(from: dispatcher) }
         try await withThrowingDiscardingTaskGroup { group in
-            for try await ticket in tickets {
-                group.addTask { await self.settle(ticket, await ticket.outcome(of: work)) }
+            for try await ticket in queue.tickets {
+                group.addTask {
+                    do { await self.settle(ticket, try await work(ticket.job)) } catch {
+                        await self.giveBack(ticket, error)
+                    }
+                }
             }
         }
         try Task.checkCancellation()
     }
 
-    private func settle(_ ticket: WorkTicket, _ outcome: Result<[String: DeliveredEventOutcome], any Error>) {
-        switch outcome {
-        case .success(let outcomes): ticket.request.settle(outcomes)
-        case .failure(let error): ticket.request.giveBack("\(error)")
-        }
+    private func settle(
+        _ ticket: ServingQueue<DeliveredBatch>.Ticket, _ outcomes: [String: DeliveredEventOutcome]
+    ) {
+        ticket.request.settle(outcomes)
     }
-}
 
-/// A batch and the request that is to be answered for it.
-// Unchecked: the request is touched on the client's actor only.
-private struct WorkTicket: @unchecked Sendable {
-    let batch: DeliveredBatch
-    let request: DaemonRequest
-
-    func outcome(of work: HeadgateClient.Work) async -> Result<[String: DeliveredEventOutcome], any Error> {
-        do { return .success(try await work(batch)) } catch { return .failure(error) }
+    private func giveBack(_ ticket: ServingQueue<DeliveredBatch>.Ticket, _ error: any Error) {
+        ticket.request.giveBack("\(error)")
     }
 }

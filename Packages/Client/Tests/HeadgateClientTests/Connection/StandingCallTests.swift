@@ -91,4 +91,105 @@ import Testing
         #expect(scene.machine.calls.isEmpty)
         #expect(scene.machine.heldBytes == 0)
     }
+
+    @Test(
+        "One that was granted before and is a conflict now is asked for again: the daemon may know the old connection")
+    func conflict() {
+        var scene = MachineScene { $0.backoffCap = .seconds(3) }
+        scene.call("register", standing: true)
+        scene.open()
+        scene.answer(1)
+        scene.lose()
+        scene.passTime()
+        scene.open()
+        _ = scene.takeOrders()
+        let refusal = scene.now
+        scene.refuse(1, RPCError(.conflict))
+        #expect(scene.takeOrders().isEmpty)
+        scene.passTime()
+        #expect(scene.now == refusal + 3_000_000_000)
+        #expect(scene.takeOrders() == ["register1"])
+        scene.answer(1, "again")
+        #expect(scene.takeOrders() == ["grant 1 again"])
+        #expect(scene.machine.nextDeadline == nil)
+        // The first time it is the truth.
+        scene.call("register", standing: true)
+        scene.refuse(2, RPCError(.conflict))
+        #expect(scene.results.map(\.call) == [2])
+    }
+
+    @Test("What is postponed goes with the connection, and with its caller")
+    func postponed() {
+        var scene = MachineScene()
+        for _ in 1...2 { scene.call("register", standing: true) }
+        scene.open()
+        for number: CallNumber in 1...2 { scene.answer(number) }
+        scene.lose()
+        scene.passTime()
+        scene.open()
+        for number: CallNumber in 1...2 { scene.refuse(number, RPCError(.conflict)) }
+        scene.tell { $0.abandoned(2, now: $1) }
+        _ = scene.takeOrders()
+        scene.lose()
+        scene.passTime()
+        scene.open()
+        #expect(scene.takeOrders() == ["connect", "greet", "register1"])
+        scene.refuse(1, RPCError(.conflict))
+        scene.tell { $0.abandoned(1, now: $1) }
+        #expect(scene.machine.nextDeadline == nil)
+        #expect(scene.machine.heldBytes == 0)
+    }
+
+    @Test("What has changed is asked for on the next connection, and counted as it is")
+    func changed() {
+        var scene = MachineScene()
+        scene.call("register", standing: true)
+        scene.open()
+        scene.answer(1)
+        _ = scene.takeOrders()
+        scene.tell { machine, _ in machine.changed(1, to: Array("register1\nset\n".utf8)) }
+        scene.tell { machine, _ in machine.changed(7, to: []) }
+        #expect(scene.takeOrders().isEmpty)
+        scene.lose()
+        scene.passTime()
+        scene.open()
+        #expect(
+            scene.takeOrders() == ["interrupt 1: \(ClientError.disconnected)", "connect", "greet", "register1\nset"])
+        #expect(scene.machine.unanswered == (1, 14))
+        // Before the answer has come.
+        scene.tell { machine, _ in machine.changed(1, to: Array("register1\n".utf8)) }
+        #expect(scene.machine.unanswered == (1, 10))
+        scene.answer(1)
+        #expect(scene.machine.unanswered == (0, 0))
+        scene.tell { $0.abandoned(1, now: $1) }
+        #expect(scene.machine.heldBytes == 0)
+    }
+
+    @Test("A deadline is for the first grant only")
+    func deadline() {
+        var scene = MachineScene()
+        scene.call("watch", standing: true, within: 500)
+        scene.call("board", standing: true, within: 700)
+        scene.open()
+        scene.answer(1)
+        #expect(scene.machine.nextDeadline == scene.now + 700)
+        scene.passTime()
+        #expect(scene.results.map(\.call) == [2])
+        #expect(scene.results[0].result == .failure(.timedOut))
+        #expect(scene.machine.nextDeadline == nil)
+    }
+
+    @Test("A call of several lines is held to the daemon's limits line by line")
+    func lines() {
+        var scene = MachineScene()
+        scene.call("register", standing: true)
+        scene.tell { machine, _ in machine.changed(1, to: Array("0123456789\n0123456789\n".utf8)) }
+        scene.tell { $0.connected(now: $1) }
+        scene.tell { machine, now in
+            var limits = DaemonLimits()
+            limits.lineBytes = 10
+            machine.greeted(limits, now: now)
+        }
+        #expect(scene.takeOrders() == ["connect", "greet", "0123456789\n0123456789"])
+    }
 }

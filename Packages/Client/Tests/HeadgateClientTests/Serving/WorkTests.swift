@@ -47,4 +47,27 @@ import Testing
             await client.close()
         }
     }
+
+    @Test("Two tasks cannot work for one dispatcher; the next can as soon as the first has been cancelled")
+    func oneAtATime() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            let first = Task { try await client.work(for: "jobs") { _ in ["a": .dead] } }
+            await scene.daemon.wait { $0.requests.count == 1 }
+            let conflict = ClientError.refused(RPCError(.conflict, "this client works for jobs already"))
+            await #expect(throws: conflict) { try await client.work(for: "jobs") { _ in [:] } }
+            first.cancel()
+            await #expect(throws: CancellationError.self) { try await first.value }
+            let (news, tell) = AsyncStream.makeStream(of: ServingNews.self)
+            let second = Task { try await client.work(for: "jobs", onNews: { tell.yield($0) }) { _ in [:] } }
+            var told = news.makeAsyncIterator()
+            #expect(await told.next() == .began)
+            await scene.daemon.tellAll(dispatch(1, "x"))
+            await scene.daemon.wait { $0.results.count == 1 }
+            #expect(await scene.daemon.record.results == ["1: {}"])
+            second.cancel()
+            await #expect(throws: CancellationError.self) { try await second.value }
+            await client.close()
+        }
+    }
 }

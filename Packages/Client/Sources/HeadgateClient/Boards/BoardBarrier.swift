@@ -1,0 +1,67 @@
+import HeadgateData
+
+/// What stands before a board: another board that has to complete first (Behaviour A2–A5).
+public struct BoardBarrier: Sendable, Equatable {
+    /// Who shares one run of it (Behaviour A3).
+    public enum Option: String, Sendable, CaseIterable {
+        /// All.
+        case void
+        /// Those whose input is the same JSON value.
+        case unique
+        /// Nobody.
+        case each
+    }
+
+    /// Where one run of it counts (Behaviour A3).
+    public enum Scope: String, Sendable, CaseIterable {
+        /// Each mainboard has its own.
+        case main
+        /// There is one in the service.
+        case global
+    }
+
+    /// What becomes of those who wait when it takes too long (Behaviour A5).
+    public enum OnTimeout: String, Sendable, CaseIterable {
+        /// They are cancelled.
+        case cancel
+        /// They go on as if it had completed.
+        case pass
+    }
+
+    /// The board that has to complete.
+    public var board: String
+    /// Who shares one run of it.
+    public var option: Option
+    /// Where one run of it counts.
+    public var scope: Scope
+    /// How long a run may take, with all that stands before it, to the millisecond; nil is the daemon's 30 seconds.
+    public var timeout: Duration?
+    /// What becomes of those who wait then.
+    public var onTimeout: OnTimeout
+    /// How long its completion counts for those who come later, to the millisecond; nil is not at all.
+    public var sticky: Duration?
+
+    /// A barrier of this board.
+    public init(
+        _ board: String, option: Option = .void, scope: Scope = .main, timeout: Duration? = nil,
+        onTimeout: OnTimeout = .cancel, sticky: Duration? = nil
+    ) {
+        self.board = board
+        self.option = option
+        self.scope = scope
+        self.timeout = timeout
+        self.onTimeout = onTimeout
+        self.sticky = sticky
+    }
+
+    /// The member `barrier` of `board.serve`.
+    var object: DataObject {
+        var object: DataObject = [
+            "board": .string(board), "option": .string(option.rawValue), "scope": .string(scope.rawValue),
+        ]
+        object["timeout_ms"] = timeout.map { .number(DataNumber(Int($0.milliseconds))) }
+        if onTimeout != .cancel { object["on_timeout"] = .string(onTimeout.rawValue) }
+        object["sticky_ms"] = sticky.map { .number(DataNumber(Int($0.milliseconds))) }
+        return object
+    }
+}

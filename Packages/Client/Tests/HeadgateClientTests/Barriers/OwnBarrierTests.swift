@@ -1,0 +1,64 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateClient
+
+/// What is kept of a barrier, to register it again (Behaviour B29).
+@Suite struct OwnBarrierTests {
+    private func barrier(_ state: RemoteBarrier.State = .open) -> OwnBarrier {
+        OwnBarrier(BarrierRegistration("door", state, scopes: ["a", "b"]), call: ClientConnection.Call(number: 1))
+    }
+
+    @Test("B29: a state for all takes back what was said before, and is registered")
+    func stateForAll() {
+        var barrier = barrier()
+        barrier.apply(BarrierChange(.closed, reason: "why", dispatcher: "a"))
+        barrier.apply(BarrierChange(reason: "general"))
+        barrier.apply(BarrierChange(.closed))
+        #expect(barrier.params == ["id": "door", "state": "closed", "scopes": ["a", "b"]])
+        #expect(barrier.further.isEmpty)
+    }
+
+    @Test("B29: reasons and single dispatchers follow the registration, in the order in which they were named")
+    func exceptions() {
+        var barrier = barrier()
+        barrier.apply(BarrierChange(.closed, dispatcher: "b"))
+        barrier.apply(BarrierChange(.closed, reason: "one", dispatcher: "a"))
+        barrier.apply(BarrierChange(.open, dispatcher: "b"))
+        barrier.apply(BarrierChange(reason: "two", dispatcher: "a"))
+        barrier.apply(BarrierChange(reason: "all"))
+        #expect(
+            barrier.further == [
+                BarrierChange(reason: "all"), BarrierChange(.open, dispatcher: "b"),
+                BarrierChange(.closed, reason: "two", dispatcher: "a"),
+            ])
+        barrier.forget("b")
+        #expect(barrier.further.count == 2)
+    }
+
+    @Test("B29: words for one dispatcher keep the state that holds for all at that time")
+    func wordsOnly() {
+        var barrier = barrier(.closed)
+        barrier.apply(BarrierChange(reason: "only words", dispatcher: "a"))
+        #expect(barrier.further == [BarrierChange(.closed, reason: "only words", dispatcher: "a")])
+    }
+
+    @Test("B2: flushability is said of the whole barrier, and of no dispatcher")
+    func flushability() {
+        var barrier = barrier()
+        barrier.apply(BarrierChange(dispatcher: "a", isFlushable: false))
+        #expect(barrier.params["flushable"] == false)
+        #expect(barrier.further.isEmpty)
+    }
+
+    @Test("B29: it goes with its connection unless it says otherwise")
+    func disconnect() {
+        let call = ClientConnection.Call(number: 1)
+        #expect(barrier().endsWithConnection)
+        for word in RemoteBarrier.OnDisconnect.allCases {
+            let barrier = OwnBarrier(BarrierRegistration("door", .open, onDisconnect: word), call: call)
+            #expect(barrier.endsWithConnection == (word == .unregister))
+            #expect(barrier.params["on_disconnect"] == .string(word.rawValue))
+        }
+    }
+}

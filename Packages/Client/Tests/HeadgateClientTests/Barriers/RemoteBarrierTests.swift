@@ -1,0 +1,157 @@
+import HeadgateClientTesting
+import HeadgateData
+import HeadgateWire
+import Testing
+
+@testable import HeadgateClient
+
+/// Barriers of a client's over a real socket (Behaviour B29).
+@Suite(.timeLimit(.minutes(1))) struct RemoteBarrierTests {
+    private func requests(_ scene: ClientScene) async -> [String] {
+        await scene.daemon.record.requests.map { "\($0.connection) \($0.method) \(DataItem.object($0.params).json)" }
+    }
+
+    @Test("B29: it is registered, set and taken away as it was asked for")
+    func asAsked() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            let barrier = try await client.barrier(
+                "consent", .closed, scopes: ["collect"], flushable: false, onDisconnect: .keep)
+            try await barrier.set(.open, for: "collect", reason: "given")
+            try await barrier.setFlushable(true)
+            try await barrier.unregister()
+            try await client.unregisterBarrier("other", force: true)
+            #expect(
+                await requests(scene) == [
+                    #"1 barrier.register {"id":"consent","state":"closed","scopes":["collect"],"flushable":false,"#
+                        + #""on_disconnect":"keep"}"#,
+                    #"1 barrier.set {"id":"consent","state":"open","dispatcher":"collect","reason":"given"}"#,
+                    #"1 barrier.set {"id":"consent","flushable":true}"#, #"1 barrier.unregister {"id":"consent"}"#,
+                    #"1 barrier.unregister {"id":"other","force":true}"#,
+                ])
+            await client.close()
+        }
+    }
+
+    @Test(
+        "B29: after a restart it is registered as it was set last, and what the registration cannot say follows at once"
+    )
+    func restart() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            let barrier = try await client.barrier("consent", .open)
+            try await barrier.set(.closed, reason: "withdrawn")
+            try await barrier.set(.open, for: "archive")
+            await scene.daemon.kill()
+            try await scene.daemon.start()
+            _ = try await client.status()
+            #expect(
+                await requests(scene).suffix(4) == [
+                    #"2 barrier.register {"id":"consent","state":"closed"}"#,
+                    #"2 barrier.set {"id":"consent","reason":"withdrawn"}"#,
+                    #"2 barrier.set {"id":"consent","state":"open","dispatcher":"archive"}"#, "2 status {}",
+                ])
+            await client.close()
+        }
+    }
+
+    @Test("B29: a change that breaks with its connection is kept, and comes through on the next")
+    func brokenChange() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            let barrier = try await client.barrier("consent", .open)
+            await scene.daemon.follow { $0.connection == 1 ? .breakOff : .answer }
+            try await barrier.set(.closed)
+            #expect(
+                await requests(scene).suffix(2) == [
+                    #"2 barrier.register {"id":"consent","state":"closed"}"#,
+                    #"2 barrier.set {"id":"consent","state":"closed"}"#,
+                ])
+            await client.close()
+        }
+    }
+
+    @Test("B29: a dispatcher that the daemon does not know is forgotten")
+    func unknownDispatcher() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            let barrier = try await client.barrier("consent", .open)
+            await scene.daemon.follow { $0.method == "barrier.set" ? .refuse(RPCError(.notFound)) : .answer }
+            await #expect(throws: ClientError.refused(RPCError(.notFound))) {
+                try await barrier.set(.closed, for: "nowhere")
+            }
+            await scene.daemon.kill()
+            try await scene.daemon.start()
+            try await client.ping()
+            #expect(
+                await requests(scene).suffix(2) == [
+                    #"2 barrier.register {"id":"consent","state":"open"}"#, "2 ping {}",
+                ])
+            await client.close()
+        }
+    }
+
+    @Test(
+        "B29: an id of another owner is refused; one registered again is replaced; one taken away is not registered again"
+    )
+    func owners() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            let conflict = RPCError(.conflict, "barrier door belongs to till")
+            await scene.daemon.follow { _ in .refuse(conflict) }
+            await #expect(throws: ClientError.refused(conflict)) { _ = try await client.barrier("door", .open) }
+            await scene.daemon.follow { _ in .answer }
+            _ = try await client.barrier("door", .open)
+            let barrier = try await client.barrier("door", .closed)
+            _ = try await client.barrier("gate", .open)
+            try await barrier.unregister()
+            await scene.daemon.kill()
+            try await scene.daemon.start()
+            try await client.ping()
+            #expect(
+                await requests(scene).suffix(2) == [#"2 barrier.register {"id":"gate","state":"open"}"#, "2 ping {}"])
+            await client.close()
+        }
+    }
+
+    @Test("B29: one that went with its connection is taken away without the daemon; one that stays behind is not")
+    func awayWithoutDaemon() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            let passing = try await client.barrier("passing", .open)
+            let lasting = try await client.barrier("lasting", .open, onDisconnect: .close)
+            await scene.daemon.kill()
+            // The client may not have noticed yet.
+            let noticed = Task { try await lasting.unregister() }
+            while await client.isConnected { await Task.yield() }
+            try await passing.unregister()
+            try await scene.daemon.start()
+            try await noticed.value
+            #expect(
+                await requests(scene).suffix(2) == [
+                    #"2 barrier.register {"id":"lasting","state":"open","on_disconnect":"close"}"#,
+                    #"2 barrier.unregister {"id":"lasting"}"#,
+                ])
+            await client.close()
+        }
+    }
+
+    @Test("A registration ends with its deadline, with its task, and with the client")
+    func ends() async throws {
+        let scene = try ClientScene()
+        let client = try scene.client()
+        await #expect(throws: ClientError.self) { _ = try await client.barrier("a", .open, deadline: .milliseconds(1)) }
+        let task = Task { _ = try await client.barrier("b", .open) }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        let last = Task { _ = try await client.barrier("c", .open) }
+        while await client.barrierCount == 0 { await Task.yield() }
+        await client.close()
+        await #expect(throws: ClientError.closed) { try await last.value }
+    }
+}
+
+extension HeadgateClient {
+    fileprivate var isConnected: Bool { connection.isConnected }
+    fileprivate var barrierCount: Int { connection.barriers.count }
+}

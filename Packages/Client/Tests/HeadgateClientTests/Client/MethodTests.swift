@@ -1,0 +1,115 @@
+import Foundation
+import HeadgateClientTesting
+import HeadgateData
+import HeadgateWire
+import Testing
+
+@testable import HeadgateClient
+
+/// Every method of the protocol can be called by a function of its own.
+@Suite(.timeLimit(.minutes(1))) struct MethodTests {
+    private typealias Function = @Sendable (HeadgateClient) async throws -> Void
+
+    /// How each method of the daemon is called. `hello` is every connection's.
+    private static let functions: [String: Function] = [
+        "hello": { _ = try await $0.greeting() },
+        "ping": { try await $0.ping() },
+        "rpc.discover": { _ = try await $0.discover() },
+        "track": { try await $0.track("seen", id: "1", key: "k", dispatchers: ["a"], timeToLive: .seconds(1)) },
+        "track_many": { try await $0.trackMany([TrackedEvent("seen")]) },
+        "flush": { try await $0.flush(dispatchers: ["a"], as: "f", wait: true, timeout: .seconds(1)) },
+        "flush.cancel": { try await $0.cancelFlush("f") },
+        "application.status": { try await $0.announce(.foreground) },
+        "status": { _ = try await $0.status() },
+        "watch": { for try await _ in $0.watch([.barriers]) { break } },
+        "unwatch": { for try await _ in $0.watch() { break } },
+        "dispatcher.list": { _ = try await $0.dispatchers() },
+        "dispatcher.pause": { try await $0.pause("a", reason: "why", flushable: true) },
+        "dispatcher.resume": { try await $0.resume("a") },
+        "dispatcher.subscribe": { try await MethodTests.briefly($0) { try await $0.work(for: "a") { _ in [:] } } },
+        "dispatcher.unsubscribe": { try await MethodTests.briefly($0) { try await $0.work(for: "a") { _ in [:] } } },
+        "barrier.list": { _ = try await $0.barriers() },
+        "barrier.register": {
+            _ = try await $0.barrier("b", .open, scopes: ["a"], flushable: true, onDisconnect: .keep)
+        },
+        "barrier.set": { try await $0.barrier("b", .open).set(.closed, for: "a", reason: "why") },
+        "barrier.unregister": { try await $0.unregisterBarrier("b", force: true) },
+        "queue.peek": { _ = try await $0.peek("a", limit: 3) },
+        "queue.purge": { try await $0.purgeQueue(of: "a", before: 7) },
+        "dead_letters.list": { _ = try await $0.deadLetters(of: "a", after: 1, limit: 3) },
+        "dead_letters.requeue": { try await $0.requeueDeadLetters(of: "a", [1]) },
+        "dead_letters.purge": { try await $0.purgeDeadLetters(of: "a", [1]) },
+        "board.serve": {
+            try await MethodTests.briefly($0) {
+                try await $0.serve("b", barrier: BoardBarrier("c"), bypassGateway: true) { _ in .done }
+            }
+        },
+        "board.unserve": { try await MethodTests.briefly($0) { try await $0.serve("b") { _ in .done } } },
+        "board.activate": {
+            try await $0.activate("b", input: 1, mainboard: "m", timeout: .seconds(1), wait: .seconds(1))
+        },
+        "config.get": { _ = try await $0.settings(.file) },
+        "config.set": { try await $0.changeSettings(["store": [:]], persist: true) },
+        "config.reload": { try await $0.reloadSettings() },
+    ]
+
+    /// What a daemon may answer, where `{}` is not enough.
+    private static let results: [String: DataObject] = [
+        "flush": ["flush": "f", "ended": "settled", "dispatchers": [:]], "watch": ["watch": "w"],
+        "dispatcher.list": ["dispatchers": []], "barrier.list": ["barriers": []], "queue.peek": ["events": []],
+        "queue.purge": ["purged": 0], "dead_letters.list": ["dead_letters": [], "next": nil],
+        "dead_letters.requeue": ["count": 0], "dead_letters.purge": ["count": 0], "board.activate": ["done": true],
+        "config.reload": ["changed": []],
+    ]
+
+    /// The names of the params of each method, by Docs/openrpc.json.
+    private static let documented: [String: Set<String>] = {
+        let root = URL(fileURLWithPath: #filePath).pathComponents.dropLast(6).joined(separator: "/").dropFirst()
+        let text = FileManager.default.contents(atPath: root + "/Docs/openrpc.json") ?? Data()
+        guard case .object(let document)? = try? DataItem(parsing: Array(text)) else { return [:] }
+        let methods = document.get(key: "methods", as: [DataObject].self) ?? []
+        return Dictionary(
+            methods.map { method in
+                let params = method.get(key: "params", as: [DataObject].self) ?? []
+                return (method.get(key: "name") ?? "", Set(params.compactMap { $0.get(key: "name") }))
+            }
+        ) { first, _ in first }
+    }()
+
+    @Test("Docs/openrpc.json has no method that the client has no function for, and no function is for none")
+    func all() {
+        let asked: Set<String> = ["dispatch", "board.run", "changed", "closing"]
+        #expect(Set(Self.documented.keys).subtracting(asked) == Set(Self.functions.keys))
+    }
+
+    @Test("Each function calls its method, with params that Docs/openrpc.json has", arguments: functions.keys.sorted())
+    func calls(_ method: String) async throws {
+        try await withDaemon { scene in
+            for (method, result) in Self.results { await scene.daemon.answer(method, with: result) }
+            let client = try scene.client()
+            try await Self.functions[method]?(client)
+            guard method != "hello" else {
+                #expect(await scene.daemon.record.greetings.count == 1)
+                return await client.close()
+            }
+            await scene.daemon.wait { $0.requests.contains { $0.method == method } }
+            let request = try #require(await scene.daemon.record.requests.first { $0.method == method })
+            #expect(Set(request.params.keys).subtracting(Self.documented[method] ?? []).isEmpty)
+            await client.close()
+        }
+    }
+
+    /// Serves until the daemon knows of it, and no longer.
+    private static func briefly(
+        _ client: HeadgateClient, _ serve: @escaping @Sendable (HeadgateClient) async throws -> Void
+    ) async throws {
+        let task = Task { try await serve(client) }
+        while await !client.servesAnything { await Task.yield() }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+}
+
+extension HeadgateClient {
+    fileprivate var servesAnything: Bool { !connection.boards.isEmpty || !connection.subscriptions.isEmpty }
+}
