@@ -219,11 +219,15 @@ def forgets_barriers(command):
         register = second.request("barrier.register")
         wanted = {"id": "consent", "state": "closed", "scopes": ["a", "b"], "flushable": True}
         expect_equal(register["params"], wanted)
+        # In one piece with it, so that nothing slips through in between.
+        expect_equal(second.request("barrier.set")["params"], {"id": "consent", "reason": "withdrawn"})
+        expect_equal(second.request("barrier.set")["params"], changes[2])
         second.answer(second.request("status"), {})
         program.line()
         second.answer(register, {})
-        expect_equal(second.request("barrier.set")["params"], {"id": "consent", "reason": "withdrawn"})
-        expect_equal(second.request("barrier.set")["params"], changes[2])
+        program.call("ping", {})
+        second.answer(second.request("ping"), {})
+        expect_equal(program.line(), {"result": {}})
 
 
 def still_knows_the_old_connection(command):

@@ -879,18 +879,15 @@ static void put_set(bytes *to, service *barrier, const exception *of) {
     put_text(to, "}");
 }
 
-/* A registration takes back all that was set, which therefore follows. */
-static void set_further(headgate *client, service *barrier) {
-    if (barrier->reason) {
-        bytes params = {0};
-        put_set(&params, barrier, NULL);
-        tell(client, "barrier.set", &params);
-    }
-    for (exception *one = barrier->exceptions; one; one = one->next) {
-        bytes params = {0};
-        put_set(&params, barrier, one);
-        tell(client, "barrier.set", &params);
-    }
+/* A registration takes back all that was set, which therefore follows in one piece with it: nothing may slip through in
+ * between. Nobody waits for the answers. */
+static void put_further(headgate *client, bytes *to, service *barrier, const exception *of) {
+    put_text(to, "{\"jsonrpc\":\"2.0\"");
+    member_int(to, "id", ++client->last_number);
+    member_text(to, "method", "barrier.set");
+    put_name(to, "params");
+    put_set(to, barrier, of);
+    put_text(to, "}\n");
 }
 
 static void granted(headgate *client, call *some, headgate_json result) {
@@ -912,8 +909,6 @@ static void granted(headgate *client, call *some, headgate_json result) {
         some->is_done = some->is_ok = true; /* stays in the table */
         some->deadline = INT64_MAX;
         pthread_cond_broadcast(&client->changed);
-    } else if (whose->kind == BARRIER) {
-        set_further(client, whose);
     }
 }
 
@@ -2438,7 +2433,7 @@ static void forget_exception(service *barrier, const char *dispatcher) {
     }
 }
 
-/* The registration's line, as it is to be sent the next time. */
+/* The registration's lines, as they are to be sent the next time. */
 static bool renew_registration(headgate *client, service *barrier) {
     call *standing = barrier->call;
     if (!standing) return true;
@@ -2447,6 +2442,10 @@ static bool renew_registration(headgate *client, service *barrier) {
     put_text(&params, "}");
     size_t before = standing->line.length;
     bool is_ok = !params.fault && make_line(standing, "barrier.register", &params);
+    if (is_ok && barrier->reason) put_further(client, &standing->line, barrier, NULL);
+    for (exception *one = is_ok ? barrier->exceptions : NULL; one; one = one->next)
+        put_further(client, &standing->line, barrier, one);
+    is_ok = is_ok && !standing->line.fault;
     client->held_bytes += standing->line.length - before;
     if (standing->is_written) client->unanswered_bytes += standing->line.length - before;
     discard(&params);
@@ -2472,8 +2471,10 @@ bool headgate_barrier_set(headgate *client, const headgate_barrier_change *chang
         is_ok = fail(&got, "no_memory", "out of memory");
     }
     if (is_ok) is_ok = perform(client, "barrier.set", &params, own != NULL, NULL, deadline_ms, NULL, &got);
-    if (!is_ok && got.code && change->dispatcher && (own = named_service(client, BARRIER, change->id)))
+    if (!is_ok && got.code && change->dispatcher && (own = named_service(client, BARRIER, change->id))) {
         forget_exception(own, change->dispatcher);
+        renew_registration(client, own);
+    }
     pthread_mutex_unlock(&client->lock);
     if (!is_ok && error) *error = got;
     return is_ok;

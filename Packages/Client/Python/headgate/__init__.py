@@ -324,8 +324,11 @@ class _Standing(_Call):
         on_grant: Callable[[JSONObject], None] = lambda _: None,
         on_interrupt: Callable[[HeadgateError], None] = lambda _: None,
         on_end: Callable[[HeadgateError], None] = lambda _: None,
+        further: Callable[[], List[Tuple[str, JSONObject]]] = lambda: [],
     ) -> None:  # fmt: skip
         super().__init__(method, params, True, deadline)
+        # Calls that go out in one piece with it; nobody waits for their answers.
+        self.further = further
         self.on_grant = on_grant
         self.on_interrupt = on_interrupt
         self.on_end = on_end
@@ -825,6 +828,9 @@ class _Connection:
         self._unanswered += 1
         self._unanswered_bytes += len(call.line)
         self._output += call.line
+        for method, params in call.further() if isinstance(call, _Standing) else []:
+            self._last_number += 1
+            self._output += _line({"jsonrpc": "2.0", "id": self._last_number, "method": method, "params": params})
 
     def _unmark(self, call: _Call) -> None:
         if call.written:
@@ -929,11 +935,12 @@ class _OwnBarrier:
             self.params["state"], self.reason, self.exceptions = said["state"], None, {}
         self.reason = said.get("reason", self.reason)
 
-    def further(self) -> List[JSONObject]:
-        """The params of `barrier.set` that follow the registration."""
+    def further(self) -> List[Tuple[str, JSONObject]]:
+        """The calls that follow the registration, since that cannot say it."""
         barrier = {"id": self.params["id"]}
         general = [] if self.reason is None else [{**barrier, "reason": self.reason}]
-        return general + [{**barrier, "dispatcher": name, **said} for name, said in self.exceptions.items()]
+        changes = general + [{**barrier, "dispatcher": name, **said} for name, said in self.exceptions.items()]
+        return [("barrier.set", change) for change in changes]
 
 
 class Watch:
@@ -1251,7 +1258,7 @@ class Client:
         params = _given(id=id, state=state, scopes=scopes, flushable=flushable, on_disconnect=on_disconnect)
         barrier = _OwnBarrier(params)
         barrier.standing = _Standing(
-            "barrier.register", params, deadline, lambda _: self._set_further(barrier), on_end=lambda _: self._drop(barrier)
+            "barrier.register", params, deadline, on_end=lambda _: self._drop(barrier), further=barrier.further
         )
         with self._connection.lock:
             earlier = self._barriers.get(id)
@@ -1287,10 +1294,6 @@ class Client:
             is_there = barrier is None or self._connection.abandon(barrier.standing)
         if is_there:
             self._leave("barrier.unregister", _given(id=id, force=force or None), barrier is not None, deadline)
-
-    def _set_further(self, barrier: _OwnBarrier) -> None:
-        for params in barrier.further() if barrier.standing.was_granted else []:
-            self._tell("barrier.set", params)
 
     def _drop(self, barrier: _OwnBarrier) -> None:
         if self._barriers.get(barrier.params["id"]) is barrier:
