@@ -5,6 +5,10 @@ from program import Program
 from real_daemon import BreakingPath, RealDaemon
 
 SETTINGS = {"dispatchers": {"collect": {"kind": "file", "path": "events.ndjson"}}}
+WORK = {"dispatchers": {"jobs": {"kind": "worker", "max_attempts": 2, "backoff": {"base_ms": 1, "cap_ms": 10}}}}
+STATUS = {"barriers": {"ApplicationStatusBarrier": {
+    "barrier_id": "ApplicationStatusBarrier", "scopes": ["collect"], "configuration": {"block_in_background": True},
+}}}  # fmt: skip
 EVENTS = 2_000
 
 
@@ -125,22 +129,198 @@ def tells_how_things_stand(command, daemon):
 
 def way_is(watcher, way):
     """Reads news until the way is so."""
-    while True:
-        news = watcher.line()
-        if news == "ready" or news["news"] != "changed":
-            continue
-        if any(one["id"] == "collect" and one["way"] == way for one in news["change"].get("dispatchers", [])):
-            return
+    while not tells_way(watcher.line(), way):
+        pass
 
 
-SCENES = [survives_a_kill, is_refused, tells_duplicates, holds_events, tells_how_things_stand]
+def tells_way(news, way):
+    """Whether news tell that the way is so."""
+    dispatchers = [] if news == "ready" else news["change"].get("dispatchers", [])
+    return any(one["id"] == "collect" and one["way"] == way for one in dispatchers)
+
+
+def with_settings(settings):
+    """A scene whose daemon has these settings."""
+
+    def mark(scene):
+        scene.settings = settings
+        return scene
+
+    return mark
+
+
+def until(name, wanted, ask):
+    """Asks until the answer is as wanted; whoever waits in vain is ended by the program's watchdog."""
+    while ask() != wanted:
+        pass
+
+
+def kill_and_start(daemon, *callers):
+    """Has the daemon killed and start again, and those who call find it."""
+    daemon.kill()
+    daemon.start()
+    for caller in callers:
+        caller.result("ping")
+
+
+def watches_over_a_kill(command, daemon):
+    """B10: a watch tells that the daemon is gone, and how things stand when it is back."""
+    topics = ("watch:dispatchers", "watch:outcomes")
+    with Program(command, daemon.socket_path, "handle", *topics) as watcher, Program(
+        command, daemon.socket_path, "calls"
+    ) as program:
+        caller = Caller(program)
+        way_is(watcher, "open")
+        caller.result("track", event="seen", id="w1")
+        delivered = 0
+        while delivered < 1:
+            news = watcher.line()
+            outcomes = [] if news == "ready" else news["change"].get("outcomes", [])
+            delivered += sum(one["delivered"] for one in outcomes)
+        caller.result("dispatcher.pause", id="collect", reason="certification")
+        way_is(watcher, "closed")
+        kill_and_start(daemon, caller)
+        words, is_closed = [], False
+        while words.count("began") < len(topics) or not is_closed:
+            news = watcher.line()
+            words.append(news["news"])
+            is_closed = "interrupted" in words and (is_closed or tells_way(news, "closed"))
+        expect("what is told of the loss", len(topics), words.count("interrupted"))
+        caller.result("dispatcher.resume", id="collect")
+        way_is(watcher, "open")
+
+
+def sets_its_barrier_again(command, daemon):
+    """B29: after a kill a barrier is as its client set it last; when the client goes, as it said."""
+
+    def guard(caller):
+        barriers = [one for one in caller.result("barrier.list")["barriers"] if one["id"] == "guard"]
+        return [(one["states"], one["flushable"], one["reason"], one["owner"] is not None) for one in barriers]
+
+    with Program(command, daemon.socket_path, "calls") as operator:
+        with Program(command, daemon.socket_path, "calls") as program:
+            caller = Caller(program)
+            caller.result("barrier.register", id="guard", state="open", scopes=["collect"], on_disconnect="close")
+            caller.result("barrier.set", id="guard", state="closed", reason="audit")
+            caller.result("barrier.set", id="guard", flushable=False)
+            kill_and_start(daemon, caller, Caller(operator))
+            owned = [({"collect": "closed"}, False, "audit", True)]
+            until("the barrier", owned, lambda: guard(Caller(operator)))
+            expect("who is not its owner", "conflict", Caller(operator).refusal("barrier.set", id="guard", state="open")[1])
+            caller.result("barrier.set", id="guard", state="open", dispatcher="collect", reason="checked")
+            opened = [({"collect": "open"}, False, "checked", True)]
+            expect("for one dispatcher", opened, guard(caller))
+            kill_and_start(daemon, caller, Caller(operator))
+            until("it is open again", opened, lambda: guard(Caller(operator)))
+        left = [({"collect": "closed"}, False, "left behind by", False)]
+        until("it stays closed", left, lambda: [(*one[:2], one[2][:14], one[3]) for one in guard(Caller(operator))])
+        Caller(operator).result("barrier.unregister", id="guard", force=True)
+        expect("what is left", [], guard(Caller(operator)))
+
+
+def serves_boards(command, daemon):
+    """A1: a board is run with its input and gives its output, also after a kill of the daemon."""
+    with Program(command, daemon.socket_path, "handle", "board:greeter") as server, Program(
+        command, daemon.socket_path, "calls"
+    ) as program:
+        server.expect("ready")
+        caller = Caller(program)
+        text = {"text": "ü 😀 \u0000", "n": [1, 2.5, None]}
+        outcome = caller.result("board.activate", board="greeter", input=text, mainboard="till")
+        expect("its output", {"done": True, "output": text}, outcome)
+        expect("no output", {"done": True}, caller.result("board.activate", board="greeter"))
+        expect("not done", {"done": False}, caller.result("board.activate", board="greeter", input="refuse"))
+        refusal = caller.refusal("board.activate", board="greeter", input="fail")
+        expect("a failure", (-32000, "cancelled", None), refusal)
+        refusal = caller.refusal("board.activate", board="nowhere")
+        expect("nobody serves it", (-32000, "not_found", None), refusal)
+        kill_and_start(daemon, caller)
+        outcome = caller.result("board.activate", board="greeter", input=7, wait_ms=60_000)
+        expect("after a kill", {"done": True, "output": 7}, outcome)
+
+
+@with_settings(WORK)
+def works(command, daemon):
+    """K3: batches come to a worker, and each event has the outcome that it says, also after a kill of the daemon."""
+    with Program(command, daemon.socket_path, "handle", "worker:jobs") as worker, Program(
+        command, daemon.socket_path, "calls"
+    ) as program:
+        worker.expect("ready")
+        caller = Caller(program)
+
+        def track(name, id, *attempts):
+            caller.result("track", event=name, id=id)
+            for attempt in attempts:
+                worker.expect({"batch": [id], "attempt": attempt})
+
+        track("fine", "1", 1)
+        track("dead", "2", 1)
+        track("retry_once", "3", 1, 2)
+        track("fail", "4", 1, 2)
+        expect("the flush", "settled", caller.result("flush", wait=True)["ended"])
+        letters = caller.result("dead_letters.list", dispatcher="jobs")["dead_letters"]
+        expect("what it gave up", [("2", "refused"), ("4", "max_attempts")], [
+            (letter["event"]["id"], letter["reason"]) for letter in letters
+        ])  # fmt: skip
+        page = caller.result("dead_letters.list", limit=1)
+        expect("a page", [letters[0]["letter"]], [letter["letter"] for letter in page["dead_letters"]])
+        rest = caller.result("dead_letters.list", after=page["next"])["dead_letters"]
+        expect("the next page", [letters[1]["letter"]], [letter["letter"] for letter in rest])
+        expect("what is queued anew", 1, caller.result("dead_letters.requeue", letters=[letters[0]["letter"]])["count"])
+        worker.expect({"batch": ["2"], "attempt": 1})
+        caller.result("flush", wait=True)
+        expect("what is dropped", 2, caller.result("dead_letters.purge", dispatcher="jobs")["count"])
+        expect("what is left", [], caller.result("dead_letters.list")["dead_letters"])
+        kill_and_start(daemon, caller)
+        track("fine", "5", 1)
+
+
+def looks_into_queues(command, daemon):
+    """What waits can be looked at, and dropped."""
+    with Program(command, daemon.socket_path, "calls") as program:
+        caller = Caller(program)
+        caller.result("dispatcher.pause", id="collect")
+        places = [caller.result("track", event="e", id=id)["seq"] for id in ("1", "2", "3")]
+        peeked = caller.result("queue.peek", dispatcher="collect", limit=2)["events"]
+        expect("what comes first", [("1", places[0]), ("2", places[1])], [(one["id"], one["seq"]) for one in peeked])
+        purged = caller.result("queue.purge", dispatcher="collect", before_seq=places[2])
+        expect("what is dropped", {"purged": 2}, purged)
+        caller.result("dispatcher.resume", id="collect")
+        caller.result("flush", wait=True)
+        expect("what is delivered", ["3"], [event["id"] for event in daemon.delivered()])
+
+
+@with_settings({**SETTINGS, **STATUS})
+def announces_its_status(command, daemon):
+    """B26: while all who announced a status are in the background nothing goes out, also after a kill."""
+
+    def way(caller):
+        return caller.result("dispatcher.list")["dispatchers"][0]["way"]
+
+    with Program(command, daemon.socket_path, "calls") as one, Program(command, daemon.socket_path, "calls") as other:
+        first, second = Caller(one), Caller(other)
+        first.result("application.status", status="background")
+        expect("all in the background", "closed", way(second))
+        second.result("application.status", status="foreground")
+        expect("one in front", "open", way(first))
+        second.result("application.status", status="background")
+        kill_and_start(daemon, first, second)
+        until("all in the background again", "closed", lambda: way(first))
+        first.result("application.status", status="foreground")
+        expect("one in front again", "open", way(second))
+
+
+SCENES = [
+    survives_a_kill, is_refused, tells_duplicates, holds_events, tells_how_things_stand, watches_over_a_kill,
+    sets_its_barrier_again, serves_boards, works, looks_into_queues, announces_its_status,
+]  # fmt: skip
 
 
 def check_all(executable, command, skipped):
     """Plays all scenes but those skipped with a program, each with a daemon of its own; gives how many."""
     scenes = [scene for scene in SCENES if scene.__name__ not in skipped]
     for scene in scenes:
-        with RealDaemon(executable, SETTINGS) as daemon:
+        with RealDaemon(executable, getattr(scene, "settings", SETTINGS)) as daemon:
             try:
                 scene(command, daemon)
             except Broken as error:
