@@ -10,7 +10,7 @@ struct Calls {
         while let line = readLine() {
             let asked = try Self.object(line)
             guard let method = asked.get(key: "method", as: String.self) else { throw UsageError("no method") }
-            let arguments = asked.get(key: "arguments", as: DataObject.self) ?? [:]
+            let arguments = Parameters(object: asked.get(key: "arguments") ?? [:])
             do {
                 Output.put(["result": .object(try await call(method, arguments))])
             } catch let error as ClientError {
@@ -20,30 +20,106 @@ struct Calls {
         await client.close()
     }
 
-    private func call(_ method: String, _ arguments: DataObject) async throws -> DataObject {
-        switch method {
-        case "track": return try await client.track(TrackedEvent(arguments)).object
-        case "track_many":
-            let events = arguments.get(key: "events", as: [DataObject].self) ?? []
-            return try await client.trackMany(events.map { try TrackedEvent($0) }).object
-        default:
-            guard case .object(let result) = try await client.call(method, params: arguments) else {
-                throw ClientError.badAnswer("a result that is no object")
-            }
-            try check(result, of: method, arguments)
-            return result
+    private func call(_ method: String, _ given: Parameters) async throws -> DataObject {
+        switch method.split(separator: ".").first {
+        case "barrier": try await callBarriers(method, given)
+        case "dispatcher", "queue", "dead_letters": try await callDispatchers(method, given)
+        case "config", "ping", "rpc", "status", "application": try await callService(method, given)
+        default: try await callEvents(method, given)
         }
     }
 
-    /// What the client's own functions for these methods make of a result.
-    private func check(_ result: DataObject, of method: String, _ arguments: DataObject) throws {
+    private func callEvents(_ method: String, _ given: Parameters) async throws -> DataObject {
         switch method {
-        case "barrier.list" where BarrierSummary.list(in: result) == nil,
-            "dispatcher.list" where DispatcherSummary.list(in: result) == nil:
-            throw ClientError.badAnswer("a result without its list")
-        case "flush" where arguments.get(key: "wait", as: Bool.self) == true: _ = try FlushAnswer(result)
-        default: return
+        case "track": return try await client.track(TrackedEvent(given)).object
+        case "track_many":
+            let events: [DataObject] = given["events"] ?? []
+            return try await client.trackMany(events.map { TrackedEvent(Parameters(object: $0)) }).object
+        case "flush" where given["wait"] == true:
+            let answer = try await client.flush(
+                dispatchers: given["dispatchers"], as: given["flush"], wait: true, timeout: given.duration("timeout_ms")
+            )
+            return answer?.object ?? [:]
+        case "flush":
+            let id = try await client.beginFlush(
+                dispatchers: given["dispatchers"], as: given["flush"], timeout: given.duration("timeout_ms"))
+            return ["flush": .string(id)]
+        case "flush.cancel": try await client.cancelFlush(given.text("flush"))
+        case "board.activate":
+            return try await client.activate(
+                given.text("board"), input: given.object["input"], mainboard: given["mainboard"],
+                timeout: given.duration("timeout_ms"), wait: given.duration("wait_ms")
+            ).object
+        default: throw UsageError("there is no method \(method)")
         }
+        return [:]
+    }
+
+    private func callBarriers(_ method: String, _ given: Parameters) async throws -> DataObject {
+        let id = given.text("id")
+        switch method {
+        case "barrier.list": return ["barriers": .array(try await client.barriers().map { .object($0.object) })]
+        case "barrier.register":
+            _ = try await client.barrier(
+                id, given.word("state") ?? .closed, scopes: given["scopes"], flushable: given["flushable"],
+                onDisconnect: given.word("on_disconnect"))
+        case "barrier.set":
+            let change = BarrierChange(
+                given.word("state"), reason: given["reason"], dispatcher: given["dispatcher"],
+                isFlushable: given["flushable"])
+            try await client.setBarrier(id, change)
+        case "barrier.unregister": try await client.unregisterBarrier(id, force: given["force"] ?? false)
+        default: throw UsageError("there is no method \(method)")
+        }
+        return [:]
+    }
+
+    private func callDispatchers(_ method: String, _ given: Parameters) async throws -> DataObject {
+        let dispatcher = given.text("dispatcher")
+        switch method {
+        case "dispatcher.list":
+            return ["dispatchers": .array(try await client.dispatchers().map { .object($0.object) })]
+        case "dispatcher.pause":
+            try await client.pause(
+                given.text("id"), reason: given["reason"], flushable: given["flushable"] ?? false)
+            return [:]
+        case "dispatcher.resume":
+            try await client.resume(given.text("id"))
+            return [:]
+        case "queue.peek":
+            let events = try await client.peek(dispatcher, limit: given["limit"])
+            return ["events": .array(events.map { .object($0) })]
+        case "queue.purge":
+            let count = try await client.purgeQueue(
+                of: dispatcher, before: given["before_seq"].map { Int64($0 as Int) })
+            return ["purged": .number(DataNumber(count))]
+        case "dead_letters.list":
+            return try await client.deadLetters(
+                of: given["dispatcher"], after: given["after"], limit: given["limit"]
+            ).object
+        case "dead_letters.requeue":
+            let count = try await client.requeueDeadLetters(of: given["dispatcher"], given["letters"])
+            return ["count": .number(DataNumber(count))]
+        case "dead_letters.purge":
+            let count = try await client.purgeDeadLetters(of: given["dispatcher"], given["letters"])
+            return ["count": .number(DataNumber(count))]
+        default: throw UsageError("there is no method \(method)")
+        }
+    }
+
+    private func callService(_ method: String, _ given: Parameters) async throws -> DataObject {
+        switch method {
+        case "ping": try await client.ping()
+        case "status": return try await client.status()
+        case "rpc.discover": return try await client.discover()
+        case "application.status": try await client.announce(given.word("status") ?? .foreground)
+        case "config.get": return try await client.settings(given.word("layer"))
+        case "config.set":
+            try await client.changeSettings(given["patch"] ?? [:], persist: given["persist"] ?? false)
+        case "config.reload": return ["changed": .array(try await client.reloadSettings().map { .string($0) })]
+        default: throw UsageError("there is no method \(method)")
+        }
+        return [:]
     }
 
     private static func object(_ line: String) throws -> DataObject {
@@ -54,13 +130,25 @@ struct Calls {
     }
 }
 
+/// The arguments of a call.
+struct Parameters {
+    let object: DataObject
+
+    subscript<Value: DataItemConvertible>(_ name: String) -> Value? { object.get(key: name) }
+
+    func text(_ name: String) -> String { self[name] ?? "" }
+
+    func duration(_ name: String) -> Duration? { self[name].map { .milliseconds($0 as Int) } }
+
+    func word<Word: RawRepresentable<String>>(_ name: String) -> Word? { self[name].flatMap(Word.init(rawValue:)) }
+}
+
 extension TrackedEvent {
     /// The params of `track`.
-    fileprivate init(_ params: DataObject) throws {
+    fileprivate init(_ params: Parameters) {
         self.init(
-            params.get(key: "event") ?? "", data: params.get(key: "data") ?? [:], id: params.get(key: "id"),
-            key: params.get(key: "key"), dispatchers: params.get(key: "dispatchers"),
-            timeToLive: params.get(key: "ttl_ms", as: Int.self).map { .milliseconds($0) })
-        time = params.get(key: "time", as: String.self).flatMap { Timestamp(rfc3339: $0) }
+            params.text("event"), data: params["data"] ?? [:], id: params["id"], key: params["key"],
+            time: params["time"].flatMap { Timestamp(rfc3339: $0) }, dispatchers: params["dispatchers"],
+            timeToLive: params.duration("ttl_ms"))
     }
 }

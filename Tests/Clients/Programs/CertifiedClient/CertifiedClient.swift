@@ -10,7 +10,7 @@ struct CertifiedClient {
         switch words.verb {
         case "calls": try await Calls(client: words.client()).answerAll()
         case "track": try await track(words)
-        case "handle": try Watching(words).run()
+        case "handle": try await Handling(client: words.client(), names: words.operands).run()
         default: throw UsageError("there is no verb \(words.verb)")
         }
     }
@@ -62,12 +62,9 @@ struct ProgramWords {
         operands = Array(rest.dropFirst())
     }
 
-    var identity: ClientIdentity { ClientIdentity(name: "certified", version: "1.0", namespace: namespace) }
-
     func client() throws -> HeadgateClient {
         try HeadgateClient(
-            socketPath: socketPath, name: identity.name, version: identity.version, namespace: namespace,
-            options: options)
+            socketPath: socketPath, name: "certified", version: "1.0", namespace: namespace, options: options)
     }
 
     private static func apply(

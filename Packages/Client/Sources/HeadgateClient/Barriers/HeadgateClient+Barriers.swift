@@ -30,8 +30,8 @@ extension HeadgateClient {
         try await ask(nothing) { $0.unregisterBarrier($1, id, force: force, deadline: deadline, $2) }
     }
 
-    /// Says something anew of a barrier of this client's.
-    func setBarrier(_ id: String, _ change: BarrierChange, deadline: Duration?) async throws {
+    /// Says something anew of a barrier of this client's, by its id; ``RemoteBarrier`` does the same.
+    public func setBarrier(_ id: String, _ change: BarrierChange, deadline: Duration? = nil) async throws {
         try await ask(nothing) { $0.setBarrier($1, id, change, deadline: deadline, $2) }
     }
 

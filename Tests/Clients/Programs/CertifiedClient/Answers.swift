@@ -1,0 +1,96 @@
+import HeadgateClient
+import HeadgateData
+
+// What the client's functions read, written again as the daemon writes it: so the tests see whether anything is lost.
+
+extension DataItem {
+    /// A value, or null where there is none.
+    static func text(_ text: String?) -> DataItem { text.map { .string($0) } ?? .null }
+    static func count(_ count: Int?) -> DataItem { count.map { .number(DataNumber($0)) } ?? .null }
+    static func time(_ time: Timestamp?) -> DataItem { .text(time?.text) }
+    static func texts(_ texts: [String]) -> DataItem { .array(texts.map { .string($0) }) }
+}
+
+extension Duration {
+    fileprivate var wholeMilliseconds: Int {
+        Int(components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
+    }
+}
+
+extension DispatcherSummary {
+    var object: DataObject {
+        [
+            "id": .string(id), "kind": .string(kind), "way": isOpen ? "open" : "closed",
+            "blocked_by": .texts(blockedBy),
+            "pending": .count(pending), "in_flight": .count(inFlight), "sent": .count(sent), "failed": .count(failed),
+            "dead": .count(dead), "expired": .count(expired), "evicted": .count(evicted),
+            "oldest_ms": .count(oldest?.wholeMilliseconds), "retry_at": .time(retryAt), "last_error": .text(lastError),
+            "flushing": .bool(isFlushing),
+        ]
+    }
+}
+
+extension BarrierSummary {
+    var object: DataObject {
+        [
+            "id": .string(id), "kind": .string(kind), "scopes": .texts(scopes),
+            "states": .object(DataObject(states.map { ($0.dispatcher, .string($0.state.rawValue)) })),
+            "flushable": .bool(isFlushable), "since": .time(since), "owner": .text(owner), "word": .string(word),
+            "reason": .text(reason), "configuration": .object(configuration),
+        ]
+    }
+}
+
+extension OutcomeSummary {
+    var object: DataObject {
+        [
+            "dispatcher": .string(dispatcher), "delivered": .count(delivered), "retried": .count(retried),
+            "dead": .count(dead), "expired": .count(expired), "evicted": .count(evicted),
+            "last_error": .text(lastError),
+        ]
+    }
+}
+
+extension ClientSummary {
+    var object: DataObject {
+        ["session": .string(session), "client": .text(client), "uid": .count(uid), "pid": .count(pid)]
+    }
+}
+
+extension FlushAnswer {
+    var object: DataObject {
+        let parts = dispatchers.map { part -> (String, DataItem) in
+            let object: DataObject = [
+                "sent": .count(part.sent), "failed": .count(part.failed), "left": .count(part.left),
+                "blocked_by": .texts(part.blockedBy),
+            ]
+            return (part.dispatcher, .object(object))
+        }
+        return ["flush": .string(flush), "ended": .string(ended.rawValue), "dispatchers": .object(DataObject(parts))]
+    }
+}
+
+extension DeadLetterPage {
+    var object: DataObject {
+        ["dead_letters": .array(letters.map { .object($0.object) }), "next": .count(next)]
+    }
+}
+
+extension DeadLetterSummary {
+    fileprivate var object: DataObject {
+        [
+            "letter": .count(letter), "dispatcher": .string(dispatcher), "reason": .string(reason),
+            "status": .count(status), "answer": .text(answer), "attempts": .count(attempts),
+            "first_failed_at": .time(firstFailedAt), "died_at": .time(diedAt),
+            "event": event.map { .object($0) } ?? .null,
+        ]
+    }
+}
+
+extension BoardOutcome {
+    var object: DataObject {
+        var object: DataObject = ["done": .bool(isDone)]
+        object["output"] = output
+        return object
+    }
+}

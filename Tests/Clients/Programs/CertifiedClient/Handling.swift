@@ -1,0 +1,98 @@
+import HeadgateClient
+import HeadgateData
+import Synchronization
+
+/// Serves boards, works for dispatchers and watches, until the input ends.
+struct Handling {
+    private struct Asked: Error {}
+
+    let client: HeadgateClient
+    let names: [String]
+
+    func run() async throws {
+        let tasks = Mutex<[Task<Void, any Error>]>([])
+        for name in names {
+            // In this order, as the verb has it.
+            let (news, tell) = AsyncStream.makeStream(of: Void.self)
+            let task = Task { try await handle(name) { tell.yield() } }
+            tasks.withLock { $0.append(task) }
+            for await _ in news { break }
+        }
+        Output.put("ready")
+        while readLine() != nil {}
+        for task in tasks.withLock({ $0 }) { task.cancel() }
+        await client.close()
+    }
+
+    /// Handles what is named `board:ID`, `worker:ID` or `watch:TOPIC`; tells when the daemon knows of it.
+    private func handle(_ name: String, _ began: @escaping @Sendable () -> Void) async throws {
+        let parts = name.split(separator: ":", maxSplits: 1).map(String.init)
+        guard parts.count == 2 else { throw UsageError("\(name): a kind and an id") }
+        let onNews: @Sendable (ServingNews) -> Void = { if $0 == .began { began() } }
+        switch parts[0] {
+        case "board": try await client.serve(parts[1], onNews: onNews) { try Self.run($0) }
+        case "worker": try await client.work(for: parts[1], onNews: onNews) { try Self.work($0) }
+        case "watch": try await watch(WatchTopic(rawValue: parts[1]), began)
+        default: throw UsageError("\(name): nobody knows how to handle that")
+        }
+    }
+
+    /// The input is the output, unless it asks for something else.
+    private static func run(_ activation: BoardActivation) throws -> BoardOutcome {
+        switch activation.input {
+        case "refuse": return .refused
+        case "fail": throw Asked()
+        case let input: return .done(input)
+        }
+    }
+
+    /// Events are dealt with as their names say.
+    private static func work(_ batch: DeliveredBatch) throws -> [String: DeliveredEventOutcome] {
+        let events = batch.events.map { event in
+            (id: event.get(key: "id", as: String.self) ?? "", name: event.get(key: "event", as: String.self) ?? "")
+        }
+        Output.put(["batch": .array(events.map { .string($0.id) }), "attempt": .number(DataNumber(batch.attempt))])
+        let names = Set(events.map(\.name))
+        if names.contains("fail") { throw Asked() }
+        if names.contains("retry_once"), batch.attempt > 1 { return [:] }
+        let outcomes: [String: DeliveredEventOutcome] = ["dead": .dead, "retry": .retry, "retry_once": .retry]
+        return Dictionary(events.compactMap { event in outcomes[event.name].map { (event.id, $0) } }) { $1 }
+    }
+
+    private func watch(_ topic: WatchTopic?, _ began: () -> Void) async throws {
+        guard let topic else { throw UsageError("a topic that nobody knows") }
+        for try await update in client.watch([topic]) {
+            Output.put(.object(["news": .string(update.word), "change": .object(update.change)]))
+            began()
+        }
+    }
+}
+
+extension WatchUpdate {
+    fileprivate var word: String {
+        switch self {
+        case .began: "began"
+        case .interrupted: "interrupted"
+        case .dispatchers, .barriers, .outcomes, .clients: "changed"
+        }
+    }
+
+    /// The params of the notification, but for the watch's id.
+    fileprivate var change: DataObject {
+        switch self {
+        case .began, .interrupted: [:]
+        case .dispatchers(let dispatchers, let removed):
+            [
+                "topic": "dispatchers", "dispatchers": .array(dispatchers.map { .object($0.object) }),
+                "removed": .array(removed.map { .string($0) }),
+            ]
+        case .barriers(let barriers, let removed):
+            [
+                "topic": "barriers", "barriers": .array(barriers.map { .object($0.object) }),
+                "removed": .array(removed.map { .string($0) }),
+            ]
+        case .outcomes(let outcomes): ["topic": "outcomes", "outcomes": .array(outcomes.map { .object($0.object) })]
+        case .clients(let clients): ["topic": "clients", "clients": .array(clients.map { .object($0.object) })]
+        }
+    }
+}
