@@ -23,8 +23,10 @@ let package = Package(
         .executableTarget(
             name: "SwiftTracker", dependencies: [.client, .data], path: "Tools/demonstration/SwiftTracker"),
         .executableTarget(
-            name: "CertifiedClient", dependencies: [.client, .data, .wire, .transport],
+            name: "CertifiedClient", dependencies: [.client, .data, .wire],
             path: "Tests/Clients/Programs/CertifiedClient"),
+        .executableTarget(
+            name: "SwiftClientExample", dependencies: [.client, .data], path: "Docs/Examples/SwiftClient"),
         .executableTarget(
             name: "EmbeddedServer", dependencies: [.server, .core, .data, .transport],
             path: "Docs/Examples/EmbeddedServer"),

@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
-"""Runs the examples of Docs/Examples/Clients against a real daemon, and tests that want nothing but its socket.
+"""Runs the examples of Docs/Examples against a real daemon, and tests that want nothing but its socket.
 
-    examples.py HEADGATED [TEST …]
+    examples.py [--swift SwiftClientExample] HEADGATED [TEST …]
 
 Examples whose interpreter is not there are told and left out.
 """
 
+import argparse
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
+import threading
 
-from certification import SETTINGS, Caller
+from certification import SETTINGS, Caller, with_settings
 from fake_daemon import PATIENCE, Broken
 from program import Program
 from real_daemon import RealDaemon
@@ -70,19 +73,124 @@ def node(daemon):
     expect("the order", list(range(1, 201)), [event["data"]["n"] for event in events])
 
 
+class Running:
+    """An example that goes on until it is ended."""
+
+    def __init__(self, daemon, *command):
+        environment = {**os.environ, "HEADGATE_SOCKET": daemon.socket_path}
+        # A terminal's buffering, so that a line is there when it has been written.
+        command = ["stdbuf", "-oL", *command]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        self.watchdog = threading.Timer(PATIENCE, self.process.kill)
+        self.watchdog.start()
+
+    def read_until(self, wanted):
+        for line in self.process.stdout:
+            if line.rstrip("\n") == wanted:
+                return
+        raise Broken(f"it never said {wanted}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.watchdog.cancel()
+        self.process.kill()
+        self.process.communicate()
+
+
+def calls(daemon):
+    return Program([sys.executable, str(ROOT / "Tests/Clients/Programs/client.py")], daemon.socket_path, "calls")
+
+
+def swift_track(daemon, example):
+    expect("what it says", ["flush: settled"], run(daemon, example, "track"))
+    names = [event["event"] for event in delivered(daemon)]
+    expect("what is delivered", ["signup"] + ["tick"] * 1_000, names)
+
+
+def swift_watch(daemon, example):
+    with calls(daemon) as program, Running(daemon, example, "watch") as watch:
+        watch.read_until("collect open")
+        Caller(program).result("dispatcher.pause", id="collect")
+        watch.read_until("collect held by ManualBarrier:collect")
+        daemon.kill()
+        watch.read_until("the daemon is gone: the connection broke before the answer came")
+        daemon.start()
+        watch.read_until("watching")
+
+
+def swift_consent(daemon, example):
+    with calls(daemon) as program:
+        Caller(program).result("track", event="collected")
+        run(daemon, example, "consent", lines="yes\n")
+        expect("what is delivered", ["collected"], [event["event"] for event in daemon.delivered()])
+        barriers = Caller(program).result("barrier.list")["barriers"]
+        expect("what is left of it", [], [barrier["id"] for barrier in barriers if barrier["id"] == "consent"])
+
+
+def swift_greet(daemon, example):
+    expect("what it says", ['done: {"text":"Hello Ada"}'], run(daemon, example, "greet"))
+
+
+@with_settings({"dispatchers": {"print": {"kind": "worker"}}})
+def swift_print(daemon, example):
+    with calls(daemon) as program, Running(daemon, example, "print") as worker:
+        caller = Caller(program)
+        caller.result("track", event="label", data={"label": "4 pounds of nails"})
+        worker.read_until("4 pounds of nails")
+        caller.result("track", event="label", id="empty")
+        caller.result("flush", wait=True)
+        letters = caller.result("dead_letters.list")["dead_letters"]
+        expect("what it gave up", ["empty"], [letter["event"]["id"] for letter in letters])
+
+
+def swift_texts():
+    """The Swift code of the documentation is that of the examples, word for word."""
+    sources = "".join(path.read_text() for path in sorted((ROOT / "Docs/Examples/SwiftClient").glob("*.swift")))
+    lines = [line.strip() for line in sources.splitlines()]
+    catalogue = ROOT / "Packages/Client/Sources/HeadgateClient/HeadgateClient.docc"
+    pages = [ROOT / "Docs/Clients.md", *sorted(catalogue.glob("*.md"))]
+    blocks = [(page, block) for page in pages for block in re.findall(r"```swift\n(.*?)```", page.read_text(), re.S)]
+    expect("whether there is any", True, len(blocks) > 5)
+    for page, block in blocks:
+        wanted = [line.strip() for line in block.splitlines()]
+        is_there = any(lines[place : place + len(wanted)] == wanted for place in range(len(lines)))
+        expect(f"whether the examples have this of {page.name}: {block}", True, is_there)
+
+
+SCRIPTS = [("socat", shell), ("perl", perl), ("node", node)]
+SWIFT = [swift_track, swift_watch, swift_consent, swift_greet, swift_print]
+
+
+def play(executable, example, *arguments):
+    with RealDaemon(executable, getattr(example, "settings", SETTINGS)) as daemon:
+        try:
+            example(daemon, *arguments)
+        except Broken as error:
+            sys.exit(f"{example.__name__}: {error}")
+    print(f"{example.__name__}: passed")
+
+
 def main():
-    for interpreter, example in (("socat", shell), ("perl", perl), ("node", node)):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--swift")
+    parser.add_argument("daemon")
+    parser.add_argument("tests", nargs="*")
+    given = parser.parse_args()
+    for interpreter, example in SCRIPTS:
         if shutil.which(interpreter) is None:
             print(f"{example.__name__}: left out, there is no {interpreter}")
-            continue
-        with RealDaemon(sys.argv[1], SETTINGS) as daemon:
-            try:
-                example(daemon)
-            except Broken as error:
-                sys.exit(f"{example.__name__}: {error}")
-        print(f"{example.__name__}: passed")
-    for test in sys.argv[2:]:
-        with RealDaemon(sys.argv[1], SETTINGS) as daemon:
+        else:
+            play(given.daemon, example)
+    try:
+        swift_texts()
+    except Broken as error:
+        sys.exit(str(error))
+    for example in SWIFT if given.swift else []:
+        play(given.daemon, example, given.swift)
+    for test in given.tests:
+        with RealDaemon(given.daemon, SETTINGS) as daemon:
             end = subprocess.run([test, daemon.socket_path], timeout=PATIENCE)
         if end.returncode != 0:
             sys.exit(f"{test} ended with {end.returncode}")

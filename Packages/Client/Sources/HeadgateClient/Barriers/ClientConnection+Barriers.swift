@@ -6,6 +6,7 @@ extension ClientConnection {
     /// connection is lost it is made again, and the barrier registered with it as it was set last. One of the same id that
     /// was registered here before is replaced.
     /// - Parameters:
+    ///   - registration: what is asked for.
     ///   - deadline: how long it may take until it begins; nil is for ever.
     ///   - tell: told on the loop, in order; `ended` comes once and last.
     /// - Returns: the call, for ``abandon(_:)``, which forgets the barrier and leaves it to the daemon.

@@ -5,6 +5,7 @@ extension ClientConnection {
     /// Serves a board until ``unserveBoard(_:then:)`` (Behaviour A1). When the connection is lost it is made again, and the
     /// board served again with it. A board that is served here already is replaced.
     /// - Parameters:
+    ///   - board: its name.
     ///   - barrier: the board that has to complete first; all who serve the board have to say the same.
     ///   - bypassGateway: whether no gateway is to stand before it, if the daemon's settings allow that (Behaviour A7).
     ///   - tell: told on the loop, in order; `ended` comes once and last.
@@ -23,7 +24,9 @@ extension ClientConnection {
     }
 
     /// Serves a board no more. Runs that come yet, and those that are here, are still to be answered.
-    /// - Parameter then: called once nothing more comes, or the connection is gone.
+    /// - Parameters:
+    ///   - board: its name.
+    ///   - then: called once nothing more comes, or the connection is gone.
     public func unserveBoard(_ board: String, then: @escaping () -> Void = {}) {
         guard let served = boards[board] else { return then() }
         guard isConnected else {

@@ -15,6 +15,7 @@ extension HeadgateClient {
     ///   - barrier: the board that has to complete first; all who serve the board have to say the same.
     ///   - bypassGateway: whether no gateway is to stand before it, if the daemon's settings allow that (Behaviour A7).
     ///   - onNews: told when the daemon knows of it and when the connection is gone, in order; not to be held up.
+    ///   - run: what it does.
     /// - Throws: a ``ClientError`` when the daemon refuses, does not come back in the time of the options, or the client
     ///   serves the board already; `CancellationError` when the task was cancelled.
     public func serve(

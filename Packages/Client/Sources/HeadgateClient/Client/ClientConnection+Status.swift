@@ -3,7 +3,10 @@ import HeadgateData
 extension ClientConnection {
     /// Announces where the program is; what was announced before counts no more (Behaviour B26, F5). It is announced
     /// again on each connection, but for `exiting`.
-    /// - Parameter tell: told on the loop, in order; `ended` comes once and last.
+    /// - Parameters:
+    ///   - status: where it is.
+    ///   - deadline: how long it may take until the daemon knows; nil is for ever.
+    ///   - tell: told on the loop, in order; `ended` comes once and last.
     @discardableResult
     public func announce(
         _ status: ApplicationStatus, deadline: Duration? = nil, _ tell: @escaping (StandingReport) -> Void

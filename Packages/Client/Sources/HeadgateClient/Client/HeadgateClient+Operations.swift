@@ -5,7 +5,10 @@ extension HeadgateClient {
     ///
     /// When the connection breaks, methods that change nothing are called again on the next one; others end with
     /// ``ClientError/disconnected`` if they had been written.
-    /// - Parameter deadline: how long to wait; nil is for ever.
+    /// - Parameters:
+    ///   - method: its name in the protocol.
+    ///   - params: its params.
+    ///   - deadline: how long to wait; nil is for ever.
     @discardableResult
     public func call(
         _ method: String, params: DataObject = [:], deadline: Duration? = nil
@@ -23,6 +26,7 @@ extension HeadgateClient {
     ///   - dispatcher: its id.
     ///   - reason: why, for people.
     ///   - flushable: whether flushes go through all the same.
+    ///   - deadline: how long to wait; nil is for ever.
     public func pause(
         _ dispatcher: String, reason: String? = nil, flushable: Bool = false, deadline: Duration? = nil
     ) async throws {

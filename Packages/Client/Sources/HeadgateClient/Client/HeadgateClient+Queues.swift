@@ -3,7 +3,10 @@ import HeadgateData
 /// What waits for dispatchers, and what they gave up.
 extension HeadgateClient {
     /// The next events of a dispatcher, in the order in which it would send them, as they are stored: not transformed yet.
-    /// - Parameter limit: how many, up to 1000; there may be fewer where they are large. Nil is the daemon's 10.
+    /// - Parameters:
+    ///   - dispatcher: its id.
+    ///   - limit: how many, up to 1000; there may be fewer where they are large. Nil is the daemon's 10.
+    ///   - deadline: how long to wait; nil is for ever.
     public func peek(_ dispatcher: String, limit: Int? = nil, deadline: Duration? = nil) async throws -> [DataObject] {
         var params: DataObject = ["dispatcher": .string(dispatcher)]
         params["limit"] = limit.map { .number(DataNumber($0)) }
@@ -15,7 +18,10 @@ extension HeadgateClient {
     }
 
     /// Drops what waits for a dispatcher, but not what is on its way; it is counted as evicted.
-    /// - Parameter sequenceNumber: only what comes before this one; nil is all.
+    /// - Parameters:
+    ///   - dispatcher: its id.
+    ///   - sequenceNumber: only what comes before this one; nil is all.
+    ///   - deadline: how long to wait; nil is for ever.
     /// - Returns: how many events are gone.
     @discardableResult
     public func purgeQueue(
@@ -31,6 +37,7 @@ extension HeadgateClient {
     ///   - dispatcher: those of one; nil is of all.
     ///   - after: those behind this letter.
     ///   - limit: how many, up to 1000; there may be fewer where they are large. Nil is what the daemon usually gives.
+    ///   - deadline: how long to wait; nil is for ever.
     public func deadLetters(
         of dispatcher: String? = nil, after: Int? = nil, limit: Int? = nil, deadline: Duration? = nil
     ) async throws -> DeadLetterPage {
@@ -46,6 +53,7 @@ extension HeadgateClient {
     /// - Parameters:
     ///   - dispatcher: those of one; nil is of all.
     ///   - letters: those of these numbers; nil is all.
+    ///   - deadline: how long to wait; nil is for ever.
     /// - Returns: how many events go again.
     @discardableResult
     public func requeueDeadLetters(
@@ -58,6 +66,7 @@ extension HeadgateClient {
     /// - Parameters:
     ///   - dispatcher: those of one; nil is of all.
     ///   - letters: those of these numbers; nil is all.
+    ///   - deadline: how long to wait; nil is for ever.
     /// - Returns: how many letters are gone.
     @discardableResult
     public func purgeDeadLetters(

@@ -23,6 +23,7 @@ extension HeadgateClient {
     /// - Parameters:
     ///   - patch: what is merged into the programmatic layer; null removes.
     ///   - persist: whether it is kept over a restart of the daemon.
+    ///   - deadline: how long to wait; nil is for ever.
     /// - Throws: ``ClientError``; `refused` with the reason `invalid_settings`, and every fault with its path in the
     ///   error's data.
     public func changeSettings(_ patch: DataObject, persist: Bool = false, deadline: Duration? = nil) async throws {

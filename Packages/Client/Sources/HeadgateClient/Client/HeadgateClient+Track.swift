@@ -26,7 +26,9 @@ extension HeadgateClient {
     }
 
     /// Tracks an event, and waits until the daemon has acknowledged it.
-    /// - Parameter deadline: how long to wait; nil is for ever. The event may be stored later than that.
+    /// - Parameters:
+    ///   - event: what is tracked.
+    ///   - deadline: how long to wait; nil is for ever. The event may be stored later than that.
     @discardableResult
     public func track(_ event: TrackedEvent, deadline: Duration? = nil) async throws -> TrackReceipt {
         try await ask(TrackReceipt.init) { $0.track($1, event, deadline: deadline, $2) }
@@ -34,7 +36,9 @@ extension HeadgateClient {
 
     /// Tracks events each on its own, in their order, without waiting in between. The results are in the same order;
     /// one that is refused does not hinder the others.
-    /// - Parameter deadline: how long to wait; nil is for ever. Events may be stored later than that.
+    /// - Parameters:
+    ///   - events: what is tracked, in this order.
+    ///   - deadline: how long to wait; nil is for ever. Events may be stored later than that.
     public func trackEach(
         _ events: [TrackedEvent], deadline: Duration? = nil
     ) async -> [Result<TrackReceipt, any Error>] {
@@ -43,7 +47,9 @@ extension HeadgateClient {
 
     /// Tracks events all together: all are stored, or none. They go in one message, which the daemon bounds
     /// (`max_line_bytes`).
-    /// - Parameter deadline: how long to wait; nil is for ever. The events may be stored later than that.
+    /// - Parameters:
+    ///   - events: what is tracked, in this order.
+    ///   - deadline: how long to wait; nil is for ever. The events may be stored later than that.
     @discardableResult
     public func trackMany(_ events: [TrackedEvent], deadline: Duration? = nil) async throws -> TrackManyReceipt {
         try await ask(TrackManyReceipt.init) { $0.trackMany($1, events, deadline: deadline, $2) }

@@ -27,7 +27,9 @@ public actor HeadgateClient {
     /// - Parameters:
     ///   - socketPath: the daemon's socket; nil looks in the usual places (``SocketPlace``).
     ///   - name: the program's name; with the version it is the events' `context.client`.
+    ///   - version: the program's version.
     ///   - namespace: in which ids are told apart; nil for that of the user.
+    ///   - options: how it treats its connection.
     /// - Throws: ``ClientError/cannotStart(cause:)``.
     public init(
         socketPath: String? = nil, name: String, version: String, namespace: String? = nil,

@@ -6,7 +6,11 @@ extension ClientConnection {
     ///
     /// Methods that change nothing are called again when the connection breaks. Others end with
     /// ``ClientError/disconnected`` if they had been written.
-    /// - Parameter deadline: how long the caller waits; nil is for ever.
+    /// - Parameters:
+    ///   - method: its name in the protocol.
+    ///   - params: its params.
+    ///   - deadline: how long the caller waits; nil is for ever.
+    ///   - completion: told on the loop what came of it.
     @discardableResult
     public func call(
         _ method: String, _ params: DataObject = [:], deadline: Duration? = nil, _ completion: @escaping Completion

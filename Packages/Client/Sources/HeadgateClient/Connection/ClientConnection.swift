@@ -8,7 +8,7 @@ import HeadgateWire
 /// It lives on an event loop and calls back there. ``HeadgateClient`` is the same for tasks; this is for programs that
 /// run on an event loop of their own.
 public final class ClientConnection {
-    /// Told once what came of a call. The answer is gone after the call: read it, or copy its ``JSONView/item``.
+    /// Told once what came of a call. The answer is gone after the call: read it, or copy its `item`.
     ///
     /// The failure is a ``ClientError``, or `CancellationError` after ``abandon(_:)``.
     public typealias Completion = (Result<JSONView, any Error>) -> Void
@@ -133,7 +133,9 @@ public final class ClientConnection {
     }
 
     /// Does something for the daemon, which asks for it by this method; what was done for it before is replaced.
-    /// - Parameter body: given the params, which are gone after the call, and the request, which it answers now or later.
+    /// - Parameters:
+    ///   - method: its name in the protocol.
+    ///   - body: given the params, which are gone after the call, and the request, which it answers now or later.
     public func serve(_ method: String, _ body: @escaping (JSONView?, DaemonRequest) -> Void) {
         services[method] = body
     }

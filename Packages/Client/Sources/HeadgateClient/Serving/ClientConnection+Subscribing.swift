@@ -5,6 +5,7 @@ extension ClientConnection {
     /// Works for a dispatcher of kind `worker` until ``unsubscribe(from:then:)``. When the connection is lost it is made
     /// again, and the subscription with it. One that is there already is replaced.
     /// - Parameters:
+    ///   - dispatcher: its id.
     ///   - credit: how many batches it takes at once.
     ///   - limit: the most events of a batch; nil is as many as the dispatcher sends.
     ///   - tell: told on the loop, in order; `ended` comes once and last.
@@ -21,7 +22,9 @@ extension ClientConnection {
     }
 
     /// Wants no more of a dispatcher. Batches that come yet, and those that are here, are still to be answered.
-    /// - Parameter then: called once nothing more comes and all that was here is answered, or gone with the connection.
+    /// - Parameters:
+    ///   - dispatcher: its id.
+    ///   - then: called once nothing more comes and all that was here is answered, or gone with the connection.
     public func unsubscribe(from dispatcher: String, then: @escaping () -> Void = {}) {
         guard let subscription = subscriptions[dispatcher] else { return then() }
         guard isConnected else {

@@ -14,6 +14,7 @@ extension HeadgateClient {
     ///   - credit: how many batches are worked on at once.
     ///   - limit: the most events of a batch; nil is as many as the dispatcher sends.
     ///   - onNews: told when the daemon knows of it and when the connection is gone, in order; not to be held up.
+    ///   - work: what is made of each batch.
     /// - Throws: a ``ClientError`` when the daemon refuses, does not come back in the time of the options, or the client
     ///   works for the dispatcher already; `CancellationError` when the task was cancelled.
     public func work(

@@ -6,7 +6,7 @@ public enum WatchNews {
     /// known before counts no more.
     case began
     /// The params of a notification `changed`. They are gone after the call: read them, or copy their
-    /// ``JSONView/item``.
+    /// `item`.
     case changed(JSONView)
     /// The connection is gone, for this reason. The next one is looked for, on which the watch begins again.
     case interrupted(ClientError)
