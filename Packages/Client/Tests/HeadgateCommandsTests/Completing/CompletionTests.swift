@@ -69,16 +69,12 @@ import Testing
         }
     }
 
+    /// What the program says, on either stream.
     private func run(_ path: String, _ arguments: [String]) throws -> String {
-        let process = Process()
-        process.executableURL = URL(filePath: path)
-        process.arguments = arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return String(decoding: output, as: UTF8.self)
+        let quoted = arguments.map { "'\($0.replacing("'", with: #"'\''"#))'" }
+        let stream = try #require(popen("\(path) \(quoted.joined(separator: " ")) 2>&1", "r"))
+        defer { pclose(stream) }
+        let said = FileHandle(fileDescriptor: fileno(stream), closeOnDealloc: false).readDataToEndOfFile()
+        return String(decoding: said, as: UTF8.self)
     }
 }

@@ -5,11 +5,7 @@ enum Gunzip {
     static func decompressed(_ bytes: [UInt8]) throws -> String {
         let folder = try ScratchFolder()
         try Data(bytes).write(to: URL(fileURLWithPath: folder("body.gz")))
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/gzip")
-        process.arguments = ["-d", folder("body.gz")]
-        try process.run()
-        process.waitUntilExit()
+        try MachineProgram(["/bin/gzip", "-d", folder("body.gz")]).waitUntilEnd()
         return folder.text(of: "body") ?? ""
     }
 }

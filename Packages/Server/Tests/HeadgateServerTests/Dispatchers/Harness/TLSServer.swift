@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// `openssl s_server` with a certificate of its own making for `localhost`. It answers one request with 200.
 final class TLSServer: Sendable {
@@ -10,7 +9,7 @@ final class TLSServer: Sendable {
     let port: UInt16
 
     private let folder: ScratchFolder
-    private let process: Process
+    private let program: MachineProgram
 
     init(asksForClientCertificate: Bool = false) throws {
         folder = try ScratchFolder()
@@ -18,13 +17,16 @@ final class TLSServer: Sendable {
         let certificate = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
         let names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
         let files = ["-keyout", folder("key.pem"), "-out", folder("cert.pem")]
-        let making = try Self.start(["req"] + certificate + names + files, Pipe(), Pipe())
-        making.waitUntilExit()
-        var serving = ["s_server", "-accept", "127.0.0.1:0", "-key", folder("key.pem"), "-cert", folder("cert.pem")]
+        try MachineProgram(["/usr/bin/openssl", "req"] + certificate + names + files).waitUntilEnd()
+        var serving = ["/usr/bin/openssl", "s_server", "-accept", "127.0.0.1:0"]
+        serving += ["-key", folder("key.pem"), "-cert", folder("cert.pem")]
         let asking = ["-Verify", "1", "-verify_return_error", "-CAfile", folder("cert.pem")]
         if asksForClientCertificate { serving += asking }
         let (input, output) = (Pipe(), Pipe())
-        process = try Self.start(serving, input, output)
+        program = try MachineProgram(
+            serving, input: input.fileHandleForReading, output: output.fileHandleForWriting)
+        // Its end of the pipe is the only one, so that the pipe ends with it.
+        try output.fileHandleForWriting.close()
         port = try Self.port(in: output.fileHandleForReading)
         Thread.detachNewThread { Self.answer(output.fileHandleForReading, input.fileHandleForWriting) }
     }
@@ -33,20 +35,7 @@ final class TLSServer: Sendable {
     var key: String { folder("key.pem") }
 
     func stop() {
-        // It inherits blocked signals; this one cannot be.
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-    }
-
-    private static func start(_ arguments: [String], _ input: Pipe, _ output: Pipe) throws -> Process {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-        process.arguments = arguments
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        return process
+        program.stop()
     }
 
     /// From the line `ACCEPT 127.0.0.1:4433`.
