@@ -167,6 +167,30 @@ import Testing
         }
     }
 
+    @Test("Q4: a time to live ends in the middle of a queue that is held; what is left arrives, also after kill -9")
+    func expiresDeepInBacklog() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector)
+            try await daemon.pause()
+            var kept: [String] = []
+            for number in 1...20 {
+                let life: JSON = number.isMultiple(of: 2) ? ["event": "x", "ttl_ms": 50] : ["event": "x"]
+                let tracked = try await daemon.ask("track", life)
+                if !number.isMultiple(of: 2) { kept.append(try #require(tracked["id"].string)) }
+            }
+            try await daemon.dispatcher(until: "ten have expired") {
+                $0["expired"].int == 10 && $0["pending"].int == 10
+            }
+            try await daemon.killNow()
+            try await daemon.start()
+            try await daemon.dispatcher(until: "they expire again, and no others") { $0["pending"].int == 10 }
+            try await daemon.resume()
+            try await daemon.dispatcher(until: "the rest is settled") { $0["sent"].int == 10 && $0["pending"].int == 0 }
+            #expect(collector.acceptedIDs == kept)
+        }
+    }
+
     private func daemon(
         _ scene: Scene, _ collector: Collector, _ store: JSON, _ settings: JSON = [:]
     ) async throws -> Daemon {

@@ -47,6 +47,11 @@ public final class FaultyStore: EventStore {
         worker.soon { then(.failure(readFault)) }
     }
 
+    public func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
+        guard let readFault else { return memory.readAged(stretch, then: then) }
+        worker.soon { then(.failure(readFault)) }
+    }
+
     public func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
         memory.write(changes, then: then)
     }

@@ -26,9 +26,24 @@ extension Dispatcher {
         return true
     }
 
+    /// Tells whether an event is for it, also while the queue is being read.
+    var isMine: (StoredEvent) -> Bool {
+        let (number, events) = (queue.number, surroundings.events)
+        return { events.routes.dispatchers(of: $0.route).contains(number) }
+    }
+
     private func fill(_ count: Int) -> Bool {
-        let (number, routes) = (queue.number, surroundings.events.routes)
-        return queue.fill(count) { routes.dispatchers(of: $0).contains(number) }
+        let (events, isMine) = (surroundings.events, isMine)
+        var hasPassedOver = false
+        let isFull = queue.fill(count) { event in
+            guard isMine(event) else { return false }
+            let isPassed = events.sweep.hasPassed(event)
+            hasPassedOver = hasPassedOver || isPassed
+            return !isPassed
+        }
+        // What the sweeper settled is now behind the position: that must not lag behind what the store may delete.
+        if hasPassedOver { surroundings.settlements.settled(queue.number, queue.settled) }
+        return isFull
     }
 
     private func read() {

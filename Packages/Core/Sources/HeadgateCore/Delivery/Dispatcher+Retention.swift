@@ -11,17 +11,25 @@ extension Dispatcher {
 
     /// Whether an event is of no more use.
     func isTooOld(_ event: StoredEvent) -> Bool {
-        let now = surroundings.events.ages.stamp(surroundings.worker.now)
-        let oldest = now - surroundings.events.limits.maxAge.wholeMilliseconds
-        return event.receivedStamp <= oldest || event.isExpired(at: now)
+        // Who returns later reads on behind what the sweeper has passed: so that counts here as well.
+        surroundings.events.ageLimit.isExceeded(by: event) || surroundings.events.sweep.hasPassed(event)
     }
 
-    /// When the front event becomes too old; nil while nothing waits.
-    var nextExpiry: Instant? {
-        guard let event = queue.firstWaiting?.event else { return nil }
-        let byAge = event.receivedStamp + surroundings.events.limits.maxAge.wholeMilliseconds
-        let end = event.header.expiryStamp == 0 ? byAge : min(byAge, event.header.expiryStamp)
-        return surroundings.events.ages.instant(of: end)
+    /// The sweeper has found events too old that were not in hand (Behaviour Q4).
+    func expireUnread(_ events: [StoredEvent]) {
+        settled(events, as: .expired)
+        surroundings.markDirty(id)
+    }
+
+    /// When the next of the events that wait in hand becomes too old; nil while none waits.
+    var soonestExpiry: Instant? {
+        let (ages, maxAge) = (surroundings.events.ages, surroundings.events.limits.maxAge.wholeMilliseconds)
+        let ends = queue.entries.lazy.filter { !$0.isInFlight }.map { entry in
+            let byAge = entry.event.receivedStamp + maxAge
+            let expiry = entry.event.header.expiryStamp
+            return expiry == 0 ? byAge : min(byAge, expiry)
+        }
+        return ends.min().map(ages.instant)
     }
 
     /// Whether the oldest event that waits is not in hand yet.

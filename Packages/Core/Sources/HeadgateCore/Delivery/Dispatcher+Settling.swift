@@ -11,17 +11,22 @@ extension Dispatcher {
 
     /// Lets go of events for good, and counts them.
     func settle(_ sequenceNumbers: Set<SequenceNumber>, as end: End) {
-        let removed = queue.remove(sequenceNumbers)
-        guard !removed.isEmpty else { return }
-        let byRoute = Dictionary(grouping: removed, by: \.event.route)
-        for (route, entries) in byRoute {
-            let tally = entries.reduce(Tally.zero) { $0 + $1.tally }
+        settled(queue.remove(sequenceNumbers).map(\.event), as: end)
+    }
+
+    /// Events that are in hand no more, or never were, are done with.
+    func settled(_ events: [StoredEvent], as end: End) {
+        guard !events.isEmpty else { return }
+        for (route, events) in Dictionary(grouping: events, by: \.route) {
+            let tally = events.reduce(Tally.zero) { $0 + $1.tally }
             surroundings.events.backlog.settle(tally, route: route, dispatcher: queue.number)
         }
-        surroundings.board.counters[keyPath: end.counter] += removed.count
-        if let place = end.tally { tally[keyPath: place] += removed.count }
+        surroundings.board.counters[keyPath: end.counter] += events.count
+        if let place = end.tally { tally[keyPath: place] += events.count }
+        // With nothing left to read, all that was read over is settled too.
+        if unread == 0 { queue.skip(to: surroundings.events.lastStored) }
         surroundings.settlements.settled(queue.number, queue.settled)
-        tellFlushes(removed.map(\.sequenceNumber), end)
+        tellFlushes(events.map(\.sequenceNumber), end)
     }
 
     private func tellFlushes(_ sequenceNumbers: [SequenceNumber], _ end: End) {

@@ -34,6 +34,8 @@ final class Dispatcher {
     private(set) var batchNumber = 0
     /// The purges under way.
     var purges: [QueuePurge] = []
+    /// When something that waits in hand becomes too old, as of the last look; nil while nothing does.
+    private(set) var nextExpiry: Instant?
     /// Whether the store has been asked for more.
     var isReading = false
 
@@ -101,6 +103,7 @@ final class Dispatcher {
         wantActivation()
         markHeld()
         endPurges()
+        nextExpiry = soonestExpiry
     }
 
     /// Has the next event in hand, lets go of what is too old or purged, and tells how much waits.

@@ -29,6 +29,14 @@ struct RecordHeader {
     /// Bytes in front of the id in the head.
     static let idStart = #"{"id":"#.utf8.count
 
+    /// When an event is of no more use, on the age scale in milliseconds; 0 is never. A time to live that ends beyond the
+    /// scale never ends.
+    static func expiryStamp(of timeToLive: Duration?, receivedAt stamp: Int64) -> Int64 {
+        guard let timeToLive else { return 0 }
+        let (end, overflow) = stamp.addingReportingOverflow(timeToLive.wholeMilliseconds)
+        return overflow ? 0 : end
+    }
+
     /// Bytes of the event's data.
     var dataLength: Int {
         Int(length) - RecordHeader.size - Int(headLength) - Int(contextLength)

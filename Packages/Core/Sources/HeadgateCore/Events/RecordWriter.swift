@@ -24,7 +24,8 @@ struct RecordWriter {
         json.raw(event.data)
         let header = RecordHeader(
             length: UInt32(json.bytes.count - start), route: event.route, sequenceNumber: sequenceNumber,
-            receivedStamp: receivedStamp, expiryStamp: expiry(event.timeToLive, from: receivedStamp),
+            receivedStamp: receivedStamp,
+            expiryStamp: RecordHeader.expiryStamp(of: event.timeToLive, receivedAt: receivedStamp),
             headLength: UInt32(headLength), contextLength: UInt32(event.context.count),
             idLength: UInt32(event.id.count), keyLength: UInt32(event.key?.count ?? 0))
         json.bytes.withUnsafeMutableBytes { $0.storeBytes(of: header, toByteOffset: start, as: RecordHeader.self) }
@@ -47,7 +48,7 @@ struct RecordWriter {
         header.sequenceNumber = sequenceNumber
         header.route = route
         header.receivedStamp = receivedStamp
-        header.expiryStamp = expiry(event.timeToLive, from: receivedStamp)
+        header.expiryStamp = RecordHeader.expiryStamp(of: event.timeToLive, receivedAt: receivedStamp)
         json.bytes.withUnsafeMutableBytes { $0.storeBytes(of: header, toByteOffset: start, as: RecordHeader.self) }
         return byteCount
     }
@@ -79,13 +80,6 @@ struct RecordWriter {
         guard let key = event.key else { return }
         json.raw(#","key":"#)
         json.raw(key)
-    }
-
-    /// A time to live that ends beyond the scale never ends.
-    private func expiry(_ timeToLive: Duration?, from stamp: Int64) -> Int64 {
-        guard let timeToLive else { return 0 }
-        let (end, overflow) = stamp.addingReportingOverflow(timeToLive.wholeMilliseconds)
-        return overflow ? 0 : end
     }
 }
 

@@ -18,6 +18,9 @@ public struct StoredEvent {
     /// Bytes of the stored JSON, which is what the store's limit counts (Behaviour Q4).
     public var byteCount: Int { Int(header.length) - RecordHeader.size }
 
+    /// What it counts in the store.
+    var tally: Tally { Tally(events: 1, bytes: byteCount) }
+
     /// Whether the event's own time to live is over.
     public func isExpired(at stamp: Int64) -> Bool {
         header.expiryStamp != 0 && header.expiryStamp <= stamp

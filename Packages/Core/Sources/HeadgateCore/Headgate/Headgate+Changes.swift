@@ -33,6 +33,7 @@ extension Headgate {
     /// Lets a removed dispatcher go once nothing of it is on its way.
     func finishLeaving(_ id: String) {
         guard let dispatcher = leaving[id], dispatcher.batchesInFlight == 0 else { return }
+        _ = dispatcher.expireInHand()
         known[id]?.settled = dispatcher.queue.settled
         dispatcher.backoff.open()
         dispatcher.sender.close()

@@ -27,7 +27,12 @@ extension Headgate {
 
     /// The removed dispatcher with the oldest queue. Nobody reads that queue: to make room it is given up whole.
     private var orphanFarthestBehind: StoredDispatcher? {
-        orphans.filter { events.backlog.unsettled(of: $0.number).events > 0 }.min { $0.position < $1.position }
+        orphansWithEvents.min { $0.position < $1.position }
+    }
+
+    /// Removed dispatchers that have something left.
+    var orphansWithEvents: [StoredDispatcher] {
+        orphans.filter { events.backlog.unsettled(of: $0.number).events > 0 }
     }
 
     /// Dispatchers that are gone, and have nothing on its way any more.
@@ -50,17 +55,23 @@ extension Headgate {
         settlements.add(.forgetDispatcher(orphan.number))
     }
 
-    /// Looks again when the next event becomes too old, and once a minute for the rest.
+    /// Looks again when the next event in hand becomes too old, when the backlog is to be looked through, and once a
+    /// minute for the rest.
     func scheduleSweep() {
-        let latest = worker.now + .seconds(60)
+        sweepWhenDue()
+        // Counted from the last time: a gate that is always busy would put it off for ever.
+        let latest = isSweeping || oldestUnread == nil ? nextChores : min(nextChores, nextPass)
         let next = dispatchers.values.compactMap(\.nextExpiry).min().map { min($0, latest) } ?? latest
         sweep?.dispose()
         sweep = stopping != nil ? nil : worker.schedule(at: next) { [weak self] in self?.sweepOnce() }
     }
 
     private func sweepOnce() {
-        forgetOrphans()
-        settlements.add(events.forgetOldIDs())
+        if worker.now >= nextChores {
+            nextChores = worker.now + .seconds(60)
+            forgetOrphans()
+            settlements.add(events.forgetOldIDs())
+        }
         // Who looks at the end of the turn sets the next sweep. Set before, it would be due at once while what is too old
         // is still there: a timer that starts itself again lets nothing else run.
         dispatchers.keys.forEach(markDirty)

@@ -54,6 +54,12 @@ public final class Headgate {
     private var isDrainDue = false
     /// The next look at what has become too old.
     var sweep: (any Disposable)?
+    /// When orphans and ids are looked at next.
+    var nextChores: Instant
+    /// Whether the backlog is being looked through for what is too old, since when, and when next.
+    var isSweeping = false
+    var passBegan: Instant
+    var nextPass: Instant
     private let chance: () -> Double
     var nextFlush = 1
     /// The route of an event that all dispatchers want.
@@ -70,6 +76,7 @@ public final class Headgate {
     ) {
         self.worker = worker
         self.chance = chance
+        (nextChores, passBegan, nextPass) = (worker.now + .seconds(60), worker.now, worker.now)
         events = EventQueue(worker: worker, store: store, limits: limits, state: state)
         flushes = Flushes(worker: worker)
         settlements = Settlements(worker: worker, store: store)
@@ -84,6 +91,9 @@ public final class Headgate {
         settlements.trimPoint = { [weak self] in self?.trim() ?? 0 }
         events.onStored = { [weak self] in self?.stored($0, behind: $1) }
     }
+
+    /// Those that were removed and have something on its way among them.
+    var everyDispatcher: [Dispatcher] { Array(dispatchers.values) + Array(leaving.values) }
 
     var surroundings: Dispatcher.Surroundings {
         Dispatcher.Surroundings(

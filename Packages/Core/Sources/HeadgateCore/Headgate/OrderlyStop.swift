@@ -70,12 +70,8 @@ final class OrderlyStop {
     }
 
     private var isAnythingInFlight: Bool {
-        everyDispatcher.contains { $0.batchesInFlight > 0 }
-    }
-
-    /// Those that were removed finish what they have on its way as well.
-    private var everyDispatcher: [Dispatcher] {
-        Array(gate.dispatchers.values) + Array(gate.leaving.values)
+        // Those that were removed finish what they have on its way as well.
+        gate.everyDispatcher.contains { $0.batchesInFlight > 0 }
     }
 
     private func finish() {
@@ -83,12 +79,12 @@ final class OrderlyStop {
         step = .finishing
         for dispatcher in gate.dispatchers.values { dispatcher.isStopping = true }
         gate.dispatcherIds.forEach(gate.markDirty)
-        if everyDispatcher.isEmpty { close() }
+        if gate.everyDispatcher.isEmpty { close() }
     }
 
     private func outOfTime() {
         finish()
-        for dispatcher in everyDispatcher where dispatcher.batchesInFlight > 0 { dispatcher.interrupt() }
+        for dispatcher in gate.everyDispatcher where dispatcher.batchesInFlight > 0 { dispatcher.interrupt() }
     }
 
     private func close() {

@@ -44,12 +44,17 @@ struct DispatcherQueue {
     /// No event before this one waits.
     var oldestWaiting: SequenceNumber { firstWaiting?.sequenceNumber ?? readPosition + 1 }
 
+    /// Whether an event is neither settled nor has been taken in hand.
+    func isUnread(_ sequenceNumber: SequenceNumber) -> Bool {
+        sequenceNumber > readPosition && before.range(around: sequenceNumber) == nil
+    }
+
     // MARK: Reading
 
     /// Takes the next events in hand until `count` wait there, or the present chunk ends.
-    /// - Parameter isWanted: whether events of a route go to this dispatcher.
+    /// - Parameter isWanted: whether an event goes to this dispatcher, and has not been settled unread.
     /// - Returns: false when the chunk ended first: ``load(_:)`` the next one.
-    mutating func fill(_ count: Int, isWanted: (RouteNumber) -> Bool) -> Bool {
+    mutating func fill(_ count: Int, isWanted: (StoredEvent) -> Bool) -> Bool {
         var waiting = entries.count - inFlightCount
         while waiting < count {
             guard let event = nextEvent() else { return false }
@@ -58,7 +63,7 @@ struct DispatcherQueue {
                 continue
             }
             readPosition = event.sequenceNumber
-            guard isWanted(event.route) else { continue }
+            guard isWanted(event) else { continue }
             entries.append(QueueEntry(event: event))
             waiting += 1
         }

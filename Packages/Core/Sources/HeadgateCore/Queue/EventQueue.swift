@@ -12,6 +12,8 @@ public final class EventQueue {
     public let store: any EventStore
     var routes = RouteTable()
     var backlog = Backlog()
+    /// What the sweeper has looked through.
+    var sweep = Sweep()
     /// The group in the making.
     private var gathering = GatheringGroup()
     /// Tells the group in the making apart from those before it: what came after a commit had begun is not in that
@@ -185,6 +187,14 @@ public final class EventQueue {
     /// Lets go of events that every dispatcher has settled.
     func trimRecent(through sequenceNumber: SequenceNumber) {
         recent.trim(through: sequenceNumber)
+    }
+
+    // MARK: Growing old
+
+    /// What is too old now (Behaviour Q4).
+    var ageLimit: AgeLimit {
+        let now = ages.stamp(worker.now)
+        return AgeLimit(receivedBy: now - limits.maxAge.wholeMilliseconds, endedBy: now)
     }
 
     // MARK: Remembering ids

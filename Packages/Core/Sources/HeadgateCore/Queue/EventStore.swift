@@ -14,6 +14,9 @@ public protocol EventStore: AnyObject {
     /// Reads the events behind a sequence number, some at a time, from the lowest; nil when there are none. A chunk may
     /// begin with some that come before.
     func read(after sequenceNumber: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void)
+    /// Reads events of a stretch of which some are too old, from the lowest, some at a time; nil when there are none. A
+    /// chunk may hold others as well, but none of those asked for may lie between those it holds and be left out.
+    func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void)
     /// Makes changes, all or none. They survive the process; a power failure may undo the latest.
     func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void)
     /// Reads dead letters, the oldest first (Behaviour D10).
@@ -22,6 +25,13 @@ public protocol EventStore: AnyObject {
     func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void)
     /// Finishes what was asked for and closes; `then` is the last call.
     func close(then: @escaping () -> Void)
+}
+
+extension EventStore {
+    /// A store that does not know how old its events are gives all.
+    public func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
+        read(after: stretch.after, then: then)
+    }
 }
 
 /// Why a store did not do as asked. The words are for the log and never cross the socket.
@@ -48,6 +58,8 @@ public struct AppendGroup: Sendable {
     public var chunk: Chunk
     /// What the chunk holds of each route, so that a start needs not read the events to count them.
     public var tallies: [RouteNumber: Tally]
+    /// When its events become too old.
+    public var ages: GroupAges
     /// Routes that are used for the first time.
     public var newRoutes: [RouteNumber: [DispatcherNumber]]
     /// The clients' own ids among the events; nil when there are none.
@@ -57,11 +69,12 @@ public struct AppendGroup: Sendable {
     public var requeued: [LetterNumber]
 
     public init(
-        chunk: Chunk, tallies: [RouteNumber: Tally], newRoutes: [RouteNumber: [DispatcherNumber]],
+        chunk: Chunk, tallies: [RouteNumber: Tally], ages: GroupAges, newRoutes: [RouteNumber: [DispatcherNumber]],
         recentIDs: RecentIDs?, requeued: [LetterNumber] = []
     ) {
         self.chunk = chunk
         self.tallies = tallies
+        self.ages = ages
         self.newRoutes = newRoutes
         self.recentIDs = recentIDs
         self.requeued = requeued

@@ -12,6 +12,7 @@ struct GatheringGroup {
     private(set) var tally = Tally.zero
     /// Dead letters whose events are in it again.
     private var requeued: [LetterNumber] = []
+    private var ages = GroupAges()
     /// Who wants to know when the group is committed.
     var waiters: [StoreWaiter] = []
 
@@ -35,6 +36,7 @@ struct GatheringGroup {
     ) {
         let bytes = records.append(
             event, sequenceNumber: sequenceNumber, receivedAt: receivedAt, receivedStamp: receivedStamp)
+        ages.add(receivedStamp: receivedStamp, timeToLive: event.timeToLive)
         if let identity = event.identity { ids.append(identity, sequenceNumber: sequenceNumber) }
         count(sequenceNumber, route: event.route, bytes: bytes)
     }
@@ -46,6 +48,7 @@ struct GatheringGroup {
     ) {
         let bytes = records.append(
             event, sequenceNumber: sequenceNumber, route: route, receivedStamp: receivedStamp)
+        ages.add(receivedStamp: receivedStamp, timeToLive: event.timeToLive)
         requeued.append(letter)
         count(sequenceNumber, route: route, bytes: bytes)
     }
@@ -72,7 +75,7 @@ struct GatheringGroup {
         _ chunk: Chunk, newRoutes: [RouteNumber: [DispatcherNumber]], receivedStamp: Int64
     ) -> AppendGroup {
         AppendGroup(
-            chunk: chunk, tallies: tallies, newRoutes: newRoutes,
+            chunk: chunk, tallies: tallies, ages: ages, newRoutes: newRoutes,
             recentIDs: ids.take(lastSequenceNumber: lastSequenceNumber, receivedStamp: receivedStamp),
             requeued: requeued)
     }

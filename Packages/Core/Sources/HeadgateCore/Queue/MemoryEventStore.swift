@@ -4,6 +4,8 @@ public final class MemoryEventStore: EventStore {
 
     private let worker: any Worker
     private var chunks: [Chunk] = []
+    /// When each chunk's events become too old.
+    private var ages: [GroupAges] = []
     private var state = StoredState()
     /// When set, appends and changes fail with it: a test's full disk.
     public var fault: StoreFault?
@@ -32,6 +34,7 @@ public final class MemoryEventStore: EventStore {
     public func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {
         answer(fault, then) {
             chunks.append(group.chunk)
+            ages.append(group.ages)
             groupCount += 1
             state.lastSequenceNumber = group.chunk.lastSequenceNumber
             state.routes.merge(group.newRoutes) { _, new in new }
@@ -44,8 +47,28 @@ public final class MemoryEventStore: EventStore {
     public func read(
         after sequenceNumber: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void
     ) {
-        let chunk = chunks.first { $0.lastSequenceNumber > sequenceNumber }
+        let place = firstPlace(behind: sequenceNumber)
+        let chunk = place < chunks.count ? chunks[place] : nil
         worker.soon { then(.success(chunk)) }
+    }
+
+    public func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
+        // A group may reach over the end of the stretch.
+        let last = min(firstPlace(behind: stretch.through), chunks.count - 1)
+        let places = firstPlace(behind: stretch.after)..<max(last + 1, firstPlace(behind: stretch.after))
+        let chunk = places.first { stretch.asksFor(ages[$0]) }.map { chunks[$0] }
+        worker.soon { then(.success(chunk)) }
+    }
+
+    /// The place of the first chunk with events behind a sequence number.
+    private func firstPlace(behind sequenceNumber: SequenceNumber) -> Int {
+        var low = 0
+        var high = chunks.count
+        while low < high {
+            let middle = (low + high) / 2
+            if chunks[middle].lastSequenceNumber > sequenceNumber { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 
     public func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
@@ -91,7 +114,9 @@ public final class MemoryEventStore: EventStore {
             letters.append(StoredLetter(number: lastLetter, letter: letter))
             if letters.count > MemoryEventStore.mostDeadLetters { letters.removeFirst() }
         case .trim(let sequenceNumber):
-            chunks.removeAll { $0.lastSequenceNumber <= sequenceNumber }
+            let settled = firstPlace(behind: sequenceNumber)
+            chunks.removeFirst(settled)
+            ages.removeFirst(settled)
         case .forgetIDs(let stamp):
             state.recentIDs.removeAll { $0.receivedStamp <= stamp }
         case .keep(let name, let bytes):

@@ -18,5 +18,5 @@ struct QueueEntry {
     }
 
     var sequenceNumber: SequenceNumber { event.sequenceNumber }
-    var tally: Tally { Tally(events: 1, bytes: event.byteCount) }
+    var tally: Tally { event.tally }
 }

@@ -48,8 +48,8 @@ final class QueuePeek {
 
     /// - Returns: false when the chunk has ended.
     private func fill() -> Bool {
-        let (number, routes) = (queue.number, dispatcher.surroundings.events.routes)
-        let isFilled = queue.fill(1) { routes.dispatchers(of: $0).contains(number) }
+        let (events, isMine) = (dispatcher.surroundings.events, dispatcher.isMine)
+        let isFilled = queue.fill(1) { isMine($0) && !events.sweep.hasPassed($0) }
         unread -= queue.entries.count
         take()
         return isFilled

@@ -25,6 +25,14 @@ extension GateModel {
     private func checkExpired(_ summary: DispatcherSummary, _ dispatcher: ModelDispatcher) {
         let due = dispatcher.unsettled.count { isExpired($0) }
         expect(summary.expired <= due, "\(dispatcher.id): \(summary.expired) expired of \(due)")
+        // The sweeper finds what waits, however deep and whatever holds it.
+        guard now >= startedAt + GateModel.sweepingTime else { return }
+        let overdue = dispatcher.unsettled.subtracting(dispatcher.inFlight).count { number in
+            isExpired(number, before: GateModel.sweepingTime)
+                && stored[number].map { $0.storedAt + GateModel.sweepingTime <= now } ?? false
+        }
+        let silent = summary.expired + summary.evicted
+        expect(silent >= overdue, "\(dispatcher.id): \(silent) expired or evicted, \(overdue) are overdue")
     }
 
     /// A dispatcher with an open way and something to send is sending. (What waits for this very moment may go in the
@@ -94,6 +102,7 @@ extension GateModel {
         }
         offered = [:]
         flushes = [:]
+        startedAt = now
         for id in ids { restart(id, over: state) }
     }
 

@@ -31,6 +31,10 @@ final class GateModel {
         if !condition, failure == nil { failure = ModelFailure(message()) }
     }
 
+    /// When the gate was started, and how long the sweeper may take to come round.
+    var startedAt = Instant(nanoseconds: 0)
+    static let sweepingTime = Duration.seconds(30)
+
     var now: Instant { bench.worker.now }
 
     // MARK: Sending
@@ -115,9 +119,10 @@ final class GateModel {
         }
     }
 
-    func isExpired(_ number: SequenceNumber) -> Bool {
+    /// Whether its time to live is over, or was so long ago.
+    func isExpired(_ number: SequenceNumber, before span: Duration = .zero) -> Bool {
         guard let expiry = stored[number]?.expiry else { return false }
-        return expiry <= now.nanoseconds / 1_000_000
+        return expiry <= now.nanoseconds / 1_000_000 - span.wholeMilliseconds
     }
 
     // MARK: Storing
@@ -134,6 +139,7 @@ final class GateModel {
 
     func store(_ number: SequenceNumber, _ event: ModelEvent) {
         stored[number] = event
+        stored[number]?.storedAt = now
         for id in event.targets { dispatchers[id]?.unsettled.insert(number) }
     }
 

@@ -38,6 +38,8 @@ struct ModelEvent {
     var targets: Set<String>
     /// When it is of no more use, in milliseconds of the monotonic clock.
     var expiry: Int64?
+    /// When it was stored, which a slow store may put off.
+    var storedAt = Instant(nanoseconds: 0)
 }
 
 /// What the gate did against the rules.

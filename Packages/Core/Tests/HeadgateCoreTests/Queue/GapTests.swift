@@ -88,6 +88,33 @@ struct GapTests {
         #expect(bench.sender.sent == [[1, 2], [5, 6]])
     }
 
+    @Test("Q4, D12: drop_oldest gives up the oldest that waits, between events in flight and gaps, each counted once")
+    func dropOldest() throws {
+        var limits = StoreLimits()
+        limits.maxEvents = 8
+        limits.overflow = .dropOldest
+        let bench = GateBench(limits: limits) {
+            $0.inFlight = 3
+            $0.dispatchLimit = 2
+        }
+        bench.track(8)
+        bench.sender.answer(to: 2)
+        bench.settle()
+        #expect(bench.sender.sent == [[1, 2], [3, 4], [5, 6], [7, 8]])
+        bench.track(2)
+        #expect(bench.counters.evicted == 0 && bench.gate.stored.events == 8)
+        bench.track(3)
+        #expect(bench.counters.evicted == 3 && bench.summary().evicted == 3)
+        #expect(bench.gate.stored.events == 8)
+        try bench.restart()
+        #expect(bench.gate.stored.events == 8)
+        bench.sender.reply = { _ in .delivered }
+        for batch in bench.sender.outstanding { bench.sender.answer(to: batch.number) }
+        bench.settle()
+        #expect(bench.sender.delivered == [1, 2, 5, 6, 7, 8, 12, 13])
+        #expect(bench.counters.evicted == 0 && bench.counters.quarantined == 0)
+    }
+
     @Test("Q2: ranges touch, overlap and reach over the position, and come out apart")
     func normalForm() {
         let settled = Settled(through: 10, and: [20...22, 5...11, 23...25, 24...30, 40...40, 1...3])

@@ -10,7 +10,7 @@ struct ChunkGathering {
     private(set) var damaged: [SequenceNumber] = []
 
     private static let mostBytes = 128 << 10
-    private static let mostRows = 512
+    static let mostRows = 512
 
     init(after sequenceNumber: SequenceNumber) {
         last = sequenceNumber

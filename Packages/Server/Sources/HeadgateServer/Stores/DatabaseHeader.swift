@@ -10,10 +10,13 @@ struct DatabaseHeader {
         applicationID == StoreSchema.applicationID && userVersion > StoreSchema.version
     }
 
-    /// Whether the file is an event store of this version.
+    /// Whether the file is an event store of this version, or of one that can be made this.
     var isOurs: Bool {
-        applicationID == StoreSchema.applicationID && userVersion == StoreSchema.version
+        applicationID == StoreSchema.applicationID && (userVersion == StoreSchema.version || upgrade != nil)
     }
+
+    /// What makes the file one of this version; nil when it is one already, or none that can be.
+    var upgrade: String? { StoreSchema.upgrade(from: userVersion) }
 }
 
 extension DatabaseHeader {

@@ -56,6 +56,10 @@ public final class SQLiteEventStore: EventStore {
         ask(.read(after: sequenceNumber), .read(then))
     }
 
+    public func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
+        ask(.readAged(stretch), .read(then))
+    }
+
     public func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
         ask(.write(changes), .done(then))
     }

@@ -66,8 +66,8 @@ extension StoreDatabase {
         let isNew = try OpeningFault.of { () throws(SQLiteError) in
             try connection.integer("SELECT count(*) FROM sqlite_schema") == 0
         }
+        let header = try header(of: connection)
         if !isNew {
-            let header = try header(of: connection)
             try refuseNewer(header, path)
             guard header.isOurs else { throw .damaged("the file is not an event store") }
         }
@@ -75,7 +75,7 @@ extension StoreDatabase {
             try connection.execute(StoreSchema.layout)
             try connection.execute(StoreSchema.connection)
             if let most = options.mostPages { try connection.execute("PRAGMA max_page_count = \(most)") }
-            if isNew { try create(connection) }
+            if isNew { try create(connection) } else if let upgrade = header.upgrade { try change(connection, upgrade) }
         }
     }
 
@@ -97,9 +97,13 @@ extension StoreDatabase {
     }
 
     private static func create(_ connection: SQLiteConnection) throws(SQLiteError) {
+        try change(connection, StoreSchema.tables + "PRAGMA application_id = \(StoreSchema.applicationID);")
+    }
+
+    /// Gives the file the tables of this version, or leaves it as it was.
+    private static func change(_ connection: SQLiteConnection, _ statements: String) throws(SQLiteError) {
         try connection.transaction { () throws(SQLiteError) in
-            try connection.execute(StoreSchema.tables)
-            try connection.execute("PRAGMA application_id = \(StoreSchema.applicationID)")
+            try connection.execute(statements)
             try connection.execute("PRAGMA user_version = \(StoreSchema.version)")
         }
         // Into the file with it, so that its header tells what it is.

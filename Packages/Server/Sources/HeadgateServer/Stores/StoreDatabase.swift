@@ -48,6 +48,9 @@ final class StoreDatabase {
                 news.append(.letters(readLetters(query)))
             case .purgeLetters(let query):
                 news.append(.purged(purgeLetters(query)))
+            case .readAged(let stretch):
+                report(news)
+                news = [.read(readAged(stretch))]
             case .close:
                 break
             }
@@ -86,7 +89,7 @@ final class StoreDatabase {
         switch job {
         case .append(let group): try append(group)
         case .write(let changes): for change in changes { try apply(change) }
-        case .read, .readLetters, .purgeLetters, .close: break
+        case .read, .readAged, .readLetters, .purgeLetters, .close: break
         }
     }
 
@@ -113,16 +116,20 @@ final class StoreDatabase {
             }
         }
         try connection.run(
-            "INSERT INTO chunks VALUES (?, ?, ?, ?, ?)", .integer(chunk.lastSequenceNumber),
+            """
+            INSERT INTO chunks (last_seq, first_seq, tallies, checksum, records,
+                first_receipt, last_receipt, first_expiry, last_expiry) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """, .integer(chunk.lastSequenceNumber),
             .integer(chunk.event(at: 0)?.sequenceNumber ?? chunk.lastSequenceNumber), .blob(tallies),
-            .integer(checksum), .blob(chunk.bytes))
+            .integer(checksum), .blob(chunk.bytes), .integer(group.ages.firstReceipt),
+            .integer(group.ages.lastReceipt), .integer(group.ages.firstExpiry), .integer(group.ages.lastExpiry))
     }
 
     private func committed(_ job: StoreJob) {
         switch job {
         case .append: unsavedRoutes = [:]
         case .write(let changes): for change in changes { chores.note(change) }
-        case .read, .readLetters, .purgeLetters, .close: break
+        case .read, .readAged, .readLetters, .purgeLetters, .close: break
         }
     }
 
@@ -157,7 +164,7 @@ extension StoreJob {
     fileprivate var isChange: Bool {
         switch self {
         case .append, .write: true
-        case .read, .readLetters, .purgeLetters, .close: false
+        case .read, .readAged, .readLetters, .purgeLetters, .close: false
         }
     }
 }

@@ -7,6 +7,7 @@ enum StoreJob: Sendable {
     case read(after: SequenceNumber)
     case readLetters(LetterQuery)
     case purgeLetters(LetterQuery)
+    case readAged(AgedStretch)
     case close
 }
 

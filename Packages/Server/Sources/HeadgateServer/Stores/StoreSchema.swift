@@ -2,7 +2,7 @@
 enum StoreSchema {
     /// `Hgte`, so that a file tells what it is.
     static let applicationID: UInt32 = 0x4867_7465
-    static let version: UInt32 = 2
+    static let version: UInt32 = 3
 
     /// The most damaged groups that are kept for whoever wants to look into them.
     static let mostQuarantined = 256
@@ -32,17 +32,27 @@ enum StoreSchema {
         PRAGMA cell_size_check = ON;
         """
 
-    /// One row of `chunks` is one committed group. Its index holds all that a start has to know, so that a start reads
-    /// no events (Behaviour Q6).
+    /// Holds all that a start and the sweeper have to know, so that they read no events but those that are too old
+    /// (Behaviour Q6).
+    static let chunkIndex = """
+        CREATE INDEX chunk_tallies ON chunks
+            (first_seq, tallies, first_receipt, last_receipt, first_expiry, last_expiry);
+        """
+
+    /// One row of `chunks` is one committed group.
     static let tables = """
         CREATE TABLE chunks (
             last_seq INTEGER PRIMARY KEY,
             first_seq INTEGER NOT NULL,
             tallies BLOB NOT NULL,
+            first_receipt INTEGER NOT NULL,
+            last_receipt INTEGER NOT NULL,
+            first_expiry INTEGER NOT NULL,
+            last_expiry INTEGER NOT NULL,
             checksum INTEGER NOT NULL,
             records BLOB NOT NULL
         ) STRICT;
-        CREATE INDEX chunk_tallies ON chunks (first_seq, tallies);
+        \(chunkIndex)
         CREATE TABLE quarantined (
             last_seq INTEGER PRIMARY KEY,
             first_seq INTEGER,

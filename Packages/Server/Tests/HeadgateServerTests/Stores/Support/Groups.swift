@@ -7,29 +7,34 @@ enum Groups {
     /// A group of events with the numbers and routes given.
     static func of(
         _ events: [(number: SequenceNumber, route: RouteNumber)], size: Int = 40,
+        received: Int64 = 1_000, timeToLive: Duration? = nil,
         newRoutes: [RouteNumber: [DispatcherNumber]] = [:], recentIDs: RecentIDs? = nil
     ) -> AppendGroup {
         var writer = RecordWriter()
         var tallies: [RouteNumber: Tally] = [:]
         for (number, route) in events {
-            let bytes = write(number, route, size, into: &writer)
+            let bytes = write(number, route, size, received, timeToLive, into: &writer)
             tallies[route, default: .zero] += Tally(events: 1, bytes: bytes)
         }
+        let chunk = Chunk(bytes: writer.take(), lastSequenceNumber: events.last?.number ?? 0)
         return AppendGroup(
-            chunk: Chunk(bytes: writer.take(), lastSequenceNumber: events.last?.number ?? 0), tallies: tallies,
-            newRoutes: newRoutes, recentIDs: recentIDs)
+            chunk: chunk, tallies: tallies, ages: GroupAges(chunk), newRoutes: newRoutes, recentIDs: recentIDs)
     }
 
     /// A group of consecutive events of one route.
     static func of(
         _ numbers: ClosedRange<SequenceNumber>, route: RouteNumber = 1, size: Int = 40,
+        received: Int64 = 1_000, timeToLive: Duration? = nil,
         newRoutes: [RouteNumber: [DispatcherNumber]] = [:], recentIDs: RecentIDs? = nil
     ) -> AppendGroup {
-        of(numbers.map { ($0, route) }, size: size, newRoutes: newRoutes, recentIDs: recentIDs)
+        of(
+            numbers.map { ($0, route) }, size: size, received: received, timeToLive: timeToLive, newRoutes: newRoutes,
+            recentIDs: recentIDs)
     }
 
     private static func write(
-        _ number: SequenceNumber, _ route: RouteNumber, _ size: Int, into writer: inout RecordWriter
+        _ number: SequenceNumber, _ route: RouteNumber, _ size: Int, _ received: Int64, _ timeToLive: Duration?,
+        into writer: inout RecordWriter
     ) -> Int {
         let id = Array("\"event-\(number)\"".utf8)
         let name = Array("\"order\"".utf8)
@@ -38,8 +43,8 @@ enum Groups {
             name.withUnsafeBytes { name in
                 data.withUnsafeBytes { data in
                     writer.append(
-                        event(id, name, data, route), sequenceNumber: number,
-                        receivedAt: Timestamp(milliseconds: 1_000), receivedStamp: 1_000)
+                        event(id, name, data, route, timeToLive), sequenceNumber: number,
+                        receivedAt: Timestamp(milliseconds: received), receivedStamp: received)
                 }
             }
         }
@@ -47,12 +52,12 @@ enum Groups {
 
     private static func event(
         _ id: UnsafeRawBufferPointer, _ name: UnsafeRawBufferPointer, _ data: UnsafeRawBufferPointer,
-        _ route: RouteNumber
+        _ route: RouteNumber, _ timeToLive: Duration?
     ) -> TrackedEvent {
         // A literal's bytes stay where they are.
         let context: StaticString = "{}"
         return TrackedEvent(
-            id: id, identity: nil, name: name, time: nil, key: nil, timeToLive: nil,
+            id: id, identity: nil, name: name, time: nil, key: nil, timeToLive: timeToLive,
             context: UnsafeRawBufferPointer(start: context.utf8Start, count: 2), data: data, route: route)
     }
 }
