@@ -4,11 +4,12 @@
 //
 //   track.mjs EVENT COUNT
 import {randomUUID} from "node:crypto";
+import {existsSync} from "node:fs";
 import {connect} from "node:net";
 import {createInterface} from "node:readline";
 
-const path =
-    process.env.HEADGATE_SOCKET || `${process.env.XDG_RUNTIME_DIR || "/run"}/headgate/headgate.sock`;
+const folders = [process.env.XDG_RUNTIME_DIR, "/run"].filter(Boolean).map((folder) => `${folder}/headgate`);
+const path = process.env.HEADGATE_SOCKET || `${folders.find(existsSync) ?? "/run/headgate"}/headgate.sock`;
 const [event, count] = [process.argv[2], Number(process.argv[3])];
 const waiting = new Map();
 for (let n = 1; n <= count; n++) waiting.set(n, {event, id: randomUUID(), data: {n}});

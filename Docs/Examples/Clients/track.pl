@@ -8,7 +8,8 @@ use warnings;
 use IO::Socket::UNIX;
 use JSON::PP;
 
-my $path = $ENV{HEADGATE_SOCKET} || ($ENV{XDG_RUNTIME_DIR} || '/run') . '/headgate/headgate.sock';
+my ($folder) = grep { -d } map {"$_/headgate"} grep {$_} $ENV{XDG_RUNTIME_DIR}, '/run';
+my $path = $ENV{HEADGATE_SOCKET} || ($folder || '/run/headgate') . '/headgate.sock';
 my $socket = IO::Socket::UNIX->new(Peer => $path) or die "cannot connect to $path: $!\n";
 my $json = JSON::PP->new->utf8->canonical;
 my ($event, $number, $failures) = ($ARGV[0], 0, 0);

@@ -6,7 +6,9 @@
 # The id makes it safe to run again: the daemon stores an event of an id once.
 set -euo pipefail
 
-socket=${HEADGATE_SOCKET:-${XDG_RUNTIME_DIR:-/run}/headgate/headgate.sock}
+folder=${XDG_RUNTIME_DIR:-/run}/headgate
+[[ -d $folder ]] || folder=/run/headgate
+socket=${HEADGATE_SOCKET:-$folder/headgate.sock}
 
 # What a JSON string needs escaped, and nothing else: enough for names and ids without control characters.
 quoted() {

@@ -1759,8 +1759,14 @@ static char *usual_socket(void) {
     const char *path = getenv("HEADGATE_SOCKET"), *directory = getenv("XDG_RUNTIME_DIR");
     if (path && *path) return copy_of(path, strlen(path));
     bytes place = {0};
-    put_text(&place, directory && *directory == '/' ? directory : "/run");
-    put_text(&place, "/headgate/headgate.sock");
+    if (directory && *directory == '/') {
+        put_text(&place, directory);
+        put_text(&place, "/headgate");
+        /* A user who has no daemon of their own means the machine's. */
+        if (place.at && access(place.at, F_OK) != 0 && access("/run/headgate", F_OK) == 0) place.length = 0;
+    }
+    if (!place.length) put_text(&place, "/run/headgate");
+    put_text(&place, "/headgate.sock");
     return place.at;
 }
 

@@ -261,13 +261,15 @@ an error."""
 
 def usual_socket(environment: Optional[Mapping[str, str]] = None) -> str:
     """Where the daemon's socket is when nobody says it: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR`, else below
-    `/run`. An empty variable counts as not set, and so does a relative `XDG_RUNTIME_DIR`."""
+    `/run`. An empty variable counts as not set, and so does a relative `XDG_RUNTIME_DIR`. A user who has that variable,
+    but no daemon of their own, means the machine's."""
     variables = os.environ if environment is None else environment
     path = variables.get("HEADGATE_SOCKET")
     if path:
         return path
-    directory = variables.get("XDG_RUNTIME_DIR", "")
-    return (directory if directory.startswith("/") else "/run") + "/headgate/headgate.sock"
+    directories = [variables.get("XDG_RUNTIME_DIR", ""), "/run"]
+    folders = [f"{directory}/headgate" for directory in directories if directory.startswith("/")]
+    return next(filter(os.path.isdir, folders), folders[0]) + "/headgate.sock"
 
 
 _last_id = (0, 0)

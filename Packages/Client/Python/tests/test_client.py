@@ -4,6 +4,7 @@ import pathlib
 import sys
 import threading
 import unittest
+import unittest.mock
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[3] / "Tests" / "Clients")]
@@ -221,13 +222,17 @@ class ClientTests(unittest.TestCase):
 class ValueTests(unittest.TestCase):
     def test_socket_place(self):
         """As Docs/Decisions/0010 has it."""
-        for variables, wanted in (
-            ({"HEADGATE_SOCKET": "/a", "XDG_RUNTIME_DIR": "/b"}, "/a"),
-            ({"HEADGATE_SOCKET": "", "XDG_RUNTIME_DIR": "/b"}, "/b/headgate/headgate.sock"),
-            ({"XDG_RUNTIME_DIR": "b"}, "/run/headgate/headgate.sock"),
-            ({}, "/run/headgate/headgate.sock"),
+        machine, own = "/run/headgate", "/b/headgate"
+        for variables, folders, wanted in (
+            ({"HEADGATE_SOCKET": "/a", "XDG_RUNTIME_DIR": "/b"}, [own], "/a"),
+            ({"HEADGATE_SOCKET": "", "XDG_RUNTIME_DIR": "/b"}, [], own + "/headgate.sock"),
+            ({"XDG_RUNTIME_DIR": "/b"}, [machine], machine + "/headgate.sock"),
+            ({"XDG_RUNTIME_DIR": "/b"}, [machine, own], own + "/headgate.sock"),
+            ({"XDG_RUNTIME_DIR": "b"}, [], machine + "/headgate.sock"),
+            ({}, [], machine + "/headgate.sock"),
         ):
-            self.assertEqual(headgate.usual_socket(variables), wanted)
+            with unittest.mock.patch("os.path.isdir", folders.__contains__):
+                self.assertEqual(headgate.usual_socket(variables), wanted)
 
     def test_ids(self):
         ids = [headgate.new_id() for _ in range(10_000)]

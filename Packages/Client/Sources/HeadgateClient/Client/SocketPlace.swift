@@ -1,18 +1,26 @@
 import Glibc
 
-/// Where the daemon's socket is when nobody says it (Protocol, Socket).
+/// Where the daemon's socket is when nobody says it (Protocol, Socket; `Docs/Decisions/0010`).
 public enum SocketPlace {
     /// `$HEADGATE_SOCKET`, else `$XDG_RUNTIME_DIR/headgate/headgate.sock`, else `/run/headgate/headgate.sock`, by the
     /// process's environment.
     public static var usual: String {
-        usual { name in getenv(name).map { String(cString: $0) } }
+        usual({ name in getenv(name).map { String(cString: $0) } }, isThere: { access($0, F_OK) == 0 })
     }
 
-    /// The same by other variables. An empty one counts as not set, and so does a relative `XDG_RUNTIME_DIR` (the XDG
-    /// Base Directory Specification has it so).
-    public static func usual(_ variable: (String) -> String?) -> String {
+    /// The same by other variables and folders. An empty variable counts as not set, and so does a relative
+    /// `XDG_RUNTIME_DIR` (the XDG Base Directory Specification has it so). A user who has that variable, but no daemon
+    /// of their own, means the machine's.
+    /// - Parameter isThere: whether there is a folder of this path.
+    public static func usual(_ variable: (String) -> String?, isThere: (String) -> Bool) -> String {
         if let path = variable("HEADGATE_SOCKET"), !path.isEmpty { return path }
-        let directory = variable("XDG_RUNTIME_DIR").flatMap { $0.hasPrefix("/") ? $0 : nil }
-        return (directory ?? "/run") + "/headgate/headgate.sock"
+        let machine = "/run/headgate"
+        guard let directory = variable("XDG_RUNTIME_DIR"), directory.hasPrefix("/") else { return socket(in: machine) }
+        let own = directory + "/headgate"
+        return socket(in: isThere(machine) && !isThere(own) ? machine : own)
+    }
+
+    private static func socket(in folder: String) -> String {
+        folder + "/headgate.sock"
     }
 }

@@ -28,7 +28,7 @@ enum ManualPage {
         .B HEADGATE_SOCKET
         the daemon's socket, unless \\fB\\-\\-socket\\fR names one. Without either it is
         .I $XDG_RUNTIME_DIR/headgate/headgate.sock
-        if that is there, else
+        where that folder is, else
         .IR /run/headgate/headgate.sock .
         .TP
         .B NO_COLOR

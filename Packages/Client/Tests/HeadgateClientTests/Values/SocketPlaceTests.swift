@@ -11,6 +11,18 @@ import Testing
             ([:], "/run/headgate/headgate.sock"),
         ])
     func places(variables: [String: String], path: String) {
-        #expect(SocketPlace.usual { variables[$0] } == path)
+        #expect(SocketPlace.usual({ variables[$0] }, isThere: { _ in false }) == path)
+    }
+
+    @Test(
+        "A user without a daemon of their own speaks to the machine's",
+        arguments: [
+            (["/run/headgate"], "/run/headgate/headgate.sock"),
+            (["/run/headgate", "/run/user/7/headgate"], "/run/user/7/headgate/headgate.sock"),
+            (["/run/user/7/headgate"], "/run/user/7/headgate/headgate.sock"),
+        ])
+    func machine(folders: [String], path: String) {
+        let variables = ["XDG_RUNTIME_DIR": "/run/user/7"]
+        #expect(SocketPlace.usual({ variables[$0] }, isThere: folders.contains) == path)
     }
 }
