@@ -1,0 +1,96 @@
+# Sourced by Tools/test-package: the package in a root without systemd, such as a container has.
+# shellcheck shell=bash
+
+# OWNER:GROUP MODE PLACE
+places='root:root 755 /usr/bin/headgate
+root:root 755 /usr/bin/headgated
+root:root 644 /etc/headgate/headgate.json
+root:root 644 /etc/logrotate.d/headgate
+root:root 644 /lib/systemd/system/headgate.service
+root:root 644 /lib/systemd/system/headgate.socket
+root:root 644 /usr/share/man/man1/headgate.1.gz
+root:root 644 /usr/share/man/man8/headgated.8.gz
+headgate:headgate 700 /var/lib/headgate
+headgate:headgate 750 /var/log/headgate'
+
+# What the root has besides what packages' databases and logs change by themselves.
+everything() {
+    (cd "$root" && find . \( -path ./var/lib/dpkg -o -path ./var/cache -o -path ./var/lib/apt \) -prune -o -print |
+        grep -vE '^\./(root/|etc/(passwd|group|shadow|gshadow)-|var/log/(apt|dpkg|alternatives)|var/lib/systemd/deb-systemd)' | sort)
+}
+
+inside() {
+    in_root "$root" "$@"
+}
+
+libraries() {
+    inside ldd /usr/bin/headgate /usr/bin/headgated
+}
+
+missing_libraries() {
+    libraries | grep -E 'not found|libswift|libFoundation' || true
+}
+
+owners() {
+    local place
+    sed 's/.* //' <<<"$places" | while read -r place; do inside stat -c '%U:%G %a %n' "$place"; done
+}
+
+test_bare() {
+    local before
+    section "Without systemd"
+    install_in "$root" adduser >/dev/null 2>&1
+    # What it depends on is there before, so that only its own files are new.
+    succeeds "it is installed with all that it depends on" install_in "$root" /root/headgate.deb
+    inside dpkg --purge headgate >/dev/null 2>&1
+    before=$(everything)
+    succeeds "it is installed again" inside dpkg -i /root/headgate.deb
+    prints "every library is there, and none of Swift's is needed" "" missing_libraries
+    prints "its files belong to whom they should" "$places" owners
+    shows "its user has no shell, and its group is its own" '^headgate:x:[1-9][0-9]{2}:[0-9]+:Headgate,,,:/var/lib/headgate:/usr/sbin/nologin$' \
+        inside getent passwd headgate
+    succeeds "its files are as they were packaged" inside dpkg --verify headgate
+    shows "the programs tell their version" '^headgated [0-9.]+$' inside headgated --version
+    prints "the configuration is without fault" "the configuration is valid" \
+        inside setpriv --reuid headgate --regid headgate --init-groups \
+        headgated --check --config /etc/headgate/headgate.json
+    prints "the units are enabled for the day that systemd is there" "/etc/systemd/system/multi-user.target.wants/headgate.service
+/etc/systemd/system/sockets.target.wants/headgate.socket" inside sh -c "find /etc/systemd/system -name 'headgate.*' | sort"
+    succeeds "it is purged" inside dpkg --purge headgate
+    prints "nothing is left of it" "" diff <(echo "$before") <(everything)
+    refused "nor its user" '' inside getent passwd headgate
+    test_terminals
+}
+
+# What shells and pagers make of it.
+test_terminals() {
+    section "Manual pages and completions"
+    install_in "$root" man-db groff zsh fish bash-completion mandoc >/dev/null 2>&1
+    inside dpkg -i /root/headgate.deb >/dev/null
+    local page
+    for page in man1/headgate.1 man8/headgated.8; do
+        prints "$page is clean to groff" "" inside sh -c "man --warnings=w -l /usr/share/man/$page.gz 2>&1 >/dev/null"
+        # The pages follow the programs, not a calendar.
+        prints "$page is clean to mandoc" "" \
+            inside sh -c "mandoc -T lint -W warning /usr/share/man/$page.gz | grep -v 'missing date'; true"
+    done
+    test_completions
+}
+
+# offers SHELL LINE WORDS: what the shell offers, by the files that it finds by itself, when tab is pressed behind the line.
+offers() {
+    prints "$1 completes: $2" "$3" inside "$1" "/root/completes.$1" "$2"
+}
+
+test_completions() {
+    cp "$here"/packaging/tests/completes.* "$root/root"
+    local shell
+    for shell in bash zsh fish; do
+        offers "$shell" "headgate dis" "dispatchers"
+        offers "$shell" "headgate --socket /none sta" "status"
+        offers "$shell" "headgate dead-letters " "list purge requeue"
+        offers "$shell" "headgate watch " "barriers clients dispatchers outcomes"
+        offers "$shell" "headgate config get --layer " "file programmatic remote"
+        offers "$shell" "headgate pause --" "--flushable --help --json --reason --socket"
+    done
+}

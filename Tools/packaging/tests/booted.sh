@@ -1,0 +1,118 @@
+# Sourced by Tools/test-package: the package in a root that systemd has booted.
+# shellcheck shell=bash
+
+log=/var/log/headgate/events.ndjson
+
+# as USER COMMAND …, as after a login.
+as() {
+    in_booted runuser -u "$1" -- env XDG_RUNTIME_DIR=/run/user/1000 "${@:2}"
+}
+
+unit() {
+    in_booted systemctl show --value --property "$1" headgate.service
+}
+
+# How many lines of the log name this event.
+logged() {
+    in_booted grep -c "\"event\":\"$1\"" "$log"
+}
+
+# member KEY: what `headgate dispatchers` says of collect.
+dispatcher() {
+    in_booted headgate dispatchers --json | grep -o "\"$1\":[^,}]*" | cut -d : -f 2-
+}
+
+configure() {
+    in_booted tee /etc/headgate/headgate.json >/dev/null
+}
+
+test_booted() {
+    section "Under systemd"
+    install_in "$root" systemd dbus logrotate man-db >/dev/null 2>&1
+    inside dpkg --purge headgate >/dev/null
+    rm "$root/usr/sbin/policy-rc.d"
+    boot_root "$root" >/dev/null
+    passed "systemd boots"
+    in_booted useradd --create-home --groups users shop
+    in_booted useradd --create-home stranger
+
+    succeeds "it is installed" in_booted dpkg -i /root/headgate.deb
+    prints "systemd finds no fault with the units" "" in_booted systemd-analyze verify \
+        /lib/systemd/system/headgate.service /lib/systemd/system/headgate.socket
+    in_booted systemd-analyze security --no-pager headgate.service | tail -n 1
+    prints "both units are enabled" $'enabled\nenabled' in_booted systemctl is-enabled headgate.socket headgate.service
+    prints "both are active" $'active\nactive' in_booted systemctl is-active headgate.socket headgate.service
+    prints "it has told systemd that it serves" "Serving /run/headgate/headgate.sock" unit StatusText
+    prints "the socket is its group's" "headgate:headgate 660" in_booted stat -c '%U:%G %a' /run/headgate/headgate.sock
+    prints "its directories are as they were" $'700\n750\n750' \
+        in_booted stat -c %a /var/lib/headgate /var/log/headgate /run/headgate
+    test_users
+    test_reload
+    test_watching
+    test_activation
+    test_logrotate
+}
+
+test_users() {
+    section "Users"
+    refused "who is not of the group cannot send" "cannot connect to /run/headgate/headgate.sock" \
+        as stranger headgate send signup
+    in_booted adduser --quiet shop headgate
+    shows "a member sends an event" . as shop headgate send signup plan=pro
+    becomes "it is in the log" 1 logged signup
+    shows "with the sender's user" "\"uid\":$(in_booted id -u shop)[,}]" in_booted tail -n 1 "$log"
+    refused "a member may not steer" "needs the right to control" as shop headgate pause collect
+    shows "root may" . in_booted headgate status
+}
+
+test_reload() {
+    section "Reload"
+    configure <<<'{"data_dir": "/var/lib/headgate", "dispatchers": {"collect": {"kind": "file", "path": "/var/log/headgate/events.ndjson"}, "copy": {"kind": "file", "path": "copy.ndjson"}}}'
+    succeeds "systemd reloads it" in_booted systemctl reload headgate
+    becomes "a dispatcher that is new is there" $'"collect"\n"copy"' dispatcher id
+    becomes "and it is active again" active unit ActiveState
+    configure <<<'{"dispatchers": {"collect": {"kind": "post"}}}'
+    refused "a faulty configuration is refused" "Job for headgate.service failed|Reload failed" in_booted systemctl reload headgate
+    shows "the journal tells the fault" 'dispatchers.collect.kind' in_booted journalctl -u headgate -o cat
+    prints "and nothing has changed" $'"collect"\n"copy"' dispatcher id
+    in_booted dpkg-deb --fsys-tarfile /root/headgate.deb | tar -xO ./etc/headgate/headgate.json | configure
+    in_booted systemctl reload headgate
+    becomes "the packaged configuration is in force again" '"collect"' dispatcher id
+}
+
+test_watching() {
+    section "A daemon that is killed, and one that stands still"
+    in_booted systemctl kill --signal KILL headgate.service
+    shows "a client that comes meanwhile waits, and is served" . as shop headgate send after_kill
+    becomes "systemd has started it again" 1 unit NRestarts
+    in_booted mkdir -p /run/systemd/system/headgate.service.d
+    printf '[Service]\nWatchdogSec=2\n' | in_booted tee /run/systemd/system/headgate.service.d/watchdog.conf >/dev/null
+    in_booted systemctl daemon-reload
+    in_booted systemctl restart headgate
+    sleep 5
+    prints "a watchdog of 2 seconds is kept quiet for 5" 0 unit NRestarts
+    in_booted systemctl kill --signal STOP headgate.service
+    becomes "a daemon that stands still is started again" 1 unit NRestarts
+    becomes "and serves" active unit ActiveState
+    in_booted rm -r /run/systemd/system/headgate.service.d
+    in_booted systemctl daemon-reload
+    in_booted systemctl restart headgate
+}
+
+test_activation() {
+    section "Stop, and start by the socket"
+    succeeds "systemd stops it" in_booted systemctl stop headgate.service
+    prints "in order" success unit Result
+    shows "the next client starts it" . as shop headgate send after_stop
+    prints "and it is active" active unit ActiveState
+    becomes "all events are in the log" $'1\n1\n1' sh -c \
+        "$(declare -f in_booted logged); booted=$booted log=$log; for event in signup after_kill after_stop; do logged \$event; done"
+}
+
+test_logrotate() {
+    section "logrotate"
+    succeeds "the log is rotated" in_booted logrotate --force /etc/logrotate.d/headgate
+    as shop headgate send after_rotation >/dev/null
+    becomes "the next event is in a new file" 1 logged after_rotation
+    prints "the old one is kept" 1 in_booted grep -c '"event":"signup"' "$log.1"
+}

@@ -1,0 +1,100 @@
+# Sourced: clean Debian 12 roots, made by debootstrap, whose processes have namespaces of their own. For root only.
+#
+# What was fetched once is kept in $XDG_CACHE_HOME/headgate (~/.cache/headgate).
+# shellcheck shell=bash
+
+suite=bookworm
+roots=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/headgate
+
+# This machine's own mirror.
+mirror() {
+    grep -rhosE 'https?://[^] ]+/debian/?' /etc/apt/sources.list /etc/apt/sources.list.d | head -n 1 | grep . ||
+        echo http://deb.debian.org/debian
+}
+
+# Where namespaces, mounts or debootstrap are missing there are no clean roots: a script that needs them ends here.
+require_roots() {
+    [[ $(id -u) -eq 0 ]] || { echo "$0: a clean root needs root: sudo $0" >&2 && exit 1; }
+    command -v debootstrap >/dev/null || { echo "$0: debootstrap is missing: Tools/setup --roots" >&2 && exit 1; }
+    unshare --mount --pid --net --ipc --uts --fork true 2>/dev/null ||
+        { echo "$0: this machine grants no namespaces" >&2 && exit 1; }
+}
+
+# The base system as a file, fetched if it is not there yet.
+base_system() {
+    local base=$cache/$suite.tar
+    [[ -f $base ]] && return
+    mkdir -p "$cache"
+    echo "Fetching Debian ($suite) from $(mirror)"
+    debootstrap --variant=minbase "$suite" "$base.folder" "$(mirror)" >"$base.log" 2>&1 ||
+        { tail -n 20 "$base.log" >&2 && exit 1; }
+    tar -C "$base.folder" -cf "$base.part" .
+    mv "$base.part" "$base"
+    rm -rf "$base.folder"
+}
+
+# new_root FOLDER: a minimal Debian that can install packages, and starts no services when it does.
+new_root() {
+    base_system
+    mkdir -p "$1" "$cache/archives/partial"
+    tar -C "$1" -xf "$cache/$suite.tar"
+    cp -L /etc/resolv.conf "$1/etc/resolv.conf"
+    printf '#!/bin/sh\nexit 101\n' >"$1/usr/sbin/policy-rc.d"
+    chmod 0755 "$1/usr/sbin/policy-rc.d"
+    echo 'APT::Keep-Downloaded-Packages "true";' >"$1/etc/apt/apt.conf.d/keep"
+}
+
+# in_root FOLDER [options of enter] COMMAND …: with the machine's network, without its processes and files.
+in_root() {
+    unshare --mount --pid --uts --ipc --fork --kill-child --propagation private \
+        "$roots/enter" "$1" --share "$cache/archives" /var/cache/apt/archives "${@:2}"
+}
+
+# install_in FOLDER PACKAGE …: the lists of packages are fetched again only if it does not work with those that are there.
+install_in() {
+    local install=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install "${@:2}")
+    in_root "$1" "${install[@]}" || { in_root "$1" apt-get -qq update && in_root "$1" "${install[@]}"; }
+}
+
+# -- A root that systemd has booted, with a network of its own --------------------------------------------------------
+
+booter='' booted=''
+
+children_of() {
+    cat "/proc/$1/task/$1/children" 2>/dev/null
+}
+
+# boot_root FOLDER: returns when systemd has started all that it starts. What it says is in FOLDER.console.
+boot_root() {
+    local tries=0
+    unshare --mount --propagation private "$roots/boot" "$1" >"$1.console" 2>&1 </dev/null &
+    booter=$!
+    until in_booted test -S /run/systemd/private 2>/dev/null; do
+        kill -0 "$booter" 2>/dev/null && ((++tries < 600)) || { cat "$1.console" >&2 && return 1; }
+        sleep 0.1
+        booted=$(for namespace in $(children_of "$booter"); do children_of "$namespace"; done | tr -d ' ')
+    done
+    in_booted systemctl is-system-running --wait
+}
+
+# in_booted COMMAND …: as root, in the root that is booted.
+in_booted() {
+    nsenter --target "${booted:-none}" --all --root --wd \
+        env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@"
+}
+
+# Shuts it down, as a machine would be.
+halt_root() {
+    kill -s RTMIN+4 "$booted"
+    wait "$booter"
+    booter='' booted=''
+}
+
+# Ends what is still booted, however it is.
+kill_root() {
+    [[ -n $booter ]] || return 0
+    kill "$booter" 2>/dev/null || true
+    wait "$booter" 2>/dev/null || true
+    booter='' booted=''
+}
