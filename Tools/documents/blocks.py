@@ -1,0 +1,79 @@
+"""The blocks of a document that can be run."""
+
+import re
+
+# A comment before a block says what is special about it.
+MARK = re.compile(r"<!-- (not run|slow|clean root|file|run with|elsewhere)(?:: (.*))? -->$")
+FENCE = re.compile(r"( *)(`{3,})(\w*)$")
+COMMANDS = ("sh", "console")
+
+
+class Block:
+    """A fenced block: where it begins, its language, its lines, and its mark, if it has one."""
+
+    def __init__(self, path, line, language, mark):
+        self.path, self.line, self.language = path, line, language
+        self.mark, self.argument = mark or (None, None)
+        self.lines = []
+
+    @property
+    def place(self):
+        return f"{self.path}:{self.line}"
+
+    @property
+    def text(self):
+        return "".join(line + "\n" for line in self.lines)
+
+    @property
+    def is_run(self):
+        return self.language in COMMANDS or self.mark in ("file", "run with")
+
+    def steps(self):
+        """What is run one after the other: scripts, each with what it prints, or None where the document does not say."""
+        if self.mark == "file":
+            return [(f"cat >{self.argument} <<'END_OF_BLOCK'\n{self.text}END_OF_BLOCK\n", None)]
+        if self.mark == "run with":
+            return [(f"{self.argument} <<'END_OF_BLOCK'\n{self.text}END_OF_BLOCK\n", None)]
+        if self.language == "sh":
+            return [(self.text, None)]
+        return list(self._console_steps())
+
+    def _console_steps(self):
+        command, output = None, []
+        for line in self.lines:
+            if not line.startswith("$ "):
+                (command if is_open(command) else output).append(line)
+                continue
+            if command:
+                yield "\n".join(command) + "\n", output
+            command, output = [line[2:]], []
+        if command:
+            yield "\n".join(command) + "\n", output
+
+
+def is_open(command):
+    """Whether a command goes on in the next line."""
+    return command is not None and command[-1].endswith(("\\", "|", "&&"))
+
+
+def blocks_of(path, name):
+    """The fenced blocks of a document; a mark that belongs to none is an error."""
+    block, mark, fence = None, None, None
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if block:
+            if line.strip() == fence[1]:
+                yield block
+                block, mark = None, None
+            else:
+                block.lines.append(line.removeprefix(fence[0]))
+        elif found := FENCE.match(line):
+            fence = (found[1], found[2])
+            block = Block(name, number, found[3], mark)
+        elif found := MARK.match(line.strip()):
+            mark = (found[1], found[2])
+        elif line.strip() and mark:
+            raise SystemExit(f"{name}:{number - 1}: no block follows the mark")
+        elif re.match(r" {4,}(\$ |headgate|headgated|Tools/|\.build/|apt|export )", line):
+            raise SystemExit(f"{name}:{number}: commands belong into a block that says so: ```sh or ```console")
+    if block or mark:
+        raise SystemExit(f"{name}: ends in the middle of a block, or with a mark")
