@@ -47,6 +47,7 @@ test_booted() {
     prints "its directories are as they were" $'700\n750\n750' \
         in_booted stat -c %a /var/lib/headgate /var/log/headgate /run/headgate
     test_users
+    test_http
     test_reload
     test_watching
     test_activation
@@ -65,6 +66,25 @@ test_users() {
     shows "root may" . in_booted headgate status
 }
 
+# packaged_configuration: as it is in the package.
+packaged_configuration() {
+    inside dpkg-deb --fsys-tarfile /root/headgate.deb | tar -xO ./etc/headgate/headgate.json
+}
+
+test_http() {
+    section "HTTP, under the unit's restrictions"
+    configure <<<'{"data_dir": "/var/lib/headgate", "dispatchers": {"collect": {"kind": "http", "endpoint": "http://localhost:8080/events"}}}'
+    # It keeps what it is sent, and answers.
+    in_booted systemd-run --quiet --unit collector systemd-socket-activate --listen 127.0.0.1:8080 --accept --inetd \
+        sh -c 'timeout 1 cat >>/root/requests; printf "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"'
+    in_booted systemctl reload headgate
+    as shop headgate send over_http >/dev/null
+    becomes "an event is delivered" 1 in_booted grep -c '"event":"over_http"' /root/requests
+    in_booted systemctl stop collector
+    packaged_configuration | configure
+    in_booted systemctl restart headgate
+}
+
 test_reload() {
     section "Reload"
     configure <<<'{"data_dir": "/var/lib/headgate", "dispatchers": {"collect": {"kind": "file", "path": "/var/log/headgate/events.ndjson"}, "copy": {"kind": "file", "path": "copy.ndjson"}}}'
@@ -75,7 +95,7 @@ test_reload() {
     refused "a faulty configuration is refused" "Job for headgate.service failed|Reload failed" in_booted systemctl reload headgate
     shows "the journal tells the fault" 'dispatchers.collect.kind' in_booted journalctl -u headgate -o cat
     prints "and nothing has changed" $'"collect"\n"copy"' dispatcher id
-    in_booted dpkg-deb --fsys-tarfile /root/headgate.deb | tar -xO ./etc/headgate/headgate.json | configure
+    packaged_configuration | configure
     in_booted systemctl reload headgate
     becomes "the packaged configuration is in force again" '"collect"' dispatcher id
 }
