@@ -194,15 +194,19 @@ final class Service {
 
     // MARK: Stopping
 
-    /// Stops in an orderly way (Behaviour D11); `then` is called when all is written down.
+    /// Stops in an orderly way (Behaviour D11); `then` is called when all is written down. Who stops it once more waits
+    /// for the same end.
     func stop(then: @escaping () -> Void) {
-        guard !gate.isStopping else { return }
+        if !gate.isStopping { beginStop() }
+        gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown, then: then)
+    }
+
+    /// Takes no more clients, and lets go of everything when the gate has stopped.
+    private func beginStop() {
         isReady = false
         for listener in listeners { listener.close() }
         for session in sessions.all { session.announceClosing() }
-        gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown) { [weak self] in
-            self?.letGo()
-            then()
+        gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown) { [weak self] in self?.letGo()
         }
     }
 

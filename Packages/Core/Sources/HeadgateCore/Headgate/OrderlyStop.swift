@@ -1,13 +1,14 @@
 extension Headgate {
     /// Stops in an orderly way (Behaviour D11, F5): what may go now goes, what is in flight is finished, within a time;
-    /// the rest stays stored. Waits are not waited for.
+    /// the rest stays stored. Waits are not waited for. A stop that is under way goes on as it began.
     /// - Parameters:
     ///   - flushing: whether the stop begins with a flush.
-    ///   - then: called once the store is closed.
+    ///   - then: called once the store is closed; at once if it is already.
     public func stop(within timeout: Duration, flushing: Bool, then: @escaping () -> Void) {
-        guard stopping == nil else { return }
-        let stop = OrderlyStop(gate: self, then: then)
+        if let stopping { return stopping.whenEnded(then) }
+        let stop = OrderlyStop(gate: self)
         stopping = stop
+        stop.whenEnded(then)
         stop.begin(within: timeout, flushing: flushing)
     }
 }
@@ -21,20 +22,24 @@ final class OrderlyStop {
         case finishing
         /// The store writes down the rest.
         case closing
+        case ended
     }
 
     private static let flushName = "headgate:shutdown"
 
     private unowned let gate: Headgate
-    private let then: () -> Void
+    private var waiting: [() -> Void] = []
     private var step = Step.flushing
     /// Whether all that was offered before the stop is stored, or refused.
     private var isAllStored = false
     private var alarm: (any Disposable)?
 
-    init(gate: Headgate, then: @escaping () -> Void) {
+    init(gate: Headgate) {
         self.gate = gate
-        self.then = then
+    }
+
+    func whenEnded(_ then: @escaping () -> Void) {
+        if step == .ended { then() } else { waiting.append(then) }
     }
 
     func begin(within timeout: Duration, flushing: Bool) {
@@ -47,8 +52,8 @@ final class OrderlyStop {
         }
     }
 
-    /// Whether nothing is sent any more, and the store is about to be closed.
-    var isClosing: Bool { step == .closing }
+    /// Whether nothing is sent any more, and the store is about to be closed or is.
+    var isClosing: Bool { step == .closing || step == .ended }
 
     /// Looks whether the next step is due.
     func look() {
@@ -91,8 +96,14 @@ final class OrderlyStop {
         step = .closing
         alarm?.dispose()
         for dispatcher in gate.dispatchers.values { dispatcher.sender.close() }
-        gate.events.whenCommitted { [gate, then] _ in
-            gate.settlements.whenWritten { _ in gate.events.store.close(then: then) }
+        gate.events.whenCommitted { [gate] _ in
+            gate.settlements.whenWritten { _ in gate.events.store.close { self.end() } }
         }
+    }
+
+    private func end() {
+        step = .ended
+        for then in waiting { then() }
+        waiting = []
     }
 }

@@ -20,6 +20,20 @@ struct StopTests {
         #expect(bench.store.isClosed)
     }
 
+    @Test("D11: a stop while one is under way ends with it, and one afterwards at once")
+    func again() {
+        var ends: [Int] = []
+        bench.track(1)
+        stop(flushing: false) { ends.append(1) }
+        stop { ends.append(2) }
+        #expect(ends.isEmpty)
+        bench.sender.answer()
+        bench.settle()
+        #expect(ends == [1, 2])
+        bench.gate.stop(within: .zero, flushing: true) { ends.append(3) }
+        #expect(ends == [1, 2, 3])
+    }
+
     @Test("D11: what is in flight finishes first")
     func inFlightFinishes() throws {
         var isDone = false

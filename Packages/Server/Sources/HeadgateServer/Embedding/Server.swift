@@ -33,7 +33,7 @@ public actor Server {
     }
 
     /// Stops in an orderly way (Behaviour D11): what is in flight is finished, within `shutdown_timeout_ms`, and the rest
-    /// stays stored. `then` is called on the loop when it is done.
+    /// stays stored. `then` is called on the loop when it is done; a second stop waits for the same end.
     public func stop(then: @escaping @Sendable () -> Void) {
         guard let service else { return then() }
         service.stop(then: then)
