@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// A dead letter under the number that its store gave it.
 public struct StoredLetter: Sendable, Equatable {
     public var number: LetterNumber
@@ -18,9 +20,6 @@ public struct LetterPage: Sendable, Equatable {
     public var newest: LetterNumber
     private var bytes = 0
 
-    /// A page ends with the letter that makes it this large, so that neither memory nor an answer grows without end.
-    private static let mostBytes = 512 << 10
-
     /// An empty page.
     public init(newest: LetterNumber) {
         self.newest = newest
@@ -29,12 +28,25 @@ public struct LetterPage: Sendable, Equatable {
     /// Takes the next letter in if it has room.
     /// - Returns: false when it has none; the letter is the first of the next page.
     public mutating func take(_ letter: StoredLetter, _ query: LetterQuery) -> Bool {
-        guard letters.count < query.limit, bytes < LetterPage.mostBytes else {
+        let size = letter.letter.shownByteCount
+        guard letters.isEmpty || (letters.count < query.limit && bytes + size <= PageLimit.bytes) else {
             next = letters.last?.number
             return false
         }
         letters.append(letter)
-        bytes += letter.letter.record.count + (letter.letter.answer?.utf8.count ?? 0)
+        bytes += size
         return true
     }
+}
+
+extension DeadLetter {
+    /// How many bytes it takes in an answer, at most.
+    fileprivate var shownByteCount: Int {
+        var text = JSONWriter()
+        if let answer { text.string(answer) }
+        return record.count + text.bytes.count + DeadLetter.mostWords
+    }
+
+    /// The most bytes of all else that is told of a letter: names, numbers and times.
+    private static let mostWords = 384
 }

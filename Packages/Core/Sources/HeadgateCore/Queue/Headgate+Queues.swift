@@ -2,14 +2,14 @@
 extension Headgate {
     /// Looks at the next events that a dispatcher would send, in their order, and takes none.
     /// - Parameters:
-    ///   - limit: the most events; there may be fewer where they are large.
-    ///   - then: gets each event's JSON as it is stored, not transformed yet.
+    ///   - after: only what comes behind this one, as ``QueuePage/next`` tells.
+    ///   - limit: the most events, at least one; there may be fewer where they are large.
     /// - Returns: false when there is no such dispatcher; `then` is not called.
     public func peek(
-        at id: String, limit: Int, then: @escaping (Result<[[UInt8]], StoreFault>) -> Void
+        at id: String, after: SequenceNumber = 0, limit: Int, then: @escaping (Result<QueuePage, StoreFault>) -> Void
     ) -> Bool {
         guard let dispatcher = dispatchers[id] else { return false }
-        QueuePeek(dispatcher, limit: limit, then: then).begin()
+        QueuePeek(dispatcher, after: after, limit: limit, then: then).begin()
         return true
     }
 

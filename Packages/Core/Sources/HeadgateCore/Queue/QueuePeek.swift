@@ -6,20 +6,20 @@ final class QueuePeek {
     private var queue: DispatcherQueue
     /// Up to where it looks, so that it ends under constant load.
     private let newest: SequenceNumber
+    /// Only what comes behind this one.
+    private let after: SequenceNumber
     private let limit: Int
-    private let then: (Result<[[UInt8]], StoreFault>) -> Void
-    private var events: [[UInt8]] = []
-    private var bytes = 0
-    /// Events behind those in hand that have not been looked at.
+    private let then: (Result<QueuePage, StoreFault>) -> Void
+    private var page = QueuePage()
+    /// No more events than these, behind those in hand, have not been looked at.
     private var unread: Int
 
-    /// With the event that makes it this large it is enough.
-    private static let mostBytes = 512 << 10
-
     init(
-        _ dispatcher: Dispatcher, limit: Int, then: @escaping (Result<[[UInt8]], StoreFault>) -> Void
+        _ dispatcher: Dispatcher, after: SequenceNumber, limit: Int,
+        then: @escaping (Result<QueuePage, StoreFault>) -> Void
     ) {
         self.dispatcher = dispatcher
+        self.after = after
         self.limit = limit
         self.then = then
         queue = dispatcher.queue
@@ -29,21 +29,20 @@ final class QueuePeek {
 
     func begin() {
         take()
+        if after > queue.readPosition { queue.skip(to: min(after, newest)) }
         readOn()
     }
 
-    private var isFull: Bool { events.count >= limit || bytes >= QueuePeek.mostBytes }
-
     private func readOn() {
         let events = dispatcher.surroundings.events
-        while !isFull, unread > 0, queue.readPosition < newest {
+        while !page.isFull, unread > 0, queue.readPosition < newest {
             if fill() { continue }
             guard queue.readPosition < newest else { break }
             guard let chunk = events.recentChunk(after: queue.readPosition) else { return read() }
             queue.load(chunk)
         }
         // Never before the call returns, as nothing here does.
-        events.worker.soon { [then, found = self.events] in then(.success(found)) }
+        events.worker.soon { [then, page] in then(.success(page)) }
     }
 
     /// - Returns: false when the chunk has ended.
@@ -68,11 +67,13 @@ final class QueuePeek {
 
     /// Gives out what is in hand and waits, and lets go of it.
     private func take() {
-        for entry in queue.entries where !entry.isInFlight && !isFull && !dispatcher.isTooOld(entry.event) {
-            let event = entry.event.json(attempt: entry.attempts + 1)
-            bytes += event.count
-            events.append(event)
+        for entry in queue.entries where isShown(entry) {
+            page.take(entry.event, attempt: entry.attempts + 1, limit: limit)
         }
         _ = queue.remove(Set(queue.entries.map(\.sequenceNumber)))
+    }
+
+    private func isShown(_ entry: QueueEntry) -> Bool {
+        !page.isFull && entry.sequenceNumber > after && !entry.isInFlight && !dispatcher.isTooOld(entry.event)
     }
 }

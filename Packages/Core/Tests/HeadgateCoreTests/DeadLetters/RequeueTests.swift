@@ -228,9 +228,17 @@ struct RequeueTests {
         #expect(letter.firstFailedAt == start && letter.diedAt == bench.worker.wall)
     }
 
-    @Test("D10: a page ends with the letter that makes it large")
+    @Test("X2: a letter that is larger than a page comes alone")
+    func hugeLetters() throws {
+        bury(2, EventDraft(data: #"{"x":"\#(String(repeating: "x", count: 600_000))"}"#))
+        let page = try #require(letters())
+        #expect(page.letters.count == 1 && page.next == 1)
+        #expect(letters(after: 1)?.letters.count == 1)
+    }
+
+    @Test("D10, X2: a page ends before it is too large")
     func largePage() throws {
-        bury(4, EventDraft(data: #"{"x":"\#(String(repeating: "x", count: 300_000))"}"#))
+        bury(4, EventDraft(data: #"{"x":"\#(String(repeating: "x", count: 200_000))"}"#))
         let page = try #require(letters())
         #expect(page.letters.count == 2 && page.next == 2)
         #expect(requeue() == .success(4))

@@ -8,10 +8,20 @@ import Testing
 struct PeekTests {
     /// The numbers of the next events.
     private func peek(_ bench: GateBench, _ id: String = "collect", limit: Int = 10) throws -> [Int] {
-        var result: Result<[[UInt8]], StoreFault>?
-        #expect(bench.gate.peek(at: id, limit: limit) { result = $0 })
+        try numbers(page(bench, id, limit: limit))
+    }
+
+    private func page(
+        _ bench: GateBench, _ id: String = "collect", after: SequenceNumber = 0, limit: Int
+    ) throws -> QueuePage {
+        var result: Result<QueuePage, StoreFault>?
+        #expect(bench.gate.peek(at: id, after: after, limit: limit) { result = $0 })
         bench.settle()
-        return try #require(result).get().map { DocumentReader.read($0)?.get(key: "seq") ?? -1 }
+        return try #require(result).get()
+    }
+
+    private func numbers(_ page: QueuePage) -> [Int] {
+        page.events.map { DocumentReader.read($0)?.get(key: "seq") ?? -1 }
     }
 
     private func hold(_ bench: GateBench) {
@@ -36,7 +46,7 @@ struct PeekTests {
         #expect(try peek(bench) == [3, 4])
         bench.sender.answer(.status(503))
         var events: [[UInt8]] = []
-        #expect(bench.gate.peek(at: "collect", limit: 4) { events = (try? $0.get()) ?? [] })
+        #expect(bench.gate.peek(at: "collect", limit: 4) { events = (try? $0.get())?.events ?? [] })
         bench.settle()
         #expect(events.compactMap { DocumentReader.read($0)?.get(key: "attempt") } == [2, 2, 1, 1])
     }
@@ -66,5 +76,53 @@ struct PeekTests {
         #expect(try 50...60 ~= peek(bench, "b", limit: 1_000).count)
         bench.store.readFault = .failed("no")
         #expect(throws: StoreFault.self) { try peek(bench, limit: 20) }
+    }
+
+    @Test("X2: a page ends before it is too large, and the next goes on behind it")
+    func pages() throws {
+        let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "b")])
+        hold(bench)
+        let large = EventDraft(data: #"{"x":"\#(String(repeating: "x", count: 100_000))"}"#)
+        for _ in 0..<13 { bench.track(1, large) }
+        var page = try page(bench, limit: 1_000)
+        #expect(numbers(page) == Array(1...5))
+        #expect(page.events.reduce(0) { $0 + $1.count } < 512 << 10)
+        page = try self.page(bench, after: try #require(page.next), limit: 1_000)
+        #expect(numbers(page) == Array(6...10))
+        page = try self.page(bench, after: try #require(page.next), limit: 2)
+        #expect(numbers(page) == [11, 12])
+        page = try self.page(bench, after: try #require(page.next), limit: 2)
+        #expect(numbers(page) == [13])
+        #expect(page.next == nil)
+        #expect(try self.page(bench, after: 13, limit: 2) == QueuePage())
+        #expect(try self.page(bench, after: .max, limit: 2) == QueuePage())
+    }
+
+    @Test("X2: an event that is larger than a page comes alone")
+    func largerThanPage() throws {
+        let bench = GateBench()
+        hold(bench)
+        let huge = EventDraft(data: #"{"x":"\#(String(repeating: "x", count: 1 << 20))"}"#)
+        bench.track(1)
+        bench.track(2, huge)
+        bench.track(1)
+        var (shown, after): ([[Int]], SequenceNumber?) = ([], 0)
+        while let from = after {
+            let page = try page(bench, after: from, limit: 10)
+            shown.append(numbers(page))
+            after = page.next
+        }
+        #expect(shown == [[1], [2], [3], [4]])
+    }
+
+    @Test("Pages go on behind what is in hand, over what others have settled")
+    func pagesOverOthers() throws {
+        let bench = GateBench(["a", "b"].map(DispatcherSettings.init(id:)))
+        bench.gate.registerScopedBarrier(SwitchBarrier(.closed), id: "hold", scopes: [.dispatcher(id: "a")])
+        bench["b"].reply = { _ in .delivered }
+        for number in 1...40 { bench.track(1, EventDraft(dispatchers: [number % 4 == 0 ? "a" : "b"])) }
+        let first = try page(bench, "a", limit: 4)
+        #expect(numbers(first) == [4, 8, 12, 16])
+        #expect(numbers(try page(bench, "a", after: try #require(first.next), limit: 100)) == [20, 24, 28, 32, 36, 40])
     }
 }

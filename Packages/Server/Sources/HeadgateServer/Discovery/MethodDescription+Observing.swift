@@ -34,8 +34,14 @@ extension MethodDescription {
     static let queues = [
         MethodDescription(
             "queue.peek", "The next events of a dispatcher, as they are stored.",
-            params: [.required("dispatcher", .name), .optional("limit", .integer(least: 1), "10 if nothing is said")],
-            result: .object([.required("events", .array(.object([])))]), reasons: [.notFound, .storage]),
+            params: [
+                .required("dispatcher", .name), .optional("limit", .integer(least: 1), "10 if nothing is said"),
+                .optional("after", .count, "a sequence number: what comes behind it, as `next` tells"),
+            ],
+            result: .object([
+                .required("events", .array(.object([]))),
+                .required("next", .nullable(.integer(least: 1)), "for `after`; null when there are no more"),
+            ]), reasons: [.notFound, .storage]),
         MethodDescription(
             "queue.purge", "Drops what waits for a dispatcher; what is in flight stays.",
             params: [

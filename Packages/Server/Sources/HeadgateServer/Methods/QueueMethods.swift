@@ -11,9 +11,11 @@ enum QueueMethods {
     private static func peek(_ service: Service, _ call: Call) throws(RPCError) {
         let id: String = try call.reader.required("dispatcher")
         let limit = try call.reader.optional("limit", in: 1...mostPeeked) ?? 10
-        let isKnown = service.gate.peek(at: id, limit: limit) { [reply = call.reply] result in
+        let after = try call.reader.optional("after", in: 0...) ?? 0
+        let isKnown = service.gate.peek(at: id, after: SequenceNumber(after), limit: limit) {
+            [reply = call.reply] result in
             switch result {
-            case .success(let events): reply.answer { $0.events(events) }
+            case .success(let page): reply.answer { $0.page(page) }
             case .failure: reply.fail(RPCError(.storage, "the queue could not be read"))
             }
         }
@@ -43,15 +45,16 @@ extension RPCError {
 
 extension JSONWriter {
     /// The result of `queue.peek`.
-    fileprivate mutating func events(_ events: [[UInt8]]) {
+    fileprivate mutating func page(_ page: QueuePage) {
         beginObject()
         member("events")
         beginArray()
-        for event in events {
+        for event in page.events {
             element()
             raw(event)
         }
         endArray()
+        member("next", item: page.next.map { .number(DataNumber(Int($0))) } ?? .null)
         endObject()
     }
 }

@@ -22,12 +22,29 @@ struct QueueMethodTests {
         }
     }
 
+    @Test("X2: an answer is no longer than half a line of a client's, whatever is asked for, and tells where to go on")
+    func pages() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            try await client.call("dispatcher.pause", ["id": "collect"])
+            let data: DataObject = ["x": .string(String(repeating: "\u{1}", count: 25_000))]
+            for _ in 1...8 { try await client.call("track", ["event": "x", "data": .object(data)]) }
+            let page = try await client.call("queue.peek", ["dispatcher": "collect", "limit": 1_000])
+            #expect(page["events"].elements.map { $0["seq"] } == [1, 2, 3])
+            #expect(page["next"] == 3)
+            let rest = try await client.call("queue.peek", ["dispatcher": "collect", "limit": 1_000, "after": 6])
+            #expect(rest["events"].elements.map { $0["seq"] } == [7, 8])
+            #expect(rest["next"] == .null)
+        }
+    }
+
     @Test(
         "A wrong parameter is told with its path, an unknown dispatcher is not_found",
         arguments: [
             ("queue.peek", [:], "dispatcher"), ("queue.peek", ["dispatcher": 3], "dispatcher"),
             ("queue.peek", ["dispatcher": "collect", "limit": 0], "limit"),
             ("queue.peek", ["dispatcher": "collect", "limit": 1_001], "limit"),
+            ("queue.peek", ["dispatcher": "collect", "after": -1], "after"),
             ("queue.purge", [:], "dispatcher"),
             ("queue.purge", ["dispatcher": "collect", "before_seq": "3"], "before_seq"),
             ("queue.purge", ["dispatcher": "collect", "before_seq": 0], "before_seq"),
