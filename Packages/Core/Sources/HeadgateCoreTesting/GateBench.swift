@@ -74,10 +74,11 @@ public final class GateBench {
 
     // MARK: Events
 
-    /// Offers an event, without ending the turn. Nil when it is narrowed to a dispatcher that there is not.
+    /// Offers an event, without ending the turn. Nil when it is narrowed to a dispatcher that there is not, or to a set
+    /// too many.
     @discardableResult
     public func track(_ draft: EventDraft) -> Admission? {
-        guard let route = gate.route(narrowedTo: draft.dispatchers) else { return nil }
+        guard let route = try? gate.route(narrowedTo: draft.dispatchers) else { return nil }
         defer { nextId += 1 }
         let admission = draft.withTracked(route: route, spareId: "made-\(nextId)", gate.events.admit)
         gate.events.whenCommitted { [weak self] in self?.acknowledgements.append((admission, $0)) }

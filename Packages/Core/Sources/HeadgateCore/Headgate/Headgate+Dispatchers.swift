@@ -74,16 +74,21 @@ extension Headgate {
     public func hasDispatcher(_ id: String) -> Bool { dispatchers[id] != nil }
 
     /// The route of an event for all dispatchers, or for some only; nil when one of these is unknown.
-    public func route(narrowedTo ids: [String]? = nil) -> RouteNumber? {
+    public func route(narrowedTo ids: [String]? = nil) throws(TooManyRoutes) -> RouteNumber? {
         guard let ids else { return routeToAll }
         let numbers = ids.map { dispatchers[$0]?.queue.number }
         guard !numbers.contains(nil) else { return nil }
-        return events.routes.number(of: Set(numbers.compactMap { $0 }))
+        return try routeNumber(of: Set(numbers.compactMap { $0 }))
     }
 
-    /// Whether an event may be narrowed to these dispatchers: not to ever more sets of them (``RouteTable/most``).
-    public func mayNarrow(to ids: [String]) -> Bool {
-        !events.routes.isFull || events.routes.knows(Set(ids.compactMap { dispatchers[$0]?.queue.number }))
+    /// The number of a set that an event asks for. Where there are too many, some may be forgotten by the next turn.
+    func routeNumber(of dispatchers: some Sequence<DispatcherNumber>) throws(TooManyRoutes) -> RouteNumber {
+        do throws(TooManyRoutes) {
+            return try events.routes.number(asked: dispatchers)
+        } catch {
+            settlements.lookSoon()
+            throw error
+        }
     }
 
     /// A dispatcher's destination can take more than before (``Sender/capacity``): it looks again.

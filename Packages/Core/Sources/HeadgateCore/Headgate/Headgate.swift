@@ -89,6 +89,9 @@ public final class Headgate {
         flushes.onChange = { [weak self] in self?.wayChanged($0) }
         flushes.blockers = { [weak self] id in self?.coordinator.blockers(of: id, flushing: true).map(\.id) ?? [] }
         settlements.trimPoint = { [weak self] in self?.trim() ?? 0 }
+        settlements.unusedRoutes = { [weak self] in
+            self.map { $0.events.forgetUnusedRoutes(except: $0.routeToAll) } ?? []
+        }
         events.onStored = { [weak self] in self?.stored($0, behind: $1) }
     }
 

@@ -18,6 +18,9 @@ public struct Backlog {
         unsettledOfDispatcher[dispatcher] ?? .zero
     }
 
+    /// The routes of events that some dispatcher has not settled.
+    var routes: some Sequence<RouteNumber> { unsettled.keys }
+
     /// Events came for dispatchers of a route.
     mutating func add(_ tally: Tally, route: RouteNumber, dispatchers: [DispatcherNumber]) {
         let before = live(of: route)

@@ -112,9 +112,24 @@ public final class EventQueue {
 
     /// How many events for a dispatcher are offered and not stored yet.
     func offered(to dispatcher: DispatcherNumber) -> Int {
-        [gathering.tallies, committing?.group.tallies ?? [:]].joined().reduce(0) { sum, offered in
+        offered.reduce(0) { sum, offered in
             routes.dispatchers(of: offered.key).contains(dispatcher) ? sum + offered.value.events : sum
         }
+    }
+
+    /// What is offered and not stored yet, of each route.
+    private var offered: some Sequence<(key: RouteNumber, value: Tally)> {
+        [gathering.tallies, committing?.group.tallies ?? [:]].joined()
+    }
+
+    /// Forgets the sets of dispatchers to which no event has to go any more, when there are many. Where events of theirs
+    /// still lie in the store, all of their dispatchers have settled them.
+    /// - Parameter kept: one that has to stay.
+    /// - Returns: those that the store may forget as well.
+    func forgetUnusedRoutes(except kept: RouteNumber) -> [RouteNumber] {
+        guard routes.isCrowded else { return [] }
+        let used = Set(backlog.routes).union(offered.map(\.key)).union([kept])
+        return routes.forget(unless: used.contains)
     }
 
     /// Calls `work` once all that has been offered so far is stored, with nil, or could not be stored.

@@ -94,6 +94,8 @@ public enum StoreChange: Sendable, Equatable {
     /// No dispatcher needs the events up to and including this one. A store may keep them longer, but must remember
     /// its highest sequence number in any case.
     case trim(through: SequenceNumber)
+    /// No dispatcher needs events of these routes, and none will come: their numbers are not used again for long.
+    case forgetRoutes([RouteNumber])
     /// Ids received at or before this stamp are no longer needed.
     case forgetIDs(through: Int64)
     /// Something small to keep under a name, like the state of a ManualBarrier; nil takes it away.

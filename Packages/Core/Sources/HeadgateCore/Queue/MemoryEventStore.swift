@@ -117,6 +117,8 @@ public final class MemoryEventStore: EventStore {
             let settled = firstPlace(behind: sequenceNumber)
             chunks.removeFirst(settled)
             ages.removeFirst(settled)
+        case .forgetRoutes(let numbers):
+            for number in numbers { state.routes[number] = nil }
         case .forgetIDs(let stamp):
             state.recentIDs.removeAll { $0.receivedStamp <= stamp }
         case .keep(let name, let bytes):

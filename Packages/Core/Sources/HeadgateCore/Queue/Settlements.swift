@@ -11,6 +11,8 @@ final class Settlements {
     private var lastTrim: SequenceNumber = 0
     /// Up to which event nobody needs anything.
     var trimPoint: () -> SequenceNumber = { 0 }
+    /// Which routes no event has any more. What made that so has to be written before, or together with it.
+    var unusedRoutes: () -> [RouteNumber] = { [] }
 
     /// Dead letters that wait for a store that fails are bounded as those in the store are; the oldest go.
     private static let mostLetters = 10_000
@@ -36,6 +38,11 @@ final class Settlements {
     /// Calls `work` once all so far is written, with nil, or could not be written yet.
     func whenWritten(_ work: @escaping (StoreFault?) -> Void) {
         waiters.append(work)
+        writeSoon()
+    }
+
+    /// Has a look at the end of the turn whether there is something to give up.
+    func lookSoon() {
         writeSoon()
     }
 
@@ -74,6 +81,8 @@ final class Settlements {
             all.append(.trim(through: trim))
             lastTrim = trim
         }
+        let routes = unusedRoutes()
+        if !routes.isEmpty { all.append(.forgetRoutes(routes)) }
         return all
     }
 

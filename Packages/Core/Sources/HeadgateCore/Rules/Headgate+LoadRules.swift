@@ -29,10 +29,10 @@ extension Headgate {
     public var hasLoadRules: Bool { !loadRouting.isEmpty }
 
     /// The dispatchers of a route that want an event (Behaviour P3).
-    public func route(_ route: RouteNumber, for event: some EventFields) -> RouteNumber {
+    public func route(_ route: RouteNumber, for event: some EventFields) throws(TooManyRoutes) -> RouteNumber {
         let refusing = loadRouting.refusing(event)
         guard !refusing.isEmpty else { return route }
-        return events.routes.number(of: events.routes.dispatchers(of: route).filter { !refusing.contains($0) })
+        return try routeNumber(of: events.routes.dispatchers(of: route).filter { !refusing.contains($0) })
     }
 
     /// Makes rules ready again, after they or the dispatchers have changed.

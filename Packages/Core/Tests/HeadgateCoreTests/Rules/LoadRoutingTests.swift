@@ -27,7 +27,7 @@ struct LoadRoutingTests {
         -> Set<String>
     {
         let event = EventDocument(members: ["event": .string(name), "data": ["plan": .string(plan)]])
-        let route = bench.gate.route(try #require(bench.gate.route(narrowedTo: ids)), for: event)
+        let route = try bench.gate.route(try #require(try bench.gate.route(narrowedTo: ids)), for: event)
         let numbers = bench.gate.events.routes.dispatchers(of: route)
         return Set(bench.gate.dispatchers.values.filter { numbers.contains($0.queue.number) }.map(\.id))
     }
@@ -46,8 +46,8 @@ struct LoadRoutingTests {
         let bench = try bench()
         #expect(try wanting(bench, "order", plan: "pro", narrowedTo: ["premium"]) == ["premium"])
         #expect(try wanting(bench, "visit", plan: "pro", narrowedTo: ["premium", "orders"]) == [])
-        let route = bench.gate.route(
-            bench.gate.route(narrowedTo: ["orders"]) ?? 0, for: EventDocument(members: ["event": "visit"]))
+        let route = try bench.gate.route(
+            try bench.gate.route(narrowedTo: ["orders"]) ?? 0, for: EventDocument(members: ["event": "visit"]))
         #expect(route == RouteTable.nobody)
     }
 

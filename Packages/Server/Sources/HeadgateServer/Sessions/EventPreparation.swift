@@ -24,14 +24,19 @@ final class EventPreparation {
         var errors = 0
     }
 
-    /// Takes an event through transformations and rules.
-    func prepare(_ event: TrackedEvent) -> Outcome {
+    /// Takes an event through transformations and rules; throws `limit` when it would go to yet another set of
+    /// dispatchers, of which there are too many.
+    func prepare(_ event: TrackedEvent) throws(RPCError) -> Outcome {
         var outcome = Outcome(event: event)
         if gate.transformsAfterCollectors { outcome = transform(event) }
         guard gate.hasLoadRules, let event = outcome.event else { return outcome }
         fields.event = event
         defer { fields.event = nil }
-        outcome.event?.route = gate.route(event.route, for: fields)
+        do throws(TooManyRoutes) {
+            outcome.event?.route = try gate.route(event.route, for: fields)
+        } catch {
+            throw RPCError(error)
+        }
         return outcome
     }
 

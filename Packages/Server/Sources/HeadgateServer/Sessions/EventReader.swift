@@ -119,8 +119,11 @@ final class EventReader {
             guard gate.hasDispatcher(id) else { throw fault("dispatchers[\(index)]", "there is no dispatcher \(id)") }
             ids.append(id)
         }
-        guard gate.mayNarrow(to: ids) else { throw RPCError(.limit, "too many different sets of dispatchers") }
-        return gate.route(narrowedTo: ids) ?? gate.routeToAll
+        do throws(TooManyRoutes) {
+            return try gate.route(narrowedTo: ids) ?? gate.routeToAll
+        } catch {
+            throw RPCError(error)
+        }
     }
 
     private func identity(_ id: JSONView, _ session: Session) -> TrackedEvent.Identity {
@@ -141,5 +144,12 @@ final class EventReader {
             target[UUIDv7.length + 1] = UInt8(ascii: "\"")
         }
         return madeID.view
+    }
+}
+
+extension RPCError {
+    /// What a client is told whose event would go to yet another set of dispatchers.
+    init(_ fault: TooManyRoutes) {
+        self.init(.limit, "the events that are stored go to too many different sets of dispatchers")
     }
 }

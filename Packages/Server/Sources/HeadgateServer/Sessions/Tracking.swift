@@ -23,7 +23,7 @@ final class Tracking {
         if gate.isStopping { throw RPCError(.shuttingDown) }
         var read = try reader.read(params, at: place(), from: session)
         read.context = collecting.context(of: session.caller, on: session.context)
-        let outcome = preparation.prepare(read)
+        let outcome = try preparation.prepare(read)
         gate.board.counters.transformationErrors += outcome.errors
         guard let event = outcome.event else { return transformedAway(read) }
         let admission = gate.events.admit(event)
@@ -48,7 +48,7 @@ final class Tracking {
     /// Checks an event without taking it in.
     /// - Returns: what it would take in the store, about.
     func check(_ params: JSONView, at place: String, from session: Session) throws(RPCError) -> Int {
-        preparation.prepare(try reader.read(params, at: place, from: session)).event?.approximateByteCount ?? 0
+        try preparation.prepare(try reader.read(params, at: place, from: session)).event?.approximateByteCount ?? 0
     }
 
     /// Whether so many events may be taken in together.

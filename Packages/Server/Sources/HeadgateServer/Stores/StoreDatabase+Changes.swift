@@ -11,12 +11,19 @@ extension StoreDatabase {
                 "UPDATE dispatchers SET position = ?, ranges = ? WHERE number = ?", .integer(settled.position),
                 .blob(RangeBlob.encode(settled)), .integer(number))
         case .deadLetter(let letter): try save(letter)
+        case .forgetRoutes(let numbers): try forget(numbers)
         case .trim, .forgetIDs: break
         case .keep(let name, let value?):
             try connection.run("INSERT OR REPLACE INTO kept VALUES (?, ?)", .text(name), .blob(value))
         case .keep(let name, nil):
             try connection.run("DELETE FROM kept WHERE name = ?", .text(name))
         }
+    }
+
+    private func forget(_ routes: [RouteNumber]) throws(SQLiteError) {
+        let list = "[" + routes.map(String.init).joined(separator: ",") + "]"
+        try connection.run("DELETE FROM routes WHERE number IN (SELECT value FROM json_each(?))", .text(list))
+        for number in routes { unsavedRoutes[number] = nil }
     }
 
     private func save(_ dispatcher: StoredDispatcher) throws(SQLiteError) {

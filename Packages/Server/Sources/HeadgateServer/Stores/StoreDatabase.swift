@@ -10,7 +10,7 @@ final class StoreDatabase {
     private var lastAppended: SequenceNumber
     private var isSyncing = true
     /// Routes whose group could not be kept: later events may use them, so they go with the next group.
-    private var unsavedRoutes: [RouteNumber: [DispatcherNumber]] = [:]
+    var unsavedRoutes: [RouteNumber: [DispatcherNumber]] = [:]
     private var quarantinedEvents = 0
     /// Groups that can neither be read nor put aside.
     var unreadable: Set<SequenceNumber> = []

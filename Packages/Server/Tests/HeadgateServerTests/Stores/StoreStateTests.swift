@@ -33,6 +33,15 @@ struct StoreStateTests {
         #expect(chunk.lastSequenceNumber == 3)
     }
 
+    @Test("X2: routes that nobody needs are forgotten, also those whose group could not be kept")
+    func forgottenRoutes() throws {
+        try scene.open()
+        scene.write(.dispatcher(.at(0)))
+        scene.append(Groups.of(1...1, newRoutes: [1: [1], 2: [2], 3: [3], 4: [1, 2]]))
+        #expect(scene.write(.forgetRoutes([2, 4, 77])) == nil)
+        #expect(try scene.reopen().routes == [1: [1], 3: [3]])
+    }
+
     @Test("Q3: a position inside a group counts the events behind it, for each dispatcher and route")
     func positionInsideGroup() throws {
         try scene.open()

@@ -1,0 +1,150 @@
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@testable import HeadgateCore
+
+/// Sets of dispatchers that events go to: bounded, and forgotten when nothing needs them (Behaviour X2, Q6).
+@Suite("Routes")
+struct RouteTests {
+    private static let ids = (0..<16).map { "d\($0)" }
+
+    /// The set of the bits of a number.
+    private func set(_ bits: Int) -> [String] {
+        Self.ids.indices.filter { bits & 1 << $0 != 0 }.map { Self.ids[$0] }
+    }
+
+    /// Sixteen dispatchers that deliver at once.
+    private func bench() -> GateBench {
+        GateBench(Self.ids.map(DispatcherSettings.init(id:)), reply: { _ in .delivered })
+    }
+
+    private func hold(_ bench: GateBench) -> SwitchBarrier {
+        let barrier = SwitchBarrier(.closed)
+        bench.gate.registerScopedBarrier(barrier, id: "hold", scopes: [.all])
+        return barrier
+    }
+
+    @Test("X2: events to ever other sets of dispatchers leave nothing behind once they are delivered")
+    func deliveredSetsAreForgotten() throws {
+        let bench = bench()
+        for bits in 1..<5_000 {
+            #expect(bench.track(EventDraft(dispatchers: set(bits))) != nil)
+            if bits.isMultiple(of: 50) { bench.settle() }
+        }
+        bench.settle()
+        #expect(bench.gate.stored == .zero)
+        #expect(bench.gate.events.routes.count <= 1_200)
+        #expect(try bench.store.open().routes.count <= 1_200)
+        #expect(bench["d0"].delivered.count == 2_500)
+    }
+
+    @Test("X2: there are no more sets than `most` at once; what goes to known ones is taken, and delivery makes room")
+    func bounded() throws {
+        let bench = bench()
+        bench.gate.events.routes.most = 100
+        let barrier = hold(bench)
+        let admitted = (1...200).filter { bench.track(EventDraft(dispatchers: set($0))) != nil }
+        #expect(bench.gate.events.routes.count == 100)
+        #expect((80..<100).contains(admitted.count))
+        // The next turn forgets those that no event has: of the dispatchers as they were added one by one.
+        bench.settle()
+        for bits in 201...250 { bench.track(EventDraft(dispatchers: set(bits))) }
+        #expect(bench.gate.events.routes.count == 100)
+        bench.settle()
+        #expect(bench.gate.events.routes.count == 100)
+        #expect(throws: TooManyRoutes.self) { try bench.gate.route(narrowedTo: set(300)) }
+        #expect(try bench.gate.route(narrowedTo: set(admitted[0])) != nil)
+        #expect(try bench.gate.route(narrowedTo: nil) == bench.gate.routeToAll)
+        barrier.set(.open)
+        bench.settle()
+        #expect(bench.gate.stored == .zero)
+        #expect(bench.track(EventDraft(dispatchers: set(300))) != nil)
+    }
+
+    @Test("X2: sets by load rules are bounded as well")
+    func byLoadRules() throws {
+        let bench = GateBench(
+            Self.ids.enumerated().map { place, id in
+                var settings = DispatcherSettings(id: id)
+                settings.loadRule = .just(.equals(ignoreCase: false, variable: EventPath("b\(place)"), target: "1"))
+                return settings
+            })
+        bench.gate.events.routes.most = 100
+        var (taken, refused) = (0, 0)
+        for bits in 1...300 {
+            var data: DataObject = [:]
+            for place in Self.ids.indices { data["b\(place)"] = .string(bits & 1 << place != 0 ? "1" : "0") }
+            let event = EventDocument(members: ["event": "x", "data": .object(data)])
+            do throws(TooManyRoutes) {
+                let route = try bench.gate.route(bench.gate.routeToAll, for: event)
+                #expect(bench.gate.events.routes.dispatchers(of: route).count == bits.nonzeroBitCount)
+                taken += 1
+            } catch {
+                refused += 1
+            }
+        }
+        #expect(bench.gate.events.routes.count == 100)
+        #expect(taken < 100)
+        #expect(taken + refused == 300)
+        // No event has any of them: the next turn forgets them.
+        bench.settle()
+        #expect(bench.gate.events.routes.count < 10)
+        #expect(try bench.gate.route(narrowedTo: set(0x155)) != nil)
+    }
+
+    @Test("Q3: what is forgotten is no event's that waits: all go where they should, also after a restart")
+    func waitingSetsStay() throws {
+        let bench = bench()
+        let barrier = hold(bench)
+        for bits in 1...60 { bench.track(EventDraft(dispatchers: set(bits << 8))) }
+        bench.settle()
+        bench.gate.events.routes.most = 70
+        barrier.set(.open)
+        bench.settle()
+        #expect(bench.gate.events.routes.count < 20)
+        barrier.set(.closed)
+        let admitted = (1...90).filter { bench.track(EventDraft(dispatchers: set($0))) != nil }
+        bench.settle()
+        let delivered = Self.ids.map { bench[$0].delivered.count }
+        try bench.restart()
+        for (place, id) in Self.ids.enumerated() {
+            let first = (1...60).count { ($0 << 8) & 1 << place != 0 }
+            let second = admitted.count { $0 & 1 << place != 0 }
+            #expect(delivered[place] == first)
+            #expect(bench[id].delivered.count == second)
+        }
+        #expect(admitted.count > 40)
+        #expect(bench.gate.stored == .zero)
+    }
+
+    @Test("No number is given twice, over restarts either; past the greatest they begin anew")
+    func numbers() throws {
+        var table = RouteTable()
+        let first = table.number(of: [1])
+        let second = table.number(of: [2])
+        #expect(table.takeUnsaved().count == 2)
+        #expect(table.forget { _ in false } == [first])
+        #expect(table.dispatchers(of: first) == [])
+        #expect(table.number(of: [1]) > second)
+
+        var last = RouteTable(saved: [1: [1], .max - 1: [2], .max: [3]])
+        #expect(last.number(of: [4]) == 2)
+        #expect(last.number(of: [1]) == 1)
+        #expect(last.dispatchers(of: RouteTable.nobody) == [])
+    }
+
+    @Test("What the store has not been told of, it needs not forget; what it could not keep comes with the next group")
+    func unsaved() {
+        var table = RouteTable()
+        _ = (table.number(of: [1]), table.number(of: [2]))
+        #expect(table.forget { _ in false } == [])
+        let taken = table.takeUnsaved()
+        #expect(taken == [2: [2]])
+        let next = table.number(of: [3])
+        _ = table.number(of: [4])
+        #expect(table.forget { $0 == next } == [2])
+        table.restoreUnsaved(taken)
+        #expect(table.takeUnsaved() == [3: [3], 4: [4]])
+    }
+}
