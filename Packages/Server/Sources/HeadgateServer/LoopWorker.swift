@@ -17,6 +17,11 @@ final class LoopWorker: Worker {
         loop.atEndOfTurn(work)
     }
 
+    /// Runs `work` at the end of the next turn: others have theirs before.
+    func nextTurn(_ work: @escaping () -> Void) {
+        loop.atEndOfNextTurn(work)
+    }
+
     func schedule(at deadline: Instant, _ work: @escaping () -> Void) -> any Disposable {
         let alarm = Alarm(on: loop, work)
         alarm.arm(at: deadline)

@@ -132,7 +132,8 @@ final class Service {
         try UnixListener(fileDescriptor: fileDescriptor, on: worker.loop) { [weak self] in self?.accept($0) }
     }
 
-    private func accept(_ connection: Connection) {
+    /// Takes on a client, unless there are too many (Behaviour X2).
+    func accept(_ connection: Connection) {
         let caller = Caller(connection.peer, access: settings.access, daemonUID: geteuid())
         let session = Session(
             number: sessions.nextNumber(), connection: connection, caller: caller, service: self)

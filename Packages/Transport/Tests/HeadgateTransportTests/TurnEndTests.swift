@@ -55,4 +55,28 @@ import Testing
         }
         #expect(rounds >= 100)
     }
+
+    @Test("work for the end of the next turn runs after the sockets have been read once more, wherever it is added")
+    func nextTurn() throws {
+        var steps: [String] = []
+        try onLoop { loop in
+            let (forLoop, raw) = try RawSocket.pair()
+            let recorder = Recorder()
+            recorder.onRead = { _ in
+                steps.append("read")
+                guard steps.count == 1 else { return }
+                loop.atEndOfNextTurn { steps.append("next") }
+                loop.atEndOfTurn {
+                    raw.send("again")
+                    loop.atEndOfNextTurn {
+                        steps.append("and so on")
+                        loop.stop()
+                    }
+                }
+            }
+            raw.send("once")
+            try Connection(fileDescriptor: forLoop, on: loop).start(recorder)
+        }
+        #expect(steps == ["read", "read", "next", "and so on"])
+    }
 }

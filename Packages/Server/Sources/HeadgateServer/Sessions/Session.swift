@@ -24,6 +24,7 @@ final class Session {
     private var unansweredBytes = 0
     private var isPaused = false
     private var isResumeDue = false
+    private var share = TurnShare()
     private(set) var hasReachedEnd = false
     /// Bytes of the line that is being handled.
     private var lineBytes = 0
@@ -68,10 +69,11 @@ final class Session {
     var isOverfull: Bool { connection.outputBytes >= service.settings.limits.maxOutputBytes }
 
     private func readLines() {
-        while connection.isOpen, hasRoom, let line = framer.next() { handle(line) }
+        while connection.isOpen, hasRoom, !share.isUsedUp, let line = framer.next() { handle(line) }
         framer.keepRest()
         guard connection.isOpen else { return }
         if !hasRoom { return pause() }
+        if share.isUsedUp { return yield() }
         guard hasReachedEnd else { return }
         endPeerRequests()
         if unanswered == 0 { connection.closeAfterFlush() }
@@ -83,6 +85,17 @@ final class Session {
         if !hasRoomOfItsOwn { service.counters.pausedReadings += 1 }
         guard service.gate.events.isGroupFull else { return }
         service.gate.events.whenCommitted { _ in self.resumeIfThereIsRoom() }
+    }
+
+    /// Its share of the turn is used up: the others have theirs before it goes on.
+    private func yield() {
+        isPaused = true
+        isResumeDue = true
+        connection.pauseReading()
+        service.worker.nextTurn {
+            self.share = TurnShare()
+            self.resume()
+        }
     }
 
     /// Goes on reading if that had stopped and there is room now.
@@ -97,13 +110,16 @@ final class Session {
 
     private func resume() {
         isResumeDue = false
-        guard isPaused, hasRoom, connection.isOpen else { return }
+        guard isPaused, connection.isOpen else { return }
+        // Those that went on before may have taken the room.
+        guard hasRoom else { return pause() }
         isPaused = false
         readLines()
         if !isPaused { connection.resumeReading() }
     }
 
     private func handle(_ line: LineFramer.Line) {
+        share.spend()
         switch line {
         case .tooLong:
             service.counters.lineTooLong += 1
@@ -130,7 +146,10 @@ final class Session {
             return refuse(nil, RPCError(.limit, "a batch may have no more than \(Limits.mostInBatch) messages"), nil)
         }
         let batch = BatchReply(to: self)
-        for message in messages { handle(message, batch: batch) }
+        for message in messages {
+            share.spend()
+            handle(message, batch: batch)
+        }
         batch.close()
     }
 
@@ -147,14 +166,19 @@ final class Session {
             unansweredBytes += bytes
             if batch == nil, request.method.equals("track") { return track(request, requestBytes: bytes) }
             let reply = Reply(to: self, id: Array(request.id.raw), batch: batch, requestBytes: bytes)
-            service.call(request.method, params: request.params, session: self, reply: reply)
+            call(request.method, request.params, reply)
         case .notification(let notification):
             let reply = Reply(to: self, id: nil)
-            service.call(notification.method, params: notification.params, session: self, reply: reply)
+            call(notification.method, notification.params, reply)
         case .invalid(let id, let error): refuse(id, error, batch)
         case .invalidNotification: notificationFailed()
         case .response(let response): take(response)
         }
+    }
+
+    private func call(_ method: JSONView, _ params: JSONView?, _ reply: Reply) {
+        share.spend(TurnShare.call)
+        service.call(method, params: params, session: self, reply: reply)
     }
 
     private func refuse(_ id: RequestID?, _ error: RPCError, _ batch: BatchReply?) {
@@ -250,6 +274,7 @@ final class Session {
 extension Session: ConnectionHandler {
     func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
         framer.lend(bytes)
+        share = TurnShare()
         readLines()
     }
 

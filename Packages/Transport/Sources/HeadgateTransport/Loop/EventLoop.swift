@@ -105,6 +105,13 @@ public final class EventLoop: @unchecked Sendable {
         turnEnd.add(work)
     }
 
+    /// Runs `work` once at the end of the loop's next turn: for what has had its share of this one, so that all sockets
+    /// that are ready are read before it goes on.
+    public func atEndOfNextTurn(_ work: @escaping () -> Void) {
+        preconditionCurrent()
+        turnEnd.addForNextTurn(work)
+    }
+
     private func shutDown() {
         turnEnd.run()
         inbox.withLock { $0.beginClosing() }

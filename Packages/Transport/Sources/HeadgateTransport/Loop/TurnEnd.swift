@@ -6,6 +6,8 @@ final class TurnEnd {
     private let idle: Handle
     private var waiting: [() -> Void] = []
     private var running: [() -> Void] = []
+    /// What waits for the end of the turn after this one.
+    private var next: [() -> Void] = []
 
     init(_ handles: HandleRegistry) throws(TransportError) {
         check = try Handle("uv_check_init", in: handles) { uv_check_init($0, $1) }
@@ -15,8 +17,18 @@ final class TurnEnd {
     }
 
     func add(_ work: @escaping () -> Void) {
-        if waiting.isEmpty, idle.isOpen { uv_idle_start(idle.raw()) { _ in } }
+        stayAwake()
         waiting.append(work)
+    }
+
+    /// For the end of the next turn, all sockets that are ready then having been read.
+    func addForNextTurn(_ work: @escaping () -> Void) {
+        stayAwake()
+        next.append(work)
+    }
+
+    private func stayAwake() {
+        if waiting.isEmpty, next.isEmpty, idle.isOpen { uv_idle_start(idle.raw()) { _ in } }
     }
 
     /// Runs what waits, and what that adds, and so on for some rounds; work that adds itself for ever must not keep the
@@ -27,6 +39,8 @@ final class TurnEnd {
             for work in running { work() }
             running.removeAll(keepingCapacity: true)
         }
+        waiting.append(contentsOf: next)
+        next.removeAll(keepingCapacity: true)
         if waiting.isEmpty, idle.isOpen { uv_idle_stop(idle.raw()) }
     }
 

@@ -1,0 +1,208 @@
+import Glibc
+import HeadgateCore
+import HeadgateCoreTesting
+import HeadgateData
+import HeadgateTransport
+import Testing
+
+@testable import HeadgateServer
+
+/// X3: what a session may do in a turn of the loop, whatever it sends.
+@Suite("A session's share of a turn", .timeLimit(.minutes(2)))
+struct TurnShareTests {
+    @Test("X3: a share is used up by so many events, or by far fewer calls")
+    func spending() {
+        var share = TurnShare()
+        for _ in 1..<TurnShare.whole { share.spend() }
+        #expect(!share.isUsedUp)
+        share.spend()
+        #expect(share.isUsedUp)
+        var calls = TurnShare()
+        var count = 0
+        while !calls.isUsedUp {
+            calls.spend()
+            calls.spend(TurnShare.call)
+            count += 1
+        }
+        #expect(count == 256)
+    }
+
+    @Test(
+        "X3: garbage gets no more than its share of a turn, and a client beside it an answer in each",
+        arguments: [
+            ("x", 1), ("{}", 1), ("[1,1,1,1,1,1,1]", 8), (#"{"jsonrpc":"2.0","method":"nothing"}"#, 16),
+        ])
+    func garbageBesideAClient(_ line: String, _ cost: Int) async throws {
+        try await ServiceStage.run { stage in
+            let pace = try await stage.pace(besideGarbage: line)
+            #expect(pace.answers == Array(repeating: 1, count: Pace.mostTurns))
+            var total = 0
+            for (turn, lines) in pace.garbage.enumerated() {
+                total += lines
+                #expect(total <= (turn + 1) * (TurnShare.whole / cost + 1))
+            }
+            #expect(total > TurnShare.whole / cost)
+        }
+    }
+
+    @Test("X3: a session whose share is used up goes on by itself, to the last line")
+    func goesOn() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            var requests: [Int] = []
+            for _ in 1...3_000 { requests.append(await client.request("ping")) }
+            for request in requests { _ = try await client.answer(to: request) }
+        }
+    }
+
+    @Test("X2: when a group is full, all who wait for room go on, also those for whom the next has none again")
+    func waitingForRoom() async throws {
+        let adding: ServiceStage.Adding = { configuration in
+            configuration.makeStore = { worker in
+                let store = FaultyStore(worker: worker)
+                store.holdsAppends = true
+                return store
+            }
+        }
+        try await ServiceStage.run(adding: adding) { stage in
+            let first = try await stage.client()
+            let request = await first.request("track", ["event": "x"])
+            try await first.call("ping")
+            // Behind what is being stored, the next group fills: four MiB, and these send nine.
+            let data: DataObject = ["x": .string(String(repeating: "x", count: 150_000))]
+            let crowd = try await withThrowingTaskGroup(of: (LineClient, Int).self) { group in
+                for _ in 1...60 {
+                    group.addTask {
+                        let client = try await stage.client()
+                        return (client, await client.request("track", ["event": "x", "data": .object(data)]))
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            try await stage.release(once: { $0.gate.events.isGroupFull })
+            _ = try await first.answer(to: request)
+            for (client, request) in crowd { _ = try await client.answer(to: request) }
+        }
+    }
+}
+
+/// What two clients were answered in each turn.
+private struct Pace: Sendable {
+    static let mostTurns = 8
+    var garbage: [Int] = []
+    var answers: [Int] = []
+}
+
+extension ServiceStage {
+    /// Puts a client that sends garbage, as much as its socket takes at any time, beside one that asks once a turn.
+    fileprivate func pace(besideGarbage line: String) async throws -> Pace {
+        try await withCheckedThrowingContinuation { done in
+            do {
+                try look { service in
+                    try TurnWitness(service, garbage: line) { done.resume(returning: $0) }.begin()
+                }
+            } catch {
+                done.resume(throwing: error)
+            }
+        }
+    }
+
+    /// Lets the store commit whenever it has something to, from when a condition holds.
+    fileprivate func release(once isReady: @escaping (Service) -> Bool) throws {
+        try look { service in
+            guard let store = service.gate.events.store as? FaultyStore else { throw Missing(what: "a store") }
+            func look() {
+                guard isReady(service) else { return service.worker.nextTurn(look) }
+                store.holdsAppends = false
+                store.releaseAppend()
+            }
+            look()
+        }
+    }
+}
+
+/// Counts at the end of each turn what two clients were answered.
+private final class TurnWitness {
+    private let service: Service
+    private let line: String
+    private let garbage: RawClient
+    private let client: RawClient
+    private let done: (Pace) -> Void
+    private var pace = Pace()
+    private var notifications = 0
+
+    init(_ service: Service, garbage line: String, done: @escaping (Pace) -> Void) throws {
+        self.service = service
+        self.line = line
+        self.done = done
+        garbage = try RawClient(of: service)
+        client = try RawClient(of: service)
+    }
+
+    func begin() {
+        send()
+        service.worker.nextTurn(endTurn)
+    }
+
+    private func send() {
+        garbage.fill(with: String(repeating: line + "\n", count: 65_536 / line.utf8.count))
+        client.send(#"{"jsonrpc":"2.0","id":1,"method":"ping"}"# + "\n")
+    }
+
+    private func endTurn() {
+        // What was answered in this turn goes out at its very end: this looks behind that.
+        service.worker.soon { [self] in
+            let failed = service.counters.failedNotifications
+            pace.garbage.append(garbage.takeLines() + failed - notifications)
+            pace.answers.append(client.takeLines())
+            notifications = failed
+            guard pace.answers.count < Pace.mostTurns else { return done(pace) }
+            send()
+            service.worker.nextTurn(endTurn)
+        }
+    }
+}
+
+/// The client's end of a connection, on the service's own thread.
+private final class RawClient {
+    private let descriptor: Int32
+    private var unsent: ArraySlice<UInt8> = []
+
+    private static let atOnce = Int32(MSG_DONTWAIT)
+
+    init(of service: Service) throws {
+        var ends: [Int32] = [0, 0]
+        let result = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends)
+        guard result == 0 else { throw Missing(what: "a pair of sockets") }
+        descriptor = ends[0]
+        service.accept(try Connection(fileDescriptor: ends[1], on: service.worker.loop))
+    }
+
+    deinit { close(descriptor) }
+
+    /// Sends a text over and over, as long as it is taken.
+    func fill(with text: String) {
+        while true {
+            if unsent.isEmpty { unsent = Array(text.utf8)[...] }
+            let count = unsent.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Self.atOnce) }
+            guard count > 0 else { return }
+            unsent = unsent.dropFirst(count)
+        }
+    }
+
+    func send(_ text: String) {
+        let bytes = Array(text.utf8)
+        #expect(Glibc.send(descriptor, bytes, bytes.count, Self.atOnce) == bytes.count)
+    }
+
+    /// How many lines have come, a batch's answers being one.
+    func takeLines() -> Int {
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        var lines = 0
+        while true {
+            let count = recv(descriptor, &bytes, bytes.count, Self.atOnce)
+            guard count > 0 else { return lines }
+            lines += bytes[..<count].count { $0 == UInt8(ascii: "\n") }
+        }
+    }
+}
