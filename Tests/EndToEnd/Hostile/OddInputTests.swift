@@ -71,6 +71,12 @@ import Testing
             ("barrier.register", ["id": long, "state": "open"], "id"),
             ("barrier.register", ["id": "b", "state": "open", "scopes": [long]], "scopes[0]"),
             ("barrier.set", ["id": "b", "reason": long], "reason"),
+            ("dispatcher.resume", ["id": "collect", "reason": long], "reason"),
+            ("board.serve", ["board": long], "board"),
+            ("board.serve", ["board": "b", "barrier": ["board": long]], "barrier.board"),
+            ("board.activate", ["board": long], "board"),
+            ("board.activate", ["board": "b", "mainboard": long], "mainboard"),
+            ("dispatcher.subscribe", ["id": "collect", "credit": 1_025], "credit"),
         ]
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())

@@ -25,10 +25,13 @@ enum StatusMethods {
 
     /// What the start found, and the scopes of registered barriers that name no dispatcher yet (Behaviour B4).
     private static func warnings(_ service: Service) -> [String] {
-        service.warnings + service.settingsWarnings + service.boards.warnings
+        let all =
+            service.warnings + service.settingsWarnings + service.boards.warnings
             + service.gate.remoteBarriers.idleScopes.map {
                 "barrier \($0.barrier): there is no dispatcher `\($0.dispatcher)`"
             }
+        guard all.count > Limits.mostWarnings else { return all }
+        return all.prefix(Limits.mostWarnings) + ["and \(all.count - Limits.mostWarnings) more"]
     }
 
     private static func store(_ service: Service) -> DataObject {

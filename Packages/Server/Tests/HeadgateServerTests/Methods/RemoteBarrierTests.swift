@@ -138,7 +138,7 @@ struct RemoteBarrierTests {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
             var last = 0
-            for number in 0..<1024 {
+            for number in 0..<256 {
                 last = await client.request(
                     "barrier.register", ["id": .string("door-\(number)"), "state": "open", "scopes": []])
             }
@@ -147,6 +147,19 @@ struct RemoteBarrierTests {
             #expect(try await client.refusal("barrier.register", more).reason == "limit")
             try await client.call("barrier.unregister", ["id": "door-7"])
             try await client.call("barrier.register", more)
+        }
+    }
+
+    @Test("X2: status tells a hundred warnings, and how many more there are")
+    func manyWarnings() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let scopes = (1...130).map { DataItem.string("nobody-\($0)") }
+            try await client.call("barrier.register", ["id": "door", "state": "closed", "scopes": .array(scopes)])
+            let warnings = try await client.call("status")["warnings"].elements
+            #expect(warnings.count == 101)
+            let others = warnings.count { !("\($0)".contains("barrier door")) } - 1
+            #expect(warnings.last == .string("and \(30 + others) more"))
         }
     }
 

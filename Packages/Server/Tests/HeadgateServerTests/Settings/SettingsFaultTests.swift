@@ -99,4 +99,15 @@ struct SettingsFaultTests {
         let faults = try SettingsReading.of(#"{"socket": "\#(longest)x"}"#).faults
         #expect(faults.map(\.description) == ["socket: must be a path of at most 107 bytes"])
     }
+
+    @Test("X2: settings name no more dispatchers and barriers than can be told in an answer", arguments: [256, 257])
+    func bounded(count: Int) throws {
+        let dispatchers = (1...count).map { #""d\#($0)": {"kind": "file", "path": "f\#($0)"}"# }
+        let barriers = (1...count).map { #""b\#($0)": {"kind": "BatchingBarrier", "configuration": {}}"# }
+        let reading = try SettingsReading.of(
+            #"{"dispatchers": {\#(dispatchers.joined(separator: ","))}, "barriers": {\#(barriers.joined(separator: ","))}}"#
+        )
+        let told = ["dispatchers", "barriers"].map { "\($0): may have no more than 256 entries" }
+        #expect(reading.faults.map(\.description) == (count > 256 ? told : []))
+    }
 }

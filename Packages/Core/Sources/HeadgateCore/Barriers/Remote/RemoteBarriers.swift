@@ -2,8 +2,9 @@
 ///
 /// They last as long as their owners are connected, or as the service runs where they are to stay behind.
 public final class RemoteBarriers {
-    /// The most that there may be at once, so that barriers left behind do not pile up without end.
-    public static let most = 1024
+    /// The most that there may be at once, so that barriers left behind do not pile up without end, and what is told of
+    /// them all stays readable.
+    public static let most = 256
 
     private let coordinator: BarrierCoordinator
     /// Whether an id is kept for barriers of the service, there or not.

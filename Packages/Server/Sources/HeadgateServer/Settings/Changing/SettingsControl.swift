@@ -35,7 +35,13 @@ final class SettingsControl {
 
     /// Merges a patch into the programmatic layer; null removes.
     func set(_ patch: DataObject) -> Outcome {
-        change { layers in layers.change(vocabulary: configuration.vocabulary) { $0.patch(patch) } }
+        var whole = JSONWriter()
+        whole.object(layers[.programmatic].patched(with: patch))
+        guard whole.bytes.count <= Limits.mostProgrammaticBytes else {
+            let message = "what programs set may have no more than \(Limits.mostProgrammaticBytes) bytes"
+            return .refused([SettingsFault(path: "", message: message)])
+        }
+        return change { layers in layers.change(vocabulary: configuration.vocabulary) { $0.patch(patch) } }
     }
 
     /// Replaces the remote layer.

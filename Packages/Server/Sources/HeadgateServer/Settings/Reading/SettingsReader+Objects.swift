@@ -21,8 +21,10 @@ extension SettingsReader {
 
     /// Reads the objects that a member holds by names of their choice, in their order. An entry that is null was taken
     /// away.
-    func entries(_ key: String, _ read: (_ name: String, _ entry: SettingsReader) -> Void) {
+    /// - Parameter most: how many there may be.
+    func entries(_ key: String, most: Int, _ read: (_ name: String, _ entry: SettingsReader) -> Void) {
         guard let object = object(key) else { return }
+        guard object.keys.count <= most else { return fault(key, "", "may have no more than \(most) entries") }
         let holder = reader(object, at: key)
         for name in object.keys {
             holder.section(name) { read(name, $0) }

@@ -13,4 +13,12 @@ extension Limits {
     static let longestReason = 1024
     /// The most scopes of a registered barrier.
     static let mostScopes = 256
+    /// The most dispatchers, and the most barriers, that settings may name: each of these has a state for each of those,
+    /// and an answer tells them all.
+    static let mostDispatchers = 256
+    static let mostBarriers = 256
+    /// The most bytes of the programmatic layer, as of a settings file.
+    static let mostProgrammaticBytes = 4 << 20
+    /// The most warnings that `status` tells one by one.
+    static let mostWarnings = 100
 }

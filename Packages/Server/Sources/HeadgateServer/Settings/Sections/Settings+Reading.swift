@@ -44,7 +44,7 @@ extension Settings {
     private mutating func readDispatchers(
         _ reader: SettingsReader, rules: RuleReader, _ vocabulary: SettingsVocabulary
     ) {
-        reader.entries("dispatchers") { id, entry in
+        reader.entries("dispatchers", most: Limits.mostDispatchers) { id, entry in
             dispatchers.append(ConfiguredDispatcher(id: id, entry, rules: rules, own: vocabulary.dispatcherKinds))
         }
         if dispatchers.isEmpty { reader.warn("dispatchers", "", "there is none, so no event is kept") }
@@ -53,7 +53,7 @@ extension Settings {
 
     private mutating func readBarriers(_ reader: SettingsReader, kinds: BarrierKinds) {
         let dispatcherIDs = Set(dispatcherIDs)
-        reader.entries("barriers") { id, entry in
+        reader.entries("barriers", most: Limits.mostBarriers) { id, entry in
             barriers.append(BarrierSettings(id: id, entry, kinds: kinds, dispatcherIDs: dispatcherIDs))
         }
     }
