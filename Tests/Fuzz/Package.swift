@@ -1,7 +1,8 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-/// Programs that look for input which the readers of foreign bytes cannot take. `Tools/fuzz` builds and runs them.
+/// Programs that look for input which the readers of foreign bytes cannot take. `Tools/fuzz` builds and runs them; the
+/// package at the top runs `FuzzReplayTests`, which needs no fuzzer.
 let package = Package(
     name: "Fuzz",
     dependencies: [
@@ -10,13 +11,13 @@ let package = Package(
     ],
     targets: [
         .target(name: "CFuzzer"),
-        .executableTarget(
-            name: "fuzz",
+        .target(
+            name: "FuzzTargets",
             dependencies: [
-                "CFuzzer",
                 .product(name: "HeadgateData", package: "Core"),
                 .product(name: "HeadgateWire", package: "Transport"),
                 .product(name: "HeadgateServer", package: "Server"),
             ]),
+        .executableTarget(name: "fuzz", dependencies: ["CFuzzer", "FuzzTargets"]),
     ]
 )

@@ -1,11 +1,12 @@
 import CFuzzer
+import FuzzTargets
 import Glibc
 
 /// `fuzz TARGET [options of libFuzzer] [corpus folders]`
 private let targets: [String: @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32] = [
-    "framer": { FramerTarget.run(UnsafeRawBufferPointer(start: $0, count: $1)) },
-    "message": { MessageTarget.run(UnsafeRawBufferPointer(start: $0, count: $1)) },
-    "settings": { SettingsTarget.run(UnsafeRawBufferPointer(start: $0, count: $1)) },
+    "framer": { FuzzTarget.framer.run(UnsafeRawBufferPointer(start: $0, count: $1)) },
+    "message": { FuzzTarget.message.run(UnsafeRawBufferPointer(start: $0, count: $1)) },
+    "settings": { FuzzTarget.settings.run(UnsafeRawBufferPointer(start: $0, count: $1)) },
 ]
 
 guard CommandLine.arguments.count > 1, let target = targets[CommandLine.arguments[1]] else {

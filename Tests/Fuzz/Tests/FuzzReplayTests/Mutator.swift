@@ -1,0 +1,69 @@
+/// Makes new inputs out of those of a corpus: a few changes to one of them, the same for the same seed.
+struct Mutator {
+    private let corpus: [[UInt8]]
+    private var random: SplitMix
+
+    private static let longest = 4096
+    /// What means something to one reader or another.
+    private static let words: [[UInt8]] = [
+        "{", "}", "[", "]", ":", ",", "\"", "\\", "\\u", "\\ud800", "\\udc00", "null", "true", "false", "0", "-0",
+        "1e999",
+        "0.1", "18446744073709551616", "\n", "\r\n", "\r", " ", "\t", "\0", "//", "/*", "*/", "\u{FEFF}", "\u{1F600}",
+        "\"jsonrpc\":\"2.0\"", "\"id\":", "\"method\":", "\"params\":{", "\"result\":", "\"error\":", "all",
+        "dispatchers",
+        "barriers", "load_rules", "kind", "equals", "2026-02-29T24:00:60Z",
+    ].map { Array($0.utf8) }
+
+    init(corpus: [[UInt8]], seed: UInt64) {
+        self.corpus = corpus
+        random = SplitMix(state: seed)
+    }
+
+    mutating func next() -> [UInt8] {
+        var bytes = corpus.randomElement(using: &random) ?? []
+        for _ in 0...Int.random(in: 0..<6, using: &random) { change(&bytes) }
+        return Array(bytes.prefix(Mutator.longest))
+    }
+
+    private mutating func change(_ bytes: inout [UInt8]) {
+        let place = Int.random(in: 0...bytes.count, using: &random)
+        let piece = piece(of: bytes)
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0: bytes.removeSubrange(piece)
+        case 1: bytes.insert(contentsOf: bytes[piece], at: place)
+        case 2: bytes.insert(contentsOf: Mutator.words.randomElement(using: &random) ?? [], at: place)
+        case 3: bytes.replaceSubrange(piece, with: Mutator.words.randomElement(using: &random) ?? [])
+        case 4: splice(into: &bytes, at: place)
+        case 5: bytes.insert(.random(in: 0...255, using: &random), at: place)
+        case 6: bytes.removeSubrange(place...)
+        default:
+            guard place < bytes.count else { return }
+            bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+        }
+    }
+
+    private mutating func splice(into bytes: inout [UInt8], at place: Int) {
+        let other = corpus.randomElement(using: &random) ?? []
+        bytes.insert(contentsOf: other[piece(of: other)], at: place)
+    }
+
+    /// A stretch of no more than some dozen bytes.
+    private mutating func piece(of bytes: [UInt8]) -> Range<Int> {
+        let start = Int.random(in: 0...bytes.count, using: &random)
+        let length = Int.random(in: 0...min(64, bytes.count - start), using: &random)
+        return start..<start + length
+    }
+}
+
+/// Random numbers that are the same for the same seed.
+private struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
