@@ -37,18 +37,26 @@ base_system() {
 # new_root FOLDER: a minimal Debian that can install packages, and starts no services when it does.
 new_root() {
     base_system
-    mkdir -p "$1" "$cache/archives/partial"
+    mkdir -p "$1" "$cache/archives"
     tar -C "$1" -xf "$cache/$suite.tar"
+    find "$cache/archives" -name '*.deb' -exec cp -t "$1/var/cache/apt/archives" {} +
     cp -L /etc/resolv.conf "$1/etc/resolv.conf"
     printf '#!/bin/sh\nexit 101\n' >"$1/usr/sbin/policy-rc.d"
     chmod 0755 "$1/usr/sbin/policy-rc.d"
     echo 'APT::Keep-Downloaded-Packages "true";' >"$1/etc/apt/apt.conf.d/keep"
 }
 
+# remove_root FOLDER: the packages that it fetched are kept for the next.
+remove_root() {
+    [[ -d $1 ]] || return 0
+    find "$1/var/cache/apt/archives" -maxdepth 1 -name '*.deb' -exec cp -n -t "$cache/archives" {} +
+    rm -rf --one-file-system "$1"
+}
+
 # in_root FOLDER [options of enter] COMMAND …: with the machine's network, without its processes and files.
 in_root() {
     unshare --mount --pid --uts --ipc --fork --kill-child --propagation private \
-        "$roots/enter" "$1" --share "$cache/archives" /var/cache/apt/archives "${@:2}"
+        "$roots/enter" "$@"
 }
 
 # install_in FOLDER PACKAGE …: the lists of packages are fetched again only if it does not work with those that are there.
