@@ -1,7 +1,7 @@
 /// How a client treats its connection.
 public struct ClientOptions: Sendable {
     /// How long a call waits for the first connection before it fails with `cannotConnect`; nil is for ever. One
-    /// attempt is always made, and zero makes no other.
+    /// attempt is always made, and zero makes no other. A daemon that is found stopping counts as a lost connection.
     public var connectTimeout: Duration?
     /// How long calls wait for a connection that was lost to come back before they fail with `cannotConnect`, or with
     /// `disconnected` if zero: then it is not waited for at all. Nil is for ever.

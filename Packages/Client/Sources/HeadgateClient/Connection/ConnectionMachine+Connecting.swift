@@ -32,7 +32,8 @@ extension ConnectionMachine {
     mutating func greetingRefused(_ error: RPCError, now: Int64) {
         guard case .greeting = phase else { return }
         order(.disconnect)
-        if error.reason == .shuttingDown || error.reason == .limit {
+        if error.reason == .shuttingDown { return foundStopping(error.message, now) }
+        if error.reason == .limit {
             return couldNotConnect(.cannotConnect(path: path, cause: error.message), now: now)
         }
         phase = .idle
@@ -48,7 +49,7 @@ extension ConnectionMachine {
             proceed(now)
         case .greeting:
             order(.disconnect)
-            couldNotConnect(.cannotConnect(path: path, cause: "the daemon is stopping"), now: now)
+            foundStopping("the daemon is stopping", now)
         case .idle, .connecting, .draining, .waiting, .closed: return
         }
     }
@@ -125,6 +126,13 @@ extension ConnectionMachine {
         guard now < patience else { return giveUp() }
         patienceEnd = patience
         phase = .waiting(until: min(now + backoff.wait(afterFailures: failures), patience))
+    }
+
+    /// A daemon that stops was there: what waits for it waits as if it had been lost, for it may be restarting.
+    private mutating func foundStopping(_ cause: String, _ now: Int64) {
+        if !wasConnected { patienceEnd = nil }
+        wasConnected = true
+        couldNotConnect(.cannotConnect(path: path, cause: cause), now: now)
     }
 
     private mutating func giveUp() {

@@ -77,6 +77,25 @@ import Testing
         #expect(scene.results.isEmpty)
     }
 
+    @Test("A daemon that is found stopping is waited for like one that was lost")
+    func foundStopping() {
+        var scene = MachineScene {
+            $0.connectTimeout = .zero
+            $0.reconnectTimeout = .seconds(5)
+        }
+        scene.call()
+        scene.tell { $0.connected(now: $1) }
+        scene.tell { $0.closing(now: $1) }
+        #expect(scene.takeOrders() == ["connect", "greet", "disconnect"])
+        scene.passTime()
+        scene.tell { $0.connected(now: $1) }
+        scene.tell { $0.greetingRefused(RPCError(.shuttingDown), now: $1) }
+        scene.passTime()
+        scene.open()
+        #expect(scene.takeOrders() == ["connect", "greet", "disconnect", "connect", "greet", "t1"])
+        #expect(scene.results.isEmpty)
+    }
+
     @Test("A daemon that refuses the greeting for good ends every call")
     func greetingRefused() {
         var scene = MachineScene()
