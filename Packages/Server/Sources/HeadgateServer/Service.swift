@@ -207,7 +207,8 @@ final class Service {
         isReady = false
         for listener in listeners { listener.close() }
         for session in sessions.all { session.announceClosing() }
-        gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown) { [weak self] in self?.letGo()
+        gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown) { [weak self] in
+            self?.letGo()
         }
     }
 
