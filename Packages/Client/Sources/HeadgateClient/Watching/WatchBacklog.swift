@@ -3,10 +3,16 @@
 struct WatchBacklog {
     /// In the order in which they are told; of each kind one at most.
     private var updates: [WatchUpdate] = []
+    /// The dispatchers and barriers that the reader knows of. Of others that came and went unread nothing is told: they
+    /// would be ever more.
+    private var known: (dispatchers: Set<String>, barriers: Set<String>) = ([], [])
 
     /// The next update; nil when there is none.
     mutating func next() -> WatchUpdate? {
-        updates.isEmpty ? nil : updates.removeFirst()
+        guard !updates.isEmpty else { return nil }
+        let update = updates.removeFirst()
+        note(update)
+        return update
     }
 
     /// There is something new.
@@ -22,10 +28,34 @@ struct WatchBacklog {
     private mutating func merge(_ update: WatchUpdate) {
         for place in updates.indices {
             guard let merged = updates[place].merged(with: update) else { continue }
-            updates[place] = merged
+            updates[place] = withoutUnread(merged, from: updates[place])
             return
         }
         updates.append(update)
+    }
+
+    /// What was merged, without the end of what only the unread update has.
+    private func withoutUnread(_ merged: WatchUpdate, from unread: WatchUpdate) -> WatchUpdate {
+        switch (merged, unread) {
+        case (.dispatchers(let present, let removed), .dispatchers(let before, _)):
+            let passing = Set(before.map(\.id)).subtracting(known.dispatchers)
+            return .dispatchers(present, removed: removed.filter { !passing.contains($0) })
+        case (.barriers(let present, let removed), .barriers(let before, _)):
+            let passing = Set(before.map(\.id)).subtracting(known.barriers)
+            return .barriers(present, removed: removed.filter { !passing.contains($0) })
+        default: return merged
+        }
+    }
+
+    private mutating func note(_ update: WatchUpdate) {
+        switch update {
+        case .began, .interrupted: known = ([], [])
+        case .dispatchers(let present, let removed):
+            known.dispatchers = known.dispatchers.subtracting(removed).union(present.map(\.id))
+        case .barriers(let present, let removed):
+            known.barriers = known.barriers.subtracting(removed).union(present.map(\.id))
+        case .outcomes, .clients: return
+        }
     }
 }
 
