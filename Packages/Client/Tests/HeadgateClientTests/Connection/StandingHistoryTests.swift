@@ -1,0 +1,115 @@
+import HeadgateWire
+import Testing
+
+@testable import HeadgateClient
+
+/// Any history of losses, refusals and changes, with calls that stand.
+@Suite struct StandingHistoryTests {
+    /// A daemon of which the test is told what it has granted on the present connection, and as which lines.
+    private struct Stage {
+        var scene = MachineScene { $0.backoffCap = .seconds(1) }
+        var written: [(number: CallNumber, text: String)] = []
+        var granted: [CallNumber: String] = [:]
+        /// What each call asks for by now.
+        var wanted: [CallNumber: String] = [:]
+
+        /// Does what is ordered, and what is ordered in turn, as a socket would.
+        mutating func follow() {
+            var orders = scene.takeOrders()
+            while !orders.isEmpty {
+                for order in orders { carryOut(order) }
+                orders = scene.takeOrders()
+            }
+        }
+
+        private mutating func carryOut(_ order: String) {
+            switch order {
+            case "connect": scene.tell { $0.connected(now: $1) }
+            case "greet": scene.tell { $0.greeted(DaemonLimits(), now: $1) }
+            case "disconnect", "leave": (written, granted) = ([], [:])
+            case let line where line.hasPrefix("stand"): take(line)
+            default: return
+            }
+        }
+
+        private mutating func take(_ line: String) {
+            let number = CallNumber(line.dropFirst(5).prefix { $0.isNumber }) ?? 0
+            written.append((number, line))
+        }
+
+        mutating func stand() {
+            let number = scene.call("stand", standing: true)
+            wanted[number] = "stand\(number)"
+        }
+
+        mutating func change(_ number: CallNumber, by step: Int) {
+            wanted[number] = "stand\(number) \(step)"
+            let line = Array("stand\(number) \(step)\n".utf8)
+            scene.tell { machine, _ in machine.changed(number, to: line) }
+            // The daemon is told of it by another call on this connection.
+            if granted[number] != nil { granted[number] = wanted[number] }
+            written = written.map { $0.number == number ? (number, wanted[number] ?? "") : $0 }
+        }
+
+        mutating func answer(refusing: Bool) {
+            guard !written.isEmpty else { return }
+            let (number, text) = written.removeFirst()
+            let wasGranted = scene.machine.calls[number]?.wasGranted == true
+            guard refusing, wasGranted else {
+                granted[number] = text
+                return scene.answer(number)
+            }
+            scene.refuse(number, RPCError(.conflict))
+        }
+
+        mutating func abandon(_ number: CallNumber) {
+            wanted[number] = nil
+            granted[number] = nil
+            written.removeAll { $0.number == number }
+            scene.tell { $0.abandoned(number, now: $1) }
+        }
+
+        mutating func lose() {
+            guard scene.machine.phase == .open || scene.machine.phase == .draining else { return }
+            (written, granted) = ([], [:])
+            scene.lose()
+        }
+    }
+
+    private struct Dice: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return state ^ state >> 29
+        }
+    }
+
+    @Test(
+        "B29: in the end the daemon has granted all that stands, as it was asked for last, and nothing else",
+        arguments: 1...200 as ClosedRange<UInt64>)
+    func history(seed: UInt64) {
+        var dice = Dice(state: seed)
+        var stage = Stage()
+        for step in 1...200 {
+            let number = stage.wanted.keys.sorted().randomElement(using: &dice)
+            switch Int.random(in: 0..<12, using: &dice) {
+            case 0...1: stage.stand()
+            case 2: if let number { stage.change(number, by: step) }
+            case 3: if let number { stage.abandon(number) }
+            case 4: stage.lose()
+            case 5 where stage.scene.machine.phase == .open: stage.scene.tell { $0.closing(now: $1) }
+            case 6...9: stage.answer(refusing: Bool.random(using: &dice))
+            default: stage.scene.passTime()
+            }
+            stage.follow()
+        }
+        for _ in 1...1_000 where stage.granted != stage.wanted {
+            if stage.written.isEmpty { stage.scene.passTime() } else { stage.answer(refusing: false) }
+            stage.follow()
+        }
+        #expect(stage.granted == stage.wanted)
+        #expect(stage.scene.machine.unanswered == (0, 0))
+        #expect(stage.scene.machine.heldBytes == stage.wanted.values.reduce(0) { $0 + $1.utf8.count + 1 })
+    }
+}
