@@ -12,7 +12,7 @@ import Testing
             let client = try HeadgateClient(socketPath: daemon.socketPath, name: "shop", version: "2.1")
             let receipts = try await withThrowingTaskGroup(of: [TrackReceipt].self) { group in
                 for task in 1...4 {
-                    group.addTask { try await Self.trackOneByOne(150, as: "task\(task)", over: client) }
+                    group.addTask { try await client.trackOneByOne(150, as: "task\(task)") }
                 }
                 for kill in 1...3 {
                     try await collector.acceptedIDs(atLeast: kill * 100)
@@ -34,7 +34,7 @@ import Testing
             let collector = try scene.collector()
             let daemon = try await scene.daemon(sendingTo: collector)
             let client = try HeadgateClient(socketPath: daemon.socketPath, name: "shop", version: "2.1")
-            async let tracked = Self.trackOneByOne(400, as: "one", over: client)
+            async let tracked = client.trackOneByOne(400, as: "one")
             for stop in 1...3 {
                 try await collector.acceptedIDs(atLeast: stop * 80)
                 #expect(try await daemon.stop() == 0)
@@ -124,16 +124,6 @@ import Testing
         }
     }
 
-    private static func trackOneByOne(
-        _ count: Int, as name: String, over client: HeadgateClient
-    ) async throws -> [TrackReceipt] {
-        var receipts: [TrackReceipt] = []
-        for number in 0..<count {
-            receipts.append(try await client.track(name, data: ["n": .number(DataNumber(number))]))
-        }
-        return receipts
-    }
-
     /// Every acknowledged id arrives, has the sequence number it was acknowledged with, and no other id arrives.
     private func expectDeliveredOnce(_ receipts: [TrackReceipt], by collector: Collector) async throws {
         let wanted = Set(receipts.map(\.id))
@@ -157,5 +147,17 @@ import Testing
             $0["data"]["n"].int
         }
         #expect(numbers == (0..<numbers.count).map { $0 })
+    }
+}
+
+extension HeadgateClient {
+    /// Tracks events one after the other, on the client's own thread: among hundreds of tests a task may wait for seconds
+    /// until it goes on, and would do so once for each event.
+    fileprivate func trackOneByOne(_ count: Int, as name: String) async throws -> [TrackReceipt] {
+        var receipts: [TrackReceipt] = []
+        for number in 0..<count {
+            receipts.append(try await track(name, data: ["n": .number(DataNumber(number))]))
+        }
+        return receipts
     }
 }

@@ -5,14 +5,22 @@ struct CollectedRequest: Sendable {
     /// By name in lower case.
     let headers: [String: String]
     let body: String
+    /// The events of its body. Read once: tests ask for them again and again while they wait, and would take the time
+    /// that all other tests need.
+    let events: [JSON]
+    /// The ids of its events.
+    let ids: [String]
     /// The status that it was answered with; 0 while, or because, it was not.
     var status = 0
 
-    /// The events of its body.
-    var events: [JSON] { ((try? JSON(parsing: body)) ?? .null).elements }
-
-    /// The ids of its events.
-    var ids: [String] { events.compactMap { $0["id"].string } }
+    init(method: String, target: String, headers: [String: String], body: String) {
+        self.method = method
+        self.target = target
+        self.headers = headers
+        self.body = body
+        events = ((try? JSON(parsing: body)) ?? .null).elements
+        ids = events.compactMap { $0["id"].string }
+    }
 
     /// The events of its body as they were written. Every event begins with its id.
     var rawEvents: [String] {
