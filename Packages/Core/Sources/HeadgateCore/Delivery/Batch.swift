@@ -84,8 +84,8 @@ extension Batch {
         }
     }
 
-    var sequenceNumbers: Set<SequenceNumber> {
-        Set(events.map(\.sequenceNumber))
+    var sequenceNumbers: SequenceSet {
+        SequenceSet(events.lazy.map(\.sequenceNumber))
     }
 }
 

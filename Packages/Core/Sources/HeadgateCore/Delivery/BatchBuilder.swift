@@ -8,11 +8,12 @@ struct BatchBuilder {
     private var body: JSONWriter
     private var events: [Batch.Event] = []
 
-    init(format: BatchFormat, mostEvents: Int, byteLimit: Int) {
+    /// - Parameter bytes: about as many as the events will take.
+    init(format: BatchFormat, mostEvents: Int, byteLimit: Int, expecting bytes: Int = 0) {
         self.format = format
         self.mostEvents = min(mostEvents, format.mostEvents)
         self.byteLimit = byteLimit
-        body = JSONWriter(capacity: min(byteLimit, 1 << 16))
+        body = JSONWriter(capacity: min(byteLimit, bytes))
         body.raw(format.prefix)
     }
 
@@ -52,8 +53,9 @@ struct BatchBuilder {
 
     var firstSequenceNumber: SequenceNumber? { events.first?.sequenceNumber }
 
-    /// The batch as it is now.
-    func batch(number: Int) -> Batch {
-        Batch(number: number, body: body.bytes + format.suffix, events: events, isOversize: isOversize)
+    /// The batch, to which nothing is added any more.
+    consuming func batch(number: Int) -> Batch {
+        body.raw(format.suffix)
+        return Batch(number: number, body: body.bytes, events: events, isOversize: isOversize)
     }
 }

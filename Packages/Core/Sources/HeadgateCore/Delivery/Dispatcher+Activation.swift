@@ -54,7 +54,7 @@ extension Dispatcher {
         activationGate.renew(generation)
         // What must go once goes once (Behaviour D2).
         var judged = sequenceNumbers
-        if !batch.isOversize { judged = Set(queue.entries.filter(\.wasUnauthorized).map(\.sequenceNumber)) }
+        if !batch.isOversize { judged = SequenceSet(queue.entries.filter(\.wasUnauthorized).map(\.sequenceNumber)) }
         queue.takeBack(sequenceNumbers) { $0.wasUnauthorized = true }
         var part = batch
         part.events.removeAll { !judged.contains($0.sequenceNumber) }

@@ -89,7 +89,7 @@ extension Dispatcher {
     /// Puts events aside as dead letters, as they lay in the queue (Behaviour D10).
     private func bury(_ entries: [QueueEntry], _ reason: DeadLetter.Reason, _ answer: LastAnswer) {
         for entry in entries { surroundings.settlements.add(.deadLetter(letter(for: entry, reason, answer))) }
-        settle(Set(entries.map(\.sequenceNumber)), as: .dead)
+        settle(SequenceSet(entries.map(\.sequenceNumber)), as: .dead)
     }
 
     private func letter(for entry: QueueEntry, _ reason: DeadLetter.Reason, _ answer: LastAnswer) -> DeadLetter {

@@ -3,7 +3,7 @@ struct QueuePurge {
     /// The newest event that goes.
     let through: SequenceNumber
     /// What was on its way at that moment. It stays, also when it comes back.
-    let spared: Set<SequenceNumber>
+    let spared: SequenceSet
     /// Events that are gone.
     var count = 0
     /// Is told how many there were, in the end.
@@ -21,7 +21,7 @@ extension Dispatcher {
     /// - Parameter then: is told how many events there were, once all are settled.
     func purge(through: SequenceNumber, then: @escaping (Int) -> Void) {
         let inFlight = queue.entries.filter(\.isInFlight).map(\.sequenceNumber)
-        purges.append(QueuePurge(through: through, spared: Set(inFlight), then: then))
+        purges.append(QueuePurge(through: through, spared: SequenceSet(inFlight), then: then))
         surroundings.markDirty(id)
     }
 
@@ -39,7 +39,7 @@ extension Dispatcher {
         var hasPurged = false
         for index in purges.indices {
             let covered = queue.entries.lazy.filter(purges[index].covers)
-            let sequenceNumbers = Set(covered.map(\.sequenceNumber))
+            let sequenceNumbers = SequenceSet(covered.map(\.sequenceNumber))
             guard !sequenceNumbers.isEmpty else { continue }
             purges[index].count += sequenceNumbers.count
             settle(sequenceNumbers, as: .evicted)

@@ -3,8 +3,11 @@ extension Dispatcher {
     /// (Behaviour Q4, D12). Those in flight are left.
     /// - Returns: whether there were any.
     func expireInHand() -> Bool {
-        let old = queue.entries.lazy.filter { !$0.isInFlight && self.isTooOld($0.event) }
-        let sequenceNumbers = Set(old.map(\.sequenceNumber))
+        let (limit, sweep) = (surroundings.events.ageLimit, surroundings.events.sweep)
+        let old = queue.entries.lazy.filter { entry in
+            !entry.isInFlight && (limit.isExceeded(by: entry.event) || sweep.hasPassed(entry.event))
+        }
+        let sequenceNumbers = SequenceSet(old.map(\.sequenceNumber))
         settle(sequenceNumbers, as: .expired)
         return !sequenceNumbers.isEmpty
     }
@@ -37,7 +40,7 @@ extension Dispatcher {
 
     /// Gives up the front event to make room (Behaviour Q4, `drop_oldest`).
     func evict(_ sequenceNumber: SequenceNumber) {
-        settle([sequenceNumber], as: .evicted)
+        settle(SequenceSet([sequenceNumber]), as: .evicted)
         prepare(1)
     }
 }

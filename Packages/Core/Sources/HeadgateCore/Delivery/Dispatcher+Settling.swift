@@ -10,15 +10,16 @@ extension Dispatcher {
     }
 
     /// Lets go of events for good, and counts them.
-    func settle(_ sequenceNumbers: Set<SequenceNumber>, as end: End) {
-        settled(queue.remove(sequenceNumbers).map(\.event), as: end)
+    func settle(_ sequenceNumbers: SequenceSet, as end: End) {
+        settled(queue.remove(sequenceNumbers).lazy.map(\.event), as: end)
     }
 
     /// Events that are in hand no more, or never were, are done with.
-    func settled(_ events: [StoredEvent], as end: End) {
+    func settled(_ events: some Collection<StoredEvent>, as end: End) {
         guard !events.isEmpty else { return }
-        for (route, events) in Dictionary(grouping: events, by: \.route) {
-            let tally = events.reduce(Tally.zero) { $0 + $1.tally }
+        var tallies = RouteTallies()
+        for event in events { tallies.add(event.tally, route: event.route) }
+        for (route, tally) in tallies.byRoute {
             surroundings.events.backlog.settle(tally, route: route, dispatcher: queue.number)
         }
         surroundings.board.counters[keyPath: end.counter] += events.count
@@ -26,10 +27,10 @@ extension Dispatcher {
         // With nothing left to read, all that was read over is settled too.
         if unread == 0 { queue.skip(to: surroundings.events.lastStored) }
         surroundings.settlements.settled(queue.number, queue.settled)
-        tellFlushes(events.map(\.sequenceNumber), end)
+        tellFlushes(events.lazy.map(\.sequenceNumber), end)
     }
 
-    private func tellFlushes(_ sequenceNumbers: [SequenceNumber], _ end: End) {
+    private func tellFlushes(_ sequenceNumbers: some Collection<SequenceNumber>, _ end: End) {
         let (flushes, position) = (surroundings.flushes, queue.position)
         switch end {
         case .delivered: flushes.settled(sequenceNumbers, of: id, sent: true, position: position)

@@ -124,17 +124,26 @@ final class Dispatcher {
     /// How many batches may be on their way at once (Behaviour Q2, K3).
     private var mostInFlight: Int { min(settings.inFlight, sender.capacity.batches) }
 
+    /// About as many bytes are added to an event's stored JSON as it goes out.
+    private static let expectedAddition = 128
+
     private func nextBatch() -> BatchBuilder? {
         let capacity = sender.capacity
         guard !isStopping, batchesInFlight < mostInFlight, pending > 0 else { return nil }
         guard openThrough != nil, prepareBatch(), let openThrough else { return nil }
+        let most = min(limit.current, capacity.events)
+        let candidates = queue.candidates(through: openThrough, inOrderOfKeys: settings.inFlight > 1)
         var builder = BatchBuilder(
-            format: sender.format, mostEvents: min(limit.current, capacity.events), byteLimit: settings.byteLimit)
+            format: sender.format, mostEvents: most, byteLimit: settings.byteLimit,
+            expecting: candidates.prefix(most).reduce(0) { $0 + $1.event.byteCount + Dispatcher.expectedAddition })
         let chain = surroundings.transformations.chain(for: id)
-        var dropped: Set<SequenceNumber> = []
-        for entry in queue.candidates(through: openThrough, inOrderOfKeys: settings.inFlight > 1) {
+        var annotations = annotations
+        var dropped = SequenceSet()
+        for entry in candidates {
             guard builder.hasRoom, !isBehindHalves(entry, in: builder),
-                add(entry, transformedBy: chain, to: &builder, droppingTo: &dropped)
+                add(
+                    entry, annotations.annotation(of: entry.sequenceNumber), transformedBy: chain, to: &builder,
+                    droppingTo: &dropped)
             else { break }
         }
         settle(dropped, as: .transformedAway)
@@ -155,7 +164,7 @@ final class Dispatcher {
         return true
     }
 
-    private func send(_ builder: BatchBuilder) {
+    private func send(_ builder: consuming BatchBuilder) {
         batchNumber += 1
         var batch = builder.batch(number: batchNumber)
         batch.output = activationGate?.output ?? [:]
@@ -173,11 +182,11 @@ final class Dispatcher {
         }
     }
 
-    func annotation(of entry: QueueEntry) -> QueuedAnnotation? {
-        guard settings.annotateQueued else { return nil }
-        let reasons = held.reasons(for: entry.sequenceNumber)
-        guard !reasons.isEmpty else { return nil }
-        return QueuedAnnotation(reasons: reasons, networkConnectionType: surroundings.networkConnectionType())
+    /// What events that were held say about it as they go out now.
+    private var annotations: QueuedAnnotations {
+        QueuedAnnotations(
+            settings.annotateQueued ? held : HeldMarks(),
+            networkConnectionType: surroundings.networkConnectionType())
     }
 
     // MARK: Telling

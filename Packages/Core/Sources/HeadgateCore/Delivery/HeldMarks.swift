@@ -1,5 +1,3 @@
-import HeadgateData
-
 /// Remembers which dispatches barriers have held, and why, in a few words whatever their number: a barrier that holds a
 /// dispatcher holds all that wait, so a stretch of them stands for each (Behaviour D13). What was on its way is in no
 /// stretch.
@@ -32,20 +30,12 @@ struct HeldMarks {
         guard !marks.isEmpty else { return [] }
         return marks.filter { $0.stretch.contains(sequenceNumber) }.map(\.word)
     }
-}
 
-/// What a dispatch that was held says about it, in its data (Behaviour D13).
-struct QueuedAnnotation {
-    var reasons: [String]
-    /// The kind of network connection as the dispatch goes out; nil while it is not known.
-    var networkConnectionType: String?
-
-    /// Writes the members, without braces: `"was_queued":"true","queue_reason":…`.
-    func write(into writer: inout JSONWriter) {
-        writer.raw(#""was_queued":"true","queue_reason":"#)
-        writer.string(reasons.joined(separator: ","))
-        guard let networkConnectionType else { return }
-        writer.raw(#","network_connection_type":"#)
-        writer.string(networkConnectionType)
+    /// The last of the dispatches that follow one and were held for the same reasons.
+    func end(ofReasonsFor sequenceNumber: SequenceNumber) -> SequenceNumber {
+        marks.reduce(.max) { end, mark in
+            if mark.stretch.contains(sequenceNumber) { return min(end, mark.stretch.upperBound) }
+            return mark.stretch.lowerBound > sequenceNumber ? min(end, mark.stretch.lowerBound - 1) : end
+        }
     }
 }

@@ -96,7 +96,7 @@ public struct StoredEvent {
         writer.raw(members)
         let isEmpty = members.dropFirst().allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D || $0 == 0x0A }
         if !isEmpty { writer.raw(",") }
-        annotation.write(into: &writer)
+        writer.raw(annotation.members)
         writer.raw("}")
     }
 

@@ -44,14 +44,16 @@ final class Flushes {
     }
 
     /// Events of a dispatcher are settled, and so are all up to `position`.
-    func settled(_ sequenceNumbers: [SequenceNumber], of dispatcher: String, sent: Bool, position: SequenceNumber) {
+    func settled(
+        _ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, sent: Bool, position: SequenceNumber
+    ) {
         guard target(for: dispatcher) != nil else { return }
         table.settled(sequenceNumbers, of: dispatcher, sent: sent, position: position)
         endThoseOver()
     }
 
     /// Events of a dispatcher were dropped by transformations, and all up to `position` are settled.
-    func dropped(_ sequenceNumbers: [SequenceNumber], of dispatcher: String, position: SequenceNumber) {
+    func dropped(_ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, position: SequenceNumber) {
         guard target(for: dispatcher) != nil else { return }
         table.dropped(sequenceNumbers, of: dispatcher, position: position)
         endThoseOver()

@@ -5,6 +5,7 @@ struct DispatcherQueue {
     let number: DispatcherNumber
     /// Events in hand, ascending: in flight, or waiting to be sent (again).
     private(set) var entries: [QueueEntry] = []
+    private(set) var inFlightCount = 0
     /// Every event up to and including this one has been taken in hand or skipped.
     private(set) var readPosition: SequenceNumber
     /// What was settled before the start: there are ranges behind ``readPosition`` to be passed over.
@@ -35,8 +36,6 @@ struct DispatcherQueue {
         if next <= readPosition { ranges.append(next...readPosition) }
         return Settled(through: position, and: ranges)
     }
-
-    var inFlightCount: Int { entries.reduce(0) { $0 + ($1.isInFlight ? 1 : 0) } }
 
     /// The oldest event that is not in flight, of those in hand.
     var firstWaiting: QueueEntry? { entries.first { !$0.isInFlight } }
@@ -105,26 +104,28 @@ struct DispatcherQueue {
     /// What may go into the next batch, in order: what waits, up to an event.
     /// - Parameter inOrderOfKeys: whether an event has to wait for older ones of its key that are on their way
     ///   (Behaviour Q2). Of events that go in one batch none waits for another.
-    func candidates(through newest: SequenceNumber, inOrderOfKeys: Bool) -> [QueueEntry] {
+    func candidates(through newest: SequenceNumber, inOrderOfKeys: Bool) -> ArraySlice<QueueEntry> {
         let due = entries.prefix { $0.sequenceNumber <= newest }
-        guard inOrderOfKeys else { return due.filter { !$0.isInFlight } }
+        guard inFlightCount > 0 else { return due }
+        guard inOrderOfKeys else { return due.filter { !$0.isInFlight }[...] }
         var busyKeys: Set<ArraySlice<UInt8>> = []
-        return due.filter { entry in
+        let free = due.filter { entry in
             guard let key = entry.event.key else { return !entry.isInFlight }
             if entry.isInFlight { busyKeys.insert(key) }
             return !busyKeys.contains(key)
         }
+        return free[...]
     }
 
     // MARK: Settling
 
     /// Marks events as being on their way.
-    mutating func markInFlight(_ sequenceNumbers: Set<SequenceNumber>) {
+    mutating func markInFlight(_ sequenceNumbers: SequenceSet) {
         update(sequenceNumbers) { $0.isInFlight = true }
     }
 
     /// Takes events back, to be sent again.
-    mutating func takeBack(_ sequenceNumbers: Set<SequenceNumber>, _ change: (inout QueueEntry) -> Void = { _ in }) {
+    mutating func takeBack(_ sequenceNumbers: SequenceSet, _ change: (inout QueueEntry) -> Void = { _ in }) {
         update(sequenceNumbers) {
             $0.isInFlight = false
             change(&$0)
@@ -132,15 +133,25 @@ struct DispatcherQueue {
     }
 
     /// Lets go of events that are done with.
-    mutating func remove(_ sequenceNumbers: Set<SequenceNumber>) -> [QueueEntry] {
+    mutating func remove(_ sequenceNumbers: SequenceSet) -> [QueueEntry] {
         let removed = entries.filter { sequenceNumbers.contains($0.sequenceNumber) }
-        entries.removeAll { sequenceNumbers.contains($0.sequenceNumber) }
+        if removed.count == entries.count {
+            entries.removeAll(keepingCapacity: true)
+        } else {
+            entries.removeAll { sequenceNumbers.contains($0.sequenceNumber) }
+        }
+        countInFlight()
         return removed
     }
 
-    private mutating func update(_ sequenceNumbers: Set<SequenceNumber>, _ change: (inout QueueEntry) -> Void) {
+    private mutating func update(_ sequenceNumbers: SequenceSet, _ change: (inout QueueEntry) -> Void) {
         for index in entries.indices where sequenceNumbers.contains(entries[index].sequenceNumber) {
             change(&entries[index])
         }
+        countInFlight()
+    }
+
+    private mutating func countInFlight() {
+        inFlightCount = entries.count(where: \.isInFlight)
     }
 }

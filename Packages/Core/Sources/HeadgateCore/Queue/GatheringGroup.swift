@@ -4,11 +4,8 @@ import HeadgateData
 struct GatheringGroup {
     private var records = RecordWriter()
     private var ids = RecentIDsWriter()
-    private var closedRuns: [RouteNumber: Tally] = [:]
+    private var routeTallies = RouteTallies()
     private var lastSequenceNumber: SequenceNumber = 0
-    /// The route of the last event, and what was counted for it but not put into `closedRuns` yet: nearly all events
-    /// take the same route as the one before.
-    private var run: (route: RouteNumber, tally: Tally) = (RouteTable.nobody, .zero)
     private(set) var tally = Tally.zero
     /// Dead letters whose events are in it again.
     private var requeued: [LetterNumber] = []
@@ -23,10 +20,7 @@ struct GatheringGroup {
     var byteCount: Int { records.byteCount }
 
     /// What the group holds of each route.
-    var tallies: [RouteNumber: Tally] {
-        guard run.tally.events > 0 else { return closedRuns }
-        return closedRuns.merging([run.route: run.tally], uniquingKeysWith: +)
-    }
+    var tallies: [RouteNumber: Tally] { routeTallies.byRoute }
 
     /// Whether there is neither an event to commit nor anyone to tell.
     var isIdle: Bool { tally.events == 0 && waiters.isEmpty }
@@ -55,9 +49,9 @@ struct GatheringGroup {
 
     private mutating func count(_ sequenceNumber: SequenceNumber, route: RouteNumber, bytes: Int) {
         lastSequenceNumber = sequenceNumber
-        if run.route != route { endRun(startingWith: route) }
-        run.tally += Tally(events: 1, bytes: bytes)
-        tally += Tally(events: 1, bytes: bytes)
+        let one = Tally(events: 1, bytes: bytes)
+        routeTallies.add(one, route: route)
+        tally += one
     }
 
     /// The events gathered; nil when there are none.
@@ -78,11 +72,6 @@ struct GatheringGroup {
             chunk: chunk, tallies: tallies, ages: ages, newRoutes: newRoutes,
             recentIDs: ids.take(lastSequenceNumber: lastSequenceNumber, receivedStamp: receivedStamp),
             requeued: requeued)
-    }
-
-    private mutating func endRun(startingWith route: RouteNumber) {
-        if run.tally.events > 0 { closedRuns[run.route, default: .zero] += run.tally }
-        run = (route, .zero)
     }
 }
 

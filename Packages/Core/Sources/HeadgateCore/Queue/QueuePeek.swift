@@ -70,7 +70,7 @@ final class QueuePeek {
         for entry in queue.entries where isShown(entry) {
             page.take(entry.event, attempt: entry.attempts + 1, limit: limit)
         }
-        _ = queue.remove(Set(queue.entries.map(\.sequenceNumber)))
+        _ = queue.remove(SequenceSet(queue.entries.map(\.sequenceNumber)))
     }
 
     private func isShown(_ entry: QueueEntry) -> Bool {

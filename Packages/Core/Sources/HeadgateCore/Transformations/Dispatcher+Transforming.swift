@@ -4,15 +4,14 @@ extension Dispatcher {
     /// Adds an event to a batch as it is to go out, or to the dropped ones.
     /// - Returns: whether others may follow.
     func add(
-        _ entry: QueueEntry, transformedBy chain: TransformationChain, to builder: inout BatchBuilder,
-        droppingTo dropped: inout Set<SequenceNumber>
+        _ entry: QueueEntry, _ annotation: QueuedAnnotation?, transformedBy chain: TransformationChain,
+        to builder: inout BatchBuilder, droppingTo dropped: inout SequenceSet
     ) -> Bool {
-        let annotation = annotation(of: entry)
         switch rendition(of: entry, annotation, chain) {
         case .stored: return builder.add(entry, annotation: annotation)
         case .transformed(let json): return builder.add(entry, annotation: annotation, transformed: json)
         case .nothing:
-            dropped.insert(entry.sequenceNumber)
+            dropped.append(entry.sequenceNumber)
             return true
         }
     }

@@ -1,0 +1,53 @@
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("Events by number and by route")
+struct SequenceSetTests {
+    @Test("Ascending numbers are in, all others are not", arguments: 1...50 as ClosedRange<UInt64>)
+    func contains(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let numbers = (1...200 as ClosedRange<SequenceNumber>).filter { _ in !random.oneIn(Int(seed % 7) + 2) }
+        let set = SequenceSet(numbers)
+        #expect((0...201).filter(set.contains) == numbers)
+        #expect(set.count == numbers.count && set.isEmpty == numbers.isEmpty)
+    }
+
+    @Test("What is equal was put in alike, one by one or at once")
+    func equality() {
+        var set = SequenceSet()
+        for number in [3, 4, 9] as [SequenceNumber] { set.append(number) }
+        #expect(set == SequenceSet([3, 4, 9]))
+        #expect(set != SequenceSet([3, 4]))
+        #expect(!SequenceSet().contains(0))
+    }
+
+    @Test("Q4: each route has what was added to it, in whatever order", arguments: 1...20 as ClosedRange<UInt64>)
+    func tallies(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var (tallies, plain) = (RouteTallies(), [RouteNumber: Tally]())
+        for _ in 0..<100 {
+            let route = RouteNumber(Int.random(in: 1...3, using: &random))
+            let tally = Tally(events: 1, bytes: Int.random(in: 1...9, using: &random))
+            tallies.add(tally, route: route)
+            plain[route, default: .zero] += tally
+            #expect(tallies.byRoute == plain)
+        }
+    }
+
+    @Test("D13: what is written once for many is what each says", arguments: 1...50 as ClosedRange<UInt64>)
+    func annotations(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var held = HeldMarks()
+        for word in ["manual", "batching", "schedule", "manual"] {
+            let first = SequenceNumber(Int.random(in: 1...40, using: &random))
+            held.hold([word], first...first + SequenceNumber(Int.random(in: 0...20, using: &random)))
+        }
+        var annotations = QueuedAnnotations(held, networkConnectionType: "wifi")
+        for number in 1...70 as ClosedRange<SequenceNumber> where !random.oneIn(3) {
+            let reasons = held.reasons(for: number)
+            let alone = QueuedAnnotation(reasons: reasons, networkConnectionType: "wifi")
+            #expect(annotations.annotation(of: number)?.members == (reasons.isEmpty ? nil : alone.members))
+        }
+    }
+}
