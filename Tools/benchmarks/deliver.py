@@ -8,6 +8,7 @@ import time
 
 from machine import ROOT, build_c, find_program, real_disk, run
 from servers import BenchmarkError, Headgate
+from sinks import CollectorSink, CountingSink, Sink
 
 SIZE = 300
 EVENTS_A_MESSAGE = 500
@@ -15,37 +16,6 @@ EVENTS_A_MESSAGE = 500
 WINDOW = 16
 TARGET_MEBIBYTES = 64
 TARGET_START_SECONDS = 1.0
-
-
-class Sink:
-    """An HTTP server in C that counts events and does nothing else."""
-
-    def __init__(self, program: pathlib.Path) -> None:
-        self.program = program
-        self.process = subprocess.Popen([program, "serve"], stdout=subprocess.PIPE, text=True)
-        self.port = int(self.process.stdout.readline())
-
-    def __enter__(self) -> "Sink":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.process.kill()
-        self.process.wait()
-
-    @property
-    def endpoint(self) -> str:
-        return f"http://127.0.0.1:{self.port}/events"
-
-    def capacity(self, batch: int, event_bytes: int) -> float:
-        """Events a second that a sender in C gets rid of, one batch after the other on one connection."""
-        batches = max(1_000_000 // batch, 1)
-        command = [self.program, "post", str(self.port), str(batches), str(batch), str(event_bytes)]
-        return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
-
-    def count(self) -> int:
-        with socket.create_connection(("127.0.0.1", self.port)) as connection:
-            connection.sendall(b"GET /count HTTP/1.1\r\nHost: sink\r\n\r\n")
-            return int(connection.recv(4096).rpartition(b"\r\n\r\n")[2])
 
 
 def store(daemon: Headgate, count: int) -> int:
@@ -92,18 +62,23 @@ def measure(arguments: argparse.Namespace, name: str, dispatcher: dict, sink: Si
         daemon.connection.settimeout(3600)
         event_bytes = store(daemon, arguments.events)
         before = sink.count() if sink else 0
+        sink_cpu = sink.cpu_seconds() if sink else 0
         seconds, cpu = deliver(daemon)
+        sink_cpu = sink.cpu_seconds() - sink_cpu if sink else 0
         peak = daemon.peak_mebibytes()
     if sink and sink.count() - before < arguments.events:
         raise BenchmarkError(f"{name}: the sink has {sink.count() - before} events")
     rate = arguments.events / seconds
-    cells = [f"{rate:,.0f}", f"{cpu / arguments.events * 1e6:.2f}", f"{cpu / seconds:.2f}", f"{peak:.0f}"]
-    if sink:
-        capacity = sink.capacity(dispatcher["dispatch_limit"], event_bytes + 16)
-        cells += [f"{capacity:,.0f}", f"{rate / capacity:.2f}"]
-    else:
-        cells += ["", ""]
-    print("  ".join([name.ljust(12)] + [cell.rjust(12) for cell in cells]), flush=True)
+    cells = [f"{rate:,.0f}", f"{cpu / arguments.events * 1e6:.2f}", f"{cpu / seconds:.2f}"]
+    cells += [f"{sink_cpu / seconds:.2f}" if sink else "", f"{peak:.0f}"]
+    capacity = sink.capacity(dispatcher["dispatch_limit"], event_bytes + 16) if sink else None
+    cells += [f"{capacity:,.0f}", f"{rate / capacity:.2f}"] if capacity else ["", ""]
+    print("  ".join([name.ljust(16)] + [cell.rjust(12) for cell in cells]), flush=True)
+
+
+def http_dispatcher(sink: Sink, limit: int) -> dict:
+    dispatcher = {"kind": "http", "endpoint": sink.endpoint, "format": "ndjson", "dispatch_limit": limit}
+    return {**dispatcher, "byte_limit": 1 << 20}
 
 
 def measure_backlog(arguments: argparse.Namespace) -> None:
@@ -167,16 +142,17 @@ def main() -> None:
     arguments = read_arguments()
     arguments.headgated = find_program("headgated", arguments.headgated)
     arguments.disk = real_disk(arguments.disk or ROOT / ".build/bench")
-    with Sink(build_c() / "sink") as sink:
-        print(f"{arguments.events:,} stored events of {SIZE} bytes; CPU is the daemon's own.")
-        headings = ["events/s", "CPU µs/event", "cores", "peak MiB", "sink alone/s", "ratio"]
-        print("  ".join([" " * 12] + [heading.rjust(12) for heading in headings]))
+    print(f"{arguments.events:,} stored events of {SIZE} bytes; CPU and cores are the daemon's own.")
+    headings = ["events/s", "CPU µs/event", "cores", "sink's cores", "peak MiB", "sink alone/s", "ratio"]
+    print("  ".join([" " * 16] + [heading.rjust(12) for heading in headings]))
+    with CountingSink(build_c() / "sink") as sink:
         for limit in (25, 1000):
-            http = {"kind": "http", "endpoint": sink.endpoint, "format": "ndjson", "dispatch_limit": limit}
-            http["byte_limit"] = 1 << 20
-            measure(arguments, f"http, {limit}", http, sink)
-        for name, path in [("file", "events.ndjson"), ("/dev/null", "/dev/null")]:
-            measure(arguments, name, {"kind": "file", "path": path, "dispatch_limit": 1000, "byte_limit": 1 << 20}, None)
+            measure(arguments, f"http, {limit}", http_dispatcher(sink, limit), sink)
+    with CollectorSink(arguments.disk) as sink:
+        for limit in (25, 1000):
+            measure(arguments, f"collector, {limit}", http_dispatcher(sink, limit), sink)
+    for name, path in [("file", "events.ndjson"), ("/dev/null", "/dev/null")]:
+        measure(arguments, name, {"kind": "file", "path": path, "dispatch_limit": 1000, "byte_limit": 1 << 20}, None)
     if arguments.backlog:
         measure_backlog(arguments)
 

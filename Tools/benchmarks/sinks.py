@@ -1,0 +1,69 @@
+"""What events are delivered to over HTTP, and what that costs there."""
+
+import http.client
+import os
+import pathlib
+import subprocess
+import sys
+
+
+class Sink:
+    """A process that listens on a port of its own, prints that, and counts the events that it gets."""
+
+    def __init__(self, command: list[str | pathlib.Path]) -> None:
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.port = int(self.process.stdout.readline())
+
+    def __enter__(self) -> "Sink":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self.port}/events"
+
+    def count(self) -> int:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port)
+        try:
+            connection.request("GET", "/count")
+            return int(connection.getresponse().read())
+        finally:
+            connection.close()
+
+    def cpu_seconds(self) -> float:
+        """User and system time of the process so far."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def capacity(self, batch: int, event_bytes: int) -> float | None:
+        """Events a second that it takes of a sender that costs nothing; None where that is not known."""
+        return None
+
+
+class CountingSink(Sink):
+    """A server in C that counts lines and does nothing else: as fast as a sink can be."""
+
+    def __init__(self, program: pathlib.Path) -> None:
+        super().__init__([program, "serve"])
+        self.program = program
+
+    def capacity(self, batch: int, event_bytes: int) -> float | None:
+        """What a sender in C gets rid of, one batch after the other on one connection."""
+        batches = max(1_000_000 // batch, 1)
+        command = [self.program, "post", str(self.port), str(batches), str(batch), str(event_bytes)]
+        return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+class CollectorSink(Sink):
+    """A collector in Python that reads every event."""
+
+    def __init__(self, disk: pathlib.Path) -> None:
+        self.file = disk / "collected"
+        super().__init__([sys.executable, pathlib.Path(__file__).with_name("collector.py"), self.file])
+
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        self.file.unlink(missing_ok=True)
