@@ -1,3 +1,4 @@
+import Glibc
 import HeadgateCore
 
 extension StoreDatabase {
@@ -20,7 +21,7 @@ extension StoreDatabase {
     ) throws(StoreFault) -> (StoreDatabase, StoredState) {
         let name = try directory.setDatabaseAside()
         do throws(OpeningFault) {
-            var (database, state) = try open(directory, options)
+            var (database, state) = try open(directory, options, freshBehind: numberAhead)
             state.warnings.append("the event store was damaged (\(reason)) and is set aside as \(name)")
             return (database, state)
         } catch {
@@ -31,15 +32,24 @@ extension StoreDatabase {
         }
     }
 
+    /// The microseconds since 1970: a number that no damaged store has come to. Were the same numbers given again to
+    /// other events, a destination might take them for those that it has (Behaviour K1, `Idempotency-Key`).
+    private static var numberAhead: SequenceNumber {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return max(0, SequenceNumber(now.tv_sec) * 1_000_000 + SequenceNumber(now.tv_nsec) / 1_000)
+    }
+
+    /// - Parameter last: what a fresh store counts on from.
     private static func open(
-        _ directory: DataDirectory, _ options: SQLiteEventStore.Options
+        _ directory: DataDirectory, _ options: SQLiteEventStore.Options, freshBehind last: SequenceNumber = 0
     ) throws(OpeningFault) -> (StoreDatabase, StoredState) {
         let path = directory.databasePath
         if let header = DatabaseHeader(path: path) { try refuseNewer(header, path) }
         do throws(StoreFault) { try directory.prepareDatabase() } catch { throw .fault(error) }
         let connection = try OpeningFault.of { () throws(SQLiteError) in try SQLiteConnection(path: path) }
         do throws(OpeningFault) {
-            try prepare(connection, options, path)
+            try prepare(connection, options, path, freshBehind: last)
             return try OpeningFault.of { () throws(SQLiteError) in try open(connection, directory, options) }
         } catch {
             // What is damaged or of a newer version stays as it was found.
@@ -61,7 +71,8 @@ extension StoreDatabase {
 
     /// Sees to it that the file has the tables that it should have.
     private static func prepare(
-        _ connection: SQLiteConnection, _ options: SQLiteEventStore.Options, _ path: String
+        _ connection: SQLiteConnection, _ options: SQLiteEventStore.Options, _ path: String,
+        freshBehind last: SequenceNumber
     ) throws(OpeningFault) {
         let isNew = try OpeningFault.of { () throws(SQLiteError) in
             try connection.integer("SELECT count(*) FROM sqlite_schema") == 0
@@ -75,7 +86,11 @@ extension StoreDatabase {
             try connection.execute(StoreSchema.layout)
             try connection.execute(StoreSchema.connection)
             if let most = options.mostPages { try connection.execute("PRAGMA max_page_count = \(most)") }
-            if isNew { try create(connection) } else if let upgrade = header.upgrade { try change(connection, upgrade) }
+            if isNew {
+                try create(connection, freshBehind: last)
+            } else if let upgrade = header.upgrade {
+                try change(connection, upgrade)
+            }
         }
     }
 
@@ -96,8 +111,13 @@ extension StoreDatabase {
                     + "this one knows \(StoreSchema.version)); it was left as it is"))
     }
 
-    private static func create(_ connection: SQLiteConnection) throws(SQLiteError) {
-        try change(connection, StoreSchema.tables + "PRAGMA application_id = \(StoreSchema.applicationID);")
+    private static func create(
+        _ connection: SQLiteConnection, freshBehind last: SequenceNumber
+    ) throws(SQLiteError) {
+        let identity = "PRAGMA application_id = \(StoreSchema.applicationID);"
+        // What came before is put aside, with the file that it is in.
+        let before = last > 0 ? "INSERT INTO quarantined (last_seq) VALUES (\(last));" : ""
+        try change(connection, StoreSchema.tables + identity + before)
     }
 
     /// Gives the file the tables of this version, or leaves it as it was.

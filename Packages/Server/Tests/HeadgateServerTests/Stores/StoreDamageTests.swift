@@ -17,14 +17,15 @@ struct StoreDamageTests {
         try damage.apply(to: scene.databasePath)
         let damaged = try Data(contentsOf: URL(fileURLWithPath: scene.databasePath))
         let state = try scene.open()
-        #expect(state.lastSequenceNumber == 0)
+        let last = state.lastSequenceNumber
         let warning = try #require(state.warnings.first)
         let name = try #require(setAsideFiles.first { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") })
         #expect(warning.hasSuffix("is set aside as \(scene.directory)/\(name)"))
         #expect(try Data(contentsOf: URL(fileURLWithPath: scene.directory + "/" + name)) == damaged)
-        #expect(scene.append(Groups.of(1...1)) == nil)
+        #expect(try scene.reopen().lastSequenceNumber == last)
+        #expect(scene.append(Groups.of(last + 1...last + 1)) == nil)
         #expect(try scene.reopen().warnings.isEmpty)
-        #expect(try scene.numbers() == [1])
+        #expect(try scene.numbers() == [last + 1])
     }
 
     enum Damage: CaseIterable {
@@ -55,14 +56,18 @@ struct StoreDamageTests {
         return files.filter { $0.hasPrefix("events.db.damaged-") }.sorted()
     }
 
-    @Test("Q8: several damaged files in one second get several names")
+    @Test("Q8: several damaged files in one second get several names, and no number is given twice")
     func severalNames() throws {
+        var last: SequenceNumber = -1
         for _ in 1...3 {
-            try scene.open()
+            let state = try scene.open()
+            #expect(state.lastSequenceNumber > last)
+            last = state.lastSequenceNumber + 50
+            scene.append(Groups.of(state.lastSequenceNumber + 1...last))
             scene.close()
             try Damage.noDatabase.apply(to: scene.databasePath)
         }
-        try scene.open()
+        #expect(try scene.open().lastSequenceNumber > last)
         #expect(setAsideFiles.filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.count == 3)
     }
 
