@@ -53,6 +53,7 @@ final class Reply {
         guard let id else { return }
         var writer = JSONWriter()
         write(id, &writer)
+        session.share.spend(answer: writer.bytes.count)
         switch target {
         case .session:
             writer.endLine()

@@ -24,7 +24,8 @@ final class Session {
     private var unansweredBytes = 0
     private var isPaused = false
     private var isResumeDue = false
-    private var share = TurnShare()
+    /// What it may still do in this turn.
+    var share = TurnShare()
     private(set) var hasReachedEnd = false
     /// Bytes of the line that is being handled.
     private var lineBytes = 0
