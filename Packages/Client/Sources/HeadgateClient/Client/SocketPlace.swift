@@ -11,7 +11,9 @@ public enum SocketPlace {
     /// The same by other variables and folders. An empty variable counts as not set, and so does a relative
     /// `XDG_RUNTIME_DIR` (the XDG Base Directory Specification has it so). A user who has that variable, but no daemon
     /// of their own, means the machine's.
-    /// - Parameter isThere: whether there is a folder of this path.
+    /// - Parameters:
+    ///   - variable: the value of an environment variable.
+    ///   - isThere: whether there is a folder of this path.
     public static func usual(_ variable: (String) -> String?, isThere: (String) -> Bool) -> String {
         if let path = variable("HEADGATE_SOCKET"), !path.isEmpty { return path }
         let machine = "/run/headgate"
