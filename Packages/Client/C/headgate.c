@@ -2083,11 +2083,12 @@ bool headgate_resume(headgate *client, const char *dispatcher, long deadline_ms,
     return ask(client, "dispatcher.resume", &params, deadline_ms, NULL, error);
 }
 
-bool headgate_peek(headgate *client, const char *dispatcher, int64_t limit, long deadline_ms, headgate_answer *answer,
-                   headgate_error *error) {
+bool headgate_peek(headgate *client, const char *dispatcher, int64_t limit, int64_t after_seq, long deadline_ms,
+                   headgate_answer *answer, headgate_error *error) {
     bytes params = params_begin();
     member_text(&params, "dispatcher", dispatcher);
     member_limit(&params, "limit", limit);
+    member_limit(&params, "after", after_seq);
     return ask_for(client, "queue.peek", &params, "events", HEADGATE_ARRAY, deadline_ms, answer, error);
 }
 

@@ -176,8 +176,8 @@ bool headgate_pause(headgate *client, const char *dispatcher, const char *reason
                     headgate_error *error);
 bool headgate_resume(headgate *client, const char *dispatcher, long deadline_ms, headgate_error *error);
 /* A limit or sequence number below 0, here and below, is none. */
-bool headgate_peek(headgate *client, const char *dispatcher, int64_t limit, long deadline_ms, headgate_answer *answer,
-                   headgate_error *error);
+bool headgate_peek(headgate *client, const char *dispatcher, int64_t limit, int64_t after_seq, long deadline_ms,
+                   headgate_answer *answer, headgate_error *error);
 bool headgate_purge(headgate *client, const char *dispatcher, int64_t before_seq, long deadline_ms, int64_t *purged,
                     headgate_error *error);
 /* `after` is the JSON that a page before gave as `next`. */

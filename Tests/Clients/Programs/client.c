@@ -198,8 +198,8 @@ CALL(call_barriers, headgate_barriers(client, HEADGATE_FOREVER, answer, error))
 CALL(call_pause, headgate_pause(client, text_of(from, "id"), text_of(from, "reason"), is_true(from, "flushable"),
                                 HEADGATE_FOREVER, error))
 CALL(call_resume, headgate_resume(client, text_of(from, "id"), HEADGATE_FOREVER, error))
-CALL(call_peek, headgate_peek(client, text_of(from, "dispatcher"), number_of(from, "limit", -1), HEADGATE_FOREVER, answer,
-                              error))
+CALL(call_peek, headgate_peek(client, text_of(from, "dispatcher"), number_of(from, "limit", -1),
+                              number_of(from, "after", -1), HEADGATE_FOREVER, answer, error))
 CALL(call_letters, headgate_dead_letters(client, text_of(from, "dispatcher"), number_of(from, "limit", -1),
                                          json_of(from, "after"), HEADGATE_FOREVER, answer, error))
 CALL(call_config, headgate_config(client, text_of(from, "layer"), HEADGATE_FOREVER, answer, error))

@@ -43,7 +43,7 @@ CALLS = {
     "dispatcher.list": lambda client, values: {"dispatchers": client.dispatchers()},
     "dispatcher.pause": lambda client, values: client.pause(**arguments(values, id="dispatcher")),
     "dispatcher.resume": lambda client, values: client.resume(values["id"]),
-    "queue.peek": lambda client, values: {"events": client.peek(**values)},
+    "queue.peek": lambda client, values: client.peek(**values),
     "queue.purge": lambda client, values: {"purged": client.purge(**values)},
     "dead_letters.list": lambda client, values: client.dead_letters(**values),
     "dead_letters.requeue": lambda client, values: {"count": client.requeue_dead_letters(**values)},

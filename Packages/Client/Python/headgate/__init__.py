@@ -218,6 +218,13 @@ class DeadLetters(TypedDict, total=False):
     next: Any
 
 
+class QueuedEvents(TypedDict, total=False):
+    """A page of events that wait; `next` is where the next one begins (`after`)."""
+
+    events: List[JSONObject]
+    next: Optional[int]
+
+
 @dataclass(frozen=True)
 class Batch:
     """Events that a worker is to deliver."""
@@ -1174,13 +1181,12 @@ class Client:
         self.call("dispatcher.resume", {"id": dispatcher}, deadline)
 
     def peek(
-        self, dispatcher: str, limit: Optional[int] = None, deadline: Optional[float] = None
-    ) -> List[JSONObject]:
-        """The next events of a dispatcher's queue."""
-        found: List[JSONObject] = _member(
-            self.call("queue.peek", _given(dispatcher=dispatcher, limit=limit), deadline), "events", list
-        )
-        return found
+        self, dispatcher: str, limit: Optional[int] = None, after: Optional[int] = None,
+        deadline: Optional[float] = None,
+    ) -> QueuedEvents:  # fmt: skip
+        """The next events of a dispatcher's queue, behind a sequence number if one is given."""
+        result = self.call("queue.peek", _given(dispatcher=dispatcher, limit=limit, after=after), deadline)
+        return {"events": _member(result, "events", list), "next": result.get("next")}
 
     def purge(self, dispatcher: str, before_seq: Optional[int] = None, deadline: Optional[float] = None) -> int:
         """Empties a dispatcher's queue, up to a sequence number. Gives how many events went."""

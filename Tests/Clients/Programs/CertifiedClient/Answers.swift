@@ -70,6 +70,12 @@ extension FlushAnswer {
     }
 }
 
+extension QueuePage {
+    var object: DataObject {
+        ["events": .array(events.map { .object($0) }), "next": .count(next.map { Int($0) })]
+    }
+}
+
 extension DeadLetterPage {
     var object: DataObject {
         ["dead_letters": .array(letters.map { .object($0.object) }), "next": .count(next)]

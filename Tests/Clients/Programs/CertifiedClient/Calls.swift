@@ -87,8 +87,9 @@ struct Calls {
             try await client.resume(given.text("id"))
             return [:]
         case "queue.peek":
-            let events = try await client.peek(dispatcher, limit: given["limit"])
-            return ["events": .array(events.map { .object($0) })]
+            return try await client.peek(
+                dispatcher, after: given["after"].map { Int64($0 as Int) }, limit: given["limit"]
+            ).object
         case "queue.purge":
             let count = try await client.purgeQueue(
                 of: dispatcher, before: given["before_seq"].map { Int64($0 as Int) })

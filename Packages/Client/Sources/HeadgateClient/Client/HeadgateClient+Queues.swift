@@ -5,16 +5,16 @@ extension HeadgateClient {
     /// The next events of a dispatcher, in the order in which it would send them, as they are stored: not transformed yet.
     /// - Parameters:
     ///   - dispatcher: its id.
+    ///   - after: those behind this sequence number.
     ///   - limit: how many, up to 1000; there may be fewer where they are large. Nil is the daemon's 10.
     ///   - deadline: how long to wait; nil is for ever.
-    public func peek(_ dispatcher: String, limit: Int? = nil, deadline: Duration? = nil) async throws -> [DataObject] {
+    public func peek(
+        _ dispatcher: String, after: Int64? = nil, limit: Int? = nil, deadline: Duration? = nil
+    ) async throws -> QueuePage {
         var params: DataObject = ["dispatcher": .string(dispatcher)]
         params["limit"] = limit.map { .number(DataNumber($0)) }
-        let result = try await object("queue.peek", params, deadline)
-        guard let events = result.get(key: "events", as: [DataObject].self) else {
-            throw ClientError.badAnswer("a result of queue.peek without events")
-        }
-        return events
+        params["after"] = after.map { .number(DataNumber(Int($0))) }
+        return try QueuePage(await object("queue.peek", params, deadline))
     }
 
     /// Drops what waits for a dispatcher, but not what is on its way; it is counted as evicted.

@@ -1,3 +1,4 @@
+import HeadgateClient
 import HeadgateData
 
 /// Shows events that wait.
@@ -8,15 +9,16 @@ struct QueueText {
     /// No more of an event's data is shown in a line.
     static let dataWidth = 60
 
-    /// The events in a table, in their order.
-    func list(_ events: [DataObject]) -> String {
-        guard !events.isEmpty else { return "Nothing waits.\n" }
+    /// A dispatcher's events in a table, in their order.
+    func list(_ page: QueuePage, of dispatcher: String) -> String {
+        guard !page.events.isEmpty else { return "Nothing waits.\n" }
         var table = Table([
             .init("SEQ", isNumeric: true), .init("EVENT"), .init("ID"), .init("KEY"), .init("RECEIVED"),
             .init("ATTEMPT", isNumeric: true), .init("DATA"),
         ])
-        for event in events { table.add(row(event)) }
-        return table.text(style)
+        for event in page.events { table.add(row(event)) }
+        guard let next = page.next else { return table.text(style) }
+        return table.text(style) + "\nThere are more: `headgate peek \(dispatcher) --after \(next)` shows them.\n"
     }
 
     private func row(_ event: DataObject) -> [Table.Cell] {

@@ -34,7 +34,7 @@ import Testing
         },
         "barrier.set": { try await $0.barrier("b", .open).set(.closed, for: "a", reason: "why") },
         "barrier.unregister": { try await $0.unregisterBarrier("b", force: true) },
-        "queue.peek": { _ = try await $0.peek("a", limit: 3) },
+        "queue.peek": { _ = try await $0.peek("a", after: 7, limit: 3) },
         "queue.purge": { try await $0.purgeQueue(of: "a", before: 7) },
         "dead_letters.list": { _ = try await $0.deadLetters(of: "a", after: 1, limit: 3) },
         "dead_letters.requeue": { try await $0.requeueDeadLetters(of: "a", [1]) },

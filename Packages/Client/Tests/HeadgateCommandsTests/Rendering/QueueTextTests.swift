@@ -7,19 +7,22 @@ import Testing
 /// What a person sees of queues and dead letters.
 @Suite struct QueueTextTests {
     @Test("Events that wait are shown in a table, their data cut")
-    func events() {
+    func events() throws {
         let words = QueueText(clock: Fixed.clock, style: Fixed.style)
         let event: DataObject = [
             "id": "a1", "seq": 12, "event": "order", "received_at": Fixed.ago(60), "key": "k", "attempt": 2,
             "data": ["text": .string(String(repeating: "x", count: 100))],
         ]
         #expect(
-            words.list([event]) == """
+            words.list(try QueuePage(["events": [.object(event)], "next": 12]), of: "collect") == """
                 SEQ  EVENT  ID  KEY  RECEIVED  ATTEMPT  DATA
                  12  order  a1  k    11:59:00        2  {"text":"\(String(repeating: "x", count: 50))…
 
+                There are more: `headgate peek collect --after 12` shows them.
+
                 """)
-        #expect(words.list([]) == "Nothing waits.\n")
+        #expect(words.list(try QueuePage(["events": [], "next": nil]), of: "collect") == "Nothing waits.\n")
+        #expect(throws: ClientError.self) { try QueuePage([:]) }
     }
 
     @Test("D10: dead letters are shown in a table, with why and when they died")

@@ -27,7 +27,10 @@ import Testing
             (["config", "set", "a=[]", "--persist"], "config.set", ["patch": ["a": []], "persist": true]),
             (["status"], "status", [:]),
             (["peek", "collect"], "queue.peek", ["dispatcher": "collect"]),
-            (["peek", "collect", "--limit", "3"], "queue.peek", ["dispatcher": "collect", "limit": 3]),
+            (
+                ["peek", "collect", "--limit", "3", "--after", "7"], "queue.peek",
+                ["dispatcher": "collect", "limit": 3, "after": 7]
+            ),
             (
                 ["dead-letters", "requeue", "7", "9", "--dispatcher", "a"], "dead_letters.requeue",
                 ["dispatcher": "a", "letters": [7, 9]]
@@ -37,6 +40,7 @@ import Testing
         ] as [([String], String, DataObject)])
     func questions(words: [String], method: String, params: DataObject) async throws {
         try await withDaemon { daemon in
+            await daemon.answer("queue.peek", with: ["events": []])
             let run = try await ToolRun.run(words, on: daemon)
             #expect(run.exitCode == .success, "\(run.errors)")
             #expect(!run.output.isEmpty)
