@@ -8,6 +8,13 @@ enum OpenRPCDocument {
         "components": ["schemas": .object(schemas), "errors": .object(errors)],
     ]
 
+    /// ``document`` as it is sent. It is the same for all who ask, and has thirty KB.
+    static let json: [UInt8] = {
+        var writer = JSONWriter()
+        writer.object(document)
+        return writer.bytes
+    }()
+
     private static let info: DataObject = [
         "title": "Headgate",
         "description":

@@ -55,6 +55,6 @@ enum ConnectionMethods {
     }
 
     private static func discover(_ service: Service, _ call: Call) throws(RPCError) {
-        call.reply.answer(OpenRPCDocument.document)
+        call.reply.answer { $0.raw(OpenRPCDocument.json) }
     }
 }

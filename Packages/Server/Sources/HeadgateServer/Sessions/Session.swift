@@ -183,6 +183,7 @@ final class Session {
     }
 
     private func refuse(_ id: RequestID?, _ error: RPCError, _ batch: BatchReply?) {
+        share.spend(TurnShare.refusal)
         note(error)
         var writer = JSONWriter()
         writer.errorAnswer(id: id?.raw, error: error)

@@ -1,12 +1,14 @@
 /// What one session may still do in a turn of the loop, so that whoever sends much, or what is dear to answer, does not
 /// keep the others waiting (Behaviour X3). Counted and not timed: the same bytes take the same turns everywhere.
 struct TurnShare: Equatable {
-    /// In units of a tracked event, or of a line that is refused: about a millisecond, as a client's usual window takes.
+    /// In units of a tracked event: about a millisecond, as a client's usual window takes.
     static let whole = 512
+    /// What a line that is refused takes beyond that: its answer is made for it alone.
+    static let refusal = 1
     /// What a method call takes beyond that.
     static let call = 15
     /// Bytes of a call's answer that are a unit more: some tell much.
-    static let answerBytes = 64
+    static let answerBytes = 32
 
     private(set) var left = TurnShare.whole
 

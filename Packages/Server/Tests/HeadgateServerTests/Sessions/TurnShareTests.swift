@@ -32,7 +32,7 @@ struct TurnShareTests {
         arguments: [
             // Its answer has nearly thirty KB.
             (#"{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}"#, 16 + 28_000 / TurnShare.answerBytes),
-            ("x", 1), ("{}", 1), ("[1,1,1,1,1,1,1]", 8), (#"{"jsonrpc":"2.0","method":"nothing"}"#, 16),
+            ("x", 2), ("{}", 2), ("[1,1,1,1,1,1,1]", 15), (#"{"jsonrpc":"2.0","method":"nothing"}"#, 16),
         ])
     func garbageBesideAClient(_ line: String, _ cost: Int) async throws {
         try await ServiceStage.run { stage in
