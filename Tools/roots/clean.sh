@@ -41,6 +41,8 @@ new_root() {
     tar -C "$1" -xf "$cache/$suite.tar"
     find "$cache/archives" -name '*.deb' -exec cp -t "$1/var/cache/apt/archives" {} +
     cp -L /etc/resolv.conf "$1/etc/resolv.conf"
+    # An installed Debian has it; debootstrap alone leaves it out.
+    printf '127.0.0.1\tlocalhost\n::1\tlocalhost\n' >"$1/etc/hosts"
     printf '#!/bin/sh\nexit 101\n' >"$1/usr/sbin/policy-rc.d"
     chmod 0755 "$1/usr/sbin/policy-rc.d"
     echo 'APT::Keep-Downloaded-Packages "true";' >"$1/etc/apt/apt.conf.d/keep"
