@@ -93,9 +93,13 @@ final class Session {
         isPaused = true
         isResumeDue = true
         connection.pauseReading()
+        awaitShare()
+    }
+
+    private func awaitShare() {
         service.worker.nextTurn {
-            self.share = TurnShare()
-            self.resume()
+            self.share.renew()
+            self.share.isUsedUp && self.connection.isOpen ? self.awaitShare() : self.resume()
         }
     }
 
@@ -178,7 +182,7 @@ final class Session {
     }
 
     private func call(_ method: JSONView, _ params: JSONView?, _ reply: Reply) {
-        share.spend(TurnShare.call)
+        share.spend(method.equals("track") ? TurnShare.event : TurnShare.call)
         service.call(method, params: params, session: self, reply: reply)
     }
 
@@ -276,7 +280,7 @@ final class Session {
 extension Session: ConnectionHandler {
     func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
         framer.lend(bytes)
-        share = TurnShare()
+        share.renew()
         readLines()
     }
 

@@ -5,7 +5,9 @@ struct TurnShare: Equatable {
     static let whole = 512
     /// What a line that is refused takes beyond that: its answer is made for it alone.
     static let refusal = 1
-    /// What a method call takes beyond that.
+    /// What an event takes beyond that in a batch or as a notification.
+    static let event = 1
+    /// What any other method call takes beyond that.
     static let call = 15
     /// Bytes of a call's answer that are a unit more: some tell much.
     static let answerBytes = 32
@@ -13,6 +15,11 @@ struct TurnShare: Equatable {
     private(set) var left = TurnShare.whole
 
     var isUsedUp: Bool { left <= 0 }
+
+    /// The next turn has come. What was overspent counts in it: one line can hold a thousand calls.
+    mutating func renew() {
+        left = TurnShare.whole + min(left, 0)
+    }
 
     /// A call was answered with so many bytes.
     mutating func spend(answer bytes: Int) {
