@@ -2,23 +2,30 @@
 
 import argparse
 import contextlib
+import dataclasses
+import itertools
 import pathlib
 import select
 import socket
 import statistics
 import subprocess
 import sys
+import time
 
 from machine import ROOT, build_c, find_program, real_disk, run
 from servers import BenchmarkError, Headgate
 
-# What a line costs the daemon most: tiny ones, each answered; long ones; calls that tell much.
+# What costs the daemon most: tiny lines, each answered; long ones; calls that tell much; many calls in one line.
+CALL = b'{"jsonrpc":"2.0","id":1,"method":"%s"}'
 GARBAGE = {
     "2-byte lines": b"x\n",
     "60 KB lines": b"x" * 60_000 + b"\n",
-    "rpc.discover": b'{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}\n',
+    "rpc.discover": CALL % b"rpc.discover" + b"\n",
+    "1000 pings a line": b"[" + b",".join([CALL % b"ping"] * 1000) + b"]\n",
 }
 MAKERS = [1, 3]
+# What a client usually has; and where the daemon has no disk to wait for, so that all that garbage gets is taken from it.
+DURABILITIES = ["full", "memory"]
 PIECE = 1 << 16
 
 
@@ -52,35 +59,50 @@ def garbage(server: Headgate, kind: str, makers: int):
             process.wait()
 
 
-def rate(loadgen: pathlib.Path, server: Headgate, seconds: float) -> float:
-    """Acknowledged events of one connection with 256 unanswered, by seconds of the daemon's processor time."""
+def rate(loadgen: pathlib.Path, server: Headgate, seconds: float) -> tuple[float, float]:
+    """Events a second that one connection with 256 unanswered has acknowledged, and how many processors the daemon used."""
     command = [
         str(loadgen), "--proto", "headgate", "--socket", str(server.socket_path), "--size", "300",
         "--connections", "1", "--window", "256", "--seconds", str(seconds),
     ]  # fmt: skip
-    before = server.cpu_seconds()
+    cpu, clock = server.cpu_seconds(), time.monotonic()
     finished = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    cpu = server.cpu_seconds() - before
+    load = (server.cpu_seconds() - cpu) / (time.monotonic() - clock)
     if "no request was acknowledged" in finished.stderr:
-        return 0.0
+        return 0.0, load
     if finished.returncode != 0:
         raise BenchmarkError(f"loadgen failed:\n{finished.stderr}")
-    return float(dict(field.split("=") for field in finished.stdout.split())["total"]) / cpu
+    return float(dict(field.split("=") for field in finished.stdout.split())["rate"]), load
 
 
-def ratio(loadgen: pathlib.Path, arguments: argparse.Namespace, kind: str, makers: int) -> tuple[float, float]:
-    """The client's events alone, and what part of it is left beside the garbage, in turns on one daemon."""
-    alone, beside = [], []
+@dataclasses.dataclass
+class Pair:
+    """The client alone, and then beside the garbage, on one daemon."""
+
+    alone: float
+    load: float
+    ratio: float
+
+
+def measure(loadgen: pathlib.Path, arguments: argparse.Namespace, durability: str, kind: str, makers: int) -> Pair:
     # A daemon for each pair: what those who are gone had sent is still read, and would count against the next.
-    for _ in range(arguments.pairs):
-        with Headgate(arguments.disk, arguments.headgated, delivering=False) as server:
-            alone.append(rate(loadgen, server, arguments.seconds))
-            if alone[-1] == 0:
-                raise BenchmarkError("nothing was acknowledged to a client that was alone: the machine is too busy")
-            with garbage(server, kind, makers):
-                beside.append(rate(loadgen, server, arguments.seconds))
-    pairs = [there / here for here, there in zip(alone, beside)]
-    return statistics.median(alone), statistics.median(pairs)
+    with Headgate(arguments.disk, arguments.headgated, delivering=False, durability=durability) as server:
+        alone, load = rate(loadgen, server, arguments.seconds)
+        if alone == 0:
+            raise BenchmarkError("nothing was acknowledged to a client that was alone: the machine is too busy")
+        with garbage(server, kind, makers):
+            beside, _ = rate(loadgen, server, arguments.seconds)
+    return Pair(alone, load, beside / alone)
+
+
+def row(pairs: list[Pair], durability: str, kind: str, makers: int) -> str:
+    ratios = [pair.ratio for pair in pairs]
+    alone = statistics.median(pair.alone for pair in pairs)
+    load = statistics.median(pair.load for pair in pairs)
+    return (
+        f"| {durability} | {kind} | {makers} | {alone:,.0f} | {load:.2f} "
+        f"| {statistics.median(ratios):.2f} | {min(ratios):.2f}-{max(ratios):.2f} | {1 / (makers + 1):.2f} |"
+    )
 
 
 def read_arguments() -> argparse.Namespace:
@@ -102,11 +124,11 @@ def main() -> None:
     arguments.disk = real_disk(arguments.disk or ROOT / ".build/bench")
     loadgen = build_c() / "loadgen"
     print(f"one client, 256 unanswered; medians of {arguments.pairs} pairs of {arguments.seconds:g} s\n")
-    print("| garbage | makers | alone, events by CPU s | ratio beside | its share |\n| --- | ---: | ---: | ---: | ---: |")
-    for kind in GARBAGE:
-        for makers in MAKERS:
-            alone, part = ratio(loadgen, arguments, kind, makers)
-            print(f"| {kind} | {makers} | {alone:,.0f} | {part:.2f} | {1 / (makers + 1):.2f} |", flush=True)
+    print("| durability | garbage | makers | alone/s | load | ratio | pairs | share |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for durability, kind, makers in itertools.product(DURABILITIES, GARBAGE, MAKERS):
+        pairs = [measure(loadgen, arguments, durability, kind, makers) for _ in range(arguments.pairs)]
+        print(row(pairs, durability, kind, makers), flush=True)
 
 
 if __name__ == "__main__":

@@ -134,21 +134,27 @@ class Redis(Server):
 
 
 class Headgate(Server):
-    """Durability `full`. Unless it is to deliver, the way to its one dispatcher is closed by `dispatcher.pause`."""
+    """Unless it is to deliver, the way to its one dispatcher is closed by `dispatcher.pause`."""
 
     name = "headgate"
 
     def __init__(
-        self, disk: pathlib.Path, program: pathlib.Path, delivering: bool, dispatcher: dict | None = None
+        self,
+        disk: pathlib.Path,
+        program: pathlib.Path,
+        delivering: bool,
+        dispatcher: dict | None = None,
+        durability: str = "full",
     ) -> None:
         super().__init__(disk)
         self.program = program
         self.delivering = delivering
+        self.durability = durability
         self.dispatcher = dispatcher or {"kind": "file", "path": "events.ndjson"}
 
     def command(self) -> list[str]:
         configuration = {
-            "durability": "full",
+            "durability": self.durability,
             # A benchmark stores more than the default limits allow.
             "store": {"max_events": 1_000_000_000, "max_bytes": 1 << 40},
             "flush_on": {"start": False, "shutdown": False},
