@@ -127,6 +127,21 @@ def greets_with_a_refusal(command):
         expect_equal((error["code"], error["reason"]), (-32000, "conflict"))
 
 
+def is_found_stopping(command):
+    """A daemon that is stopping when the client connects is waited for like one that was lost, not like one that is not there."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "--connect-timeout-ms", 0, "track", 2, "x") as program:
+        first = daemon.accept()
+        first.request("hello")
+        first.tell({"method": "closing", "params": {"reason": "shutting_down"}})
+        second = daemon.accept()
+        second.refuse(second.request("hello"), "shutting_down")
+        third = daemon.greet()
+        sent = third.requests("track", 2)
+        for request in sent:
+            third.acknowledge(request)
+        expect_receipts(program, ids(sent))
+
+
 def does_not_greet(command):
     """A daemon that does not answer the greeting is given up and tried again."""
     arguments = ("--greeting-timeout-ms", 100, "track", 1, "x")
@@ -302,8 +317,8 @@ def is_stopped_for_a_while(command):
 
 SCENES = [
     breaks_in_an_answer, breaks_in_the_greeting, answers_out_of_order, answers_byte_by_byte, is_shutting_down,
-    says_that_it_closes, greets_with_a_refusal, does_not_greet, is_slow, has_limits, is_not_there, comes_later,
-    forgets_barriers, still_knows_the_old_connection, forgets_who_serves, breaks_under_a_change,
+    says_that_it_closes, greets_with_a_refusal, is_found_stopping, does_not_greet, is_slow, has_limits,
+    is_not_there, comes_later, forgets_barriers, still_knows_the_old_connection, forgets_who_serves, breaks_under_a_change,
     is_stopped_for_a_while,
 ]  # fmt: skip
 

@@ -1044,9 +1044,20 @@ static void got_nonsense(headgate *client, const char *text) {
     lose(client, error);
 }
 
+/* A daemon that stops was there: what waits for it waits as if it had been lost, for it may be restarting. */
+static void found_stopping(headgate *client, const char *cause) {
+    if (!client->was_connected) client->patience = -1;
+    client->was_connected = true;
+    could_not_connect(client, cannot_connect(client, cause));
+}
+
 static void greeting_refused(headgate *client, const headgate_error *error) {
     if (client->phase != GREETING) return;
-    if (strcmp(error->reason, "shutting_down") == 0 || strcmp(error->reason, "limit") == 0) {
+    if (strcmp(error->reason, "shutting_down") == 0) {
+        found_stopping(client, error->message);
+        return;
+    }
+    if (strcmp(error->reason, "limit") == 0) {
         could_not_connect(client, cannot_connect(client, error->message));
         return;
     }
@@ -1073,8 +1084,7 @@ static void greeted(headgate *client, headgate_json result) {
 
 static void closing(headgate *client) {
     if (client->phase == OPEN) client->phase = DRAINING;
-    if (client->phase == GREETING)
-        could_not_connect(client, cannot_connect(client, "the daemon is stopping"));
+    if (client->phase == GREETING) found_stopping(client, "the daemon is stopping");
 }
 
 static void disconnected(headgate *client) {

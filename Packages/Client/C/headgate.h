@@ -87,7 +87,8 @@ typedef struct headgate_options {
     const char *socket_path;      /* usually $HEADGATE_SOCKET, or below $XDG_RUNTIME_DIR, or below /run */
     const char *id_namespace;     /* in which ids are told apart; usually that of the user */
     bool gives_up;                /* whether connect_timeout_ms and reconnect_timeout_ms count; usually it waits for ever */
-    long connect_timeout_ms;      /* how long calls wait for the first connection; one attempt is always made */
+    long connect_timeout_ms;      /* how long calls wait for the first connection; one attempt is always made;
+                                     a daemon that is found stopping counts as a lost connection */
     long reconnect_timeout_ms;    /* how long calls wait for a connection that was lost; 0 does not wait */
     long greeting_timeout_ms;     /* how long the daemon may take to answer `hello`: 10 000 */
     size_t max_unanswered;        /* how many calls may be unanswered: 16 384 */

@@ -90,7 +90,8 @@ class Options:
     """How a client treats its connection. Times are seconds; None is for ever."""
 
     connect_timeout: Optional[float] = None
-    """How long a call waits for the first connection. One attempt is always made, and 0 makes no other."""
+    """How long a call waits for the first connection. One attempt is always made, and 0 makes no other. A daemon that is
+    found stopping counts as a lost connection."""
     reconnect_timeout: Optional[float] = None
     """How long calls wait for a connection that was lost to come back; 0 does not wait at all."""
     greeting_timeout: float = 10.0
@@ -711,7 +712,9 @@ class _Connection:
     def _greeting_refused(self, error: HeadgateError) -> None:
         if self._phase != "greeting":
             return
-        if error.reason in ("shutting_down", "limit"):
+        if error.reason == "shutting_down":
+            return self._found_stopping(error.message)
+        if error.reason == "limit":
             return self._could_not_connect(self._cannot_connect(error.message))
         self._disconnect()
         self._rest()
@@ -719,9 +722,16 @@ class _Connection:
 
     def _closing(self) -> None:
         if self._phase == "greeting":
-            self._could_not_connect(self._cannot_connect("the daemon is stopping"))
+            self._found_stopping("the daemon is stopping")
         elif self._phase == "open":
             self._phase = "draining"
+
+    def _found_stopping(self, cause: str) -> None:
+        """A daemon that stops was there: what waits for it waits as if it had been lost, for it may be restarting."""
+        if not self._was_connected:
+            self._patience = None
+        self._was_connected = True
+        self._could_not_connect(self._cannot_connect(cause))
 
     def _disconnected(self) -> None:
         if self._phase == "greeting":
