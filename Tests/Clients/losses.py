@@ -128,7 +128,7 @@ def greets_with_a_refusal(command):
 
 
 def is_found_stopping(command):
-    """A daemon that is stopping when the client connects is waited for like one that was lost, not like one that is not there."""
+    """A daemon that is found stopping is waited for like one that was lost, not like one that is not there."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "--connect-timeout-ms", 0, "track", 2, "x") as program:
         first = daemon.accept()
         first.request("hello")

@@ -1,0 +1,115 @@
+"""Where the events go: a collector that often fails, and the file of a dispatcher while it is rotated."""
+
+import json
+import os
+import pathlib
+import random
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from ledger import Ledger
+
+
+class Collector(ThreadingHTTPServer):
+    """Takes most batches. The others it refuses, finds too large, keeps waiting, or takes without an answer."""
+
+    daemon_threads = True
+
+    def __init__(self, ledger: Ledger, chance: random.Random) -> None:
+        super().__init__(("127.0.0.1", 0), Request)
+        self.ledger = ledger
+        self.chance = chance
+        self.is_kind = False
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, *_: object) -> None:
+        """The daemon may leave at any time."""
+
+
+class Request(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Collector
+
+    def do_POST(self) -> None:
+        events = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        mood = 1.0 if self.server.is_kind else self.server.chance.random()
+        if mood < 0.04:
+            return self.answer(503)
+        if mood < 0.06:
+            return self.answer(429, {"Retry-After": "0"})
+        if mood < 0.08 and len(events) > 1:
+            return self.answer(413)
+        if mood < 0.10:
+            self.close_connection = True
+            return None
+        if mood < 0.11:
+            time.sleep(1.5)  # longer than the daemon waits
+            self.close_connection = True
+            return None
+        self.server.ledger.take("collect", events)
+        if mood < 0.13:
+            self.close_connection = True
+            return None
+        self.answer(200)
+
+    def answer(self, status: int, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """It is no fault here."""
+
+
+class Archive:
+    """Reads the file of a dispatcher of kind `file` as it grows, through its rotations."""
+
+    def __init__(self, ledger: Ledger, path: pathlib.Path, keep: int) -> None:
+        self.ledger = ledger
+        self.path = path
+        self.keep = keep
+        self.file = None
+        self.rest = b""
+
+    def read(self) -> None:
+        """Takes what has been written since the last call."""
+        while self.file or self.open(self.path):
+            self.take(self.file.read())
+            successor = self.successor()
+            if not successor:
+                return
+            # What was written between the last reading and the rotation.
+            self.take(self.file.read())
+            self.file.close()
+            self.file = None
+            self.open(successor)
+
+    def open(self, path: pathlib.Path) -> bool:
+        if path.exists():
+            self.file = path.open("rb")
+        return self.file is not None
+
+    def successor(self) -> pathlib.Path | None:
+        """The file that came after this one; none while this is the newest. Files move up while it looks."""
+        own = os.fstat(self.file.fileno()).st_ino
+        while True:
+            names = [self.path, *(self.path.with_name(f"{self.path.name}.{n}") for n in range(1, self.keep + 1))]
+            found = [inode_of(name) for name in names]
+            if found == [inode_of(name) for name in names] and own in found:
+                place = found.index(own)
+                return names[place - 1] if place else None
+            time.sleep(0.01)
+
+    def take(self, chunk: bytes) -> None:
+        *lines, self.rest = (self.rest + chunk).split(b"\n")
+        self.ledger.take("archive", [json.loads(line) for line in lines])
+
+
+def inode_of(path: pathlib.Path) -> int | None:
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return None
