@@ -103,8 +103,9 @@ struct HTTPSecretTests {
     @Test("A9, X4: what a board put out goes into headers behind its prefix, and is blanked in answers")
     func output() async throws {
         let server = try ScriptedServer { request in
-            .status(
-                "422 No", body: "\(request.headers["x-login"] ?? "") or s3cret: \(request.headers["x-tenant"] ?? "")")
+            let headers = request.headers
+            let body = #"\#(headers["x-login"] ?? "") or s3c\/ret: \#(headers["x-tenant"] ?? "")"#
+            return .status("422 No", body: body)
         }
         defer { server.stop() }
         let headers: [HTTPSettings.Header] = [
@@ -112,12 +113,12 @@ struct HTTPSecretTests {
             .init(name: "X-Tenant", value: .output("tenant", prefix: "")),
         ]
         try await SenderStage.http(HTTPSettings(endpoint: server.url, headers: headers)) { stage in
-            await stage.putOut(["token": "s3cret"])
+            await stage.putOut(["token": "s3c/ret"])
             #expect(await stage.send("{}") == .noAnswer(cause: "header X-Tenant: the board has not put out `tenant`"))
-            await stage.putOut(["token": "s3cret", "tenant": 4711])
+            await stage.putOut(["token": "s3c/ret", "tenant": 4711])
             #expect(await stage.send("{}") == .refused(.init(status: 422, answer: "*** or ***: ***")))
         }
-        #expect(server.requests.map { $0.headers["x-login"] } == ["id=s3cret"])
+        #expect(server.requests.map { $0.headers["x-login"] } == ["id=s3c/ret"])
         #expect(server.requests.map { $0.headers["x-tenant"] } == ["4711"])
     }
 
@@ -140,6 +141,31 @@ struct HTTPSecretTests {
         #expect(mask.excerpt(of: Array("see tops".utf8), isCut: true, limit: 512) == "see ***")
         #expect(mask.excerpt(of: Array("see tops".utf8), isCut: false, limit: 512) == "see tops")
         #expect(mask.excerpt(of: Array("topsecretopsecret".utf8), isCut: false, limit: 512) == "***opsecret")
+    }
+
+    @Test(
+        "X4: a secret is blanked however the answer spells it",
+        arguments: [
+            (#"ab/c+d=="#, #"ab\/c+d=="#), ("ab/c+d==", "ab%2Fc%2bd%3D%3d"), ("ab/c", #"ab\u002Fc"#),
+            (#"a"b\c"#, #"a\"b\\c"#), (#"a"b\c"#, #"a"b\c"#), (#"a"b\c"#, #"a&quot;b\c"#), (#"\\\"#, #"\\\\\\"#),
+            ("a&b<c", "a&amp;b&lt;c"), ("a'b", "a&#39;b"), ("a'b", "a&#x27;b"), ("two words", "two+words"),
+            ("schlüssel", #"schl\u00fcssel"#), ("schlüssel", "schl%C3%BCssel"), ("🔑x", #"\uD83D\uDD11x"#),
+            ("\u{10FFFF}", "&#1114111;"), ("\u{7FF}", "&#2047;"),
+        ])
+    func spelled(secret: String, spelling: String) {
+        let mask = SecretMask([secret])
+        #expect(mask.excerpt(of: Array("[\(spelling)]".utf8), isCut: false, limit: 512) == "[***]")
+        #expect(mask.longest >= spelling.utf8.count)
+        for length in 1..<spelling.utf8.count {
+            let beginning = Array(spelling.utf8.prefix(length))
+            #expect(mask.excerpt(of: beginning, isCut: true, limit: 512) == "***")
+        }
+    }
+
+    @Test("X4: where one secret lies in another the longer one is blanked whole")
+    func nested() {
+        let mask = SecretMask(["ab/cd", "ab", "/cd"])
+        #expect(mask.excerpt(of: Array(#"ab\/cd, ab, \/cd"#.utf8), isCut: false, limit: 512) == "***, ***, ***")
     }
 
     @Test("X4: what is no UTF-8 is repaired")

@@ -1,40 +1,33 @@
-/// Blanks secrets out of what others say (Behaviour X4).
+/// Blanks secrets out of what others say, however they spell them (Behaviour X4).
 struct SecretMask {
-    /// Longest first, so that none is blanked in part only because a shorter one lies inside.
-    private let secrets: [[UInt8]]
+    private let secrets: Set<String>
 
     init(_ secrets: some Sequence<String>) {
-        let distinct = Set(secrets.map { Array($0.utf8) }.filter { !$0.isEmpty })
-        self.secrets = distinct.sorted { $0.count > $1.count }
+        self.secrets = Set(secrets).filter { !$0.isEmpty }
     }
 
     /// How many bytes beyond an excerpt must be known to find each secret that begins in it.
     var longest: Int {
-        secrets.first?.count ?? 0
+        secrets.map(SpelledSecret.longest).max() ?? 0
     }
 
     /// The first `limit` bytes as text, `***` in each secret's place, and what is no UTF-8 repaired.
     /// - Parameter isCut: Whether there was more behind `bytes`, so that they may end inside a secret.
     func excerpt(of bytes: [UInt8], isCut: Bool, limit: Int) -> String {
+        let spelled = secrets.map(SpelledSecret.init)
         var masked: [UInt8] = []
         var position = 0
         while position < bytes.count, masked.count <= limit {
-            if let secret = secret(at: position, of: bytes, isCut: isCut) {
+            // The longest, so that none is blanked in part only because a shorter one lies inside.
+            if let length = spelled.compactMap({ $0.length(at: position, of: bytes, isCut: isCut) }).max() {
                 masked.append(contentsOf: "***".utf8)
-                position += secret.count
+                position += length
             } else {
                 masked.append(bytes[position])
                 position += 1
             }
         }
         return Self.text(masked, limit: limit)
-    }
-
-    private func secret(at position: Int, of bytes: [UInt8], isCut: Bool) -> [UInt8]? {
-        let rest = bytes[position...]
-        return secrets.first { secret in
-            rest.starts(with: secret) || (isCut && secret.starts(with: rest))
-        }
     }
 
     /// Cut where a character begins.
