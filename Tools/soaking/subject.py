@@ -80,6 +80,8 @@ def settings(collector: str, archive: pathlib.Path) -> dict:
     return {
         # A slow disk would be all that is seen.
         "durability": "normal",
+        # Else up to 16 MiB of ids are gathered in the first minutes, as they are meant to.
+        "store": {"dedupe_window_s": 30},
         "limits": {"slow_reader_timeout_ms": 3_000, "max_output_bytes": 1 << 20},
         "dispatchers": {
             "collect": {"kind": "http", "endpoint": collector, "timeout_ms": 1_000, "dispatch_limit": 50, **patient},
