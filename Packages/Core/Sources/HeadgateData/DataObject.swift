@@ -7,7 +7,9 @@ public struct DataObject: Sendable {
     /// One member.
     public typealias Element = (key: String, value: DataItem)
 
-    private var members: [Element] = []
+    /// In order; nil where one was removed from a large object, so that removing many is no slower than one pass.
+    private var members: [Element?] = []
+    private var removed = 0
     /// Where each name is, kept only for objects of so many members that searching them one by one would be slow.
     private var places: [MemberName: Int]?
 
@@ -23,17 +25,17 @@ public struct DataObject: Sendable {
     }
 
     /// The names, in order.
-    public var keys: [String] { members.map(\.key) }
+    public var keys: [String] { map(\.key) }
 
     /// The number of members.
-    public var count: Int { members.count }
+    public var count: Int { members.count - removed }
 
     /// Whether there is no member.
-    public var isEmpty: Bool { members.isEmpty }
+    public var isEmpty: Bool { count == 0 }
 
     /// The value of a member; nil when there is none. A member that is JSON's `null` is `.null`, not nil.
     public subscript(key: String) -> DataItem? {
-        get { place(of: key).map { members[$0].value } }
+        get { place(of: key).flatMap { members[$0]?.value } }
         set {
             guard let newValue else { return remove(key) }
             set(key, newValue)
@@ -51,6 +53,20 @@ public struct DataObject: Sendable {
         return items.map(T.init(dataItem:))
     }
 
+    /// Changes the value of a member in its place, without a copy; nil where there is none, and to have none.
+    public mutating func change<Result, Fault: Error>(
+        _ key: String, _ change: (inout DataItem?) throws(Fault) -> Result
+    ) throws(Fault) -> Result {
+        let place = place(of: key)
+        var value: DataItem?
+        if let place {
+            value = members[place]?.value
+            members[place]?.value = .null
+        }
+        defer { self[key] = value }
+        return try change(&value)
+    }
+
     /// Makes room for so many members.
     public mutating func reserveCapacity(_ count: Int) {
         members.reserveCapacity(count)
@@ -58,12 +74,12 @@ public struct DataObject: Sendable {
 
     private func place(of key: String) -> Int? {
         if let places { return places[MemberName(key)] }
-        return members.firstIndex { MemberName($0.key) == MemberName(key) }
+        return members.firstIndex { $0.map { MemberName($0.key) } == MemberName(key) }
     }
 
     private mutating func set(_ key: String, _ value: DataItem) {
         if let place = place(of: key) {
-            members[place].value = value
+            members[place]?.value = value
             return
         }
         places?[MemberName(key)] = members.count
@@ -73,22 +89,49 @@ public struct DataObject: Sendable {
 
     private mutating func remove(_ key: String) {
         guard let place = place(of: key) else { return }
-        members.remove(at: place)
+        guard places != nil else {
+            members.remove(at: place)
+            return
+        }
+        members[place] = nil
+        places?[MemberName(key)] = nil
+        removed += 1
+        if removed > count { closeGaps() }
+    }
+
+    private mutating func closeGaps() {
+        members.removeAll { $0 == nil }
+        removed = 0
         places = nil
         if members.count > DataObject.searchedOneByOne { indexPlaces() }
     }
 
     private mutating func indexPlaces() {
-        places = Dictionary(uniqueKeysWithValues: members.enumerated().map { (MemberName($1.key), $0) })
+        places = Dictionary(minimumCapacity: members.count)
+        for (place, member) in members.enumerated() {
+            if let member { places?[MemberName(member.key)] = place }
+        }
     }
 }
 
 extension DataObject: Sequence {
-    public func makeIterator() -> IndexingIterator<[Element]> {
-        members.makeIterator()
+    /// The members in order.
+    public struct Iterator: IteratorProtocol {
+        fileprivate var members: IndexingIterator<[Element?]>
+
+        public mutating func next() -> Element? {
+            while let member = members.next() {
+                if let member { return member }
+            }
+            return nil
+        }
     }
 
-    public var underestimatedCount: Int { members.count }
+    public func makeIterator() -> Iterator {
+        Iterator(members: members.makeIterator())
+    }
+
+    public var underestimatedCount: Int { count }
 }
 
 extension DataObject: Equatable {

@@ -22,6 +22,55 @@ struct DataObjectTests {
         #expect(object.count == count && !object.isEmpty)
     }
 
+    @Test("P6: whatever is removed and set again, an object is as a list of its members would be", arguments: 1...20)
+    func removes(seed: Int) {
+        var object = DataObject()
+        var list: [DataObject.Element] = []
+        var state = UInt64(seed)
+        func number(below bound: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(state >> 33) % bound
+        }
+        for step in 0..<400 {
+            let key = "k\(number(below: 60))"
+            let value = DataItem.number(DataNumber(step))
+            let changed: DataItem? = step.isMultiple(of: 3) ? .none : .some(value)
+            let place = list.firstIndex { $0.key == key }
+            switch number(below: 4) {
+            case 0:
+                object[key] = nil
+                if let place { list.remove(at: place) }
+            case 1:
+                let old = object.change(key) { member in
+                    defer { member = changed }
+                    return member
+                }
+                #expect(old == place.map { list[$0].value })
+                switch (place, changed) {
+                case (let place?, nil): list.remove(at: place)
+                case (let place?, let value?): list[place].value = value
+                case (nil, let value?): list.append((key, value))
+                case (nil, nil): break
+                }
+            default:
+                object[key] = value
+                if let place { list[place].value = value } else { list.append((key, value)) }
+            }
+            #expect(object.count == list.count && object.isEmpty == list.isEmpty)
+            #expect(object.keys == list.map(\.key))
+            #expect(object.map(\.value) == list.map(\.value))
+            #expect(object[key] == list.first { $0.key == key }?.value)
+        }
+    }
+
+    @Test("P6: a change that fails leaves the member as it is")
+    func failedChange() {
+        struct Fault: Error {}
+        var object: DataObject = ["a": 1, "b": 2]
+        #expect(throws: Fault.self) { try object.change("a") { (_: inout DataItem?) throws(Fault) in throw Fault() } }
+        #expect(object.keys == ["a", "b"] && object["a"] == 1)
+    }
+
     @Test("Of members with one name the last counts, in the place of the first")
     func mergesRepeated() {
         let object: DataObject = ["a": 1, "b": 2, "a": 3]
@@ -56,6 +105,9 @@ struct DataObjectTests {
         for index in 0..<100_000 { object["key\(index)"] = .null }
         #expect(object.count == 100_000)
         #expect(object["key99999"] == .null)
+        // A pass over all for each would take minutes.
+        for index in 0..<99_999 { object["key\(index)"] = nil }
+        #expect(object.keys == ["key99999"])
     }
 
     @Test("Values are read as what they are")

@@ -1,8 +1,10 @@
 /// What happened since the start, counted in events where nothing else is said (Behaviour P1).
 public struct Counters: Sendable, Equatable {
+    /// Valid events that clients sent, whatever became of them.
     public var received = 0
     public var duplicates = 0
     public var unrouted = 0
+    /// Of those received: refused because there was no room, or the store failed.
     public var rejected = 0
     public var delivered = 0
     public var retried = 0

@@ -17,48 +17,50 @@ extension DataItem {
             self = value
             return
         }
-        switch self {
+        let rest = names.dropFirst()
+        switch take() {
         case .object(var object):
-            var member = object[name] ?? .object([:])
-            try member.set(value, at: names.dropFirst())
-            object[name] = member
-            self = .object(object)
+            defer { self = .object(object) }
+            try object.change(name) { member throws(TransformationFault) in
+                if member == nil { member = .object([:]) }
+                try member?.set(value, at: rest)
+            }
         case .array(var items):
+            defer { self = .array(items) }
             guard let index = items.index(named: name) else { throw .noWay }
-            try items[index].set(value, at: names.dropFirst())
-            self = .array(items)
-        case .null, .bool, .number, .string: throw .noWay
+            try items[index].set(value, at: rest)
+        case let other:
+            self = other
+            throw .noWay
         }
     }
 
     /// Takes away what stands there, at least one name on; nil when nothing does.
     mutating func remove(at names: ArraySlice<String>) -> DataItem? {
         guard let name = names.first else { return nil }
-        switch self {
+        let rest = names.dropFirst()
+        switch take() {
         case .object(var object):
-            let removed = object.remove(name, names.dropFirst())
-            self = .object(object)
-            return removed
+            defer { self = .object(object) }
+            return object.change(name) { member in
+                if !rest.isEmpty { return member?.remove(at: rest) }
+                defer { member = nil }
+                return member
+            }
         case .array(var items):
+            defer { self = .array(items) }
             guard let index = items.index(named: name) else { return nil }
-            let removed = names.count == 1 ? items.remove(at: index) : items[index].remove(at: names.dropFirst())
-            self = .array(items)
-            return removed
-        case .null, .bool, .number, .string: return nil
+            return rest.isEmpty ? items.remove(at: index) : items[index].remove(at: rest)
+        case let other:
+            self = other
+            return nil
         }
     }
-}
 
-extension DataObject {
-    fileprivate mutating func remove(_ name: String, _ names: ArraySlice<String>) -> DataItem? {
-        guard var member = self[name] else { return nil }
-        guard !names.isEmpty else {
-            self[name] = nil
-            return member
-        }
-        let removed = member.remove(at: names)
-        self[name] = member
-        return removed
+    /// Takes the item out to change it, with a null in its place: as long as two hold it, each change would copy it whole.
+    private mutating func take() -> DataItem {
+        defer { self = .null }
+        return self
     }
 }
 

@@ -56,9 +56,15 @@ final class Tracking {
         if gate.isStopping { throw RPCError(.shuttingDown) }
         switch gate.events.refusal(events: events, bytes: bytes) {
         case nil, .stored, .duplicate, .unrouted: return
-        case .queueFull: throw rejected(RPCError(.queueFull), events)
-        case .tooLarge: throw rejected(RPCError(.eventTooLarge), events)
+        case .queueFull: throw rejectedAll(events, RPCError(.queueFull))
+        case .tooLarge: throw rejectedAll(events, RPCError(.eventTooLarge))
         }
+    }
+
+    private func rejectedAll(_ events: Int, _ error: RPCError) -> RPCError {
+        gate.board.counters.received += events
+        gate.board.counters.rejected += events
+        return error
     }
 
     /// What clients are told whose events could not be stored. The fault itself is for the log: local errors do not
@@ -69,8 +75,8 @@ final class Tracking {
         return RPCError(.storage, "the event could not be stored")
     }
 
-    private func rejected(_ error: RPCError, _ events: Int = 1) -> RPCError {
-        gate.board.counters.rejected += events
+    private func rejected(_ error: RPCError) -> RPCError {
+        gate.board.counters.rejected += 1
         return error
     }
 }

@@ -162,6 +162,36 @@ struct HTTPSecretTests {
         }
     }
 
+    @Test(
+        "X4: a secret header's value is known in the forms that a server may repeat alone",
+        arguments: [
+            ("Bearer abc", "abc"), ("Basic am9lOnMzY3JldA==", "joe:s3cret"), ("basic am9lOnMzY3JldA==", "s3cret"),
+            ("Basic dG9rZW4tMTo=", "token-1"), (#"Token token="s3cret-7", id=4711471147"#, "s3cret-7"),
+            ("session=abcdef; theme=dark", "abcdef"), ("key-0815", "key-0815"),
+        ])
+    func headerForms(value: String, secret: String) {
+        #expect(HeaderSecrets.forms(of: value).contains(secret))
+    }
+
+    @Test(
+        "X4: what is no secret stays readable",
+        arguments: ["Basic ???", "Basic abc", "a=b; theme=dark", "Bearer abc=="])
+    func noForms(value: String) {
+        let forms = HeaderSecrets.forms(of: value)
+        #expect(forms.allSatisfy { value.hasSuffix($0) }, "\(forms)")
+    }
+
+    @Test(
+        "Base64 is read as it is written, and nothing else is",
+        arguments: ["", "f", "fo", "foo", "foob", "fooba", "f\0\u{FF}"])
+    func base64(text: String) {
+        let encoded = Base64.encode(Array(text.utf8))
+        #expect(Base64.decode(encoded) == Array(text.utf8))
+        for wrong in [encoded + "=", encoded + "A", "*" + encoded.dropFirst(), "=" + encoded.dropFirst()] {
+            #expect(wrong == encoded || wrong.isEmpty || Base64.decode(wrong) == nil, "\(wrong)")
+        }
+    }
+
     @Test("X4: where one secret lies in another the longer one is blanked whole")
     func nested() {
         let mask = SecretMask(["ab/cd", "ab", "/cd"])

@@ -46,6 +46,11 @@ struct SettingsDisplayTests {
             let shown = SettingsDisplay.blanked(["url": .string(text)]).get(key: "url", as: String.self)
             #expect(shown?.contains("hunter2") == false, "\(text)")
         }
+        // What is read as a URL without a scheme is shown as one.
+        for key in ["endpoint", "servers", "url"] {
+            let shown = SettingsDisplay.blanked([key: "joe:hunter2@127.0.0.1:1/s"])
+            #expect(shown == [key: "***@127.0.0.1:1/s"])
+        }
         let harmless: DataObject = ["mail": "me@example.org", "endpoint": "host/x@y", "path": "a://b/c@d"]
         #expect(SettingsDisplay.blanked(harmless) == harmless)
     }

@@ -1,3 +1,4 @@
+import HeadgateData
 import Testing
 
 @testable import HeadgateServer
@@ -109,5 +110,49 @@ struct SettingsFaultTests {
         )
         let told = ["dispatchers", "barriers"].map { "\($0): may have no more than 256 entries" }
         #expect(reading.faults.map(\.description) == (count > 256 ? told : []))
+    }
+
+    @Test(
+        "X2: what settings may hold many of is bounded, so that no change of them keeps others waiting",
+        arguments: [
+            ("load_rules", 1024), ("gateway.rules", 1024), ("network.interface_kinds", 1024), ("transformations", 1024),
+            ("dispatchers.h.headers", 256), ("barriers.b.scopes", 256),
+        ])
+    func manyEntries(path: String, most: Int) throws {
+        for count in [most, most + 1] {
+            let reading = Settings.read(Self.settings(with: count, at: path))
+            let told = "\(path): may have no more than \(most) entries"
+            #expect(reading.faults.map(\.description) == (count > most ? [told] : []))
+        }
+    }
+
+    /// Settings that hold so many entries there.
+    private static func settings(with count: Int, at path: String) -> DataObject {
+        func entries(_ value: (Int) -> DataItem) -> DataItem {
+            .object(DataObject((1...count).map { ("n\($0)", value($0)) }))
+        }
+        let condition: DataItem = ["operator": "is_defined", "path": "event"]
+        return switch path {
+        case "load_rules": ["load_rules": entries { _ in condition }]
+        case "gateway.rules":
+            ["gateway": ["rules": entries { $0 < count ? ["board": .string("n\($0 + 1)")] : "exempt" }]]
+        case "network.interface_kinds": ["network": ["interface_kinds": entries { _ in "wifi" }]]
+        case "transformations":
+            [
+                "transformations": .array(
+                    (1...count).map { ["id": .string("n\($0)"), "scopes": "afterCollectors", "remove": ["data.x"]] })
+            ]
+        case "dispatchers.h.headers":
+            ["dispatchers": ["h": ["kind": "http", "endpoint": "http://a", "headers": entries { _ in "1" }]]]
+        default:
+            [
+                "barriers": [
+                    "b": [
+                        "kind": "BatchingBarrier", "scopes": .array((1...count).map { .string("n\($0)") }),
+                        "configuration": [:],
+                    ]
+                ]
+            ]
+        }
     }
 }

@@ -11,7 +11,7 @@ struct ResolvedHeaders {
         for header in headers {
             let field = try header.field(output: output)
             fields.append(field)
-            if header.isSecret { secrets += Self.secrets(in: field.value) }
+            if header.isSecret { secrets += HeaderSecrets.forms(of: field.value) }
             if case .output(let name, _) = header.value { secrets += [output.outputText(name)].compactMap(\.self) }
         }
     }
@@ -20,11 +20,5 @@ struct ResolvedHeaders {
     mutating func addDefault(_ name: String, _ value: String) {
         guard !fields.contains(where: { $0.isNamed(name) }) else { return }
         fields.append(HTTPField(name: name, value: value))
-    }
-
-    /// The value, and what follows its scheme: of `Bearer abc`, `abc` alone is worth as much.
-    private static func secrets(in value: String) -> [String] {
-        guard let space = value.firstIndex(of: " ") else { return [value] }
-        return [value, String(value[value.index(after: space)...])]
     }
 }

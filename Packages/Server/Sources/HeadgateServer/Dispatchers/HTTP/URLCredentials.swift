@@ -14,9 +14,7 @@ struct URLCredentials {
     var secrets: [String] {
         let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let decoded = parts.map(PercentEncoding.decode)
-        let pair = decoded.count == 2 ? decoded.joined(separator: ":") : decoded[0] + ":"
-        // Without a password the user is the secret: a token.
-        let secret = decoded.count == 2 && !decoded[1].isEmpty ? decoded[1] : decoded[0]
-        return [String(userInfo), pair, secret, Base64.encode(Array(pair.utf8))]
+        let credentials = BasicCredentials(user: decoded[0], password: decoded.count == 2 ? decoded[1] : "")
+        return [String(userInfo)] + credentials.secrets
     }
 }

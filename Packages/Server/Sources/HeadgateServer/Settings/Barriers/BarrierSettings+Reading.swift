@@ -31,7 +31,7 @@ extension SettingsReader {
         switch item(key) {
         case nil: return nil
         case .string(let word) where !word.isEmpty: return [BarrierScope(rawValue: word)]
-        case .array(let items): return scopes(key, items)
+        case .array: return array(key, most: Limits.mostScopes).map { scopes(key, $0) }
         default:
             fault(key, "", mustBe)
             return nil

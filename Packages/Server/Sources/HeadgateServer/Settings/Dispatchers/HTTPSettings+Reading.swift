@@ -9,7 +9,7 @@ extension HTTPSettings {
         reader.word("method", of: Method.allCases, into: &method)
         reader.word("format", of: Format.allCases, into: &format)
         envelopeSchema = reader.string("envelope_schema") ?? envelopeSchema
-        reader.section("headers") { headers = $0.headers() }
+        reader.section("headers", most: Limits.mostHeaders) { headers = $0.headers() }
         reader.milliseconds("timeout_ms", into: &timeout)
         reader.milliseconds("connect_timeout_ms", into: &connectTimeout)
         reader.bool("gzip", into: &gzip)

@@ -7,7 +7,7 @@ extension GatewayRules {
         var allowsBypass = true
         reader.bool("allow_bypass", into: &allowsBypass)
         var rules: [GatewayPattern: Rule] = [:]
-        reader.section("rules") { section in
+        reader.section("rules", most: Limits.mostRules) { section in
             for text in section.keys {
                 guard let rule = Rule(text, section) else { continue }
                 guard let pattern = GatewayPattern(text) else {

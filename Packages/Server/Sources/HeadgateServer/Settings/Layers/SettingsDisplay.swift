@@ -33,7 +33,7 @@ public enum SettingsDisplay {
     }
 
     /// The keys of URLs that may go without a scheme.
-    private static let bareURLKeys: Set<String> = ["endpoint", "servers"]
+    private static let bareURLKeys: Set<String> = ["endpoint", "servers", "url"]
 
     private static func blankedHeader(_ value: DataItem, name: String) -> DataItem {
         if case .string = value, HeaderName.soundsSecret(name) { return .string(blank) }

@@ -12,22 +12,36 @@ extension SettingsReader {
     }
 
     /// Reads an object with keys of its own; nothing is done when it is absent.
-    func section(_ key: String, _ read: (SettingsReader) -> Void) {
-        guard let object = object(key) else { return }
+    /// - Parameter most: how many it may have.
+    func section(_ key: String, most: Int = .max, _ read: (SettingsReader) -> Void) {
+        guard let object = object(key, most: most) else { return }
         let inner = reader(object, at: key)
         read(inner)
         inner.finish()
+    }
+
+    /// An object with no more than so many entries.
+    func object(_ key: String, most: Int) -> DataObject? {
+        guard let object = object(key) else { return nil }
+        if object.count <= most { return object }
+        fault(key, "", "may have no more than \(most) entries")
+        return nil
+    }
+
+    /// A list of no more than so many.
+    func array(_ key: String, most: Int) -> [DataItem]? {
+        guard let items = array(key) else { return nil }
+        if items.count <= most { return items }
+        fault(key, "", "may have no more than \(most) entries")
+        return nil
     }
 
     /// Reads the objects that a member holds by names of their choice, in their order. An entry that is null was taken
     /// away.
     /// - Parameter most: how many there may be.
     func entries(_ key: String, most: Int, _ read: (_ name: String, _ entry: SettingsReader) -> Void) {
-        guard let object = object(key) else { return }
-        guard object.keys.count <= most else { return fault(key, "", "may have no more than \(most) entries") }
-        let holder = reader(object, at: key)
-        for name in object.keys {
-            holder.section(name) { read(name, $0) }
+        section(key, most: most) { holder in
+            for name in holder.keys { holder.section(name) { read(name, $0) } }
         }
     }
 

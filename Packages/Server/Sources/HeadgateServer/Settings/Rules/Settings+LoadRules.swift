@@ -5,7 +5,7 @@ extension Settings {
     /// Reads `load_rules`.
     /// - Returns: what reads the rules that refer to them.
     mutating func readLoadRules(_ reader: SettingsReader) -> RuleReader {
-        let object = reader.object("load_rules") ?? [:]
+        let object = reader.object("load_rules", most: Limits.mostRules) ?? [:]
         let holder = reader.reader(object, at: "load_rules")
         let rules = RuleReader(ids: Set(object.filter { !$0.value.isNull }.map(\.key)))
         for id in object.keys {

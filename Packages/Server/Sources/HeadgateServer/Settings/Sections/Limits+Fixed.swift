@@ -11,12 +11,17 @@ extension Limits {
     static let longestName = 256
     /// The most bytes of a reason, which is shown wherever its barrier is.
     static let longestReason = 1024
-    /// The most scopes of a registered barrier.
+    /// The most scopes of a barrier.
     static let mostScopes = 256
     /// The most dispatchers, and the most barriers, that settings may name: each of these has a state for each of those,
     /// and an answer tells them all.
     static let mostDispatchers = 256
     static let mostBarriers = 256
+    /// The most load rules, the most gateway rules, the most transformations and the most names of interfaces in settings:
+    /// some are held against all others of their kind when settings change, some against every event.
+    static let mostRules = 1024
+    /// The most headers of a dispatcher.
+    static let mostHeaders = 256
     /// The most bytes of the programmatic layer, as of a settings file.
     static let mostProgrammaticBytes = 4 << 20
     /// The most warnings that `status` tells one by one.

@@ -33,7 +33,7 @@ public struct NetworkSettings: Equatable, Sendable {
     }
 
     mutating func read(_ reader: SettingsReader) {
-        reader.section("interface_kinds") { names in
+        reader.section("interface_kinds", most: Limits.mostRules) { names in
             for name in names.keys {
                 var kind = ConnectionKind.other
                 names.word(name, of: ConnectionKind.allCases, into: &kind)

@@ -6,7 +6,7 @@ extension Settings {
     mutating func readTransformations(_ reader: SettingsReader, rules: RuleReader) {
         let dispatcherIDs = Set(dispatcherIDs)
         var ids: Set<String> = []
-        for (place, item) in (reader.array("transformations") ?? []).enumerated() {
+        for (place, item) in (reader.array("transformations", most: Limits.mostRules) ?? []).enumerated() {
             guard let object = DataObject(dataItem: item) else {
                 reader.fault("transformations", "[\(place)]", "must be an object")
                 continue
