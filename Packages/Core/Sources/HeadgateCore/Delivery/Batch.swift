@@ -10,17 +10,27 @@ public struct BatchFormat: Sendable, Equatable {
     public var suffix: [UInt8]
     /// The most events that a body can hold, whatever `dispatch_limit` says.
     public var mostEvents: Int
+    /// Whether a body holds no two events of one id: for a destination that answers for each by its id (Behaviour K3).
+    /// In another namespace there may be another event of the same (Behaviour Q7).
+    public var hasDistinctIds: Bool
 
-    public init(prefix: [UInt8], separator: [UInt8], suffix: [UInt8], mostEvents: Int = .max) {
+    public init(
+        prefix: [UInt8], separator: [UInt8], suffix: [UInt8], mostEvents: Int = .max, hasDistinctIds: Bool = false
+    ) {
         self.prefix = prefix
         self.separator = separator
         self.suffix = suffix
         self.mostEvents = mostEvents
+        self.hasDistinctIds = hasDistinctIds
     }
 
     /// `[event,event]`
     public static let jsonArray = BatchFormat(
         prefix: Array("[".utf8), separator: Array(",".utf8), suffix: Array("]".utf8))
+
+    /// `[event,event]`, each of another id.
+    public static let distinctJSONArray = BatchFormat(
+        prefix: Array("[".utf8), separator: Array(",".utf8), suffix: Array("]".utf8), hasDistinctIds: true)
 
     /// One event a line, each line ended.
     public static let ndjson = BatchFormat(prefix: [], separator: Array("\n".utf8), suffix: Array("\n".utf8))
@@ -86,12 +96,5 @@ extension Batch {
 
     var sequenceNumbers: SequenceSet {
         SequenceSet(events.lazy.map(\.sequenceNumber))
-    }
-}
-
-extension String {
-    /// What stands between the quotes of a JSON string, as it is spelled.
-    fileprivate var withoutQuotes: Substring {
-        count >= 2 && first == "\"" && last == "\"" ? dropFirst().dropLast() : self[...]
     }
 }

@@ -45,6 +45,29 @@ import Testing
         }
     }
 
+    @Test("K3, Q7: events of one id, of two namespaces or spellings, are in two batches: each has its own outcome")
+    func sameId() async throws {
+        try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["dispatch_limit": 5]]]) { stage in
+            for (namespace, event) in [("n1", "one"), ("n2", "two"), ("n3", "three")] {
+                let client = try await stage.client()
+                let identity: DataObject = ["name": "shop"]
+                try await client.call("hello", ["client": .object(identity), "namespace": .string(namespace)])
+                let id = namespace == "n1" ? #"a"# : #"\u0061"#
+                await client.send(
+                    #"{"jsonrpc":"2.0","id":9,"method":"track","params":{"event":"\#(event)","id":"\#(id)"}}"#)
+                _ = try await client.message(to: 9)
+            }
+            let worker = try await stage.worker()
+            for (event, word) in [("one", "delivered"), ("two", "dead"), ("three", "delivered")] {
+                let batch = try await worker.batch()
+                #expect(batch.params["events"].elements.map { $0["event"] } == [.string(event)])
+                await worker.answer(batch, ["outcomes": ["a": .string(word)]])
+            }
+            let jobs = try await stage.jobs { $0["sent"] == 2 }
+            #expect(jobs["dead"] == 1)
+        }
+    }
+
     @Test("K3: several workers work at once; a key's events wait for each other (Q2)")
     func parallel() async throws {
         try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["dispatch_limit": 1]]]) { stage in
