@@ -9,7 +9,9 @@ public protocol Sender: AnyObject {
     /// before has ``Headgate/destinationHasRoom(_:)`` called.
     var capacity: SenderCapacity { get }
     /// Sends a batch; `then` is called on the worker with what came of it: exactly once, and never before `send` returns.
-    /// One that is ``Batch/isOversize`` must not be repeated on the way, not even by a library (Behaviour D2).
+    ///
+    /// One that is ``Batch/isOversize`` must not be repeated on the way, not even by a library (Behaviour D2). Before a
+    /// batch is given to another than who had it first, ``Headgate/recheck(_:of:)`` says what of it may still go.
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void)
     /// Gives up all that is in flight: each batch ends with `interrupted`, later.
     func interrupt()

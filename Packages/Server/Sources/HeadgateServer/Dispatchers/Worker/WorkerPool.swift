@@ -128,6 +128,7 @@ struct WorkerPool {
 
     /// A subscriber answered.
     /// - Returns: the batch that it answers for; nil when it came too late to count.
+    @discardableResult
     mutating func answered(_ loan: Loan) -> BatchNumber? {
         guard let lending = lendings.removeValue(forKey: loan) else {
             for subscriber in members.keys { members[subscriber]?.overdue.remove(loan) }

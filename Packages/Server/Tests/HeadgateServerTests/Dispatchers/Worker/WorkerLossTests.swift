@@ -74,4 +74,59 @@ import Testing
             #expect(try await second.batch().ids == ["a", "b"])
         }
     }
+
+    // MARK: Time to live
+
+    private static let timeToLive = 3_000
+
+    /// A worker has a batch of which some events have become too old; another is free.
+    private func withExpired(
+        _ ids: [String], _ body: (ServiceStage, _ holder: LineClient, _ heir: LineClient) async throws -> Void
+    ) async throws {
+        let settings: DataObject = ["dispatchers": ["jobs": ["dispatch_limit": 3, "in_flight": 1]]]
+        try await ServiceStage.runWithWorkers(settings) { stage in
+            let (holder, client) = (try await stage.worker(), try await stage.client())
+            let events = ids.map { id in
+                var event: DataObject = ["event": "e", "id": .string(id)]
+                if id.hasPrefix("old") { event["ttl_ms"] = .number(DataNumber(WorkerLossTests.timeToLive)) }
+                return DataItem.object(event)
+            }
+            try await client.call("track_many", ["events": .array(events)])
+            #expect(try await holder.batch().ids == ids)
+            let heir = try await stage.worker()
+            // Received later, and to live as long: once it is over, so are those.
+            try await stage.trackJobs("probe", timeToLive: WorkerLossTests.timeToLive)
+            _ = try await stage.jobs { $0["expired"] == 1 }
+            try await body(stage, holder, heir)
+        }
+    }
+
+    @Test("Q4, K3: what has become too old meanwhile is not handed over, and expires; the rest goes, in order")
+    func expired() async throws {
+        try await withExpired(["a", "old", "b"]) { stage, holder, heir in
+            await holder.close()
+            let given = try await heir.batch()
+            #expect(given.ids == ["a", "b"])
+            #expect(given.params["attempt"] == 1)
+            #expect(try await stage.jobs { _ in true }["expired"] == 2)
+            await heir.answer(given, ["outcomes": ["b": "dead"]])
+            let jobs = try await stage.jobs { $0["dead"] == 1 }
+            #expect(jobs["sent"] == 1)
+            #expect(jobs["expired"] == 2)
+            #expect(jobs["in_flight"] == 0)
+        }
+    }
+
+    @Test("Q4, K3: of a batch that is too old as a whole nothing is handed over, and nothing has failed")
+    func allExpired() async throws {
+        try await withExpired(["old-1", "old-2"]) { stage, holder, heir in
+            await holder.close()
+            let jobs = try await stage.jobs { $0["expired"] == 3 && $0["in_flight"] == 0 }
+            #expect(jobs["failed"] == 0)
+            #expect(jobs["sent"] == 0)
+            #expect(jobs["last_error"] == .null)
+            try await stage.trackJobs("new")
+            #expect(try await heir.batch().ids == ["new"])
+        }
+    }
 }
