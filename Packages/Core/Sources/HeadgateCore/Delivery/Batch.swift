@@ -69,7 +69,7 @@ public struct Batch: Sendable {
     /// Exactly what is to be sent, in the destination's format.
     public var body: [UInt8]
     public var events: [Event]
-    /// Whether it is a single event over `byte_limit`, which goes once and never again (Behaviour D2).
+    /// Whether it is a single event over `byte_limit`, which is given up when it is not taken (Behaviour D2).
     public var isOversize = false
     /// What the dispatcher's activation barrier put out (Behaviour A9). Secrets (Behaviour X4).
     public var output = DataObject()

@@ -91,4 +91,18 @@ struct RecheckTests {
         #expect(rest.events.map { Array(rest.body[$0.range]) } == pieces)
         #expect(rest.body == format.prefix + Array(pieces.joined(separator: format.separator)) + format.suffix)
     }
+
+    @Test("D2, K3: a batch that comes back goes again after a wait, oversize or not, and nothing is charged")
+    func returned() throws {
+        let bench = GateBench { $0.byteLimit = 10 }
+        bench.track(1)
+        bench.sender.answer(.returned(cause: "went away"))
+        bench.settle()
+        #expect(bench.summary().lastError == "went away")
+        #expect(bench.summary().retryAt != nil)
+        bench.advance(by: .milliseconds(500))
+        #expect(bench.sender.sent == [[1], [1]])
+        #expect(bench.sender.batches.map(\.attempt) == [1, 1])
+        #expect(bench.counters.dead == 0)
+    }
 }

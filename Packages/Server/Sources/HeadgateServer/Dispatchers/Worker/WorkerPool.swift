@@ -121,7 +121,7 @@ struct WorkerPool {
     /// There is a batch to be worked on.
     mutating func took(_ batch: BatchNumber, events: Int, now: Instant) {
         guard let subscriber = next(taking: events)?.subscriber else {
-            return orders.append(.end(batch, .noAnswer(cause: "no worker is free")))
+            return orders.append(.end(batch, .returned(cause: "no worker is free")))
         }
         lend(batch, events: events, to: subscriber, isSecond: false, now)
     }
@@ -182,7 +182,7 @@ struct WorkerPool {
     private mutating func lendAgain(_ loan: Loan, cause: String, _ now: Instant) {
         guard let lending = lendings.removeValue(forKey: loan) else { return }
         let heir = lending.isSecond ? nil : next(taking: lending.events, butNot: lending.subscriber)?.subscriber
-        guard let heir else { return orders.append(.end(lending.batch, .noAnswer(cause: cause))) }
+        guard let heir else { return orders.append(.end(lending.batch, .returned(cause: cause))) }
         lend(lending.batch, events: lending.events, to: heir, isSecond: true, now)
     }
 

@@ -129,4 +129,41 @@ import Testing
             #expect(try await heir.batch().ids == ["new"])
         }
     }
+
+    // MARK: Oversize
+
+    private static let small: DataObject = ["dispatchers": ["jobs": ["byte_limit": 10]]]
+
+    @Test("D2, K3: an oversize event whose worker goes away is given to another, now or later: nobody refused it")
+    func oversize() async throws {
+        try await ServiceStage.runWithWorkers(WorkerLossTests.small) { stage in
+            let first = try await stage.worker()
+            try await stage.trackJobs("a")
+            _ = try await first.batch()
+            let second = try await stage.worker()
+            await first.close()
+            #expect(try await second.batch().params["attempt"] == 1)
+            await second.close()
+            _ = try await stage.jobs { $0["last_error"] == "the worker went away" }
+            let third = try await stage.worker()
+            let batch = try await third.batch()
+            #expect(batch.ids == ["a"])
+            #expect(batch.params["attempt"] == 1)
+            await third.answer(batch)
+            let jobs = try await stage.jobs { $0["sent"] == 1 }
+            #expect(jobs["dead"] == 0)
+        }
+    }
+
+    @Test("D2, K3: an oversize event that a worker wants again is dead as oversize")
+    func oversizeRetry() async throws {
+        try await ServiceStage.runWithWorkers(WorkerLossTests.small) { stage in
+            let worker = try await stage.worker()
+            try await stage.trackJobs("a")
+            await worker.answer(try await worker.batch(), ["outcomes": ["a": "retry"]])
+            _ = try await stage.jobs { $0["dead"] == 1 }
+            let letters = try await worker.call("dead_letters.list")["dead_letters"].elements
+            #expect(letters.map { $0["reason"] } == ["oversize"])
+        }
+    }
 }

@@ -36,8 +36,8 @@ import Testing
         }
     }
 
-    private let late = SendResult.noAnswer(cause: "no answer from a worker within 30000 ms")
-    private let away = SendResult.noAnswer(cause: "the worker went away")
+    private let late = SendResult.returned(cause: "no answer from a worker within 30000 ms")
+    private let away = SendResult.returned(cause: "the worker went away")
 
     @Test("K3: batches go round among those who have credit")
     func turns() {
@@ -60,11 +60,11 @@ import Testing
         #expect(scene.pool.capacity.batches == 0)
         #expect(!scene.pool.isAttended)
         scene.take()
-        #expect(scene.orders() == [.end(1, .noAnswer(cause: "no worker is free"))])
+        #expect(scene.orders() == [.end(1, .returned(cause: "no worker is free"))])
         scene.subscribe(1)
         scene.take()
         scene.take()
-        #expect(scene.orders() == [.give(2, to: 1, as: 1), .end(3, .noAnswer(cause: "no worker is free"))])
+        #expect(scene.orders() == [.give(2, to: 1, as: 1), .end(3, .returned(cause: "no worker is free"))])
         #expect(scene.pool.isAttended)
     }
 
@@ -147,7 +147,7 @@ import Testing
         scene.take()
         _ = scene.orders()
         scene.wait(.seconds(1))
-        #expect(scene.orders() == [.end(2, .noAnswer(cause: "no answer from a worker within 1000 ms"))])
+        #expect(scene.orders() == [.end(2, .returned(cause: "no answer from a worker within 1000 ms"))])
         scene.wait(.seconds(29))
         #expect(scene.orders().count == 1)
     }
