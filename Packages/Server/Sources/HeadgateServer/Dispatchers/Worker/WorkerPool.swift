@@ -46,6 +46,8 @@ struct WorkerPool {
         let events: Int
         let subscriber: Subscriber
         let end: Instant
+        /// How long it may be kept.
+        let lease: Duration
         /// Whether somebody else had it before.
         let isSecond: Bool
     }
@@ -143,7 +145,7 @@ struct WorkerPool {
     mutating func timePassed(_ now: Instant) {
         for (loan, lending) in lendings.sorted(by: { $0.key < $1.key }) where lending.end <= now {
             takeBack(loan, from: lending.subscriber)
-            lendAgain(loan, cause: "no answer from a worker within \(lease.wholeMilliseconds) ms", now)
+            lendAgain(loan, cause: "no answer from a worker within \(lending.lease.wholeMilliseconds) ms", now)
         }
     }
 
@@ -172,7 +174,7 @@ struct WorkerPool {
     ) {
         lastLoan += 1
         lendings[lastLoan] = Lending(
-            batch: batch, events: events, subscriber: subscriber, end: now + lease, isSecond: isSecond)
+            batch: batch, events: events, subscriber: subscriber, end: now + lease, lease: lease, isSecond: isSecond)
         members[subscriber]?.loans.insert(lastLoan)
         members[subscriber]?.lastLoan = lastLoan
         orders.append(.give(batch, to: subscriber, as: lastLoan))
