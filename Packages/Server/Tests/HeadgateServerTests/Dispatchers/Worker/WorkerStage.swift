@@ -41,6 +41,7 @@ extension ServiceStage {
         while true {
             let jobs = try await client.listedDispatcher("jobs")
             if isAsItShould(jobs) { return jobs }
+            try Task.checkCancellation()
         }
     }
 }
