@@ -27,6 +27,8 @@ struct WorkerPool {
         var credit: Int
         var mostEvents: Int
         var isLeaving = false
+        /// Whether it leaves so much unread that it gets nothing more until it has read.
+        var isOverfull = false
         /// What it works on.
         var loans: Set<Loan> = []
         /// What it did not answer in time, and may still work on. It takes up credit, so that a worker that hangs does not
@@ -38,7 +40,7 @@ struct WorkerPool {
         /// What it can have at once, as it is now.
         var able: Int { isLeaving ? 0 : max(0, credit - overdue.count) }
         /// What it can have in addition.
-        var free: Int { max(0, able - loans.count) }
+        var free: Int { isOverfull ? 0 : max(0, able - loans.count) }
     }
 
     private struct Lending {
@@ -105,6 +107,19 @@ struct WorkerPool {
         if member.isLeaving { orders.append(.release(subscriber)) }
         member.isLeaving = false
         members[subscriber] = member
+    }
+
+    /// Somebody leaves too much unread of what it was given.
+    mutating func overfull(_ subscriber: Subscriber) {
+        members[subscriber]?.isOverfull = true
+    }
+
+    /// Somebody has read all that it was given.
+    /// - Returns: whether it can take something again that could not before.
+    mutating func drained(_ subscriber: Subscriber) -> Bool {
+        guard members[subscriber]?.isOverfull == true else { return false }
+        members[subscriber]?.isOverfull = false
+        return true
     }
 
     /// Somebody wants nothing more. It leaves once what it has in hand is settled.

@@ -65,6 +65,11 @@ final class Workforce {
         proceed()
     }
 
+    /// A client has taken all that was sent to it.
+    func drained(_ subscriber: WorkerPool.Subscriber) {
+        if pool.drained(subscriber) { proceed() }
+    }
+
     // MARK: Batches
 
     var capacity: SenderCapacity { pool.capacity }
@@ -122,6 +127,7 @@ final class Workforce {
             if case .failure(.gone) = answer { self?.left(subscriber) }
             self?.answered(loan) { WorkerAnswer.result(of: answer, for: $0) }
         }
+        if session.isOverfull { pool.overfull(subscriber) }
     }
 
     private func answered(_ loan: WorkerPool.Loan, _ result: (Batch) -> SendResult) {

@@ -68,6 +68,25 @@ import Testing
         #expect(scene.pool.isAttended)
     }
 
+    @Test("X2, K3: who leaves too much unread gets nothing more until it has read all, and is only busy meanwhile")
+    func overfull() {
+        var scene = Scene()
+        scene.subscribe(1, credit: 5)
+        scene.take()
+        scene.pool.overfull(1)
+        #expect(scene.pool.capacity.batches == 1)
+        #expect(scene.pool.isAttended)
+        scene.subscribe(2)
+        scene.take()
+        scene.leave(2)
+        #expect(
+            scene.orders() == [.give(1, to: 1, as: 1), .give(2, to: 2, as: 2), .release(2), .end(2, away)])
+        #expect(scene.pool.drained(1) == true)
+        #expect(scene.pool.drained(1) == false)
+        #expect(scene.pool.drained(2) == false)
+        #expect(scene.pool.capacity.batches == 5)
+    }
+
     @Test("K3: the next batch has no more events than who gets it wants")
     func limits() {
         var scene = Scene()

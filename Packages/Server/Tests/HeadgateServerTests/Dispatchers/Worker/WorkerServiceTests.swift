@@ -193,6 +193,30 @@ import Testing
         }
     }
 
+    @Test("X2, K3: a worker that does not read gets no more than max_output_bytes, whatever its credit, until it reads")
+    func notReading() async throws {
+        let settings: DataObject = [
+            "limits": ["max_output_bytes": 100_000], "dispatchers": ["jobs": ["dispatch_limit": 1]],
+        ]
+        try await ServiceStage.runWithWorkers(settings) { stage in
+            let (worker, client) = (try await stage.worker(credit: 1_000), try await stage.client())
+            await worker.pauseReading()
+            let data: DataObject = ["blob": .string(String(repeating: "x", count: 30_000))]
+            let events = (1...60).map { _ in DataItem.object(["event": "e", "data": .object(data)]) }
+            for half in [events.prefix(30), events.suffix(30)] {
+                try await client.call("track_many", ["events": .array(Array(half))])
+            }
+            // What the kernel holds comes on top.
+            let jobs = try await stage.jobs { $0["in_flight"] != 0 }
+            let inFlight: Int = try #require(jobs["in_flight"].get())
+            #expect(inFlight < 40)
+            #expect(jobs["way"] == "open")
+            await worker.resumeReading()
+            for _ in events { await worker.answer(try await worker.batch()) }
+            _ = try await stage.jobs { $0["sent"] == 60 }
+        }
+    }
+
     @Test("dispatcher.unsubscribe is answered once what is in flight there is settled")
     func unsubscribe() async throws {
         try await ServiceStage.runWithWorkers { stage in
