@@ -34,6 +34,27 @@ import Testing
         }
     }
 
+    @Test("D10, K3: an event that a worker refuses is a dead letter with this reason, one attempt, and no status")
+    func refused() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemonWithWorkers(["dispatch_limit": 2])
+            try await daemon.track(1...2)
+            let worker = try await daemon.connect()
+            _ = try await worker.result("dispatcher.subscribe", ["id": "jobs"])
+            let first = try await batch(worker)
+            try await answer(worker, first, ["outcomes": ["e1": "dead"]])
+            try await daemon.dispatcher("jobs", until: "both are settled") {
+                $0["dead"].int == 1 && $0["sent"].int == 1
+            }
+            let letters = try await worker.result("dead_letters.list")["dead_letters"].elements
+            let letter = try #require(letters.first)
+            #expect(letters.count == 1)
+            #expect(letter.contains(["dispatcher": "jobs", "reason": "refused", "status": .null, "attempts": 1]))
+            #expect(letter["answer"].string == "refused by a worker")
+            #expect(letter["event"]["id"].string == "e1")
+        }
+    }
+
     private func batch(_ worker: LineClient) async throws -> (id: Int, params: JSON, ids: [String]) {
         let message = try await worker.message()
         guard message["method"] == "dispatch", let id = message["id"].int else {

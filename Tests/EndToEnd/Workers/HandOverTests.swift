@@ -46,6 +46,26 @@ import Testing
         }
     }
 
+    @Test("K3: a command that runs on while the daemon restarts takes up credit: no two run at once")
+    func restartWhileRunning() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemonWithWorkers(["dispatch_limit": 1])
+            let script = "echo begin >> ~/told; until [ -e ~/go ]; do sleep 0.01; done; echo end >> ~/told"
+            let worker = try WorkerProcess(on: daemon, script: script)
+            try await daemon.track(1...2)
+            try await eventually("the first batch") { daemon.lines(of: "told") == ["begin"] }
+            daemon.process?.signal(SIGKILL)
+            _ = try await daemon.process?.exitCode()
+            try await daemon.start()
+            // The worker has it again, and the command of before still runs.
+            try await daemon.dispatcher("jobs", until: "the batch is out") { $0["in_flight"].int == 1 }
+            daemon.touch("go")
+            try await daemon.dispatcher("jobs", until: "all are settled") { $0["sent"].int == 2 }
+            #expect(daemon.lines(of: "told") == ["begin", "end", "begin", "end", "begin", "end"])
+            #expect(try await worker.stop() == 0)
+        }
+    }
+
     @Test("D11: an orderly stop of the daemon lets a worker finish")
     func orderlyStop() async throws {
         try await withScene { scene in

@@ -38,7 +38,7 @@ public final class RecordingSender: Sender {
             case .delivered: batch.events.map(\.sequenceNumber)
             case .each(let outcomes):
                 zip(batch.events, outcomes).filter { $0.1 == .delivered }.map(\.0.sequenceNumber)
-            case .refused, .noAnswer, .interrupted: []
+            case .refused, .noAnswer, .returned, .interrupted: []
             }
         }
     }

@@ -34,8 +34,11 @@ extension HeadgateClient {
             }
         }
         defer { connection.unsubscribe(from: dispatcher) }
-        try await withThrowingDiscardingTaskGroup { group in
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            var free = credit
             for try await ticket in queue.tickets {
+                // The daemon keeps to the credit, but knows nothing of what is still done for a lost connection.
+                if free > 0 { free -= 1 } else { try await group.next() }
                 group.addTask {
                     do { await self.settle(ticket, try await work(ticket.job)) } catch {
                         await self.giveBack(ticket, error)

@@ -12,6 +12,9 @@ final class WorkerRun {
     /// The commands that run, by the order in which they were started.
     private var running: [Int: LoopProgram] = [:]
     private var started = 0
+    /// Batches that came while as many commands run as may. The daemon keeps to the credit, but knows nothing of commands
+    /// that were started for a connection before this one.
+    private var waiting: [(batch: DeliveredBatch, request: DaemonRequest)] = []
     /// Whether no more batches are wanted.
     private var isEnding = false
     /// Whether no more batches come.
@@ -40,13 +43,28 @@ final class WorkerRun {
     private func take(_ news: SubscriptionNews) {
         switch news {
         case .began: return
-        case .batch(let batch, let request): work(on: batch, request)
-        case .interrupted: if !isEnding { terminal.complain("the connection is lost: waiting for the daemon") }
-        case .ended(let error): if !isEnding { fail(error) }
+        case .batch(let batch, let request):
+            waiting.append((batch, request))
+            workOn()
+        case .interrupted:
+            // They come again, over the next one.
+            waiting = []
+            if !isEnding { terminal.complain("the connection is lost: waiting for the daemon") }
+        case .ended(let error):
+            waiting = []
+            if !isEnding { fail(error) }
         }
     }
 
     // MARK: Batches
+
+    /// Starts commands for what waits, as many as may run.
+    private func workOn() {
+        while running.count < order.credit, !waiting.isEmpty {
+            let next = waiting.removeFirst()
+            work(on: next.batch, next.request)
+        }
+    }
 
     private func work(on batch: DeliveredBatch, _ request: DaemonRequest) {
         let number = started
@@ -57,6 +75,7 @@ final class WorkerRun {
             ) { [self] end in
                 running[number] = nil
                 answer(request, end)
+                workOn()
                 stopIfDone()
             }
         } catch {
@@ -90,6 +109,8 @@ final class WorkerRun {
     /// The first signal lets what runs finish, the second ends it.
     private func interrupted() {
         guard !isEnding else {
+            for (_, request) in waiting { request.giveBack("the worker is ending") }
+            waiting = []
             for program in running.values { program.signal(SIGTERM) }
             return
         }
@@ -107,6 +128,7 @@ final class WorkerRun {
     /// Goes no further. What runs is ended, since nobody would hear of it.
     private func fail(_ error: any Error) {
         fault = fault ?? error
+        waiting = []
         for program in running.values { program.signal(SIGTERM) }
         stop()
     }

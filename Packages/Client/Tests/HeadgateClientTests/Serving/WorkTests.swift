@@ -37,6 +37,44 @@ import Testing
         }
     }
 
+    /// What happened, in its order.
+    private actor Course {
+        private(set) var steps: [String] = []
+
+        func add(_ step: String) {
+            steps.append(step)
+        }
+    }
+
+    @Test("K3: no more batches are worked on at once than the credit, also when what a lost connection gave goes on")
+    func credit() async throws {
+        try await withDaemon { scene in
+            let (client, course) = (try scene.client(), Course())
+            let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+            let task = Task {
+                try await client.work(for: "jobs") { batch in
+                    await course.add("begin \(batch.id)")
+                    if batch.id == "first" { for await _ in gate { break } }
+                    await course.add("end \(batch.id)")
+                    return [:]
+                }
+            }
+            await scene.daemon.wait { $0.requests.count == 1 }
+            for (number, batch) in ["first", "second", "third"].enumerated() {
+                await scene.daemon.tellAll(dispatch(number, batch))
+            }
+            // What came before the answer is here.
+            try await client.ping()
+            opener.yield()
+            await scene.daemon.wait { $0.results.count == 3 }
+            #expect(
+                await course.steps == ["first", "second", "third"].flatMap { ["begin \($0)", "end \($0)"] })
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            await client.close()
+        }
+    }
+
     @Test("A refusal is thrown")
     func refused() async throws {
         try await withDaemon { scene in

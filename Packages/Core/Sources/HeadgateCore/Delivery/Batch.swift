@@ -10,17 +10,27 @@ public struct BatchFormat: Sendable, Equatable {
     public var suffix: [UInt8]
     /// The most events that a body can hold, whatever `dispatch_limit` says.
     public var mostEvents: Int
+    /// Whether a body holds no two events of one id: for a destination that answers for each by its id (Behaviour K3).
+    /// In another namespace there may be another event of the same (Behaviour Q7).
+    public var hasDistinctIds: Bool
 
-    public init(prefix: [UInt8], separator: [UInt8], suffix: [UInt8], mostEvents: Int = .max) {
+    public init(
+        prefix: [UInt8], separator: [UInt8], suffix: [UInt8], mostEvents: Int = .max, hasDistinctIds: Bool = false
+    ) {
         self.prefix = prefix
         self.separator = separator
         self.suffix = suffix
         self.mostEvents = mostEvents
+        self.hasDistinctIds = hasDistinctIds
     }
 
     /// `[event,event]`
     public static let jsonArray = BatchFormat(
         prefix: Array("[".utf8), separator: Array(",".utf8), suffix: Array("]".utf8))
+
+    /// `[event,event]`, each of another id.
+    public static let distinctJSONArray = BatchFormat(
+        prefix: Array("[".utf8), separator: Array(",".utf8), suffix: Array("]".utf8), hasDistinctIds: true)
 
     /// One event a line, each line ended.
     public static let ndjson = BatchFormat(prefix: [], separator: Array("\n".utf8), suffix: Array("\n".utf8))
@@ -59,7 +69,7 @@ public struct Batch: Sendable {
     /// Exactly what is to be sent, in the destination's format.
     public var body: [UInt8]
     public var events: [Event]
-    /// Whether it is a single event over `byte_limit`, which goes once and never again (Behaviour D2).
+    /// Whether it is a single event over `byte_limit`, which is given up when it is not taken (Behaviour D2).
     public var isOversize = false
     /// What the dispatcher's activation barrier put out (Behaviour A9). Secrets (Behaviour X4).
     public var output = DataObject()
@@ -87,11 +97,21 @@ extension Batch {
     var sequenceNumbers: SequenceSet {
         SequenceSet(events.lazy.map(\.sequenceNumber))
     }
-}
 
-extension String {
-    /// What stands between the quotes of a JSON string, as it is spelled.
-    fileprivate var withoutQuotes: Substring {
-        count >= 2 && first == "\"" && last == "\"" ? dropFirst().dropLast() : self[...]
+    /// What is left of it without some of its events, laid as before.
+    func without(_ gone: SequenceSet) -> Batch {
+        guard let first = events.first, let last = events.last else { return self }
+        let separator = events.dropFirst().first.map { body[first.range.upperBound..<$0.range.lowerBound] } ?? []
+        var rest = self
+        rest.events.removeAll { gone.contains($0.sequenceNumber) }
+        rest.body = Array(body[..<first.range.lowerBound])
+        for index in rest.events.indices {
+            if index > 0 { rest.body += separator }
+            let start = rest.body.count
+            rest.body += body[rest.events[index].range]
+            rest.events[index].range = start..<rest.body.count
+        }
+        rest.body += body[last.range.upperBound...]
+        return rest
     }
 }

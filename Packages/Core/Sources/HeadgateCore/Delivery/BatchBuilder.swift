@@ -7,12 +7,15 @@ struct BatchBuilder {
     private let byteLimit: Int
     private var body: JSONWriter
     private var events: [Batch.Event] = []
+    /// The ids that are in; nil where the same may be in twice.
+    private var ids: Set<String>?
 
     /// - Parameter bytes: about as many as the events will take.
     init(format: BatchFormat, mostEvents: Int, byteLimit: Int, expecting bytes: Int = 0) {
         self.format = format
         self.mostEvents = min(mostEvents, format.mostEvents)
         self.byteLimit = byteLimit
+        ids = format.hasDistinctIds ? [] : nil
         body = JSONWriter(capacity: min(byteLimit, bytes))
         body.raw(format.prefix)
     }
@@ -27,14 +30,17 @@ struct BatchBuilder {
     /// - Parameter transformed: the event's JSON when it is not sent as it is stored (Behaviour P4).
     /// - Returns: whether the event is in.
     mutating func add(_ entry: QueueEntry, annotation: QueuedAnnotation?, transformed: [UInt8]? = nil) -> Bool {
-        guard hasRoom else { return false }
+        let attempt = entry.attempts + 1
+        var event = Batch.Event(
+            id: entry.event.id, sequenceNumber: entry.sequenceNumber, range: 0..<0, attempt: attempt)
+        guard hasRoom, ids?.contains(event.plainId) != true else { return false }
         let before = body.bytes.count
         if !events.isEmpty { body.raw(format.separator) }
         let start = body.bytes.count
         if let transformed {
             body.raw(transformed)
         } else {
-            entry.event.write(into: &body, attempt: entry.attempts + 1, annotation: annotation)
+            entry.event.write(into: &body, attempt: attempt, annotation: annotation)
         }
         let isOver = body.bytes.count + format.suffix.count > byteLimit
         if isOver, !events.isEmpty {
@@ -42,10 +48,9 @@ struct BatchBuilder {
             return false
         }
         isOversize = isOver
-        events.append(
-            Batch.Event(
-                id: entry.event.id, sequenceNumber: entry.sequenceNumber, range: start..<body.bytes.count,
-                attempt: entry.attempts + 1))
+        event.range = start..<body.bytes.count
+        events.append(event)
+        ids?.insert(event.plainId)
         return true
     }
 

@@ -106,7 +106,7 @@ extension SendResult {
     var cause: String? {
         switch self {
         case .delivered, .interrupted: nil
-        case .noAnswer(let cause): cause
+        case .noAnswer(let cause), .returned(let cause): cause
         case .refused(let refusal): "HTTP \(refusal.status)"
         case .each(let outcomes): outcomes.lazy.compactMap(\.cause).first
         }

@@ -3,13 +3,29 @@ extension Dispatcher {
     /// (Behaviour Q4, D12). Those in flight are left.
     /// - Returns: whether there were any.
     func expireInHand() -> Bool {
+        !expire { !$0.isInFlight }.isEmpty
+    }
+
+    /// Lets go of the events of a batch on its way that are too old for it to go out once more.
+    /// - Returns: the batch as it is from now on; nil when it is not on its way.
+    func expireInFlight(_ number: Int) -> Batch? {
+        guard let batch = inFlight[number] else { return nil }
+        let sequenceNumbers = batch.sequenceNumbers
+        let expired = expire { sequenceNumbers.contains($0.sequenceNumber) }
+        guard !expired.isEmpty else { return batch }
+        let rest = batch.without(expired)
+        inFlight[number] = rest
+        return rest
+    }
+
+    private func expire(_ isMeant: (QueueEntry) -> Bool) -> SequenceSet {
         let (limit, sweep) = (surroundings.events.ageLimit, surroundings.events.sweep)
-        let old = queue.entries.lazy.filter { entry in
-            !entry.isInFlight && (limit.isExceeded(by: entry.event) || sweep.hasPassed(entry.event))
+        let old = queue.entries.filter { entry in
+            isMeant(entry) && (limit.isExceeded(by: entry.event) || sweep.hasPassed(entry.event))
         }
         let sequenceNumbers = SequenceSet(old.map(\.sequenceNumber))
         settle(sequenceNumbers, as: .expired)
-        return !sequenceNumbers.isEmpty
+        return sequenceNumbers
     }
 
     /// Whether an event is of no more use.

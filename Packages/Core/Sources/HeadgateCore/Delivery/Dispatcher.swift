@@ -30,7 +30,8 @@ final class Dispatcher {
     var isHeldByRefusal = false
     /// Set when the dispatcher takes no more batches (Behaviour D11).
     var isStopping = false
-    private(set) var batchesInFlight = 0
+    /// What is on its way, by the numbers of the batches.
+    var inFlight: [Int: Batch] = [:]
     private(set) var batchNumber = 0
     /// The purges under way.
     var purges: [QueuePurge] = []
@@ -87,6 +88,8 @@ final class Dispatcher {
 
     /// Events that have not been read from the store.
     var unread: Int { max(0, unsettled.events - queue.entries.count) }
+
+    var batchesInFlight: Int { inFlight.count }
 
     // MARK: Taking and sending
 
@@ -169,13 +172,12 @@ final class Dispatcher {
         var batch = builder.batch(number: batchNumber)
         batch.output = activationGate?.output ?? [:]
         queue.markInFlight(batch.sequenceNumbers)
-        batchesInFlight += 1
+        inFlight[batchNumber] = batch
         surroundings.depths.publishTaken(batch.events.count, of: id)
         let sender = ObjectIdentifier(sender)
-        self.sender.send(batch) { [weak self, batch, generation = activationGate?.generation] result in
-            guard let self else { return }
+        self.sender.send(batch) { [weak self, number = batchNumber, generation = activationGate?.generation] result in
+            guard let self, let batch = self.inFlight.removeValue(forKey: number) else { return }
             self.surroundings.worker.preconditionOnWorker()
-            self.batchesInFlight -= 1
             self.retiring.finished(sender)
             self.finished(batch, sentUnder: generation, with: result)
             self.surroundings.markDirty(self.id)

@@ -9,7 +9,10 @@ public protocol Sender: AnyObject {
     /// before has ``Headgate/destinationHasRoom(_:)`` called.
     var capacity: SenderCapacity { get }
     /// Sends a batch; `then` is called on the worker with what came of it: exactly once, and never before `send` returns.
-    /// One that is ``Batch/isOversize`` must not be repeated on the way, not even by a library (Behaviour D2).
+    ///
+    /// One that is ``Batch/isOversize`` must not be tried again on the way, not even by a library (Behaviour D2). It is no
+    /// second try when one who took it went away without a word and it is given to another (Behaviour K3). Before a batch
+    /// is given to another, ``Headgate/recheck(_:of:)`` says what of it may still go.
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void)
     /// Gives up all that is in flight: each batch ends with `interrupted`, later.
     func interrupt()
@@ -44,6 +47,9 @@ public enum SendResult: Sendable, Equatable {
     /// No whole answer came; the cause is in a few words for people, like `connection refused`. Charges no attempt
     /// (Behaviour D9).
     case noAnswer(cause: String)
+    /// Who took it went away, or was silent for too long, and there is nobody to give it to now. Nothing was said of the
+    /// events, so they go again, also one that is oversize. Charges no attempt (Behaviour K3).
+    case returned(cause: String)
     /// The destination told the events apart: what came of each, in the order of the batch (Behaviour K3, K4). One that
     /// has no outcome goes again.
     case each([EventOutcome])

@@ -25,6 +25,8 @@ enum Verdict: Equatable {
         case .each: self = .keep
         case .noAnswer(let cause):
             self = Verdict.giveUp(isOversize: isOversize, settings) ?? .retry(cause: cause, charged: false)
+        case .returned(let cause):
+            self = Verdict.giveUp(isOversize: false, settings) ?? .retry(cause: cause, charged: false)
         case .refused(let refusal):
             self = Verdict(status: refusal.status, events: events, isOversize: isOversize, settings: settings)
         }

@@ -96,6 +96,15 @@ extension Headgate {
         markDirty(id)
     }
 
+    /// What of a batch may go out once more, when its sender is about to give it to another who can take it: what has
+    /// become too old meanwhile is let go of, and is no part of the batch any more (Behaviour Q4).
+    /// - Returns: nil when nothing is left. Such a batch ends with `.each([])`.
+    public func recheck(_ batch: Batch, of dispatcherId: String) -> Batch? {
+        let dispatcher = dispatchers[dispatcherId] ?? leaving[dispatcherId]
+        guard let rest = dispatcher?.expireInFlight(batch.number), !rest.events.isEmpty else { return nil }
+        return rest
+    }
+
     // MARK: Pausing
 
     /// Closes a dispatcher's ManualBarrier (Behaviour B23); `then` is called once that survives a restart.

@@ -59,6 +59,20 @@ struct BatchTests {
         #expect(bench.sender.sent == [[1], [2], [3]])
     }
 
+    @Test("K3, Q7: one id is not twice in a batch whose events are told apart by it")
+    func distinctIds() {
+        let bench = GateBench(
+            [DispatcherSettings(id: "collect")], format: .distinctJSONArray, reply: { _ in .delivered })
+        let ids = [("a/b", "n1"), ("c", "n1"), ("a/b", "n2"), ("c", "n2"), ("d", "n1"), ("e", "n1"), ("d", "n2")]
+        for (id, namespace) in ids { bench.track(EventDraft(id: id, namespace: namespace)) }
+        bench.settle()
+        #expect(bench.sender.sent == [[1, 2], [3, 4, 5, 6], [7]])
+        let others = GateBench()
+        for (id, namespace) in ids { others.track(EventDraft(id: id, namespace: namespace)) }
+        others.settle()
+        #expect(others.sender.sent == [[1, 2, 3, 4, 5, 6, 7]])
+    }
+
     @Test("D2: an event over byte_limit goes alone, in its turn, and is never retried")
     func oversize() throws {
         let large = EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 2000))"}"#)

@@ -22,7 +22,9 @@ struct VerdictTests {
 
     @Test("D3: with retry_failed_requests off every failure is final, before all else")
     func retriesOff() {
-        for result: SendResult in [.status(503), .status(413), .status(200), .noAnswer(cause: "x")] {
+        for result: SendResult in [
+            .status(503), .status(413), .status(200), .noAnswer(cause: "x"), .returned(cause: "x"),
+        ] {
             for isOversize in [false, true] {
                 let verdict = verdict(result, events: 1, isOversize: isOversize) {
                     $0.retryFailedRequests = false
@@ -78,6 +80,14 @@ struct VerdictTests {
     @Test("D3, D9: no answer is retried, and charges nothing")
     func noAnswer() {
         #expect(verdict(.noAnswer(cause: "connection refused")) == .retry(cause: "connection refused", charged: false))
+    }
+
+    @Test("D2, K3: what comes back unanswered is sent again, and charges nothing, also when it is oversize")
+    func returned() {
+        for isOversize in [false, true] {
+            let verdict = verdict(.returned(cause: "went away"), events: 1, isOversize: isOversize)
+            #expect(verdict == .retry(cause: "went away", charged: false))
+        }
     }
 
     @Test("D7: with on_unauthorized pause, 401 and 403 hold the dispatcher", arguments: [401, 403])

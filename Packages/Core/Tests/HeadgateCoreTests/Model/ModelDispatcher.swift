@@ -40,7 +40,7 @@ struct ModelDispatcher {
         case .each(let outcomes):
             for (number, outcome) in zip(sequenceNumbers, outcomes) { answered(number, outcome) }
             if outcomes.contains(where: \.isRetry) { wait(from: now, chance) }
-        case .noAnswer: wait(from: now, chance)
+        case .noAnswer, .returned: wait(from: now, chance)
         case .interrupted: break
         }
     }

@@ -294,6 +294,7 @@ extension Session: ConnectionHandler {
     func connectionDidDrain(_ connection: Connection) {
         resumeIfThereIsRoom()
         service.watches.drained(self)
+        service.workforces.drained(number)
     }
 
     /// What it sent before is still read and counts, answered or not.

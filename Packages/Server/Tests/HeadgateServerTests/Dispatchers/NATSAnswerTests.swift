@@ -63,7 +63,7 @@ struct NATSAnswerTests {
         "K4: an event's id is the same however it is spelled",
         arguments: [
             (#""a""#, "a"), (#""\u0061\n""#, "a\n"), ("\"\"", ""), ("\"\\\"\"", "\""), ("a", "a"), ("\"", "\""),
-            ("", ""),
+            ("", ""), ("\"\u{301}\\/\"", "\u{301}/"), (#""\""#, "\u{FFFD}"), (#""a\u00""#, "a\u{FFFD}"),
         ])
     func plainId(spelled: String, plain: String) {
         #expect(Batch.Event(id: spelled, sequenceNumber: 1, range: 0..<0).plainId == plain)

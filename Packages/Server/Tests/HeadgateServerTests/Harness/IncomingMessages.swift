@@ -69,6 +69,11 @@ final class IncomingMessages: ConnectionHandler {
         return message["id"] == nil ? .notification : .request
     }
 
+    /// Whoever waits, waits no more, nor does anybody later.
+    func giveUp() {
+        finish(Ended())
+    }
+
     private func finish(_ end: Ended) {
         self.end = self.end ?? end
         let all = waiters.values.joined()

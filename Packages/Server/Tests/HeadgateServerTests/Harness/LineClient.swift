@@ -51,7 +51,7 @@ actor LineClient {
 
     /// The whole answer to a request that was sent before.
     func message(to id: Int) async throws -> DataItem {
-        .object(try await incoming.next(.answer(id)))
+        .object(try await next(.answer(id)))
     }
 
     /// Whether a request's answer has come and nobody has taken it.
@@ -71,12 +71,12 @@ actor LineClient {
 
     /// The params of the next notification.
     func notification() async throws -> DataItem {
-        try await incoming.next(.notification)["params"] ?? .null
+        try await next(.notification)["params"] ?? .null
     }
 
     /// The next request of the server's, whole.
     func peerRequest() async throws -> DataItem {
-        .object(try await incoming.next(.request))
+        .object(try await next(.request))
     }
 
     /// Requests of the server's that have come and that nobody has taken.
@@ -87,6 +87,19 @@ actor LineClient {
     /// Notifications that have come and that nobody has taken.
     var waitingNotifications: Int {
         incoming.count(.notification)
+    }
+
+    /// The next message of a kind. At a test's time limit nobody waits on.
+    private func next(_ key: IncomingMessages.Key) async throws -> DataObject {
+        try await withTaskCancellationHandler {
+            try await incoming.next(key)
+        } onCancel: {
+            Task { await self.giveUp() }
+        }
+    }
+
+    private func giveUp() {
+        incoming.giveUp()
     }
 
     // MARK: The connection

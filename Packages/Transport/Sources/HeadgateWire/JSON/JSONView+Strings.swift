@@ -1,5 +1,6 @@
 internal import CSimdjson
 internal import Glibc
+import HeadgateData
 
 extension JSONView {
     /// What is between the quotes of a string that has no escapes; nil when it has some, or this is no string.

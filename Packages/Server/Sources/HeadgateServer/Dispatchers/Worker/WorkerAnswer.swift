@@ -29,7 +29,7 @@ enum WorkerAnswer {
         switch answer {
         case .success(let result): self.result(result, for: batch)
         case .failure(.refused(let error)): retry(batch, "worker: \(error.message)")
-        case .failure(.gone): .noAnswer(cause: "the worker went away")
+        case .failure(.gone): .returned(cause: "the worker went away")
         }
     }
 
@@ -37,7 +37,7 @@ enum WorkerAnswer {
         do throws(Malformed) {
             let words = try words(result, for: batch)
             guard words.values.contains(where: { $0 != .delivered }) else { return .delivered }
-            return .each(batch.events.map { (words[$0.plainID] ?? .delivered).outcome })
+            return .each(batch.events.map { (words[$0.plainId] ?? .delivered).outcome })
         } catch {
             return retry(batch, "malformed answer from a worker: \(error.message)")
         }
@@ -48,7 +48,7 @@ enum WorkerAnswer {
         guard result.kind == .object else { throw Malformed(message: "the result must be an object") }
         guard let outcomes = result.member("outcomes") else { return [:] }
         guard let members = outcomes.members else { throw Malformed(message: "outcomes: must be an object") }
-        let ids = Set(batch.events.map(\.plainID))
+        let ids = Set(batch.events.map(\.plainId))
         var words: [String: Word] = [:]
         for (key, value) in members {
             let id = key.string ?? ""
@@ -68,12 +68,4 @@ enum WorkerAnswer {
 
     /// How many characters of a worker's words are kept for people.
     private static let longestCause = 256
-}
-
-extension Batch.Event {
-    /// The id, however it is spelled in the body.
-    fileprivate var plainID: String {
-        guard case .string(let id)? = try? DataItem(parsing: Array(id.utf8)) else { return id }
-        return id
-    }
 }

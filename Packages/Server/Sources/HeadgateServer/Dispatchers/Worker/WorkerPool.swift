@@ -27,6 +27,8 @@ struct WorkerPool {
         var credit: Int
         var mostEvents: Int
         var isLeaving = false
+        /// Whether it leaves so much unread that it gets nothing more until it has read.
+        var isOverfull = false
         /// What it works on.
         var loans: Set<Loan> = []
         /// What it did not answer in time, and may still work on. It takes up credit, so that a worker that hangs does not
@@ -38,7 +40,7 @@ struct WorkerPool {
         /// What it can have at once, as it is now.
         var able: Int { isLeaving ? 0 : max(0, credit - overdue.count) }
         /// What it can have in addition.
-        var free: Int { max(0, able - loans.count) }
+        var free: Int { isOverfull ? 0 : max(0, able - loans.count) }
     }
 
     private struct Lending {
@@ -46,6 +48,8 @@ struct WorkerPool {
         let events: Int
         let subscriber: Subscriber
         let end: Instant
+        /// How long it may be kept.
+        let lease: Duration
         /// Whether somebody else had it before.
         let isSecond: Bool
     }
@@ -105,6 +109,19 @@ struct WorkerPool {
         members[subscriber] = member
     }
 
+    /// Somebody leaves too much unread of what it was given.
+    mutating func overfull(_ subscriber: Subscriber) {
+        members[subscriber]?.isOverfull = true
+    }
+
+    /// Somebody has read all that it was given.
+    /// - Returns: whether it can take something again that could not before.
+    mutating func drained(_ subscriber: Subscriber) -> Bool {
+        guard members[subscriber]?.isOverfull == true else { return false }
+        members[subscriber]?.isOverfull = false
+        return true
+    }
+
     /// Somebody wants nothing more. It leaves once what it has in hand is settled.
     mutating func unsubscribed(_ subscriber: Subscriber) {
         members[subscriber]?.isLeaving = true
@@ -121,13 +138,14 @@ struct WorkerPool {
     /// There is a batch to be worked on.
     mutating func took(_ batch: BatchNumber, events: Int, now: Instant) {
         guard let subscriber = next(taking: events)?.subscriber else {
-            return orders.append(.end(batch, .noAnswer(cause: "no worker is free")))
+            return orders.append(.end(batch, .returned(cause: "no worker is free")))
         }
         lend(batch, events: events, to: subscriber, isSecond: false, now)
     }
 
     /// A subscriber answered.
     /// - Returns: the batch that it answers for; nil when it came too late to count.
+    @discardableResult
     mutating func answered(_ loan: Loan) -> BatchNumber? {
         guard let lending = lendings.removeValue(forKey: loan) else {
             for subscriber in members.keys { members[subscriber]?.overdue.remove(loan) }
@@ -142,7 +160,7 @@ struct WorkerPool {
     mutating func timePassed(_ now: Instant) {
         for (loan, lending) in lendings.sorted(by: { $0.key < $1.key }) where lending.end <= now {
             takeBack(loan, from: lending.subscriber)
-            lendAgain(loan, cause: "no answer from a worker within \(lease.wholeMilliseconds) ms", now)
+            lendAgain(loan, cause: "no answer from a worker within \(lending.lease.wholeMilliseconds) ms", now)
         }
     }
 
@@ -171,7 +189,7 @@ struct WorkerPool {
     ) {
         lastLoan += 1
         lendings[lastLoan] = Lending(
-            batch: batch, events: events, subscriber: subscriber, end: now + lease, isSecond: isSecond)
+            batch: batch, events: events, subscriber: subscriber, end: now + lease, lease: lease, isSecond: isSecond)
         members[subscriber]?.loans.insert(lastLoan)
         members[subscriber]?.lastLoan = lastLoan
         orders.append(.give(batch, to: subscriber, as: lastLoan))
@@ -181,7 +199,7 @@ struct WorkerPool {
     private mutating func lendAgain(_ loan: Loan, cause: String, _ now: Instant) {
         guard let lending = lendings.removeValue(forKey: loan) else { return }
         let heir = lending.isSecond ? nil : next(taking: lending.events, butNot: lending.subscriber)?.subscriber
-        guard let heir else { return orders.append(.end(lending.batch, .noAnswer(cause: cause))) }
+        guard let heir else { return orders.append(.end(lending.batch, .returned(cause: cause))) }
         lend(lending.batch, events: lending.events, to: heir, isSecond: true, now)
     }
 

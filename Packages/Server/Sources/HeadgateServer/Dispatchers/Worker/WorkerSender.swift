@@ -3,7 +3,7 @@ import HeadgateCore
 /// The way out of a dispatcher of kind `worker` (Behaviour K3). Who works for the dispatcher outlives it: a change of the
 /// settings ends no subscription.
 final class WorkerSender: Sender {
-    let format = BatchFormat.jsonArray
+    let format = BatchFormat.distinctJSONArray
 
     private let workforce: Workforce
 

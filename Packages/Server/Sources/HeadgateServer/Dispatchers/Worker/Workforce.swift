@@ -18,7 +18,7 @@ final class Workforce {
     private var alarm: (due: Instant, timer: any Disposable)?
 
     private struct Work {
-        let batch: Batch
+        var batch: Batch
         let then: (SendResult) -> Void
     }
 
@@ -63,6 +63,11 @@ final class Workforce {
     func left(_ subscriber: WorkerPool.Subscriber) {
         pool.gone(subscriber, now: gate.worker.now)
         proceed()
+    }
+
+    /// A client has taken all that was sent to it.
+    func drained(_ subscriber: WorkerPool.Subscriber) {
+        if pool.drained(subscriber) { proceed() }
     }
 
     // MARK: Batches
@@ -111,12 +116,18 @@ final class Workforce {
 
     private func give(_ number: WorkerPool.BatchNumber, to subscriber: WorkerPool.Subscriber, as loan: WorkerPool.Loan)
     {
-        guard let batch = work[number]?.batch, let session = sessions[subscriber] else { return }
+        guard let taken = work[number]?.batch, let session = sessions[subscriber] else { return }
+        guard let batch = gate.recheck(taken, of: dispatcher) else {
+            pool.answered(loan)
+            return end(number, .each([]))
+        }
+        work[number]?.batch = batch
         let write = { (writer: inout JSONWriter) in writer.dispatch(batch, of: self.dispatcher) }
         session.ask("dispatch", params: write) { [weak self] answer in
             if case .failure(.gone) = answer { self?.left(subscriber) }
             self?.answered(loan) { WorkerAnswer.result(of: answer, for: $0) }
         }
+        if session.isOverfull { pool.overfull(subscriber) }
     }
 
     private func answered(_ loan: WorkerPool.Loan, _ result: (Batch) -> SendResult) {

@@ -50,6 +50,11 @@ final class Workforces {
         }
     }
 
+    /// A client has taken all that was sent to it.
+    func drained(_ session: Int) {
+        for workforce in all.values { workforce.drained(session) }
+    }
+
     /// A client is gone, and works for nobody any more.
     func sessionEnded(_ session: Int) {
         for workforce in all.values { workforce.left(session) }

@@ -36,8 +36,8 @@ import Testing
         }
     }
 
-    private let late = SendResult.noAnswer(cause: "no answer from a worker within 30000 ms")
-    private let away = SendResult.noAnswer(cause: "the worker went away")
+    private let late = SendResult.returned(cause: "no answer from a worker within 30000 ms")
+    private let away = SendResult.returned(cause: "the worker went away")
 
     @Test("K3: batches go round among those who have credit")
     func turns() {
@@ -60,12 +60,31 @@ import Testing
         #expect(scene.pool.capacity.batches == 0)
         #expect(!scene.pool.isAttended)
         scene.take()
-        #expect(scene.orders() == [.end(1, .noAnswer(cause: "no worker is free"))])
+        #expect(scene.orders() == [.end(1, .returned(cause: "no worker is free"))])
         scene.subscribe(1)
         scene.take()
         scene.take()
-        #expect(scene.orders() == [.give(2, to: 1, as: 1), .end(3, .noAnswer(cause: "no worker is free"))])
+        #expect(scene.orders() == [.give(2, to: 1, as: 1), .end(3, .returned(cause: "no worker is free"))])
         #expect(scene.pool.isAttended)
+    }
+
+    @Test("X2, K3: who leaves too much unread gets nothing more until it has read all, and is only busy meanwhile")
+    func overfull() {
+        var scene = Scene()
+        scene.subscribe(1, credit: 5)
+        scene.take()
+        scene.pool.overfull(1)
+        #expect(scene.pool.capacity.batches == 1)
+        #expect(scene.pool.isAttended)
+        scene.subscribe(2)
+        scene.take()
+        scene.leave(2)
+        #expect(
+            scene.orders() == [.give(1, to: 1, as: 1), .give(2, to: 2, as: 2), .release(2), .end(2, away)])
+        #expect(scene.pool.drained(1) == true)
+        #expect(scene.pool.drained(1) == false)
+        #expect(scene.pool.drained(2) == false)
+        #expect(scene.pool.capacity.batches == 5)
     }
 
     @Test("K3: the next batch has no more events than who gets it wants")
@@ -147,9 +166,9 @@ import Testing
         scene.take()
         _ = scene.orders()
         scene.wait(.seconds(1))
-        #expect(scene.orders() == [.end(2, .noAnswer(cause: "no answer from a worker within 1000 ms"))])
+        #expect(scene.orders() == [.end(2, .returned(cause: "no answer from a worker within 1000 ms"))])
         scene.wait(.seconds(29))
-        #expect(scene.orders().count == 1)
+        #expect(scene.orders() == [.end(1, late)])
     }
 
     @Test("Who unsubscribes is released once what it has is settled, and gets nothing more")

@@ -1,4 +1,3 @@
-import HeadgateCore
 import HeadgateData
 import Testing
 
@@ -6,46 +5,11 @@ import Testing
 
 /// Dispatchers of kind `worker` over real sockets.
 @Suite(.timeLimit(.minutes(1))) struct WorkerServiceTests {
-    private static let settings: DataObject = [
-        "dispatchers": [
-            "archive": nil, "jobs": ["kind": "worker", "dispatch_limit": 2, "backoff": ["base_ms": 1, "cap_ms": 1]],
-        ]
-    ]
-
-    private func run(_ settings: DataObject = [:], _ body: (ServiceStage) async throws -> Void) async throws {
-        try await ServiceStage.run(WorkerServiceTests.settings.patched(with: settings), body)
-    }
-
-    /// A worker, and the batches that it gets.
-    private func worker(
-        _ stage: ServiceStage, credit: Int = 1, limit: Int? = nil
-    ) async throws -> LineClient {
-        let worker = try await stage.client()
-        var params: DataObject = ["id": "jobs", "credit": .number(DataNumber(credit))]
-        params["limit"] = limit.map { .number(DataNumber($0)) }
-        #expect(try await worker.call("dispatcher.subscribe", params) == [:])
-        return worker
-    }
-
-    private func track(_ stage: ServiceStage, _ ids: String...) async throws {
-        let client = try await stage.client()
-        let events = ids.map { DataItem.object(["event": "e", "id": .string($0), "dispatchers": ["jobs"]]) }
-        try await client.call("track_many", ["events": .array(events)])
-    }
-
-    private func settled(_ stage: ServiceStage, _ wanted: (DataItem) -> Bool) async throws -> DataItem {
-        let client = try await stage.client()
-        while true {
-            let jobs = try await client.listedDispatcher("jobs")
-            if wanted(jobs) { return jobs }
-        }
-    }
-
     @Test("K3: a worker gets batches by its credit, and the next for each answer")
     func batches() async throws {
-        try await run { stage in
-            try await track(stage, "a", "b", "c")
-            let worker = try await worker(stage)
+        try await ServiceStage.runWithWorkers { stage in
+            try await stage.trackJobs("a", "b", "c")
+            let worker = try await stage.worker()
             let first = try await worker.batch()
             #expect(first.params["dispatcher"] == "jobs")
             let name: String? = first.params["batch"].get()
@@ -58,16 +22,56 @@ import Testing
             let second = try await worker.batch()
             #expect(second.ids == ["c"])
             await worker.answer(second)
-            let jobs = try await settled(stage) { $0["sent"] == 3 }
+            let jobs = try await stage.jobs { $0["sent"] == 3 }
             #expect(jobs["in_flight"] == 0)
             #expect(jobs["last_error"] == .null)
         }
     }
 
+    @Test("K3: credit is 1 unless it is said: one batch at once, and the next for its answer")
+    func usualCredit() async throws {
+        try await ServiceStage.runWithWorkers { stage in
+            try await stage.trackJobs("a", "b", "c", "d", "e")
+            let worker = try await stage.client()
+            try await worker.call("dispatcher.subscribe", ["id": "jobs"])
+            for ids in [["a", "b"], ["c", "d"], ["e"]] {
+                let batch = try await worker.batch()
+                #expect(batch.ids == ids)
+                try await worker.call("ping")
+                #expect(await worker.waitingRequests == 0)
+                await worker.answer(batch)
+            }
+            _ = try await stage.jobs { $0["sent"] == 5 }
+        }
+    }
+
+    @Test("K3, Q7: events of one id, of two namespaces or spellings, are in two batches: each has its own outcome")
+    func sameId() async throws {
+        try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["dispatch_limit": 5]]]) { stage in
+            for (namespace, event) in [("n1", "one"), ("n2", "two"), ("n3", "three")] {
+                let client = try await stage.client()
+                let identity: DataObject = ["name": "shop"]
+                try await client.call("hello", ["client": .object(identity), "namespace": .string(namespace)])
+                let id = namespace == "n1" ? #"a"# : #"\u0061"#
+                await client.send(
+                    #"{"jsonrpc":"2.0","id":9,"method":"track","params":{"event":"\#(event)","id":"\#(id)"}}"#)
+                _ = try await client.message(to: 9)
+            }
+            let worker = try await stage.worker()
+            for (event, word) in [("one", "delivered"), ("two", "dead"), ("three", "delivered")] {
+                let batch = try await worker.batch()
+                #expect(batch.params["events"].elements.map { $0["event"] } == [.string(event)])
+                await worker.answer(batch, ["outcomes": ["a": .string(word)]])
+            }
+            let jobs = try await stage.jobs { $0["sent"] == 2 }
+            #expect(jobs["dead"] == 1)
+        }
+    }
+
     @Test("K3: several workers work at once; a key's events wait for each other (Q2)")
     func parallel() async throws {
-        try await run(["dispatchers": ["jobs": ["dispatch_limit": 1]]]) { stage in
-            let workers = [try await worker(stage), try await worker(stage), try await worker(stage)]
+        try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["dispatch_limit": 1]]]) { stage in
+            let workers = [try await stage.worker(), try await stage.worker(), try await stage.worker()]
             let client = try await stage.client()
             let keys = [("k1", "k"), ("k2", "k"), ("m1", "m")]
             let events = keys.map { DataItem.object(["event": "e", "id": .string($0.0), "key": .string($0.1)]) }
@@ -83,9 +87,10 @@ import Testing
 
     @Test("K3, Q2: in_flight bounds what all workers have together")
     func inFlight() async throws {
-        try await run(["dispatchers": ["jobs": ["dispatch_limit": 1, "in_flight": 1]]]) { stage in
-            let (first, second) = (try await worker(stage), try await worker(stage))
-            try await track(stage, "a", "b")
+        try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["dispatch_limit": 1, "in_flight": 1]]]) {
+            stage in
+            let (first, second) = (try await stage.worker(), try await stage.worker())
+            try await stage.trackJobs("a", "b")
             let batch = try await first.batch()
             let client = try await stage.client()
             #expect(try await client.listedDispatcher("jobs")["in_flight"] == 1)
@@ -97,9 +102,9 @@ import Testing
 
     @Test("K3: limit is the most events of a batch for that worker; subscribing again replaces it")
     func limit() async throws {
-        try await run { stage in
-            let worker = try await worker(stage, limit: 1)
-            try await track(stage, "a", "b", "c")
+        try await ServiceStage.runWithWorkers { stage in
+            let worker = try await stage.worker(limit: 1)
+            try await stage.trackJobs("a", "b", "c")
             let batch = try await worker.batch()
             #expect(batch.ids == ["a"])
             try await worker.call("dispatcher.subscribe", ["id": "jobs", "credit": 2])
@@ -107,43 +112,44 @@ import Testing
             #expect(next.ids == ["b", "c"])
             await worker.answer(batch)
             await worker.answer(next)
-            _ = try await settled(stage) { $0["sent"] == 3 }
+            _ = try await stage.jobs { $0["sent"] == 3 }
         }
     }
 
     @Test("B10: without a worker nothing is taken, and it is told why")
     func nobody() async throws {
-        try await run { stage in
-            try await track(stage, "a")
+        try await ServiceStage.runWithWorkers { stage in
+            try await stage.trackJobs("a")
             let client = try await stage.client()
             let jobs = try await client.listedDispatcher("jobs")
             #expect(jobs["blocked_by"] == ["WorkerBarrier:jobs"])
             #expect(jobs["pending"] == 1)
             #expect(jobs["in_flight"] == 0)
             #expect(try await client.listedBarrier("WorkerBarrier:jobs")["reason"] == "no worker subscribes")
-            let worker = try await worker(stage)
+            let worker = try await stage.worker()
             let batch = try await worker.batch()
             #expect(try await client.listedBarrier("WorkerBarrier:jobs")["states"] == ["jobs": "open"])
             #expect(try await client.listedBarrier("WorkerBarrier:jobs")["reason"] == .null)
             await worker.close()
             #expect(batch.ids == ["a"])
-            let held = try await settled(stage) { $0["blocked_by"].elements.contains("WorkerBarrier:jobs") }
+            let held = try await stage.jobs { $0["last_error"] != .null }
             #expect(held["last_error"] == "the worker went away")
+            #expect(held["blocked_by"].elements.contains("WorkerBarrier:jobs"))
         }
     }
 
     @Test("K3: each event has its own outcome: done, once more, or a dead letter")
     func outcomes() async throws {
-        try await run(["dispatchers": ["jobs": ["dispatch_limit": 3]]]) { stage in
-            try await track(stage, "a", "b", "c")
-            let worker = try await worker(stage)
+        try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["dispatch_limit": 3]]]) { stage in
+            try await stage.trackJobs("a", "b", "c")
+            let worker = try await stage.worker()
             await worker.answer(try await worker.batch(), ["outcomes": ["a": "retry", "b": "dead"]])
             let again = try await worker.batch()
             #expect(again.ids == ["a"])
             #expect(again.params["attempt"] == 2)
             #expect(again.params["events"].elements.first?["attempt"] == 2)
             await worker.answer(again, ["outcomes": ["a": "delivered"]])
-            let jobs = try await settled(stage) { $0["sent"] == 2 }
+            let jobs = try await stage.jobs { $0["sent"] == 2 }
             #expect(jobs["dead"] == 1)
             #expect(jobs["failed"] == 1)
         }
@@ -151,9 +157,9 @@ import Testing
 
     @Test("K3: an error has all events given out again, with the worker's words")
     func refusal() async throws {
-        try await run { stage in
-            try await track(stage, "a", "b")
-            let worker = try await worker(stage)
+        try await ServiceStage.runWithWorkers { stage in
+            try await stage.trackJobs("a", "b")
+            let worker = try await stage.worker()
             let batch = try await worker.batch()
             await worker.send(#"{"jsonrpc":"2.0","id":\#(batch.request),"error":{"code":-1,"message":"disk full"}}"#)
             let again = try await worker.batch()
@@ -175,9 +181,9 @@ import Testing
             (#"{"outcomes":{"z":"retry"}}"#, "outcomes: no event z in the batch"),
         ])
     func malformed(_ result: String, _ complaint: String) async throws {
-        try await run { stage in
-            try await track(stage, "a", "b")
-            let worker = try await worker(stage)
+        try await ServiceStage.runWithWorkers { stage in
+            try await stage.trackJobs("a", "b")
+            let worker = try await stage.worker()
             let batch = try await worker.batch()
             await worker.send(#"{"jsonrpc":"2.0","id":\#(batch.request),"result":\#(result)}"#)
             #expect(try await worker.batch().ids == ["a", "b"])
@@ -187,55 +193,42 @@ import Testing
         }
     }
 
-    @Test("K3: who goes away loses its batch to another at once, closed or half-closed", arguments: [true, false])
-    func handOver(byHalf: Bool) async throws {
-        try await run { stage in
-            let first = try await worker(stage)
-            try await track(stage, "a", "b")
-            let batch = try await first.batch()
-            let second = try await worker(stage)
-            if byHalf { await first.shutDown() } else { await first.close() }
-            let given = try await second.batch()
-            #expect(given.params["batch"] == batch.params["batch"])
-            #expect(given.params["attempt"] == 1)
-            await second.answer(given)
-            let jobs = try await settled(stage) { $0["sent"] == 2 }
-            #expect(jobs["failed"] == 0)
-        }
-    }
-
-    @Test("K3: a worker that does not answer within the lease loses its batch; its late answer does not count")
-    func lease() async throws {
-        try await run(["dispatchers": ["jobs": ["lease_ms": 2_000]]]) { stage in
-            let hung = try await worker(stage)
-            try await track(stage, "a")
-            let batch = try await hung.batch()
-            let closed = try await settled(stage) { $0["blocked_by"].elements.contains("WorkerBarrier:jobs") }
-            #expect(closed["last_error"] == "no answer from a worker within 2000 ms")
-            #expect(try await hung.listedBarrier("WorkerBarrier:jobs")["reason"] == "no worker answers")
-            // Dead, if it counted.
-            await hung.answer(batch, ["outcomes": ["a": "dead"]])
-            let again = try await hung.batch()
-            #expect(again.ids == ["a"])
-            #expect(again.params["attempt"] == 1)
-            await hung.answer(again)
-            let jobs = try await settled(stage) { $0["sent"] == 1 || $0["dead"] == 1 }
-            #expect(jobs["dead"] == 0)
+    @Test("X2, K3: a worker that does not read gets no more than max_output_bytes, whatever its credit, until it reads")
+    func notReading() async throws {
+        let settings: DataObject = [
+            "limits": ["max_output_bytes": 100_000], "dispatchers": ["jobs": ["dispatch_limit": 1]],
+        ]
+        try await ServiceStage.runWithWorkers(settings) { stage in
+            let (worker, client) = (try await stage.worker(credit: 1_000), try await stage.client())
+            await worker.pauseReading()
+            let data: DataObject = ["blob": .string(String(repeating: "x", count: 30_000))]
+            let events = (1...60).map { _ in DataItem.object(["event": "e", "data": .object(data)]) }
+            for half in [events.prefix(30), events.suffix(30)] {
+                try await client.call("track_many", ["events": .array(Array(half))])
+            }
+            // What the kernel holds comes on top.
+            let jobs = try await stage.jobs { $0["in_flight"] != 0 }
+            let inFlight: Int = try #require(jobs["in_flight"].get())
+            #expect(inFlight < 40)
+            #expect(jobs["way"] == "open")
+            await worker.resumeReading()
+            for _ in events { await worker.answer(try await worker.batch()) }
+            _ = try await stage.jobs { $0["sent"] == 60 }
         }
     }
 
     @Test("dispatcher.unsubscribe is answered once what is in flight there is settled")
     func unsubscribe() async throws {
-        try await run { stage in
-            let worker = try await worker(stage)
-            try await track(stage, "a", "b", "c")
+        try await ServiceStage.runWithWorkers { stage in
+            let worker = try await stage.worker()
+            try await stage.trackJobs("a", "b", "c")
             let batch = try await worker.batch()
             let leaving = await worker.request("dispatcher.unsubscribe", ["id": "jobs"])
             try await worker.call("ping")
             #expect(await !worker.hasAnswer(to: leaving))
             await worker.answer(batch)
             #expect(try await worker.answer(to: leaving) == [:])
-            let jobs = try await settled(stage) { $0["sent"] == 2 }
+            let jobs = try await stage.jobs { $0["sent"] == 2 }
             #expect(jobs["pending"] == 1)
             #expect(await worker.waitingRequests == 0)
             let refusal = try await worker.refusal("dispatcher.unsubscribe", ["id": "jobs"])
@@ -245,7 +238,7 @@ import Testing
 
     @Test("What is no dispatcher of kind worker cannot be subscribed to, and numbers have bounds")
     func refused() async throws {
-        try await run { stage in
+        try await ServiceStage.runWithWorkers { stage in
             let client = try await stage.client()
             #expect(try await client.refusal("dispatcher.subscribe", ["id": "none"]).reason == "not_found")
             #expect(try await client.refusal("dispatcher.subscribe", ["id": "collect"]).reason == "conflict")
@@ -260,53 +253,27 @@ import Testing
 
     @Test("S3: a change of the settings ends no subscription; a dispatcher that comes back goes on")
     func settingsChange() async throws {
-        try await run { stage in
-            let worker = try await worker(stage)
-            try await track(stage, "a")
+        try await ServiceStage.runWithWorkers { stage in
+            let worker = try await stage.worker()
+            try await stage.trackJobs("a")
             let batch = try await worker.batch()
             let client = try await stage.client()
             try await client.call("config.set", ["patch": ["dispatchers": ["jobs": ["lease_ms": 20_000]]]])
             await worker.answer(batch)
-            _ = try await settled(stage) { $0["sent"] == 1 }
-            try await track(stage, "b")
+            _ = try await stage.jobs { $0["sent"] == 1 }
+            try await stage.trackJobs("b")
             await worker.answer(try await worker.batch())
-            _ = try await settled(stage) { $0["sent"] == 2 }
+            _ = try await stage.jobs { $0["sent"] == 2 }
             let file: DataObject = ["kind": "file", "path": "jobs.ndjson", "lease_ms": .null]
             try await client.call("config.set", ["patch": ["dispatchers": ["jobs": .object(file)]]])
             #expect(try await client.listedBarrier("WorkerBarrier:jobs") == .null)
             #expect(try await client.refusal("dispatcher.subscribe", ["id": "jobs"]).reason == "conflict")
-            try await track(stage, "c")
-            _ = try await settled(stage) { $0["sent"] == 3 }
+            try await stage.trackJobs("c")
+            _ = try await stage.jobs { $0["sent"] == 3 }
             try await client.call(
                 "config.set", ["patch": ["dispatchers": ["jobs": ["kind": "worker", "path": .null]]]])
-            try await track(stage, "d")
+            try await stage.trackJobs("d")
             #expect(try await worker.batch().ids == ["d"])
         }
-    }
-}
-
-/// A `dispatch` request.
-struct WorkerBatch {
-    let request: Int
-    let params: DataItem
-
-    var ids: [String] { params["events"].elements.compactMap { $0["id"].get() } }
-}
-
-extension LineClient {
-    /// The next batch that it is given.
-    func batch() async throws -> WorkerBatch {
-        let request = try await peerRequest()
-        guard request["method"] == "dispatch", let id: Int = request["id"].get() else {
-            throw Missing(what: "a batch; there is \(request)")
-        }
-        return WorkerBatch(request: id, params: request["params"])
-    }
-
-    /// Answers for a batch.
-    func answer(_ batch: WorkerBatch, _ result: DataObject = [:]) {
-        var line = JSONWriter()
-        line.object(["jsonrpc": "2.0", "id": .number(DataNumber(batch.request)), "result": .object(result)])
-        send(line.text)
     }
 }

@@ -1,15 +1,15 @@
-/// Undoes the escapes of a string whose escapes have been checked.
-struct JSONUnescaper {
+/// Undoes the escapes of a JSON string. What is no escape of JSON's, which a parser would have refused, becomes U+FFFD.
+public struct JSONUnescaper {
     private let source: UnsafeRawBufferPointer
     private var place = 0
 
-    /// For what is between the quotes of a scanned string.
-    init(_ source: UnsafeRawBufferPointer) {
+    /// For what is between the quotes, which has to outlive this.
+    public init(_ source: UnsafeRawBufferPointer) {
         self.source = source
     }
 
     /// Appends the string's UTF-8.
-    consuming func append(to bytes: inout [UInt8]) {
+    public consuming func append(to bytes: inout [UInt8]) {
         while place < source.count {
             let rest = UnsafeRawBufferPointer(rebasing: source[place...])
             let plain = rest.firstIndex(of: UInt8(ascii: "\\")) ?? rest.count
@@ -22,10 +22,15 @@ struct JSONUnescaper {
 
     /// The scalar that the escape here stands for, going past it.
     private mutating func nextScalar() -> Unicode.Scalar {
-        let letter = source[place + 1]
+        let rest = source.count - place
+        let letter = rest > 1 ? source[place + 1] : UInt8(ascii: "u")
         guard letter == UInt8(ascii: "u") else {
             place += 2
             return JSONUnescaper.scalar(of: letter)
+        }
+        guard rest >= 6 else {
+            place = source.count
+            return "\u{FFFD}"
         }
         let unit = takeCodeUnit()
         guard UTF16.isLeadSurrogate(unit), let trail = trailAhead() else {

@@ -1,0 +1,170 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+/// Workers that go away or are silent, over real sockets: what becomes of what they had in hand.
+@Suite(.timeLimit(.minutes(1))) struct WorkerLossTests {
+    @Test("K3: who goes away loses its batch to another at once, closed or half-closed", arguments: [true, false])
+    func handOver(byHalf: Bool) async throws {
+        try await ServiceStage.runWithWorkers { stage in
+            let first = try await stage.worker()
+            try await stage.trackJobs("a", "b")
+            let batch = try await first.batch()
+            let second = try await stage.worker()
+            if byHalf { await first.shutDown() } else { await first.close() }
+            let given = try await second.batch()
+            #expect(given.params["batch"] == batch.params["batch"])
+            #expect(given.params["attempt"] == 1)
+            await second.answer(given)
+            let jobs = try await stage.jobs { $0["sent"] == 2 }
+            #expect(jobs["failed"] == 0)
+        }
+    }
+
+    @Test("K3: a worker that does not answer within the lease loses its batch; its late answer does not count")
+    func lease() async throws {
+        try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["lease_ms": 2_000]]]) { stage in
+            let hung = try await stage.worker()
+            try await stage.trackJobs("a")
+            let batch = try await hung.batch()
+            let closed = try await stage.jobs { $0["last_error"] != .null }
+            #expect(closed["last_error"] == "no answer from a worker within 2000 ms")
+            #expect(closed["blocked_by"].elements.contains("WorkerBarrier:jobs"))
+            #expect(try await hung.listedBarrier("WorkerBarrier:jobs")["reason"] == "no worker answers")
+            // Dead, if it counted.
+            await hung.answer(batch, ["outcomes": ["a": "dead"]])
+            let again = try await hung.batch()
+            #expect(again.ids == ["a"])
+            #expect(again.params["attempt"] == 1)
+            await hung.answer(again)
+            let jobs = try await stage.jobs { $0["sent"] == 1 || $0["dead"] == 1 }
+            #expect(jobs["dead"] == 0)
+        }
+    }
+
+    @Test("K3: when a lease is over, another worker who is free gets the batch; no attempt is charged (D9)")
+    func leaseOver() async throws {
+        try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["lease_ms": 1_000]]]) { stage in
+            let hung = try await stage.worker()
+            try await stage.trackJobs("a", "b")
+            let batch = try await hung.batch()
+            // The one who gets it has time.
+            let patch: DataObject = ["dispatchers": ["jobs": ["lease_ms": 60_000]]]
+            try await hung.call("config.set", ["patch": .object(patch)])
+            let other = try await stage.worker()
+            let given = try await other.batch()
+            #expect(given.params == batch.params)
+            #expect(given.params["attempt"] == 1)
+            await other.answer(given)
+            let jobs = try await stage.jobs { $0["sent"] == 2 }
+            #expect(jobs["failed"] == 0)
+        }
+    }
+
+    @Test("B6: a batch that was taken is handed over though the dispatcher is paused since")
+    func paused() async throws {
+        try await ServiceStage.runWithWorkers { stage in
+            let (first, client) = (try await stage.worker(), try await stage.client())
+            try await stage.trackJobs("a", "b")
+            _ = try await first.batch()
+            try await client.call("dispatcher.pause", ["id": "jobs"])
+            let second = try await stage.worker()
+            await first.close()
+            #expect(try await second.batch().ids == ["a", "b"])
+        }
+    }
+
+    // MARK: Time to live
+
+    private static let timeToLive = 3_000
+
+    /// A worker has a batch of which some events have become too old; another is free.
+    private func withExpired(
+        _ ids: [String], _ body: (ServiceStage, _ holder: LineClient, _ heir: LineClient) async throws -> Void
+    ) async throws {
+        let settings: DataObject = ["dispatchers": ["jobs": ["dispatch_limit": 3, "in_flight": 1]]]
+        try await ServiceStage.runWithWorkers(settings) { stage in
+            let (holder, client) = (try await stage.worker(), try await stage.client())
+            let events = ids.map { id in
+                var event: DataObject = ["event": "e", "id": .string(id)]
+                if id.hasPrefix("old") { event["ttl_ms"] = .number(DataNumber(WorkerLossTests.timeToLive)) }
+                return DataItem.object(event)
+            }
+            try await client.call("track_many", ["events": .array(events)])
+            #expect(try await holder.batch().ids == ids)
+            let heir = try await stage.worker()
+            // Received later, and to live as long: once it is over, so are those.
+            try await stage.trackJobs("probe", timeToLive: WorkerLossTests.timeToLive)
+            _ = try await stage.jobs { $0["expired"] == 1 }
+            try await body(stage, holder, heir)
+        }
+    }
+
+    @Test("Q4, K3: what has become too old meanwhile is not handed over, and expires; the rest goes, in order")
+    func expired() async throws {
+        try await withExpired(["a", "old", "b"]) { stage, holder, heir in
+            await holder.close()
+            let given = try await heir.batch()
+            #expect(given.ids == ["a", "b"])
+            #expect(given.params["attempt"] == 1)
+            #expect(try await stage.jobs { _ in true }["expired"] == 2)
+            await heir.answer(given, ["outcomes": ["b": "dead"]])
+            let jobs = try await stage.jobs { $0["dead"] == 1 }
+            #expect(jobs["sent"] == 1)
+            #expect(jobs["expired"] == 2)
+            #expect(jobs["in_flight"] == 0)
+        }
+    }
+
+    @Test("Q4, K3: of a batch that is too old as a whole nothing is handed over, and nothing has failed")
+    func allExpired() async throws {
+        try await withExpired(["old-1", "old-2"]) { stage, holder, heir in
+            await holder.close()
+            let jobs = try await stage.jobs { $0["expired"] == 3 && $0["in_flight"] == 0 }
+            #expect(jobs["failed"] == 0)
+            #expect(jobs["sent"] == 0)
+            #expect(jobs["last_error"] == .null)
+            try await stage.trackJobs("new")
+            #expect(try await heir.batch().ids == ["new"])
+        }
+    }
+
+    // MARK: Oversize
+
+    private static let small: DataObject = ["dispatchers": ["jobs": ["byte_limit": 10]]]
+
+    @Test("D2, K3: an oversize event whose worker goes away is given to another, now or later: nobody refused it")
+    func oversize() async throws {
+        try await ServiceStage.runWithWorkers(WorkerLossTests.small) { stage in
+            let first = try await stage.worker()
+            try await stage.trackJobs("a")
+            _ = try await first.batch()
+            let second = try await stage.worker()
+            await first.close()
+            #expect(try await second.batch().params["attempt"] == 1)
+            #expect(try await stage.jobs { _ in true }["failed"] == 0)
+            await second.close()
+            _ = try await stage.jobs { $0["last_error"] == "the worker went away" }
+            let third = try await stage.worker()
+            let batch = try await third.batch()
+            #expect(batch.ids == ["a"])
+            #expect(batch.params["attempt"] == 1)
+            await third.answer(batch)
+            let jobs = try await stage.jobs { $0["sent"] == 1 }
+            #expect(jobs["dead"] == 0)
+        }
+    }
+
+    @Test("D2, K3: an oversize event that a worker wants again is dead as oversize")
+    func oversizeRetry() async throws {
+        try await ServiceStage.runWithWorkers(WorkerLossTests.small) { stage in
+            let worker = try await stage.worker()
+            try await stage.trackJobs("a")
+            await worker.answer(try await worker.batch(), ["outcomes": ["a": "retry"]])
+            _ = try await stage.jobs { $0["dead"] == 1 }
+            let letters = try await worker.call("dead_letters.list")["dead_letters"].elements
+            #expect(letters.map { $0["reason"] } == ["oversize"])
+        }
+    }
+}

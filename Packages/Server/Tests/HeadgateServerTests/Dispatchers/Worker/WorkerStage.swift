@@ -1,0 +1,73 @@
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// A service with a dispatcher `jobs` of kind `worker`, and who works for it.
+extension ServiceStage {
+    /// Runs `body` with a service whose only dispatcher is `jobs`, with batches of two events and hardly any wait.
+    static func runWithWorkers(_ settings: DataObject = [:], _ body: (ServiceStage) async throws -> Void) async throws {
+        let jobs: DataObject = [
+            "dispatchers": [
+                "archive": nil,
+                "jobs": ["kind": "worker", "dispatch_limit": 2, "backoff": ["base_ms": 1, "cap_ms": 1]],
+            ]
+        ]
+        try await run(jobs.patched(with: settings), body)
+    }
+
+    /// A worker, and the batches that it gets.
+    nonisolated func worker(credit: Int = 1, limit: Int? = nil) async throws -> LineClient {
+        let worker = try await client()
+        var params: DataObject = ["id": "jobs", "credit": .number(DataNumber(credit))]
+        params["limit"] = limit.map { .number(DataNumber($0)) }
+        _ = try await worker.call("dispatcher.subscribe", params)
+        return worker
+    }
+
+    /// Tracks events for `jobs`, all at once.
+    nonisolated func trackJobs(_ ids: String..., timeToLive: Int? = nil) async throws {
+        let client = try await client()
+        let events = ids.map { id in
+            var event: DataObject = ["event": "e", "id": .string(id), "dispatchers": ["jobs"]]
+            event["ttl_ms"] = timeToLive.map { .number(DataNumber($0)) }
+            return DataItem.object(event)
+        }
+        try await client.call("track_many", ["events": .array(events)])
+    }
+
+    /// The dispatcher `jobs`, once it is as it should be.
+    nonisolated func jobs(_ isAsItShould: (DataItem) -> Bool) async throws -> DataItem {
+        let client = try await client()
+        while true {
+            let jobs = try await client.listedDispatcher("jobs")
+            if isAsItShould(jobs) { return jobs }
+            try Task.checkCancellation()
+        }
+    }
+}
+
+/// A `dispatch` request.
+struct WorkerBatch {
+    let request: Int
+    let params: DataItem
+
+    var ids: [String] { params["events"].elements.compactMap { $0["id"].get() } }
+}
+
+extension LineClient {
+    /// The next batch that it is given.
+    func batch() async throws -> WorkerBatch {
+        let request = try await peerRequest()
+        guard request["method"] == "dispatch", let id: Int = request["id"].get() else {
+            throw Missing(what: "a batch; there is \(request)")
+        }
+        return WorkerBatch(request: id, params: request["params"])
+    }
+
+    /// Answers for a batch.
+    func answer(_ batch: WorkerBatch, _ result: DataObject = [:]) {
+        var line = JSONWriter()
+        line.object(["jsonrpc": "2.0", "id": .number(DataNumber(batch.request)), "result": .object(result)])
+        send(line.text)
+    }
+}
