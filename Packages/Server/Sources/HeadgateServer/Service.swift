@@ -152,9 +152,17 @@ final class Service {
         watches.sessionEnded(session)
         watches.clientsChanged()
         statuses.sessionEnded(session.number)
-        boards.sessionEnded(session.number)
+        boards.clientLeft(session.number)
         gate.remoteBarriers.ownerLeft(session.number)
-        workforces.sessionEnded(session.number)
+        providerLeft(session)
+    }
+
+    /// Nothing comes from a client any more, though it may still be told something: it serves no boards, and takes no
+    /// batches (Behaviour A1, K3).
+    func providerLeft(_ session: Session) {
+        boards.providerLeft(session.number)
+        workforces.subscriberLeft(session.number)
+        session.endPeerRequests()
     }
 
     // MARK: Calls

@@ -73,14 +73,13 @@ final class BoardDesk {
 
     // MARK: Ends
 
-    /// What a session holds dies with it.
-    func sessionEnded(_ session: Int) {
+    /// A session has ended: nobody is told what came of what it activated.
+    func clientLeft(_ session: Int) {
         perform(machine.clientLeft(session, at: worker.now))
-        providerLeft(session)
     }
 
     /// Nothing comes from a process any more, though it may still be told something.
-    private func providerLeft(_ session: Int) {
+    func providerLeft(_ session: Int) {
         providers[session] = nil
         perform(machine.providerLeft(session, at: worker.now))
     }

@@ -36,7 +36,7 @@ extension Session {
         }
     }
 
-    /// Nothing comes from this client any more.
+    /// Nothing comes from this client any more: it answers none of what it was asked.
     func endPeerRequests() {
         for then in peerRequests.takeAll() { then(.failure(.gone)) }
     }

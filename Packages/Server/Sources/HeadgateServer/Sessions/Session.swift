@@ -73,10 +73,17 @@ final class Session {
         while connection.isOpen, hasRoom, !share.isUsedUp, let line = framer.next() { handle(line) }
         framer.keepRest()
         guard connection.isOpen else { return }
+        if hasReadAll { return readAll() }
         if !hasRoom { return pause() }
-        if share.isUsedUp { return yield() }
-        guard hasReachedEnd else { return }
-        endPeerRequests()
+        if share.isUsedUp { yield() }
+    }
+
+    /// Whether nothing comes from the client any more.
+    private var hasReadAll: Bool { hasReachedEnd && framer.waitingBytes == 0 }
+
+    /// The client may still wait for answers of its own. It gives none, and so does nothing for others any more.
+    private func readAll() {
+        service.providerLeft(self)
         if unanswered == 0 { connection.closeAfterFlush() }
     }
 
@@ -256,7 +263,7 @@ final class Session {
         unanswered -= count
         unansweredBytes -= bytes
         if isPaused { return resumeIfThereIsRoom() }
-        if hasReachedEnd, unanswered == 0, framer.waitingBytes == 0, connection.isOpen { connection.closeAfterFlush() }
+        if hasReadAll, unanswered == 0, connection.isOpen { connection.closeAfterFlush() }
     }
 
     /// Tells the client that the server is about to close the connection.
@@ -304,6 +311,5 @@ extension Session: ConnectionHandler {
 
     func connectionDidClose(_ connection: Connection, error: TransportError?) {
         service.ended(self)
-        endPeerRequests()
     }
 }

@@ -80,6 +80,31 @@ struct BoardTests {
         }
     }
 
+    @Test("A1: who half-closes serves nothing any more, also while it still waits for an answer of its own")
+    func halfClosedServer() async throws {
+        try await ServiceStage.run { stage in
+            let (gone, heir) = (try await stage.client(), try await stage.client())
+            let (other, client) = (try await stage.client(), try await stage.client())
+            try await other.serve("slow")
+            try await gone.serve("checkout")
+            let own = await gone.activate("slow", ["timeout_ms": 600_000])
+            let slow = try await other.run()
+            await gone.shutDown()
+            while try await stage.look({ $0.boards.isServed("checkout") }) { try Task.checkCancellation() }
+            #expect(try await client.error(to: client.activate("checkout")).reason == "not_found")
+            let patient = await client.activate("checkout", ["wait_ms": 600_000])
+            try await client.call("ping")
+            // It may say something else of the barrier than the one that is gone.
+            try await other.serve("fast")
+            try await heir.serve("checkout", behind: ["board": "fast"])
+            #expect(try await other.runNext()["board"] == "fast")
+            #expect(try await heir.runNext()["board"] == "checkout")
+            #expect(try await client.answer(to: patient)["done"] == true)
+            await other.answer(slow)
+            #expect(try await gone.answer(to: own)["done"] == true)
+        }
+    }
+
     @Test("A process's error is told as it came, under a reason of the service's")
     func failed() async throws {
         try await ServiceStage.run { stage in

@@ -55,8 +55,8 @@ final class Workforces {
         for workforce in all.values { workforce.drained(session) }
     }
 
-    /// A client is gone, and works for nobody any more.
-    func sessionEnded(_ session: Int) {
+    /// Nothing comes from a client any more: it works for nobody.
+    func subscriberLeft(_ session: Int) {
         for workforce in all.values { workforce.left(session) }
     }
 }

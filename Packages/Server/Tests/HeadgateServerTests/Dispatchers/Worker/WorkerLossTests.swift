@@ -22,6 +22,25 @@ import Testing
         }
     }
 
+    @Test("K3: who half-closes gets nothing any more, also while it still waits for an answer of its own")
+    func halfClosed() async throws {
+        try await ServiceStage.runWithWorkers { stage in
+            let other = try await stage.client()
+            try await other.serve("slow")
+            let gone = try await stage.worker()
+            let own = await gone.activate("slow", ["timeout_ms": 600_000])
+            let slow = try await other.run()
+            await gone.shutDown()
+            _ = try await stage.jobs { $0["blocked_by"].elements.contains("WorkerBarrier:jobs") }
+            try await stage.trackJobs("a")
+            #expect(try await other.listedDispatcher("jobs")["last_error"] == .null)
+            #expect(try await stage.worker().batch().params["attempt"] == 1)
+            await other.answer(slow)
+            #expect(try await gone.answer(to: own)["done"] == true)
+            #expect(await gone.waitingRequests == 0)
+        }
+    }
+
     @Test("K3: a worker that does not answer within the lease loses its batch; its late answer does not count")
     func lease() async throws {
         try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["lease_ms": 2_000]]]) { stage in
