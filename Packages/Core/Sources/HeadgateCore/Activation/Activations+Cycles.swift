@@ -53,10 +53,7 @@ extension Activations {
         guard let cycle = close(number) else { return }
         let refusal = ActivationOutcome(refusal: outcome, by: cycle.identity.board)
         if refusal == nil, let sticky = cycle.sticky { completed.remember(cycle.identity, at: now, for: sticky) }
-        for waiter in cycle.waiters {
-            release(waiter, refusal)
-            if refusal == nil { activations[waiter.activation]?.completed.insert(cycle.identity) }
-        }
+        for waiter in cycle.waiters { release(waiter, from: cycle, refusal) }
     }
 
     /// A barrier took too long (Behaviour A5).
@@ -65,12 +62,16 @@ extension Activations {
         remove(number)
         for waiter in cycle.waiters {
             let isPassed = waiter.barrier.onTimeout == .pass
-            release(waiter, isPassed ? nil : .cancelled(barrier: cycle.identity.board, cause: .timeout))
+            let refusal = ActivationOutcome.cancelled(barrier: cycle.identity.board, cause: .timeout)
+            release(waiter, from: cycle, isPassed ? nil : refusal)
         }
     }
 
-    private mutating func release(_ waiter: Cycle.Waiter, _ refusal: ActivationOutcome?) {
-        steps.append(refusal.map { .end(waiter.activation, $0) } ?? .proceed(waiter.activation))
+    /// One who waited is cancelled, or goes on and need not wait for the same again.
+    private mutating func release(_ waiter: Cycle.Waiter, from cycle: Cycle, _ refusal: ActivationOutcome?) {
+        if let refusal { return steps.append(.end(waiter.activation, refusal)) }
+        activations[waiter.activation]?.completed.insert(cycle.identity)
+        steps.append(.proceed(waiter.activation))
     }
 
     /// One who waited is gone; a cycle that nobody waits for is given up.

@@ -64,6 +64,21 @@ struct GatewayTests {
         #expect(bench.running == ["checkout"])
     }
 
+    @Test("A5, A7: and waits for it once, when it passes at its time-out")
+    func sameTwiceInVain() throws {
+        var bench = ActivationBench()
+        var slow = ActivationBarrier(board: "slow")
+        slow.timeout = .milliseconds(500)
+        slow.onTimeout = .pass
+        bench.machine.gateways = GatewayRules([try #require(GatewayPattern("*")): .barrier(slow)])
+        try bench.serve("slow")
+        try bench.serve("checkout", behind: slow)
+        try bench.activate("checkout")
+        #expect(bench.running == ["slow"])
+        bench.pass(.milliseconds(500))
+        #expect(bench.running == ["checkout"])
+    }
+
     @Test("A7: a board may bypass the gateway, unless the settings forbid it")
     func bypass() throws {
         let serving = BoardServing(bypassesGateway: true)
