@@ -3,8 +3,9 @@ struct Activation {
     let id: Int
     let request: ActivationRequest
     let purpose: Purpose
-    /// The boards from the one that was activated at first to this one: its barrier, that one's barrier, and so on.
-    let path: [String]
+    /// How deep it stands before others, at most: the activated board itself is 0 (Behaviour A8). Those for whom that is so
+    /// may be gone.
+    var depth: Int
     var stage = Stage.unserved
     /// The barriers that are still before it, the next one first.
     var barriers: ArraySlice<ActivationBarrier> = []
@@ -28,7 +29,4 @@ struct Activation {
         /// For the answer of this process.
         case running(run: Int, provider: Int)
     }
-
-    /// The activated board itself is 0 (Behaviour A8).
-    var depth: Int { path.count - 1 }
 }

@@ -10,39 +10,28 @@ extension Activations {
 
     /// Has an activation wait for a barrier: for the cycle under way, or for one that begins with it.
     mutating func hold(_ id: Int, by barrier: ActivationBarrier, _ identity: CycleIdentity) {
-        guard let activation = activations[id] else { return }
-        let path = activation.path + [barrier.board]
-        guard activation.depth < limits.depth else { return end(id, .circle(path)) }
+        let cycle = joinable[identity]
+        guard let depth = depth(of: id, waitingFor: barrier.board, cycle) else { return }
         let waiter = Cycle.Waiter(activation: id, barrier: barrier)
-        guard let cycle = joinable[identity] else { return start(identity, first: waiter, path: path) }
-        guard !waits(cycle, for: activation) else { return end(id, .circle(path)) }
+        guard let cycle else { return start(identity, first: waiter, depth: depth) }
         cycles[cycle]?.join(waiter)
         activations[id]?.stage = .held(cycle: cycle)
+        deepen(cycle, to: depth)
     }
 
     /// The first waiter starts the barrier, with its input (Behaviour A4).
-    private mutating func start(_ identity: CycleIdentity, first waiter: Cycle.Waiter, path: [String]) {
+    private mutating func start(_ identity: CycleIdentity, first waiter: Cycle.Waiter, depth: Int) {
         guard let activation = activations[waiter.activation] else { return }
         var request = ActivationRequest(board: identity.board, mainboard: activation.request.mainboard)
         request.input = activation.request.input
         request.isBarrier = true
         request.timeout = nil
-        let cycle = add(request, .cycle, path: path)
+        let cycle = add(request, .cycle, depth: depth)
         cycles[cycle] = Cycle(identity: identity, first: waiter)
         joinable[identity] = cycle
         activations[waiter.activation]?.stage = .held(cycle: cycle)
         deadlines.set(cycle, at: now + waiter.barrier.timeout)
         steps.append(.begin(cycle))
-    }
-
-    /// Whether a cycle waits for this activation, over however many others: joining it would be for ever.
-    private func waits(_ cycle: Int, for activation: Activation) -> Bool {
-        var next = cycle
-        while next != activation.id {
-            guard case .held(let deeper)? = activations[next]?.stage else { return false }
-            next = deeper
-        }
-        return true
     }
 
     // MARK: The end of a cycle
@@ -74,10 +63,11 @@ extension Activations {
         steps.append(.proceed(waiter.activation))
     }
 
-    /// One who waited is gone; a cycle that nobody waits for is given up.
+    /// One who waited is gone; a cycle that nobody waits for is given up, and with it the one that it waits for, and so on:
+    /// chains are short (Behaviour A8).
     mutating func leave(_ number: Int) {
         guard cycles[number]?.leave() == true, close(number) != nil else { return }
-        steps.append(.drop(number))
+        remove(number)
     }
 
     private mutating func close(_ number: Int) -> Cycle? {

@@ -1,8 +1,8 @@
 /// An activation's way: it waits for its board to be served, then for each barrier, then for its process, and ends.
 extension Activations {
-    mutating func add(_ request: ActivationRequest, _ purpose: Activation.Purpose, path: [String]) -> Int {
+    mutating func add(_ request: ActivationRequest, _ purpose: Activation.Purpose, depth: Int) -> Int {
         lastActivation += 1
-        let activation = Activation(id: lastActivation, request: request, purpose: purpose, path: path)
+        let activation = Activation(id: lastActivation, request: request, purpose: purpose, depth: depth)
         activations[activation.id] = activation
         return activation.id
     }

@@ -23,8 +23,7 @@ public struct Activations {
     /// The ends of activations' waits; those of cycles under their numbers.
     var deadlines = Deadlines<Int>()
 
-    /// What is still to be done of the present fact. A queue and no recursion: however long a chain of barriers is, it
-    /// takes no stack.
+    /// What is still to be done of the present fact, in the order in which it came up.
     var steps: [Step] = []
     var orders: [ActivationOrder] = []
     var now = Instant(nanoseconds: 0)
@@ -38,8 +37,6 @@ public struct Activations {
         /// What was before it is out of the way.
         case proceed(Int)
         case end(Int, ActivationOutcome)
-        /// A cycle's barrier that nobody waits for any more.
-        case drop(Int)
     }
 
     public init(limits: ActivationLimits = ActivationLimits()) {
@@ -62,7 +59,7 @@ public struct Activations {
         if let client = request.client, peers[client]?.activations.count ?? 0 >= limit {
             throw TooManyActivations(limit: limit)
         }
-        let id = add(request, .asker, path: [request.board])
+        let id = add(request, .asker, depth: 0)
         if let client = request.client { changePeer(client) { $0.activations.insert(id) } }
         steps.append(.begin(id))
         return (id, carryOut(at: now))
@@ -125,7 +122,6 @@ public struct Activations {
         case .begin(let id): begin(id)
         case .proceed(let id): proceed(id)
         case .end(let id, let outcome): end(id, outcome)
-        case .drop(let id): remove(id)
         }
     }
 

@@ -5,7 +5,7 @@ import HeadgateData
 /// Random facts for the machine, and what has to hold whatever they are.
 struct ActivationRun {
     private var random: SeededRandom
-    private var machine = Activations()
+    private var machine: Activations
     private var now = Instant(nanoseconds: 1)
     /// Activations that have not ended, and when they came.
     private var underWay: [Int: Asked] = [:]
@@ -41,6 +41,9 @@ struct ActivationRun {
 
     init(seed: UInt64) {
         random = SeededRandom(seed: seed)
+        var limits = ActivationLimits()
+        limits.depth = Int.random(in: 0...4, using: &random)
+        machine = Activations(limits: limits)
         for (place, board) in ActivationRun.boards.enumerated() where place > 0 && !random.oneIn(3) {
             barriers[board] = barrier(ActivationRun.boards[Int.random(in: 0..<place, using: &random)])
         }
@@ -186,10 +189,11 @@ struct ActivationRun {
                     throw Violation(description: "withdrew \(run), which is not under way")
                 }
                 spared.append(run)
-            case .end(let id, _):
-                guard underWay.removeValue(forKey: id) != nil, ended.insert(id).inserted else {
+            case .end(let id, let outcome):
+                guard let asked = underWay.removeValue(forKey: id), ended.insert(id).inserted else {
                     throw Violation(description: "\(id) ended, but was not under way")
                 }
+                if case .circle(let path) = outcome { try check(path, of: asked) }
             }
         }
     }
@@ -227,7 +231,7 @@ struct ActivationRun {
     }
 
     private func check(_ activation: Activation) throws(Violation) {
-        guard activation.depth <= 8 else { throw Violation(description: "too deep: \(activation.path)") }
+        if activation.purpose == .asker { try checkDepth(of: activation) }
         if activation.purpose == .cycle, machine.cycles[activation.id] == nil {
             throw Violation(description: "\(activation.id) runs for no cycle")
         }
@@ -241,6 +245,23 @@ struct ActivationRun {
             guard waits else { throw Violation(description: "\(activation.id) waits for a cycle that is over") }
         case .running(let run, _):
             guard machine.runs[run] == activation.id else { throw Violation(description: "\(run) is lost") }
+        }
+    }
+
+    /// Nobody waits too deep, and each activation on the way knows at least how deep it stands.
+    private func checkDepth(of asker: Activation) throws(Violation) {
+        var (last, depth) = (asker, 0)
+        while case .held(let cycle) = last.stage, let next = machine.activations[cycle] {
+            (last, depth) = (next, depth + 1)
+            guard depth <= next.depth else { throw Violation(description: "\(cycle) does not know its depth") }
+        }
+        guard depth <= machine.limits.depth else { throw Violation(description: "\(asker.id) waits too deep") }
+    }
+
+    /// These boards wait for each other in no circle: one that is refused would have been too deep.
+    private func check(_ path: [String], of asked: Asked) throws(Violation) {
+        guard path.first == asked.board, path.count == machine.limits.depth + 2 else {
+            throw Violation(description: "\(asked.board) was told the path \(path)")
         }
     }
 

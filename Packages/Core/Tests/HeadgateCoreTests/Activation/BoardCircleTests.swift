@@ -33,21 +33,80 @@ struct BoardCircleTests {
         }
     }
 
-    @Test("A8: barriers deeper than 8 fail with the path; 8 do not")
-    func tooDeep() throws {
+    // MARK: Depth
+
+    /// Ten boards, each behind the next: b0, which is too deep by one, to b9.
+    private func chain() throws -> ActivationBench {
         var bench = ActivationBench()
         for number in 0..<9 { try bench.serve("b\(number)", behind: ActivationBarrier(board: "b\(number + 1)")) }
         try bench.serve("b9")
+        return bench
+    }
+
+    private static let tooDeep = ActivationOutcome.circle((0...9).map { "b\($0)" })
+
+    @Test("A8: barriers deeper than 8 fail with the path; 8 do not")
+    func tooDeep() throws {
+        var bench = try chain()
+        let alone = try bench.activate("b0")
+        #expect(bench.outcome(of: alone) == BoardCircleTests.tooDeep)
+        #expect(bench.running.isEmpty && bench.machine.isForgetful)
         let deep = try bench.activate("b1")
-        #expect(bench.running == ["b9"])
+        for number in (1...9).reversed() {
+            #expect(bench.running == ["b\(number)"])
+            bench.answer("b\(number)")
+        }
+        #expect(bench.outcome(of: deep) == .completed(done: true, output: nil))
+    }
+
+    @Test("A8: who joins a cycle is too deep where it would be too deep alone; the cycle goes on for the others")
+    func joinsTooDeep() throws {
+        var bench = try chain()
+        let deep = try bench.activate("b1")
         let tooDeep = try bench.activate("b0")
-        #expect(bench.outcome(of: tooDeep) == nil, "it waits for a cycle that is under way")
+        #expect(bench.outcome(of: tooDeep) == BoardCircleTests.tooDeep)
+        #expect(bench.running == ["b9"])
         for number in (1...9).reversed() { bench.answer("b\(number)") }
         #expect(bench.outcome(of: deep) == .completed(done: true, output: nil))
-        bench.clientLeaves()
-        let alone = try bench.activate("b0")
-        #expect(bench.outcome(of: alone) == .circle((0...9).map { "b\($0)" }))
-        #expect(bench.running.isEmpty && bench.machine.isForgetful)
+        #expect(bench.machine.isForgetful)
+    }
+
+    @Test("A8: one who began a cycle and is too deep fails alone; the cycle goes on for those who joined it")
+    func isJoinedTooDeep() throws {
+        var bench = try chain()
+        // Something that takes its time, so that the cycles before it are there to be joined.
+        bench.machine.gateways = GatewayRules([
+            try #require(GatewayPattern("b4")): .barrier(ActivationBarrier(board: "slow"))
+        ])
+        try bench.serve("slow")
+        let tooDeep = try bench.activate("b0")
+        let deep = try bench.activate("b1")
+        #expect(bench.running == ["slow"])
+        bench.answer("slow")
+        #expect(bench.outcome(of: tooDeep) == BoardCircleTests.tooDeep)
+        for number in (1...9).reversed() {
+            #expect(bench.running == ["b\(number)"])
+            bench.answer("b\(number)")
+        }
+        #expect(bench.outcome(of: deep) == .completed(done: true, output: nil))
+        #expect(bench.machine.isForgetful)
+    }
+
+    @Test("A8: one who was deep and is gone makes nobody else too deep")
+    func tooDeepNoMore() throws {
+        var bench = try chain()
+        bench.machine.gateways = GatewayRules([
+            try #require(GatewayPattern("b4")): .barrier(ActivationBarrier(board: "slow"))
+        ])
+        try bench.serve("slow")
+        let gone = try bench.activate("b0")
+        let others = [try bench.activate("b1"), try bench.activate("b3")]
+        bench.cancel(gone)
+        bench.answer("slow")
+        for number in (1...9).reversed() { bench.answer("b\(number)") }
+        bench.answer("b3")
+        #expect(others.map(bench.outcome) == Array(repeating: .completed(done: true, output: nil), count: 2))
+        #expect(bench.machine.isForgetful)
     }
 
     @Test("A8: a circle that settings closed later fails at once instead of waiting for ever")
@@ -62,26 +121,20 @@ struct BoardCircleTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("A chain of barriers of any length that is refused takes no stack")
+    @Test("A8: a chain that is put together from its end is no deeper than one that begins at its head")
     func longChain() throws {
         var bench = ActivationBench()
-        let count = 1000
-        let quick = try #require(GatewayPattern("*"))
-        bench.machine.gateways = GatewayRules([quick: .barrier(ActivationBarrier(board: "quick"))])
-        try bench.serve("quick")
-        for number in 0..<count {
-            let barrier = number + 1 < count ? ActivationBarrier(board: "b\(number + 1)") : nil
-            try bench.serve("b\(number)", behind: barrier)
-        }
-        // From the end, so that each joins the cycle of the next.
-        for number in stride(from: count - 7, through: 0, by: -7) {
-            try bench.activate("b\(number)", client: number)
-            bench.answer("quick")
-            while bench.running.contains("quick") { bench.answer("quick") }
-        }
-        #expect(bench.running.count == 1)
-        bench.answer("b\(count - 1)", done: false)
+        let last = 1000
+        for number in 0..<last { try bench.serve("b\(number)", behind: ActivationBarrier(board: "b\(number + 1)")) }
+        try bench.serve("b\(last)")
+        for number in (0...last).reversed() { try bench.activate("b\(number)", client: number) }
+        let tooDeep = (0..<last - 8).reversed().map { number in (number...number + 9).map { "b\($0)" } }
+        let isRight = bench.ends.map(\.outcome) == tooDeep.map { .circle($0) }
+        #expect(isRight)
+        #expect(bench.running == ["b\(last)", "b\(last)"])
+        for _ in 0..<2 { bench.answer("b\(last)", done: false) }
         #expect(bench.running.isEmpty && bench.machine.isForgetful)
-        #expect(bench.ends.allSatisfy { $0.outcome == .cancelled(barrier: "b\(count - 1)", cause: .refused) })
+        let refused = bench.ends.filter { $0.outcome == .cancelled(barrier: "b\(last)", cause: .refused) }
+        #expect(refused.count == 8)
     }
 }

@@ -114,7 +114,7 @@ struct CycleTests {
 
     private func identity(of board: String) -> CycleIdentity {
         let request = ActivationRequest(board: "checkout", mainboard: "main")
-        let activation = Activation(id: 1, request: request, purpose: .asker, path: ["checkout"])
+        let activation = Activation(id: 1, request: request, purpose: .asker, depth: 0)
         return CycleIdentity(ActivationBarrier(board: board), before: activation)
     }
 
