@@ -8,7 +8,8 @@ public final class ScriptedBoards: BoardActivator {
     /// How many were given up before they ended.
     public private(set) var givenUp = 0
     /// The boards that somebody serves.
-    public var served: Set<String> = []
+    public var served: Set<String> = [] { didSet { onServingChange() } }
+    public var onServingChange: () -> Void = {}
 
     private var waiting: [Task] = []
 

@@ -24,7 +24,11 @@ public final class Headgate {
     public var patternCompiler: any PatternCompiler = NoPatternCompiler() { didSet { prepareLoadRules() } }
     /// Runs the boards that stand before dispatchers (Behaviour A9). Until there is one they wait.
     public weak var boardActivator: (any BoardActivator)? {
-        didSet { dispatcherIds.forEach(markDirty) }
+        didSet {
+            // What they wait for is a reason to be told (Behaviour B10).
+            boardActivator?.onServingChange = { [weak self] in self?.onChange?(.barriers) }
+            dispatcherIds.forEach(markDirty)
+        }
     }
     /// Called with a barrier whose code threw, or that refused its configuration, for the log (Behaviour B7, B9).
     public var onBarrierError: (BarrierIdentity, any Error) -> Void = { _, _ in }

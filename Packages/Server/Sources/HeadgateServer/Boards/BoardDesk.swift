@@ -14,6 +14,7 @@ final class BoardDesk {
     private var askers: [Int: (ActivationOutcome) -> Void] = [:]
     /// The request of each run.
     private var requests: [Int: PeerRequests.Number] = [:]
+    var onServingChange: () -> Void = {}
     private var alarm: (any Disposable)?
     private var alarmTime: Instant?
 
@@ -42,11 +43,13 @@ final class BoardDesk {
             log.warning("board \(board) of \(session.name) asks to bypass the gateway, which the settings forbid")
         }
         perform(orders)
+        onServingChange()
     }
 
     /// - Returns: false when the session does not serve it.
     func unserve(_ board: String, by session: Session) -> Bool {
-        machine.unserve(board, by: session.number)
+        defer { onServingChange() }
+        return machine.unserve(board, by: session.number)
     }
 
     func isServed(_ board: String) -> Bool {
@@ -80,8 +83,9 @@ final class BoardDesk {
 
     /// Nothing comes from a process any more, though it may still be told something.
     func providerLeft(_ session: Int) {
-        providers[session] = nil
+        guard providers.removeValue(forKey: session) != nil else { return }
         perform(machine.providerLeft(session, at: worker.now))
+        onServingChange()
     }
 
     /// Whether nothing is under way.

@@ -78,6 +78,27 @@ struct WatchTests {
         }
     }
 
+    @Test("A9, B10: what a dispatcher's board waits for is news: somebody serves it, nobody any more")
+    func activationGate() async throws {
+        let settings: DataObject = ["dispatchers": ["collect": ["activation_barrier": ["board": "login"]]]]
+        try await ServiceStage.run(settings) { stage in
+            let client = try await stage.client()
+            try await client.call("track", ["event": "signup", "dispatchers": ["collect"]])
+            let gate = "ActivationGate:collect"
+            let first = try await client.watch("barriers")["barriers"]?["barriers"] ?? .null
+            #expect(first.element(where: "id", is: .string(gate))["reason"] == "nobody serves board login")
+            let server = try await stage.client()
+            try await server.serve("login")
+            _ = try await server.run()
+            try await client.barrier(gate) { $0["reason"] == "board login runs" }
+            // What it runs it may still finish.
+            try await server.call("board.unserve", ["board": "login"])
+            try await client.barrier(gate) { $0["reason"] == "nobody serves board login" }
+            try await server.serve("login")
+            try await client.barrier(gate) { $0["reason"] == "board login runs" }
+        }
+    }
+
     @Test("B10: barriers that come and go are news, also before no dispatcher")
     func comeAndGo() async throws {
         try await ServiceStage.run { stage in
