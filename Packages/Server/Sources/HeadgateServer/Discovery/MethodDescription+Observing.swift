@@ -35,7 +35,8 @@ extension MethodDescription {
         MethodDescription(
             "queue.peek", "The next events of a dispatcher, as they are stored.",
             params: [
-                .required("dispatcher", .name), .optional("limit", .integer(least: 1), "10 if nothing is said"),
+                .required("dispatcher", .name),
+                .optional("limit", .integer(least: 1, most: QueueMethods.mostPeeked), "10 if nothing is said"),
                 .optional("after", .count, "a sequence number: what comes behind it, as `next` tells"),
             ],
             result: .object([
@@ -54,7 +55,8 @@ extension MethodDescription {
         MethodDescription(
             "dead_letters.list", "The events that were given up, the oldest first.",
             params: [
-                .optional("dispatcher", .name), .optional("limit", .integer(least: 1)),
+                .optional("dispatcher", .name),
+                .optional("limit", .integer(least: 1, most: DeadLetterMethods.largestPage), "100 if nothing is said"),
                 .optional("after", .count, "a letter's number: those behind it, as `next` tells"),
             ],
             result: .object([

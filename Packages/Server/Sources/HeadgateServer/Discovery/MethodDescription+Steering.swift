@@ -1,3 +1,5 @@
+import HeadgateCore
+
 extension MethodDescription {
     private static let state = Schema.words(["open", "closed"])
 
@@ -43,9 +45,11 @@ extension MethodDescription {
             "dispatcher.subscribe", "Takes batches of a dispatcher of kind `worker`, which come as `dispatch`.",
             params: [
                 .required("id", .name),
-                .optional("credit", .integer(least: 1), "batches at once; 1 if nothing is said"),
+                .optional(
+                    "credit", .integer(least: 1, most: DispatcherSettings.mostInFlight),
+                    "batches at once; 1 if nothing is said"),
                 .optional("limit", .integer(least: 1), "the most events of a batch"),
-            ], reasons: [.notFound, .conflict, .limit]),
+            ], reasons: [.notFound, .conflict]),
         MethodDescription(
             "dispatcher.unsubscribe", "Takes no more batches; answered once those under way are settled.",
             params: [.required("id", .name)], reasons: [.notFound]),
@@ -59,12 +63,15 @@ extension MethodDescription {
                 .optional(
                     "barrier",
                     .object([
-                        .required("board", .name), .required("option", .words(["void", "unique", "each"])),
-                        .required("scope", .words(["main", "global"])), .optional("timeout_ms", .count),
-                        .optional("on_timeout", .words(["cancel", "pass"])), .optional("sticky_ms", .count),
+                        .required("board", .name),
+                        .optional("option", .words(["void", "unique", "each"]), "`void` if nothing is said"),
+                        .optional("scope", .words(["main", "global"]), "`main` if nothing is said"),
+                        .optional("timeout_ms", .duration, "30 000 if nothing is said"),
+                        .optional("on_timeout", .words(["cancel", "pass"]), "`cancel` if nothing is said"),
+                        .optional("sticky_ms", .duration, "how long its completion counts for those who come later"),
                     ]), "the board that must complete before this one runs"),
-                .optional("bypass_gateway", .bool),
-            ], reasons: [.activationCycle, .limit]),
+                .optional("bypass_gateway", .bool, "no gateway stands before it, where settings allow that"),
+            ], reasons: [.conflict, .activationCycle, .limit]),
         MethodDescription(
             "board.unserve", "Serves a board no more.", params: [.required("board", .name)], reasons: [.notFound]),
         MethodDescription(
@@ -72,11 +79,11 @@ extension MethodDescription {
             params: [
                 .required("board", .name), .optional("input", .any),
                 .optional("mainboard", .name, "by default the connection's namespace"),
-                .optional("timeout_ms", .count),
-                .optional("wait_ms", .count, "how long to wait for one that serves it"),
+                .optional("timeout_ms", .duration, "from when its process is asked; 30 000 if nothing is said"),
+                .optional("wait_ms", .count, "how long to wait for one that serves it; 0 if nothing is said"),
             ],
             result: .object([.required("done", .bool), .optional("output", .any)]),
-            reasons: [.notFound, .cancelled, .providerLost, .timeout, .activationCycle, .limit]),
+            reasons: [.notFound, .cancelled, .providerLost, .timeout, .activationCycle, .limit, .shuttingDown]),
     ]
 
     static let settings = [

@@ -5,7 +5,7 @@ extension MethodDescription {
             params: [
                 .required("client", .object([.required("name", .name), .optional("version", .string)])),
                 .optional("namespace", .name, "in which its events' ids are unique; by default its user's"),
-                .optional("protocol", .integer(least: 1), "1; any other is refused"),
+                .optional("protocol", .integer(least: 1, most: 1), "any other is refused"),
             ],
             result: .object([
                 .required(
@@ -32,7 +32,7 @@ extension MethodDescription {
                 .required("id", .name), .optional("seq", .integer(least: 1), "its place in the order of receipt"),
                 .optional("duplicate", .bool, "true: it was here before, and is not stored again"),
                 .optional("unrouted", .bool, "true: no dispatcher wants it, and it is not stored"),
-            ]), reasons: [.queueFull, .eventTooLarge, .storage]),
+            ]), reasons: [.queueFull, .eventTooLarge, .storage, .limit, .shuttingDown]),
         MethodDescription(
             "track_many", "Takes events, all or none.",
             params: [.required("events", .array(.shared(.trackedEvent)))],
@@ -40,7 +40,7 @@ extension MethodDescription {
                 .required("ids", .array(.name)), .required("first_seq", .nullable(.integer(least: 1))),
                 .required("last_seq", .nullable(.integer(least: 1))), .required("duplicates", .count),
                 .required("unrouted", .count),
-            ]), reasons: [.queueFull, .eventTooLarge, .storage]),
+            ]), reasons: [.queueFull, .eventTooLarge, .storage, .limit, .shuttingDown]),
         MethodDescription(
             "application.status", "Announces whether the client's application is in front of people.",
             params: [.required("status", .words(["foreground", "background", "exiting"]))]),
@@ -64,7 +64,7 @@ extension MethodDescription {
                             .required("sent", .count), .required("failed", .count), .required("left", .count),
                             .required("blocked_by", .array(.name)),
                         ]))),
-            ]), reasons: [.notFound, .conflict]),
+            ]), reasons: [.notFound, .conflict, .limit]),
         MethodDescription(
             "flush.cancel", "Ends a flush; what it did not send waits again.", params: [.required("flush", .name)],
             reasons: [.notFound]),

@@ -7,9 +7,9 @@ indirect enum Schema: Sendable {
     case string
     /// A string with at least one character.
     case name
-    /// A string in the form of RFC 3339, in UTC with milliseconds.
+    /// A string in the form of RFC 3339; where the server sends it, in UTC with milliseconds.
     case time
-    case integer(least: Int)
+    case integer(least: Int, most: Int? = nil)
     case words([String])
     case object([Member])
     /// An object whose members have names that the protocol does not know, and values of one schema.
@@ -30,6 +30,8 @@ indirect enum Schema: Sendable {
 
     /// A count, a size, or a duration in the unit that its name ends with.
     static let count = Schema.integer(least: 0)
+    /// A duration in the unit that its name ends with, where none at all makes no sense.
+    static let duration = Schema.integer(least: 1)
     static let empty = Schema.object([])
 
     /// This, or null.
@@ -57,7 +59,7 @@ extension Schema {
         case .string: ["type": "string"]
         case .name: ["type": "string", "minLength": 1]
         case .time: ["type": "string", "format": "date-time"]
-        case .integer(let least): ["type": "integer", "minimum": .number(DataNumber(least))]
+        case .integer(let least, let most): Schema.integer(from: least, to: most)
         case .words([]): ["type": "null"]
         case .words(let words): ["type": "string", "enum": .array(words.map { .string($0) })]
         case .object(let members): Schema.item(of: members)
@@ -66,6 +68,12 @@ extension Schema {
         case .either(let schemas): ["anyOf": .array(schemas.map(\.item))]
         case .shared(let shared): ["$ref": .string("#/components/schemas/\(shared.rawValue)")]
         }
+    }
+
+    private static func integer(from least: Int, to most: Int?) -> DataItem {
+        var object: DataObject = ["type": "integer", "minimum": .number(DataNumber(least))]
+        if let most { object["maximum"] = .number(DataNumber(most)) }
+        return .object(object)
     }
 
     private static func item(of members: [Member]) -> DataItem {

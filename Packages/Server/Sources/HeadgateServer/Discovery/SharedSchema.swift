@@ -26,9 +26,9 @@ extension SharedSchema {
         .optional("data", .object([])),
         .optional("id", .name, "the same id again, in the same namespace and within the dedupe window, is stored once"),
         .optional("key", .name, "events of one key are delivered in order, whatever goes on beside them"),
-        .optional("time", .string, "when it happened (RFC 3339); else when it was received"),
+        .optional("time", .time, "when it happened; else when it was received"),
         .optional("dispatchers", .array(.name), "narrows the dispatchers that may get it"),
-        .optional("ttl_ms", .integer(least: 1), "how long after its receipt it is worth delivering"),
+        .optional("ttl_ms", .duration, "how long after its receipt it is worth delivering"),
     ]
 
     private static let deliveredEventMembers: [Schema.Member] = [

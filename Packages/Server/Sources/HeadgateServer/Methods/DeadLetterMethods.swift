@@ -10,7 +10,7 @@ enum DeadLetterMethods {
     ]
 
     private static let usualPage = 100
-    private static let largestPage = 1_000
+    static let largestPage = 1_000
 
     private static func list(_ service: Service, _ call: Call) throws(RPCError) {
         let dispatcher: String? = try call.reader.optional("dispatcher")

@@ -6,7 +6,7 @@ import HeadgateWire
 enum QueueMethods {
     static let all = [Method("queue.peek", .observe, peek), Method("queue.purge", .control, purge)]
 
-    private static let mostPeeked = 1_000
+    static let mostPeeked = 1_000
 
     private static func peek(_ service: Service, _ call: Call) throws(RPCError) {
         let id: String = try call.reader.required("dispatcher")

@@ -46,22 +46,6 @@ import Testing
         }
     }
 
-    @Test("The wrong type of each described parameter is refused with its path")
-    func parameters() async throws {
-        try await ServiceStage.run { stage in
-            let client = try await stage.client()
-            // Those of `hello` are asked of a connection of its own each time, `rpc.discover` and the like have none.
-            for method in MethodDescription.all where method.name != "hello" {
-                for parameter in method.params where !parameter.takesAnything {
-                    let params = try method.params(spoiling: parameter.name)
-                    let refusal = try await client.refusal(method.name, params)
-                    #expect(refusal.code == RPCError.invalidParamsCode, "\(method.name): \(parameter.name)")
-                    #expect(refusal.path == parameter.name, "\(method.name): \(parameter.name)")
-                }
-            }
-        }
-    }
-
     private static let path = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../../../Docs/openrpc.json").standardized.path
 
@@ -81,40 +65,5 @@ import Testing
 extension DataItem {
     fileprivate var object: DataObject {
         if case .object(let object) = self { object } else { [:] }
-    }
-}
-
-extension Schema.Member {
-    fileprivate var takesAnything: Bool {
-        if case .any = schema { true } else { false }
-    }
-}
-
-extension MethodDescription {
-    /// Params with which only one member is wrong: it has a value of a type that no parameter has.
-    fileprivate func params(spoiling name: String) throws -> DataObject {
-        var params = DataObject()
-        for member in self.params where member.isRequired { params[member.name] = member.schema.sample }
-        params[name] = .number(DataNumber(-1))
-        if case .bool = try #require(self.params.first { $0.name == name }).schema { params[name] = "yes" }
-        return params
-    }
-}
-
-extension Schema {
-    /// Some value that has the schema.
-    fileprivate var sample: DataItem {
-        switch self {
-        case .any, .name, .string, .time: "sample"
-        case .bool: true
-        case .integer(let least): .number(DataNumber(least))
-        case .words(let words): words.first.map { .string($0) } ?? .null
-        case .object(let members):
-            .object(DataObject(members.filter(\.isRequired).map { ($0.name, $0.schema.sample) }))
-        case .dictionary: [:]
-        case .array: []
-        case .either(let schemas): schemas[0].sample
-        case .shared(let shared): shared.schema.sample
-        }
     }
 }

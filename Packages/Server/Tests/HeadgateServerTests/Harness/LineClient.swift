@@ -1,5 +1,9 @@
 import HeadgateData
 import HeadgateTransport
+import HeadgateWire
+import Testing
+
+@testable import HeadgateServer
 
 /// A raw client of a service's socket: lines out, lines in, answers by their ids.
 actor LineClient {
@@ -7,6 +11,8 @@ actor LineClient {
     private let incoming = IncomingMessages()
     private var connection: Connection?
     private var lastID = 0
+    /// The methods of the requests by their ids.
+    private var methods: [Int: String] = [:]
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         loop.asUnownedSerialExecutor()
@@ -34,6 +40,7 @@ actor LineClient {
     /// - Returns: its id.
     func request(_ method: String, _ params: DataObject? = nil) -> Int {
         lastID += 1
+        methods[lastID] = method
         var message: DataObject = ["jsonrpc": "2.0", "id": .number(DataNumber(lastID)), "method": .string(method)]
         if let params { message["params"] = .object(params) }
         var line = JSONWriter()
@@ -51,7 +58,18 @@ actor LineClient {
 
     /// The whole answer to a request that was sent before.
     func message(to id: Int) async throws -> DataItem {
-        .object(try await next(.answer(id)))
+        let message = DataItem.object(try await next(.answer(id)))
+        expectDescribed(Refusal(message["error"]), of: methods.removeValue(forKey: id))
+        return message
+    }
+
+    /// Whatever a request is refused for has to be among the reasons that `rpc.discover` tells of its method; all methods
+    /// may be refused to those who may not use them.
+    private func expectDescribed(_ refusal: Refusal, of method: String?) {
+        guard let reason = refusal.reason.flatMap(ErrorReason.init), reason != .unauthorized,
+            let method = MethodDescription.all.first(where: { $0.name == method })
+        else { return }
+        #expect(method.reasons.contains(reason), "\(method.name) is not said to be refused for \(reason)")
     }
 
     /// Whether a request's answer has come and nobody has taken it.
