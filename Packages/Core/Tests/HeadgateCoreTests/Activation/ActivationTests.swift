@@ -83,6 +83,32 @@ struct ActivationTests {
         #expect(bench.machine.isForgetful)
     }
 
+    @Test("A1: timeout_ms begins when the process is asked, and not while a barrier holds the board")
+    func timeoutBehindBarrier() throws {
+        var bench = ActivationBench()
+        try bench.serve("auth")
+        try bench.serve("checkout", behind: ActivationBarrier(board: "auth"))
+        let activation = try bench.activate("checkout") { $0.timeout = .seconds(5) }
+        bench.pass(.seconds(20))
+        #expect(bench.running == ["auth"] && bench.outcome(of: activation) == nil)
+        bench.answer("auth")
+        bench.pass(.milliseconds(4_999))
+        #expect(bench.running == ["checkout"] && bench.outcome(of: activation) == nil)
+        bench.pass(.milliseconds(1))
+        #expect(bench.outcome(of: activation) == .timedOut)
+    }
+
+    @Test("A1: 30 seconds where nothing is said")
+    func usualTimeout() throws {
+        var bench = ActivationBench()
+        try bench.serve("checkout")
+        let activation = try bench.activate("checkout")
+        bench.pass(.milliseconds(29_999))
+        #expect(bench.outcome(of: activation) == nil)
+        bench.pass(.milliseconds(1))
+        #expect(bench.outcome(of: activation) == .timedOut)
+    }
+
     @Test("A1: the process goes away while it runs the board: provider_lost; others are not touched")
     func providerLost() throws {
         var bench = ActivationBench()

@@ -19,6 +19,29 @@ struct BoardCircleTests {
         }
     }
 
+    @Test("A8: what is refused changes nothing: the board is served as before, with its old barrier")
+    func refusedInVain() throws {
+        var bench = ActivationBench()
+        try bench.serve("a", behind: ActivationBarrier(board: "b"))
+        try bench.serve("b", behind: ActivationBarrier(board: "c"))
+        try bench.serve("c")
+        #expect(throws: ServingRefusal.circle(["b", "a", "b"])) {
+            try bench.serve("b", behind: ActivationBarrier(board: "a"))
+        }
+        #expect(throws: ServingRefusal.circle(["d", "d"])) {
+            try bench.serve("d", behind: ActivationBarrier(board: "d"))
+        }
+        #expect(throws: ServingRefusal.differs) { try bench.serve("b", by: 2) }
+        let activations = [try bench.activate("b"), try bench.activate("d")]
+        #expect(bench.running == ["c"])
+        bench.answer("c")
+        #expect(bench.runs.map(\.provider) == [1] && bench.running == ["b"])
+        bench.answer("b")
+        #expect(activations.map(bench.outcome) == [.completed(done: true, output: nil), .notServed])
+        bench.providerLeaves(1)
+        #expect(bench.machine.boards.isEmpty && bench.machine.peers.isEmpty)
+    }
+
     @Test("A8: a circle through a gateway is refused too, unless the board is exempt or bypasses it")
     func throughGateway() throws {
         var bench = ActivationBench()

@@ -156,6 +156,20 @@ struct CycleTests {
         #expect(bench.running == ["poster"])
     }
 
+    @Test("A4, A5: a barrier that is passed for its time-out has not completed: sticky_ms remembers nothing")
+    func passedIsNotSticky() throws {
+        var bench = try bench {
+            $0.timeout = .seconds(5)
+            $0.onTimeout = .pass
+            $0.sticky = .seconds(60)
+        }
+        try bench.activate("checkout")
+        bench.pass(.seconds(5))
+        #expect(bench.running == ["checkout"])
+        try bench.activate("checkout")
+        #expect(bench.running == ["checkout", "auth"])
+    }
+
     @Test("A5: a barrier's time goes on while its own barrier runs")
     func nestedTimeout() throws {
         var bench = ActivationBench()

@@ -93,6 +93,24 @@ struct GatewayTests {
         #expect(bench.running == ["checkout", "gate"] && bench.machine.deniedBypasses == ["checkout"])
     }
 
+    @Test("A7: who bypasses the gateway still waits for its own barrier, also where it is run as one")
+    func bypassLiftsGatewayOnly() throws {
+        var bench = ActivationBench()
+        bench.machine.gateways = try rules(["*": "gate", "auth": nil])
+        for board in ["gate", "auth"] { try bench.serve(board) }
+        for (board, own) in [("checkout", "auth"), ("till", "checkout")] {
+            try bench.serve(board, BoardServing(barrier: ActivationBarrier(board: own), bypassesGateway: true))
+        }
+        for chain in [["auth", "checkout"], ["auth", "checkout", "till"]] {
+            try bench.activate(try #require(chain.last))
+            for board in chain {
+                #expect(bench.running == [board])
+                bench.answer(board)
+            }
+        }
+        #expect(bench.ends.count == 2)
+    }
+
     @Test("A7: other rules count for those who come after them")
     func changed() throws {
         var bench = ActivationBench()

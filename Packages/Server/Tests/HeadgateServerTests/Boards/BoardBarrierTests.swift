@@ -1,3 +1,4 @@
+import Glibc
 import HeadgateData
 import Testing
 
@@ -56,6 +57,22 @@ struct BoardBarrierTests {
                 _ = await client.activate("checkout")
                 #expect(try await server.run().params["mainboard"] == .string(namespace))
             }
+        }
+    }
+
+    @Test("A3: and that is its user's where it has none")
+    func usualNamespace() async throws {
+        try await ServiceStage.run { stage in
+            let (server, client) = (try await stage.client(), try await stage.client())
+            try await server.serve("auth")
+            try await server.serve("checkout", behind: ["board": "auth"])
+            _ = await client.activate("checkout")
+            #expect(try await server.run().params["mainboard"] == .string("uid:\(getuid())"))
+            // So it is the same mainboard as where it is named.
+            _ = await client.activate("checkout", ["mainboard": .string("uid:\(getuid())")])
+            try await client.call("ping")
+            try await server.call("ping")
+            #expect(await server.waitingRequests == 0)
         }
     }
 
@@ -145,6 +162,23 @@ struct BoardBarrierTests {
             try await client.call("config.set", ["patch": ["gateway": ["rules": ["checkout": "exempt"]]]])
             _ = await client.activate("checkout")
             #expect(try await server.runNext()["board"] == "checkout")
+        }
+    }
+
+    @Test("A8, S3: a reload that closes a circle among boards that are served: who activates one is told the path")
+    func reloadedCircle() async throws {
+        try await ServiceStage.run { stage in
+            let (server, client) = (try await stage.client(), try await stage.client())
+            try await server.serve("database")
+            try await server.serve("auth", behind: ["board": "database"])
+            var text = JSONWriter()
+            text.object(ServiceStage.usualSettings.patched(with: ["gateway": ["rules": ["*": ["board": "auth"]]]]))
+            _ = try stage.folder.write(text.text, to: "headgate.json")
+            #expect(try await client.call("config.reload")["changed"] != [])
+            let data = try await client.message(to: client.activate("database"))["error"]["data"]
+            #expect(data == ["reason": "activation_cycle", "path": ["database", "auth", "database", "auth"]])
+            try await server.call("ping")
+            #expect(await server.waitingRequests == 0)
         }
     }
 }

@@ -1,0 +1,190 @@
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("A board before a dispatcher whose destination answers 401")
+struct UnauthorizedGateTests {
+    private let boards = ScriptedBoards()
+
+    private func bench(_ change: (inout DispatcherSettings) -> Void = { _ in }) -> GateBench {
+        let bench = GateBench {
+            $0.activationBarrier = DispatcherActivation(board: "login")
+            change(&$0)
+        }
+        bench.gate.boardActivator = boards
+        bench.settle()
+        return bench
+    }
+
+    @Test("A9: 401 makes the board run again, and the events go once more; a second one is judged by D3")
+    func unauthorized() {
+        let bench = bench()
+        bench.track(2)
+        boards.complete(["token": "old"])
+        bench.settle()
+        bench.sender.answer(.status(401))
+        bench.settle()
+        #expect(boards.asked.count == 2 && bench.sender.sent == [[1, 2]] && bench.summary().dead == 0)
+        boards.complete(["token": "new"])
+        bench.settle()
+        #expect(bench.sender.sent == [[1, 2], [1, 2]])
+        #expect(bench.sender.batches.last?.output == ["token": "new"])
+        bench.sender.answer(.status(401))
+        bench.settle()
+        #expect(bench.summary().dead == 2 && bench.summary().pending == 0)
+    }
+
+    @Test("A9: the second time goes well: nothing is lost, and no attempt is charged")
+    func renewed() {
+        let bench = bench { $0.maxAttempts = 1 }
+        bench.track(2)
+        boards.complete()
+        bench.settle()
+        bench.sender.answer(.status(401))
+        bench.settle()
+        boards.complete()
+        bench.settle()
+        bench.sender.answer()
+        bench.settle()
+        #expect(bench.summary().sent == 2 && bench.summary().dead == 0)
+    }
+
+    @Test("A9: events that were not there the first time have their own second time")
+    func newcomers() {
+        let bench = bench()
+        bench.track(1)
+        boards.complete()
+        bench.settle()
+        bench.sender.answer(.status(401))
+        bench.track(1)
+        boards.complete()
+        bench.settle()
+        bench.sender.answer(.status(401))
+        bench.settle()
+        #expect(bench.summary().dead == 1 && bench.summary().pending == 1)
+        boards.complete()
+        bench.settle()
+        #expect(bench.sender.sent == [[1], [1, 2], [2]])
+    }
+
+    @Test("A9: another answer in between, and a 401 is the first one again")
+    func inBetween() {
+        let bench = bench { $0.backoffCap = .milliseconds(500) }
+        bench.track(1)
+        for answer: SendResult in [.status(401), .status(503), .status(401), .noAnswer(cause: "reset"), .status(401)] {
+            boards.complete()
+            bench.advance(by: .milliseconds(500))
+            bench.sender.answer(answer)
+            bench.advance(by: .milliseconds(500))
+        }
+        boards.complete()
+        bench.settle()
+        #expect(bench.summary().dead == 0)
+        bench.sender.answer(.status(401))
+        bench.settle()
+        #expect(bench.summary().dead == 1)
+    }
+
+    @Test("A9: several batches that meet 401 under one opening have the board run once")
+    func inFlight() {
+        let bench = bench {
+            $0.inFlight = 2
+            $0.dispatchLimit = 1
+        }
+        bench.track(2)
+        boards.complete()
+        bench.settle()
+        #expect(bench.sender.sent == [[1], [2]])
+        bench.sender.answer(.status(401))
+        bench.settle()
+        boards.complete()
+        bench.settle()
+        bench.sender.answer(.status(401), to: 2)
+        bench.settle()
+        #expect(boards.asked.count == 2 && bench.summary().dead == 0)
+        #expect(bench.sender.sent.sorted { $0[0] < $1[0] } == [[1], [1], [2], [2]])
+    }
+
+    @Test("A9, D7: with on_unauthorized pause the second 401 holds the dispatcher")
+    func pauses() {
+        let bench = bench { $0.onUnauthorized = .pause }
+        bench.track(1)
+        boards.complete()
+        bench.settle()
+        bench.sender.answer(.status(401))
+        bench.settle()
+        #expect(!bench.summary().blockedBy.contains("ManualBarrier:collect"))
+        boards.complete()
+        bench.settle()
+        bench.sender.answer(.status(401))
+        bench.settle()
+        #expect(bench.summary().blockedBy.contains("ManualBarrier:collect") && bench.summary().pending == 1)
+    }
+
+    @Test("A9, D2: an oversize event does not go once more; those behind it have a fresh start")
+    func oversize() {
+        let bench = bench { $0.byteLimit = 10 }
+        bench.track(2)
+        boards.complete()
+        bench.settle()
+        bench.sender.answer(.status(401))
+        bench.settle()
+        #expect(bench.summary().dead == 1 && boards.asked.count == 2 && bench.sender.sent == [[1]])
+        boards.complete()
+        bench.settle()
+        #expect(bench.sender.sent == [[1], [2]])
+    }
+
+    /// The first pending event meets nothing but 401, as often as it is sent.
+    private func refuseForEver(_ bench: GateBench) {
+        bench.track(1)
+        while boards.underWay > 0 {
+            boards.complete()
+            bench.settle()
+            bench.sender.answer(.status(401))
+            bench.advance(by: .seconds(1))
+        }
+    }
+
+    @Test("A9, D3: retry_failed_requests false: once more all the same, then dead as retries_off")
+    func retriesOff() {
+        let bench = bench { $0.retryFailedRequests = false }
+        refuseForEver(bench)
+        #expect(bench.sender.sent == [[1], [1]] && boards.asked.count == 2)
+        #expect(bench.store.memory.deadLetters.map(\.reason) == [.retriesOff])
+    }
+
+    @Test("A9, D3, D9: 401 that is retried runs the board each time; the first is not charged, the others are")
+    func retried() {
+        let bench = bench {
+            $0.retryForStatusCodes = [401: true]
+            $0.maxAttempts = 3
+            $0.backoffCap = .seconds(1)
+        }
+        refuseForEver(bench)
+        #expect(bench.sender.sent.count == 4 && boards.asked.count == 4)
+        let letters = bench.store.memory.deadLetters
+        #expect(letters.map(\.reason) == [.maxAttempts] && letters.map(\.attempts) == [3])
+    }
+
+    @Test("A9, D3: 401 that is not retried is dead after it went once more")
+    func notRetried() {
+        let bench = bench { $0.retryForStatusCodes = [401: false] }
+        refuseForEver(bench)
+        #expect(bench.sender.sent == [[1], [1]] && boards.asked.count == 2)
+        #expect(bench.store.memory.deadLetters.map(\.reason) == [.refusedStatus])
+    }
+
+    @Test("A9: 403 is no 401: D3 judges it at once")
+    func forbidden() {
+        let bench = bench()
+        bench.track(1)
+        boards.complete()
+        bench.settle()
+        bench.sender.answer(.status(403))
+        bench.settle()
+        #expect(bench.summary().dead == 1 && boards.asked.count == 1)
+    }
+}

@@ -1,0 +1,91 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("What board.serve says of a board's barrier, over the socket", .timeLimit(.minutes(2)))
+struct BoardBarrierMemberTests {
+    /// A client that may activate `checkout`, which waits for `auth`; `server` is asked to run both.
+    private func run(
+        _ members: DataObject, _ body: (_ server: LineClient, _ client: LineClient) async throws -> Void
+    ) async throws {
+        try await ServiceStage.run { stage in
+            let (server, client) = (try await stage.client(), try await stage.client())
+            try await server.serve("auth")
+            let barrier = DataObject([("board", "auth")] + members.map { ($0.key, $0.value) })
+            try await server.serve("checkout", behind: barrier)
+            try await body(server, client)
+        }
+    }
+
+    /// Takes what the server was asked to run when all that the client sent has been handled.
+    private func waiting(_ server: LineClient, _ client: LineClient) async throws -> [LineClient.Run] {
+        try await client.call("ping")
+        try await server.call("ping")
+        var runs: [LineClient.Run] = []
+        while await server.waitingRequests > 0 { runs.append(try await server.run()) }
+        return runs
+    }
+
+    @Test(
+        "A3, A4: option and scope say who shares one run of the barrier",
+        arguments: [
+            ([:], 2), (["option": "void"], 2), (["option": "void", "scope": "main"], 2),
+            (["option": "unique"], 3), (["option": "each"], 4), (["scope": "global"], 1),
+            (["option": "unique", "scope": "global"], 2), (["option": "each", "scope": "global"], 4),
+        ] as [(DataObject, Int)])
+    func sharing(members: DataObject, runs: Int) async throws {
+        try await run(members) { server, client in
+            for (input, mainboard) in [(1, "one"), (2, "one"), (1, "one"), (1, "two")] as [(DataItem, DataItem)] {
+                _ = await client.activate("checkout", ["input": input, "mainboard": mainboard])
+            }
+            let asked = try await waiting(server, client)
+            #expect(asked.count == runs && asked.allSatisfy { $0.board == "auth" })
+        }
+    }
+
+    @Test("A5: on_timeout pass has those go on who wait when timeout_ms is over")
+    func pass() async throws {
+        try await run(["timeout_ms": 50, "on_timeout": "pass"]) { server, client in
+            let id = await client.activate("checkout")
+            let barrier = try await server.run()
+            #expect(barrier.board == "auth")
+            let params = try await server.runNext()
+            #expect(params["board"] == "checkout")
+            let answer = try await client.answer(to: id)
+            #expect(answer["done"] == true)
+        }
+    }
+
+    @Test("A4: sticky_ms has a completion count for those who come later")
+    func sticky() async throws {
+        try await run(["sticky_ms": 3_600_000]) { server, client in
+            var asked: [DataItem] = []
+            for runs in [2, 1] {
+                let id = await client.activate("checkout")
+                for _ in 1...runs { asked.append(try await server.runNext()["board"]) }
+                _ = try await client.answer(to: id)
+            }
+            #expect(asked == ["auth", "checkout", "checkout"])
+        }
+    }
+
+    @Test(
+        "A3: unique compares what inputs mean, and not how they are written",
+        arguments: [
+            (#"{"a":1,"b":"\u00e9"}"#, #"{"b":"é","a":1.0}"#, true), (#""\/""#, #""/""#, true),
+            ("1E400", "10e399", true), ("-0.0", "0", true), (#"["\ud83d\ude00"]"#, #"[ "😀" ]"#, true),
+            ("1E400", "1E401", false), ("1", #""1""#, false), ("[1,2]", "[2,1]", false), (#"{"a":null}"#, "{}", false),
+            ("12345678901234567890", "12345678901234567891", false),
+        ])
+    func unique(first: String, second: String, isShared: Bool) async throws {
+        try await run(["option": "unique"]) { server, client in
+            for (id, input) in [(901, first), (902, second)] {
+                let params = #"{"board":"checkout","input":\#(input)}"#
+                await client.send(#"{"jsonrpc":"2.0","id":\#(id),"method":"board.activate","params":\#(params)}"#)
+            }
+            let asked = try await waiting(server, client)
+            #expect(asked.count == (isShared ? 1 : 2))
+        }
+    }
+}
