@@ -47,13 +47,11 @@ struct BoardBarrierMemberTests {
     @Test("A5: on_timeout pass has those go on who wait when timeout_ms is over")
     func pass() async throws {
         try await run(["timeout_ms": 50, "on_timeout": "pass"]) { server, client in
-            let id = await client.activate("checkout")
-            let barrier = try await server.run()
-            #expect(barrier.board == "auth")
-            let params = try await server.runNext()
-            #expect(params["board"] == "checkout")
-            let answer = try await client.answer(to: id)
-            #expect(answer["done"] == true)
+            // It is asked, and does not answer either.
+            let refusal = try await client.error(to: client.activate("checkout", ["timeout_ms": 50]))
+            #expect(refusal.reason == "timeout")
+            let asked = try await waiting(server, client)
+            #expect(asked.map(\.board) == ["auth", "checkout"])
         }
     }
 
@@ -62,9 +60,8 @@ struct BoardBarrierMemberTests {
         try await run(["sticky_ms": 3_600_000]) { server, client in
             var asked: [DataItem] = []
             for runs in [2, 1] {
-                let id = await client.activate("checkout")
+                _ = await client.activate("checkout")
                 for _ in 1...runs { asked.append(try await server.runNext()["board"]) }
-                _ = try await client.answer(to: id)
             }
             #expect(asked == ["auth", "checkout", "checkout"])
         }
