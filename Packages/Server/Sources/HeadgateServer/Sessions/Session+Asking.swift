@@ -28,9 +28,9 @@ extension Session {
     }
 
     /// An answer to nothing that was asked may be a late one, and is no fault.
-    func take(_ response: IncomingMessage.Response) {
-        guard let then = peerRequests.take(response.id) else { return }
-        switch response.outcome {
+    func take(_ outcome: IncomingMessage.Outcome, of request: RequestID) {
+        guard let then = peerRequests.take(request) else { return }
+        switch outcome {
         case .result(let result): then(.success(result))
         case .failure(let error): then(.failure(.refused(error)))
         }

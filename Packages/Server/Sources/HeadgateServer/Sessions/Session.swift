@@ -177,7 +177,8 @@ final class Session {
             call(notification.method, notification.params, reply)
         case .invalid(let id, let error): refuse(id, error, batch)
         case .invalidNotification: notificationFailed()
-        case .response(let response): take(response)
+        case .response(let response): take(response.outcome, of: response.id)
+        case .invalidResponse(let id, let error): take(.failure(error), of: id)
         }
     }
 
