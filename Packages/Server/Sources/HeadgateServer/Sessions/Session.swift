@@ -16,7 +16,7 @@ final class Session {
     /// Strong: the loop closes connections also after the server is gone. The service lets go of closed sessions.
     let service: Service
     private var framer: LineFramer
-    /// Acknowledgements, by the group that each waits for: the oldest first.
+    /// Acknowledgements, by what each waits for: the oldest first.
     private var held: [HeldAnswers] = []
     /// What the client was asked.
     var peerRequests = PeerRequests()
@@ -226,7 +226,14 @@ final class Session {
         held[held.count - 1].hold(id: id.raw, event: event, admission: admission, requestBytes: requestBytes)
     }
 
-    /// The oldest group is committed, or could not be.
+    /// Calls `work` once all that has been offered so far is stored, or could not be: behind the acknowledgements that are
+    /// held by then, and before those that are held later. So they all go out in the order of their requests.
+    func whenCommitted(_ work: @escaping (StoreFault?) -> Void) {
+        if !held.isEmpty { held[held.count - 1].seal() }
+        service.gate.events.whenCommitted(work)
+    }
+
+    /// The oldest that are held are safe, or could not be stored.
     private func release(_ fault: StoreFault?) {
         let answers = held.removeFirst()
         if let fault {
