@@ -27,6 +27,7 @@ final class Session {
     /// What it may still do in this turn.
     var share = TurnShare()
     private(set) var hasReachedEnd = false
+    private var isReadingLines = false
     /// Bytes of the line that is being handled.
     private var lineBytes = 0
 
@@ -70,14 +71,15 @@ final class Session {
     var isOverfull: Bool { connection.outputBytes >= service.settings.limits.maxOutputBytes }
 
     private func readLines() {
+        isReadingLines = true
         while connection.isOpen, hasRoom, !share.isUsedUp, let line = framer.next() { handle(line) }
+        isReadingLines = false
         framer.keepRest()
         guard connection.isOpen else { return }
         if !hasRoom { return pause() }
         if share.isUsedUp { return yield() }
-        guard hasReachedEnd else { return }
-        endPeerRequests()
-        if unanswered == 0 { connection.closeAfterFlush() }
+        if hasReachedEnd { endPeerRequests() }
+        closeIfDone()
     }
 
     private func pause() {
@@ -263,8 +265,14 @@ final class Session {
     func answered(_ count: Int, bytes: Int) {
         unanswered -= count
         unansweredBytes -= bytes
-        if isPaused { return resumeIfThereIsRoom() }
-        if hasReachedEnd, unanswered == 0, framer.waitingBytes == 0, connection.isOpen { connection.closeAfterFlush() }
+        isPaused ? resumeIfThereIsRoom() : closeIfDone()
+    }
+
+    /// Closes the connection of a client that sends nothing more, once all is answered. Lines that wait to be read come
+    /// first.
+    private func closeIfDone() {
+        guard hasReachedEnd, !isReadingLines, !isPaused, connection.isOpen else { return }
+        if unanswered == 0 { connection.closeAfterFlush() }
     }
 
     /// Tells the client that the server is about to close the connection.
