@@ -49,6 +49,12 @@ final class BoardDesk {
         machine.unserve(board, by: session.number)
     }
 
+    /// A process may serve no board any more. What it is running it may finish.
+    /// - Returns: whether it served any.
+    func dismiss(_ session: Int) -> Bool {
+        machine.unserveAll(by: session)
+    }
+
     func isServed(_ board: String) -> Bool {
         machine.isServed(board)
     }

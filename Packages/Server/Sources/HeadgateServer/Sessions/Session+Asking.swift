@@ -25,6 +25,7 @@ extension Session {
     /// Stops waiting for an answer: `then` is not called any more, and an answer that still comes is ignored.
     func withdraw(_ number: PeerRequests.Number) {
         peerRequests.remove(number)
+        closeIfDone()
     }
 
     /// An answer to nothing that was asked may be a late one, and is no fault.
@@ -34,6 +35,7 @@ extension Session {
         case .result(let result): then(.success(result))
         case .failure(let error): then(.failure(.refused(error)))
         }
+        closeIfDone()
     }
 
     /// Nothing comes from this client any more.

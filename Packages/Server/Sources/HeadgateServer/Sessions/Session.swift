@@ -27,6 +27,8 @@ final class Session {
     /// What it may still do in this turn.
     var share = TurnShare()
     private(set) var hasReachedEnd = false
+    /// Whether it has been told that it is closed when what was begun is done.
+    private var isEnding = false
     private var isReadingLines = false
     /// Bytes of the line that is being handled.
     private var lineBytes = 0
@@ -48,10 +50,23 @@ final class Session {
 
     /// Other settings are in force.
     func settingsChanged(from old: Settings, to new: Settings) {
-        if new.access != old.access { caller.grant(new.access) }
+        if new.access != old.access { regrant(new.access) }
         if new.collectors != old.collectors { collectContext() }
         framer.maxLineBytes = new.limits.maxLineBytes
         resumeIfThereIsRoom()
+    }
+
+    /// What the session holds by rights that it loses ends, and the session with it: nobody would tell the client that a
+    /// watch is silent for ever. When it asks again it is told why.
+    private func regrant(_ access: AccessSettings) {
+        let former = caller.groups
+        caller.grant(access)
+        let lost = former.subtracting(caller.groups)
+        let missed = lost.filter { service.withdraw($0, from: self) }
+        guard !missed.isEmpty else { return }
+        let rights = missed.map(\.rawValue).sorted().joined(separator: ", ")
+        service.log.notice("\(asOwner.name) is disconnected: it has lost the right to \(rights)")
+        end(because: .unauthorized)
     }
 
     // MARK: Reading
@@ -268,19 +283,29 @@ final class Session {
         isPaused ? resumeIfThereIsRoom() : closeIfDone()
     }
 
-    /// Closes the connection of a client that sends nothing more, once all is answered. Lines that wait to be read come
-    /// first.
-    private func closeIfDone() {
-        guard hasReachedEnd, !isReadingLines, !isPaused, connection.isOpen else { return }
-        if unanswered == 0 { connection.closeAfterFlush() }
-    }
+    // MARK: The end
 
     /// Tells the client that the server is about to close the connection.
-    func announceClosing() {
+    func announceClosing(because reason: ErrorReason) {
         var writer = JSONWriter()
-        writer.notification(method: "closing") { $0.object(["reason": "shutting_down"]) }
+        writer.notification(method: "closing") { $0.object(["reason": .string(reason.rawValue)]) }
         writer.endLine()
         send(writer.bytes)
+    }
+
+    /// Ends the session in order: what the client has asked is answered, and what it was asked it may answer; then the
+    /// connection is closed.
+    private func end(because reason: ErrorReason) {
+        announceClosing(because: reason)
+        isEnding = true
+        closeIfDone()
+    }
+
+    /// Closes the connection of a session that ends, once nothing is owed to the client, nor by one that is still there.
+    /// Lines that wait to be read come first.
+    func closeIfDone() {
+        guard hasReachedEnd || isEnding, !isReadingLines, !isPaused, connection.isOpen else { return }
+        if unanswered == 0, hasReachedEnd || peerRequests.count == 0 { connection.closeAfterFlush() }
     }
 
     /// Counts what was refused because of a limit (Behaviour X2).

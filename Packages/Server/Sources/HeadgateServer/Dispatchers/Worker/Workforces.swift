@@ -50,6 +50,12 @@ final class Workforces {
         }
     }
 
+    /// A client may work for nobody any more. What it has in hand it may finish.
+    /// - Returns: whether it worked for anybody.
+    func dismiss(_ session: Int) -> Bool {
+        all.values.count { $0.unsubscribe(session) {} } > 0
+    }
+
     /// A client is gone, and works for nobody any more.
     func sessionEnded(_ session: Int) {
         for workforce in all.values { workforce.left(session) }
