@@ -85,6 +85,9 @@ import Testing
             try await daemon.set(["access": ["observe": ["uids": [45_001]]]])
             #expect(try await isAllowed("status", to: client))
             #expect(try await !isAllowed("config.reload", to: client))
+            // It holds nothing by its right when that is taken away, and stays connected.
+            let watch = try await client.watch("clients")
+            _ = try await client.result("unwatch", ["watch": .string(watch)])
             try await daemon.set(["access": .null])
             #expect(try await !isAllowed("status", to: client))
         }
@@ -152,7 +155,7 @@ import Testing
 
     // MARK: The scene
 
-    private static let launcher = ["/usr/bin/setpriv", "--regid=\(daemonGroup)", "--clear-groups"]
+    static let launcher = ["/usr/bin/setpriv", "--regid=\(daemonGroup)", "--clear-groups"]
 
     /// A daemon of root's in a group of its own.
     private func daemon(

@@ -131,6 +131,47 @@ import Testing
         }
     }
 
+    @Test("F4: the id of a flush under way is a conflict for another; that of one that has ended is free")
+    func idInUse() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerNext(.held)
+            let daemon = try await scene.daemon(sendingTo: collector, top: Self.batching)
+            let ids = try await daemon.track(1...1)
+            let client = try await daemon.connect()
+            let first = try await client.request("flush", ["wait": true, "flush": "mine"])
+            try await collector.requests(atLeast: 1)
+            for wait in [true, false] {
+                let error = try await client.refusal("flush", ["flush": "mine", "wait": .bool(wait)])
+                #expect(error.contains(["code": -32_000, "data": ["reason": "conflict"]]))
+            }
+            collector.release()
+            #expect(try await client.answer(to: first)["result"]["ended"] == "settled")
+            #expect(try await client.result("flush", ["wait": true, "flush": "mine"])["ended"] == "settled")
+            #expect(collector.acceptedIDs == ids)
+        }
+    }
+
+    @Test("F2: to cancel a flush that there is not, or no more, is not_found, as often as it is tried")
+    func cancelsNothing() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(sendingTo: scene.collector())
+            try await daemon.pause()
+            try await daemon.track(1...1)
+            let client = try await daemon.connect()
+            let flush = try await client.request("flush", ["wait": true, "flush": "mine"])
+            for id in ["other", "other"] { try await expectNone(id, client) }
+            #expect(try await client.result("flush.cancel", ["flush": "mine"]) == [:])
+            #expect(try await client.answer(to: flush)["result"]["ended"] == "cancelled")
+            for id in ["mine", "mine"] { try await expectNone(id, client) }
+        }
+    }
+
+    private func expectNone(_ flush: String, _ client: LineClient) async throws {
+        let error = try await client.refusal("flush.cancel", ["flush": .string(flush)])
+        #expect(error.contains(["code": -32_000, "data": ["reason": "not_found"]]), "\(flush)")
+    }
+
     @Test("Without wait a flush is answered at once with its id, and goes on")
     func flushWithoutWaiting() async throws {
         try await withScene { scene in

@@ -10,18 +10,19 @@ final class ChildProcess {
     private var status: Int32?
 
     /// Starts the program. Nothing of the test's own environment reaches it but a plain `PATH`, and no descriptors but 0, 1
-    /// and 2.
+    /// and 2, and 3 where something is `inherited`.
     init(
         _ executable: String, _ arguments: [String], environment: [String: String] = [:], input: String? = nil,
-        outputPath: String, errorPath: String
+        inherited: Int32? = nil, outputPath: String, errorPath: String
     ) throws {
         name = executable.split(separator: "/").last.map(String.init) ?? executable
         self.outputPath = outputPath
         self.errorPath = errorPath
         let inputPath = try input.map { try Self.keep($0, beside: outputPath) } ?? "/dev/null"
         let variables = environment.merging(["PATH": "/usr/bin:/bin"]) { own, _ in own }.map { "\($0)=\($1)" }
-        processIdentifier = try SpawnSettings(input: inputPath, output: outputPath, error: errorPath)
-            .spawn(executable, [executable] + arguments, variables)
+        let settings = try SpawnSettings(
+            input: inputPath, output: outputPath, error: errorPath, inherited: inherited)
+        processIdentifier = try settings.spawn(executable, [executable] + arguments, variables)
     }
 
     deinit { discard() }

@@ -15,6 +15,8 @@ final class Daemon {
     var environment: [String: String] = [:]
     /// A command that starts the process in surroundings of its own, such as `/bin/ip netns exec NAME`.
     var launcher: [String] = []
+    /// A descriptor of the harness's that the process has as its descriptor 3.
+    var inherited: Int32?
     private(set) var process: ChildProcess?
 
     init(folder: String) {
@@ -49,7 +51,7 @@ final class Daemon {
         let command = try launcher + [executable ?? BuiltProducts.path(of: program)] + (arguments ?? usualArguments)
         return try ChildProcess(
             command[0], Array(command.dropFirst()),
-            environment: environment.merging(["HOME": folder]) { own, _ in own },
+            environment: environment.merging(["HOME": folder]) { own, _ in own }, inherited: inherited,
             outputPath: logPath, errorPath: logPath)
     }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How a child process begins: its three descriptors and no more, default signals, none of them blocked.
+/// How a child process begins: its three descriptors, one more if it inherits one, default signals, none of them blocked.
 ///
 /// Not `Foundation.Process`: a child of that inherits the signal mask of the thread that made it, and those that tests run on
 /// block nearly all signals.
@@ -8,7 +8,8 @@ final class SpawnSettings {
     private var actions = posix_spawn_file_actions_t()
     private var attributes = posix_spawnattr_t()
 
-    init(input: String, output: String, error: String) throws {
+    /// - Parameter inherited: what the child has as descriptor 3.
+    init(input: String, output: String, error: String, inherited: Int32? = nil) throws {
         posix_spawn_file_actions_init(&actions)
         posix_spawnattr_init(&attributes)
         let append = O_WRONLY | O_CREAT | O_APPEND
@@ -16,7 +17,8 @@ final class SpawnSettings {
         try check(posix_spawn_file_actions_addopen(&actions, 1, output, append, 0o600), "open \(output)")
         try check(posix_spawn_file_actions_addopen(&actions, 2, error, append, 0o600), "open \(error)")
         // The harness's own are closed on exec; other tests of this process may have some that are not.
-        for other in Int32(3)..<1_024 { posix_spawn_file_actions_addclose(&actions, other) }
+        if let inherited { try check(posix_spawn_file_actions_adddup2(&actions, inherited, 3), "hand over") }
+        for other in Int32(inherited == nil ? 3 : 4)..<1_024 { posix_spawn_file_actions_addclose(&actions, other) }
         try setSignals()
     }
 

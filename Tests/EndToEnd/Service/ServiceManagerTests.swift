@@ -53,6 +53,44 @@ import Testing
         }
     }
 
+    @Test("Protocol, Socket: it serves on a socket that it inherits, opens none of its own, and leaves the file")
+    func socketActivation() async throws {
+        try await withScene { scene in
+            let path = scene.directory.path("activated.sock")
+            let descriptor = try UnixSocket.listen(at: path)
+            defer { close(descriptor) }
+            // One who came before the daemon waits, and is served.
+            let early = try await LineClient(path)
+            let question = try await early.request("ping")
+            let daemon = scene.idleDaemon()
+            try daemon.configure([:])
+            daemon.inherited = descriptor
+            daemon.environment["LISTEN_FDS"] = "1"
+            // The number must be the daemon's own, which nobody knows before.
+            daemon.launcher = ["/bin/sh", "-c", #"LISTEN_PID=$$ exec "$@""#, "sh"]
+            for id in ["1", "2"] {
+                try await daemon.start()
+                if id == "1" { #expect(try await early.answer(to: question)["result"] == [:]) }
+                #expect(
+                    try await LineClient(path).result("track", ["event": "x", "id": .string(id)])["id"].string == id)
+                #expect(!FileManager.default.fileExists(atPath: daemon.socketPath))
+                #expect(try await daemon.stop() == 0)
+                #expect(FileManager.default.fileExists(atPath: path))
+            }
+        }
+    }
+
+    @Test("Protocol, Socket: descriptors that are meant for another process are none of its")
+    func foreignActivation() async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            try daemon.configure([:])
+            daemon.environment = ["LISTEN_FDS": "1", "LISTEN_PID": "1"]
+            try await daemon.start()
+            #expect(try await daemon.ask("ping") == [:])
+        }
+    }
+
     @Test("Where its standard error is the journal, each entry of the log has its level in front")
     func levels() async throws {
         try await withScene { scene in

@@ -78,6 +78,34 @@ import Testing
         }
     }
 
+    @Test("D11: while it stops, events are refused as shutting_down, status is not ready, and a ping is answered")
+    func refusesWhileStopping() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerNext(.held)
+            let top = Self.noFlush.merging(["shutdown_timeout_ms": 120_000])
+            let daemon = try await scene.daemon(sendingTo: collector, top: top)
+            let ids = try await daemon.track(1...1)
+            try await collector.requests(atLeast: 1)
+            let client = try await daemon.connect()
+            #expect(try await client.result("status")["ready"] == true)
+            daemon.process?.signal(SIGTERM)
+            #expect(try await client.message().contains(["method": "closing", "params": ["reason": "shutting_down"]]))
+            for (method, params) in [("track", ["event": "x"]), ("track_many", ["events": [["event": "x"]]])]
+                as [(String, JSON)]
+            {
+                let error = try await client.refusal(method, params)
+                #expect(error.contains(["code": -32_000, "data": ["reason": "shutting_down"]]), "\(method)")
+            }
+            #expect(try await client.result("status").contains(["ready": false, "store": ["events": 1]]))
+            #expect(try await client.result("ping") == [:])
+            collector.release()
+            #expect(try await daemon.process?.exitCode() == 0)
+            #expect(try await client.nextLine() == nil)
+            #expect(collector.acceptedIDs == ids)
+        }
+    }
+
     @Test("A stop closes the connections of its clients")
     func connectionsEnd() async throws {
         try await withScene { scene in

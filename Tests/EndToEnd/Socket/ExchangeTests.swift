@@ -33,8 +33,9 @@ import Testing
             try await client.send(#"{"jsonrpc":"2.0","method":"track","params":{"event":"x","id":"n-1"}}"#)
             try await client.send(#"{"jsonrpc":"2.0","method":"track","params":{"event":""}}"#)
             try await client.send(#"{"jsonrpc":"2.0","method":"nothing"}"#)
+            try await client.send(#"[{"jsonrpc":"2.0","method":"nothing"}]"#)
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["n-1"])
-            #expect(try await client.result("status")["counters"].contains(["received": 1, "failed_notifications": 2]))
+            #expect(try await client.result("status")["counters"].contains(["received": 1, "failed_notifications": 3]))
         }
     }
 

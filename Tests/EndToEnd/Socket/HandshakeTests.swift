@@ -31,6 +31,71 @@ import Testing
         }
     }
 
+    private static let shop = #"{"client":{"name":"shop"}}"#
+    private static let track = #"{"jsonrpc":"2.0","id":1,"method":"track","params":{"event":"x"}}"#
+
+    @Test(
+        "Protocol, hello: it comes first, and once: later it is a conflict",
+        arguments: [
+            #"{"jsonrpc":"2.0","id":1,"method":"hello","params":\#(shop)}"#,
+            #"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, track, "[\(track)]",
+            #"{"jsonrpc":"2.0","method":"ping"}"#,
+            #"{"jsonrpc":"2.0","method":"track","params":{"event":"x"}}"#,
+        ])
+    func comesFirst(line: String) async throws {
+        try await withScene { scene in
+            let client = try await scene.daemon(sendingTo: scene.collector()).connect()
+            try await client.send(line)
+            try await client.send(#"{"jsonrpc":"2.0","id":9,"method":"hello","params":\#(Self.shop)}"#)
+            let answer = try await client.answer(to: 9)
+            #expect(answer["error"].contains(["code": -32_000, "data": ["reason": "conflict"]]))
+        }
+    }
+
+    @Test("Protocol, hello: in a batch behind track it is a conflict, before it it is not")
+    func inBatch() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(sendingTo: scene.collector())
+            let hello = #"{"jsonrpc":"2.0","id":9,"method":"hello","params":\#(Self.shop)}"#
+            for (batch, isFirst) in [("[\(Self.track),\(hello)]", false), ("[\(hello),\(Self.track)]", true)] {
+                let client = try await daemon.connect()
+                try await client.send(batch)
+                let answers = try await client.message().elements
+                let answer = try #require(answers.first { $0["id"] == 9 })
+                #expect((answer["error"]["data"]["reason"] == "conflict") == !isFirst)
+                #expect((answer["result"]["session"] != .null) == isFirst)
+            }
+        }
+    }
+
+    @Test("Protocol, hello: after one that was refused another is taken")
+    func afterRefusal() async throws {
+        try await withScene { scene in
+            let client = try await scene.daemon(sendingTo: scene.collector()).connect()
+            let wrong: [JSON] = [
+                ["client": ["name": "shop"], "protocol": 2], ["client": [:]],
+                ["client": ["name": "shop"], "namespace": ""],
+            ]
+            for params in wrong { _ = try await client.refusal("hello", params) }
+            #expect(try await client.result("hello", ["client": ["name": "shop"]])["protocol"] == 1)
+        }
+    }
+
+    @Test("Protocol, hello, Q7: one that comes too late changes neither namespace nor name")
+    func changesNothing() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let client = try await scene.daemon(sendingTo: collector).connect()
+            let event: JSON = ["event": "x", "id": "1"]
+            #expect(try await client.result("track", event)["duplicate"] == .null)
+            _ = try await client.refusal("hello", ["client": ["name": "shop"], "namespace": "shop"])
+            #expect(try await client.result("track", event)["duplicate"] == true)
+            _ = try await client.result("track", ["event": "x", "id": "2"])
+            try await collector.acceptedIDs(atLeast: 2)
+            #expect(collector.accepted.flatMap(\.events).allSatisfy { $0["context"]["client"] == .null })
+        }
+    }
+
     @Test("hello is optional; two sessions are told apart")
     func optional() async throws {
         try await withScene { scene in

@@ -34,6 +34,26 @@ import Testing
         }
     }
 
+    @Test("Acknowledgements of one connection come in the order sent, also those of batches and of track_many")
+    func acknowledgementsOfBatchesInOrder() async throws {
+        try await withScene { scene in
+            let client = try await scene.daemon(sendingTo: scene.collector()).connect()
+            let track = { #"{"jsonrpc":"2.0","id":\#($0),"method":"track","params":{"event":"x"}}"# } as (Int) -> String
+            let many = #"{"jsonrpc":"2.0","id":6,"method":"track_many","params":{"events":[{"event":"x"}]}}"#
+            let ping = #"{"jsonrpc":"2.0","id":4,"method":"ping"}"#
+            let round = [track(1), "[\(track(2))]", track(3), "[\(ping),\(track(5))]", many, track(7), track(8)]
+            try await client.send(repeatElement(round, count: 20).joined().joined(separator: "\n"))
+            for _ in 1...20 {
+                var order: [[Int?]] = []
+                for _ in round {
+                    let answer = try await client.message()
+                    order.append(answer.elements.isEmpty ? [answer["id"].int] : answer.elements.map { $0["id"].int })
+                }
+                #expect(order == [[1], [2], [3], [4, 5], [6], [7], [8]])
+            }
+        }
+    }
+
     @Test(
         "A wrong member of track is refused with its path",
         arguments: [

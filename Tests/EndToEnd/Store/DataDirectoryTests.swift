@@ -28,8 +28,9 @@ import Testing
             let second = scene.idleDaemon()
             try second.configure(["dispatchers": ["collect": collector.dispatcher()]])
             second.socketPath = first.socketPath
-            #expect(try await second.run() > 0)
+            #expect(try await second.run() == 1)
             #expect(second.log.contains(first.socketPath))
+            #expect(!second.log.contains("headgated ready"))
 
             let ids = try await first.track(1...3)
             #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
@@ -41,9 +42,12 @@ import Testing
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
             try await daemon.killNow()
-            #expect(FileManager.default.fileExists(atPath: daemon.socketPath))
+            let leftOver = try inode(of: daemon.socketPath)
+            // Under another name it stays there, so that its inode is not used again.
+            try FileManager.default.linkItem(atPath: daemon.socketPath, toPath: daemon.folder + "/old.sock")
             try await daemon.start()
             #expect(try await daemon.ask("ping") == [:])
+            #expect(try inode(of: daemon.socketPath) != leftOver)
         }
     }
 
@@ -90,6 +94,10 @@ import Testing
             #expect(daemon.log.contains("socket"))
             #expect(!daemon.log.contains("headgated ready"))
         }
+    }
+
+    private func inode(of path: String) throws -> UInt64? {
+        try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? UInt64
     }
 
     private func mode(of path: String) throws -> Int {

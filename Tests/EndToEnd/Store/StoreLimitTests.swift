@@ -62,6 +62,28 @@ import Testing
         }
     }
 
+    @Test(
+        "Q4: an event larger than the store may be is event_too_large, alone or among others, and nothing is stored",
+        arguments: ["reject", "drop_oldest"])
+    func eventTooLarge(overflow: String) async throws {
+        try await withScene { scene in
+            let store: JSON = ["max_bytes": 20_000, "overflow": .string(overflow)]
+            let daemon = try await daemon(scene, scene.collector(), store)
+            try await daemon.pause()
+            let client = try await daemon.connect()
+            let large: JSON = ["event": "x", "data": ["text": .string(String(repeating: "x", count: 30_000))]]
+            let calls: [(method: String, params: JSON)] = [
+                ("track", large), ("track_many", ["events": [["event": "small"], large]]),
+            ]
+            for call in calls {
+                let error = try await client.refusal(call.method, call.params)
+                #expect(error.contains(["code": -32_000, "data": ["reason": "event_too_large"]]), "\(call.method)")
+            }
+            #expect(try await daemon.ask("status")["store"].contains(["events": 0, "bytes": 0]))
+            #expect(try await client.result("track", ["event": "small"])["seq"] == 1)
+        }
+    }
+
     @Test("Q4: drop_oldest evicts exactly the surplus, oldest first, and counts it")
     func dropOldest() async throws {
         try await withScene { scene in

@@ -214,7 +214,7 @@ final class Service {
     private func beginStop() {
         isReady = false
         for listener in listeners { listener.close() }
-        for session in sessions.all { session.announceClosing() }
+        for session in sessions.all { session.announceClosing(because: .shuttingDown) }
         gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown) { [weak self] in
             self?.letGo()
         }

@@ -45,8 +45,16 @@ struct MessageDecoderTests {
         (#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#, "invalid null -32600"),
         (#"{"jsonrpc":"2.0"}"#, "invalid null -32600"),
         (#"{"jsonrpc":"2.0","result":1}"#, "invalid null -32600"),
-        (#"{"jsonrpc":"2.0","id":1,"result":1,"error":{}}"#, "invalid 1 -32600"),
-        (#"{"jsonrpc":"2.0","id":1,"error":"no"}"#, "invalid 1 -32600"),
+        (#"{"jsonrpc":"2.0","id":3,"result":{},"error":null}"#, "result 3 {}"),
+        (#"{"jsonrpc":"2.0","id":3,"result":null,"error":null}"#, "result 3 null"),
+        (#"{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"m"},"result":null}"#, "failure 3 1 m -"),
+        (#"{"jsonrpc":"2.0","id":1,"result":1,"error":{}}"#, "invalid response 1 -32600"),
+        (#"{"jsonrpc":"2.0","id":1,"result":1,"error":"no"}"#, "invalid response 1 -32600"),
+        (#"{"jsonrpc":"2.0","id":1,"error":"no"}"#, "invalid response 1 -32600"),
+        (#"{"jsonrpc":"2.0","id":1,"error":null}"#, "invalid response 1 -32600"),
+        (#"{"id":1,"result":{},"error":null}"#, "invalid response 1 -32600"),
+        (#"{"jsonrpc":"2.0","id":[1],"result":{}}"#, "invalid null -32600"),
+        (#"{"jsonrpc":"2.0","id":1,"method":5,"result":{}}"#, "invalid 1 -32600"),
         (#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}"#, "invalid 1 -32602"),
         (#"{"jsonrpc":"2.0","id":1,"method":"ping","params":null}"#, "invalid 1 -32602"),
         (#"{"jsonrpc":"2.0","id":1,"method":"ping","params":"x"}"#, "invalid 1 -32602"),
@@ -105,6 +113,7 @@ struct MessageDecoderTests {
                 + (error.reason.map { [$0.rawValue] } ?? []))
                 .joined(separator: " ")
         case .invalidNotification(let error): "invalid notification \(error.code)"
+        case .invalidResponse(let id, let error): "invalid response \(text(id.raw)) \(error.code)"
         }
     }
 

@@ -40,7 +40,7 @@ enum MessageTarget {
             var writer = JSONWriter()
             writer.errorAnswer(id: id?.raw, error: error)
             mustBeJSON(writer.bytes)
-        case .invalidNotification: break
+        case .invalidNotification, .invalidResponse: break
         }
     }
 

@@ -238,7 +238,7 @@ extension ClientConnection: LinkObserver {
         case .response(let response): take(response, now)
         case .notification(let notification): take(notification, now)
         case .request(let request): take(request, from: link)
-        case .invalid(_, let error): machine.gotNonsense(error.message, now: now)
+        case .invalid(_, let error), .invalidResponse(_, let error): machine.gotNonsense(error.message, now: now)
         case .invalidNotification: return
         }
         settle()

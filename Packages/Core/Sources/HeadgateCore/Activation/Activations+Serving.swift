@@ -27,6 +27,14 @@ extension Activations {
         return true
     }
 
+    /// A process serves no board any more. What it is running it may still finish.
+    /// - Returns: false when it serves none.
+    public mutating func unserveAll(by provider: Int) -> Bool {
+        guard let boards = peers[provider]?.boards, !boards.isEmpty else { return false }
+        for board in boards { _ = unserve(board, by: provider) }
+        return true
+    }
+
     /// Nothing comes from a process any more: other processes take over the barriers that it ran (Behaviour A6).
     public mutating func providerLeft(_ provider: Int, at now: Instant) -> [ActivationOrder] {
         guard let peer = peers[provider] else { return [] }

@@ -1,7 +1,7 @@
 /// Starts and ends flushes, and tells those who wait for them.
 final class Flushes {
     private let worker: any Worker
-    private var table = FlushTable()
+    private(set) var table = FlushTable()
     private var waiters: [String: (FlushAnswer) -> Void] = [:]
     private var alarm: (any Disposable)?
     /// The barriers that hold a dispatcher during a flush.

@@ -52,6 +52,12 @@ final class BoardDesk {
         return machine.unserve(board, by: session.number)
     }
 
+    /// A process may serve no board any more. What it is running it may finish.
+    /// - Returns: whether it served any.
+    func dismiss(_ session: Int) -> Bool {
+        machine.unserveAll(by: session)
+    }
+
     func isServed(_ board: String) -> Bool {
         machine.isServed(board)
     }

@@ -41,7 +41,7 @@ enum TrackMethods {
     private static func answer(
         _ service: Service, _ call: Call, events: Int, _ write: @escaping (inout JSONWriter) -> Void
     ) {
-        service.gate.events.whenCommitted { [reply = call.reply, tracking = service.tracking] fault in
+        call.session.whenCommitted { [reply = call.reply, tracking = service.tracking] fault in
             if let fault { reply.fail(tracking.refusal(of: events, fault)) } else { reply.answer(write) }
         }
     }

@@ -5,8 +5,9 @@ import HeadgateWire
 /// The acknowledgements of one session's events in one group that is not committed yet: rendered when the events come,
 /// sent in one piece when they are safe (Behaviour P1). No object is made for an event.
 struct HeldAnswers {
-    /// The group, as ``EventQueue/gatheringGroup`` numbers them.
-    let group: Int
+    /// The group, as ``EventQueue/gatheringGroup`` numbers them; nil when other answers of the session have begun to wait
+    /// behind these, so that none is added.
+    private(set) var group: Int?
     private var answers = JSONWriter()
     /// Where each request's id stands in the answers, should they have to become errors.
     private var ids: [Range<Int>] = []
@@ -15,6 +16,11 @@ struct HeldAnswers {
 
     init(group: Int) {
         self.group = group
+    }
+
+    /// Lets no more in: what is held from now on goes out later.
+    mutating func seal() {
+        group = nil
     }
 
     var count: Int { ids.count }

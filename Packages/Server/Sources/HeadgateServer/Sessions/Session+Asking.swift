@@ -25,15 +25,17 @@ extension Session {
     /// Stops waiting for an answer: `then` is not called any more, and an answer that still comes is ignored.
     func withdraw(_ number: PeerRequests.Number) {
         peerRequests.remove(number)
+        closeIfDone()
     }
 
     /// An answer to nothing that was asked may be a late one, and is no fault.
-    func take(_ response: IncomingMessage.Response) {
-        guard let then = peerRequests.take(response.id) else { return }
-        switch response.outcome {
+    func take(_ outcome: IncomingMessage.Outcome, of request: RequestID) {
+        guard let then = peerRequests.take(request) else { return }
+        switch outcome {
         case .result(let result): then(.success(result))
         case .failure(let error): then(.failure(.refused(error)))
         }
+        closeIfDone()
     }
 
     /// Nothing comes from this client any more: it answers none of what it was asked.

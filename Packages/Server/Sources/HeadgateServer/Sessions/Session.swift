@@ -16,7 +16,7 @@ final class Session {
     /// Strong: the loop closes connections also after the server is gone. The service lets go of closed sessions.
     let service: Service
     private var framer: LineFramer
-    /// Acknowledgements, by the group that each waits for: the oldest first.
+    /// Acknowledgements, by what each waits for: the oldest first.
     private var held: [HeldAnswers] = []
     /// What the client was asked.
     var peerRequests = PeerRequests()
@@ -27,6 +27,9 @@ final class Session {
     /// What it may still do in this turn.
     var share = TurnShare()
     private(set) var hasReachedEnd = false
+    /// Whether it has been told that it is closed when what was begun is done.
+    private var isEnding = false
+    private var isReadingLines = false
     /// Bytes of the line that is being handled.
     private var lineBytes = 0
 
@@ -47,10 +50,23 @@ final class Session {
 
     /// Other settings are in force.
     func settingsChanged(from old: Settings, to new: Settings) {
-        if new.access != old.access { caller.grant(new.access) }
+        if new.access != old.access { regrant(new.access) }
         if new.collectors != old.collectors { collectContext() }
         framer.maxLineBytes = new.limits.maxLineBytes
         resumeIfThereIsRoom()
+    }
+
+    /// What the session holds by rights that it loses ends, and the session with it: nobody would tell the client that a
+    /// watch is silent for ever. When it asks again it is told why.
+    private func regrant(_ access: AccessSettings) {
+        let former = caller.groups
+        caller.grant(access)
+        let lost = former.subtracting(caller.groups)
+        let missed = lost.filter { service.withdraw($0, from: self) }
+        guard !missed.isEmpty else { return }
+        let rights = missed.map(\.rawValue).sorted().joined(separator: ", ")
+        service.log.notice("\(asOwner.name) is disconnected: it has lost the right to \(rights)")
+        end(because: .unauthorized)
     }
 
     // MARK: Reading
@@ -70,12 +86,15 @@ final class Session {
     var isOverfull: Bool { connection.outputBytes >= service.settings.limits.maxOutputBytes }
 
     private func readLines() {
+        isReadingLines = true
         while connection.isOpen, hasRoom, !share.isUsedUp, let line = framer.next() { handle(line) }
+        isReadingLines = false
         framer.keepRest()
         guard connection.isOpen else { return }
         if hasReadAll { return readAll() }
         if !hasRoom { return pause() }
-        if share.isUsedUp { yield() }
+        if share.isUsedUp { return yield() }
+        closeIfDone()
     }
 
     /// Whether nothing comes from the client any more.
@@ -84,7 +103,7 @@ final class Session {
     /// The client may still wait for answers of its own. It gives none, and so does nothing for others any more.
     private func readAll() {
         service.providerLeft(self)
-        if unanswered == 0 { connection.closeAfterFlush() }
+        closeIfDone()
     }
 
     private func pause() {
@@ -184,7 +203,8 @@ final class Session {
             call(notification.method, notification.params, reply)
         case .invalid(let id, let error): refuse(id, error, batch)
         case .invalidNotification: notificationFailed()
-        case .response(let response): take(response)
+        case .response(let response): take(response.outcome, of: response.id)
+        case .invalidResponse(let id, let error): take(.failure(error), of: id)
         }
     }
 
@@ -232,7 +252,14 @@ final class Session {
         held[held.count - 1].hold(id: id.raw, event: event, admission: admission, requestBytes: requestBytes)
     }
 
-    /// The oldest group is committed, or could not be.
+    /// Calls `work` once all that has been offered so far is stored, or could not be: behind the acknowledgements that are
+    /// held by then, and before those that are held later. So they all go out in the order of their requests.
+    func whenCommitted(_ work: @escaping (StoreFault?) -> Void) {
+        if !held.isEmpty { held[held.count - 1].seal() }
+        service.gate.events.whenCommitted(work)
+    }
+
+    /// The oldest that are held are safe, or could not be stored.
     private func release(_ fault: StoreFault?) {
         let answers = held.removeFirst()
         if let fault {
@@ -262,16 +289,32 @@ final class Session {
     func answered(_ count: Int, bytes: Int) {
         unanswered -= count
         unansweredBytes -= bytes
-        if isPaused { return resumeIfThereIsRoom() }
-        if hasReadAll, unanswered == 0, connection.isOpen { connection.closeAfterFlush() }
+        isPaused ? resumeIfThereIsRoom() : closeIfDone()
     }
 
+    // MARK: The end
+
     /// Tells the client that the server is about to close the connection.
-    func announceClosing() {
+    func announceClosing(because reason: ErrorReason) {
         var writer = JSONWriter()
-        writer.notification(method: "closing") { $0.object(["reason": "shutting_down"]) }
+        writer.notification(method: "closing") { $0.object(["reason": .string(reason.rawValue)]) }
         writer.endLine()
         send(writer.bytes)
+    }
+
+    /// Ends the session in order: what the client has asked is answered, and what it was asked it may answer; then the
+    /// connection is closed.
+    private func end(because reason: ErrorReason) {
+        announceClosing(because: reason)
+        isEnding = true
+        closeIfDone()
+    }
+
+    /// Closes the connection of a session that ends, once nothing is owed to the client, nor by one that is still there.
+    /// Lines that wait to be read come first.
+    func closeIfDone() {
+        guard hasReadAll || isEnding, !isReadingLines, !isPaused, connection.isOpen else { return }
+        if unanswered == 0, hasReachedEnd || peerRequests.count == 0 { connection.closeAfterFlush() }
     }
 
     /// Counts what was refused because of a limit (Behaviour X2).

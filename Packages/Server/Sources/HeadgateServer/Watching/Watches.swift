@@ -46,10 +46,14 @@ final class Watches {
         return watches.count < count
     }
 
-    /// What a session watches ends with it.
-    func sessionEnded(_ session: Session) {
+    /// What a session watches ends with it, or with its right to.
+    /// - Returns: whether it watched anything.
+    @discardableResult
+    func sessionEnded(_ session: Session) -> Bool {
         slow.remove(session.number)
+        let count = watches.count
         remove { $0.session === session }
+        return watches.count < count
     }
 
     private func remove(where isOver: (Watch) -> Bool) {

@@ -30,6 +30,13 @@ struct MethodGroupTests {
         }
     }
 
+    @Test("Protocol, Client to server: the daemon has the methods that the protocol lists, and no others")
+    func complete() {
+        let names = MethodTable.all.map(\.name)
+        #expect(names.count == Set(names).count)
+        #expect(Set(names) == Self.groups.values.reduce(into: []) { $0.formUnion($1) })
+    }
+
     @Test("X1: who is granted nothing may track, and is refused all else", arguments: MethodGroup.allCases)
     func stranger(_ group: MethodGroup) {
         let peer = PeerCredentials(pid: 7, uid: 4711, gid: 4711, groups: [])

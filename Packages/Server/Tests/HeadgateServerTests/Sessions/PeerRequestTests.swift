@@ -35,6 +35,44 @@ import Testing
         }
     }
 
+    @Test(
+        "Protocol, Framing: null is no outcome beside the other one, as many libraries write their answers",
+        arguments: [
+            (#""result":{"done":true},"error":null"#, #"{"done":true}"#),
+            (#""result":null,"error":{"code":1,"message":"no key"}"#, "refused: no key"),
+        ])
+    func bothMembers(members: String, meant: String) async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let answers = try await stage.ask(client)
+            let id: Int = try #require(try await client.peerRequest()["id"].get())
+            await client.send(#"{"jsonrpc":"2.0","id":\#(id),\#(members)}"#)
+            try await client.call("ping")
+            #expect(answers.all == [meant])
+            #expect(await !client.hasAnswer(to: id))
+        }
+    }
+
+    @Test(
+        "Protocol, Framing: an answer that is none counts as an error, and nothing is answered under its id",
+        arguments: [
+            #"{"jsonrpc":"2.0","id":ID,"result":{},"error":{"code":1,"message":"no"}}"#,
+            #"{"jsonrpc":"2.0","id":ID,"error":"no"}"#, #"{"jsonrpc":"2.0","id":ID,"error":null}"#,
+            #"{"id":ID,"result":{"done":true}}"#, #"[{"jsonrpc":"2.0","id":ID,"result":{},"error":[]}]"#,
+        ])
+    func malformed(answer: String) async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let answers = try await stage.ask(client)
+            let id: Int = try #require(try await client.peerRequest()["id"].get())
+            for _ in 1...2 { await client.send(answer.replacing("ID", with: "\(id)")) }
+            try await client.call("ping")
+            #expect(answers.all.count == 1)
+            #expect(answers.all.first?.hasPrefix("refused: ") == true)
+            #expect(await !client.hasAnswer(to: id))
+        }
+    }
+
     @Test("A client that goes away answers everything so, once", arguments: [true, false])
     func gone(byHalf: Bool) async throws {
         try await ServiceStage.run { stage in

@@ -10,6 +10,9 @@ public enum IncomingMessage {
     case invalid(id: RequestID?, RPCError)
     /// A notification that cannot be served. It is not answered, only counted.
     case invalidNotification(RPCError)
+    /// An answer that does not say what came of a request of ours. It is not answered: the other side would take that
+    /// for the answer to its own request of that id.
+    case invalidResponse(id: RequestID, RPCError)
 
     /// A call of a method.
     public struct Request {

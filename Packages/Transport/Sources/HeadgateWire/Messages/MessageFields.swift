@@ -29,7 +29,7 @@ struct MessageFields {
     var message: IncomingMessage {
         let usableID = id.flatMap(RequestID.init)
         guard version?.equals("2.0") == true else {
-            return .invalid(id: usableID, .invalidRequest("\"jsonrpc\" must be \"2.0\""))
+            return invalid(usableID, "\"jsonrpc\" must be \"2.0\"")
         }
         if id != nil, usableID == nil {
             return .invalid(id: nil, .invalidRequest("\"id\" must be a number, a string or null"))
@@ -50,13 +50,24 @@ struct MessageFields {
         return .request(.init(id: id, method: method, params: params))
     }
 
+    /// Many libraries write both members of an answer, with null for the one that does not count.
     private func response(to id: RequestID?) -> IncomingMessage {
         guard let id else { return .invalid(id: nil, .invalidRequest("neither a method nor an id")) }
+        let failure = failure.flatMap { $0.kind == .null ? nil : $0 }
+        let result = result.flatMap { $0.kind == .null && failure != nil ? nil : $0 }
         switch (result, failure) {
         case (let result?, nil): return .response(.init(id: id, outcome: .result(result)))
         case (nil, let failure?) where failure.kind == .object:
             return .response(.init(id: id, outcome: .failure(RPCError(failure))))
-        default: return .invalid(id: id, .invalidRequest("no method, and not one of a result and an error"))
+        default: return invalid(id, "no method, and not one of a result and an error")
         }
+    }
+
+    /// What cannot be understood: without a method and with an outcome it was meant as an answer.
+    private func invalid(_ id: RequestID?, _ message: String) -> IncomingMessage {
+        guard let id, method == nil, result != nil || failure != nil else {
+            return .invalid(id: id, .invalidRequest(message))
+        }
+        return .invalidResponse(id: id, .invalidRequest(message))
     }
 }

@@ -56,9 +56,12 @@ public final class RemoteBarriers {
         remove(id, force ? try remote(id).barrier : try owned(id, by: owner))
     }
 
-    /// An owner has disconnected: its barriers go, or stay behind as they were registered to.
-    public func ownerLeft(_ number: Int) {
-        for (id, record) in records where record.owner?.number == number {
+    /// An owner has disconnected, or may have none any more: its barriers go, or stay behind as they were registered to.
+    /// - Returns: whether it had any.
+    @discardableResult
+    public func ownerLeft(_ number: Int) -> Bool {
+        let owned = records.filter { $0.value.owner?.number == number }
+        for (id, record) in owned {
             switch record.registration.onDisconnect {
             case .unregister: remove(id, record.barrier)
             case .open: abandon(id, record, to: .open)
@@ -66,6 +69,7 @@ public final class RemoteBarriers {
             case .keep: abandon(id, record, to: nil)
             }
         }
+        return !owned.isEmpty
     }
 
     // MARK: Looking

@@ -55,6 +55,12 @@ final class Workforces {
         for workforce in all.values { workforce.drained(session) }
     }
 
+    /// A client may work for nobody any more. What it has in hand it may finish.
+    /// - Returns: whether it worked for anybody.
+    func dismiss(_ session: Int) -> Bool {
+        all.values.count { $0.unsubscribe(session) {} } > 0
+    }
+
     /// Nothing comes from a client any more: it works for nobody.
     func subscriberLeft(_ session: Int) {
         for workforce in all.values { workforce.left(session) }

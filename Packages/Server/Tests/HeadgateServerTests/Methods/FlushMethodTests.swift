@@ -1,0 +1,27 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateCore
+@testable import HeadgateServer
+
+@Suite struct FlushMethodTests {
+    /// What a client says of the time, and how long the flush lasts then.
+    private static let timeouts: [(params: DataObject, lasts: Duration?)] = [
+        ([:], .seconds(30)), (["timeout_ms": 5_000], .seconds(5)), (["timeout_ms": 0], nil),
+    ]
+
+    @Test("F2: a flush lasts 30 s when nothing else is said, and 0 is for ever", arguments: timeouts)
+    func timeout(params: DataObject, lasts: Duration?) async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            try await client.call("dispatcher.pause", ["id": "collect"])
+            try await client.call("track", ["event": "x"])
+            let before = try await stage.look { $0.worker.now }
+            try await client.call("flush", params)
+            let (deadline, now) = try await stage.look { ($0.gate.flushes.table.nextDeadline, $0.worker.now) }
+            guard let lasts else { return #expect(deadline == nil) }
+            let end = try #require(deadline)
+            #expect(before + lasts <= end && end <= now + lasts)
+        }
+    }
+}
