@@ -150,13 +150,14 @@ final class Session {
     }
 
     private func handle(_ line: LineFramer.Line) {
-        share.spend()
         switch line {
         case .tooLong:
+            share.spend()
             service.counters.lineTooLong += 1
             sendError(RPCError(.lineTooLong))
         case .text(let bytes):
             lineBytes = bytes.count
+            share.spend(line: bytes.count)
             // A message may change the settings, and with them the service's decoder, with more of its line to come.
             let decoder = service.decoder
             withExtendedLifetime(decoder) { handle(decoder.decode(bytes)) }

@@ -3,6 +3,8 @@
 struct TurnShare: Equatable {
     /// In units of a tracked event: about a millisecond, as a client's usual window takes.
     static let whole = 512
+    /// Bytes of a line that are a unit: a long event is much to read and to store.
+    static let lineBytes = 256
     /// What a line that is refused takes beyond that: its answer is made for it alone.
     static let refusal = 1
     /// What an event takes beyond that in a batch or as a notification.
@@ -19,6 +21,11 @@ struct TurnShare: Equatable {
     /// The next turn has come. What was overspent counts in it: one line can hold a thousand calls.
     mutating func renew() {
         left = TurnShare.whole + min(left, 0)
+    }
+
+    /// A line of so many bytes has come.
+    mutating func spend(line bytes: Int) {
+        spend(max(1, bytes / TurnShare.lineBytes))
     }
 
     /// A call was answered with so many bytes.

@@ -45,11 +45,12 @@ struct TurnShareTests {
         "X3: garbage gets no more than its share of a turn, and a client beside it an answer in each",
         arguments: [
             // Its answer has nearly thirty KB.
-            Garbage(#"{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}"#, cost: 16 + 28_000 / TurnShare.answerBytes),
-            Garbage("x", cost: 2), Garbage("{}", cost: 2), Garbage(#"{"jsonrpc":"2.0","method":"nothing"}"#, cost: 16),
-            Garbage("1", batchOf: 7, cost: 15),
-            Garbage(#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, batchOf: 200, cost: 3_201),
-            Garbage(#"{"jsonrpc":"2.0","id":1,"method":"track","params":{"event":"x"}}"#, batchOf: 200, cost: 401),
+            Garbage(#"{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}"#, cost: 15 + 28_000 / TurnShare.answerBytes),
+            Garbage("x", cost: 1), Garbage("{}", cost: 1), Garbage(#"{"jsonrpc":"2.0","method":"nothing"}"#, cost: 15),
+            Garbage(String(repeating: "x", count: 60_000), cost: 1),
+            Garbage("1", batchOf: 7, cost: 14),
+            Garbage(#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, batchOf: 200, cost: 3_200),
+            Garbage(#"{"jsonrpc":"2.0","id":1,"method":"track","params":{"event":"x"}}"#, batchOf: 200, cost: 400),
         ])
     func garbageBesideAClient(_ garbage: Garbage) async throws {
         try await ServiceStage.run { stage in
@@ -109,20 +110,25 @@ struct TurnShareTests {
 /// A line that is sent over and over.
 struct Garbage: Sendable, CustomTestStringConvertible {
     let line: String
-    /// In units of a share.
+    /// What it takes of a share, in units.
     let cost: Int
     let testDescription: String
 
+    /// - Parameter cost: what the message takes beyond the bytes of its line.
     init(_ message: String, cost: Int) {
-        line = message
-        self.cost = cost
-        testDescription = message
+        self.init(line: message, cost: cost, testDescription: String(message.prefix(80)))
     }
 
+    /// - Parameter cost: what all messages of the batch take.
     init(_ message: String, batchOf count: Int, cost: Int) {
-        line = "[" + Array(repeating: message, count: count).joined(separator: ",") + "]"
-        self.cost = cost
-        testDescription = "\(count) × \(message)"
+        let messages = Array(repeating: message, count: count).joined(separator: ",")
+        self.init(line: "[\(messages)]", cost: cost, testDescription: "\(count) × \(message)")
+    }
+
+    private init(line: String, cost: Int, testDescription: String) {
+        self.line = line
+        self.cost = max(1, line.utf8.count / TurnShare.lineBytes) + cost
+        self.testDescription = testDescription
     }
 }
 
