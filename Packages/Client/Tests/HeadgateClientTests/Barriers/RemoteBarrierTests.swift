@@ -6,7 +6,7 @@ import Testing
 @testable import HeadgateClient
 
 /// Barriers of a client's over a real socket (Behaviour B29).
-@Suite(.timeLimit(.minutes(1))) struct RemoteBarrierTests {
+@Suite(.timeLimit(.minutes(5))) struct RemoteBarrierTests {
     private func requests(_ scene: ClientScene) async -> [String] {
         await scene.daemon.record.requests.map { "\($0.connection) \($0.method) \(DataItem.object($0.params).json)" }
     }

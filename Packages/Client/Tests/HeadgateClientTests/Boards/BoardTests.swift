@@ -5,7 +5,7 @@ import HeadgateWire
 import Testing
 
 /// Boards over a real socket (Behaviour A1).
-@Suite(.timeLimit(.minutes(1))) struct BoardTests {
+@Suite(.timeLimit(.minutes(5))) struct BoardTests {
     private struct NoPaper: Error {}
 
     private func run(_ number: Int, _ board: String, _ more: String = "") -> String {

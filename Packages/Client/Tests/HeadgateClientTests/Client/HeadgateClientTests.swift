@@ -5,7 +5,7 @@ import HeadgateWire
 import Testing
 
 /// The client over a real socket, while all goes well.
-@Suite(.timeLimit(.minutes(1))) struct HeadgateClientTests {
+@Suite(.timeLimit(.minutes(5))) struct HeadgateClientTests {
     @Test("It says who it is, and tracks an event with all that is told about it")
     func track() async throws {
         try await withDaemon { scene in

@@ -7,7 +7,7 @@ import Testing
 @testable import HeadgateClient
 
 /// Every method of the protocol can be called by a function of its own.
-@Suite(.timeLimit(.minutes(1))) struct MethodTests {
+@Suite(.timeLimit(.minutes(5))) struct MethodTests {
     private typealias Function = @Sendable (HeadgateClient) async throws -> Void
 
     /// How each method of the daemon is called. `hello` is every connection's.

@@ -5,7 +5,7 @@ import HeadgateWire
 import Testing
 
 /// The announced status of an application, and what the daemon says of itself.
-@Suite(.timeLimit(.minutes(1))) struct StatusTests {
+@Suite(.timeLimit(.minutes(5))) struct StatusTests {
     @Test("B26: what was announced last is announced again after a restart, and nothing before it")
     func again() async throws {
         try await withDaemon { scene in

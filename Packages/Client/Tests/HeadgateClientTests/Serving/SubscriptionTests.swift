@@ -5,7 +5,7 @@ import HeadgateWire
 import Testing
 
 /// Subscriptions to dispatchers over a real socket (Behaviour K3).
-@Suite(.timeLimit(.minutes(1))) struct SubscriptionTests {
+@Suite(.timeLimit(.minutes(5))) struct SubscriptionTests {
     private func dispatch(_ number: Int, _ dispatcher: String, _ batch: String) -> String {
         #"{"jsonrpc":"2.0","id":\#(number),"method":"dispatch","params":{"dispatcher":"\#(dispatcher)","#
             + #""batch":"\#(batch)","attempt":2,"events":[{"id":"a"},{"id":"b"}]}}"#

@@ -4,7 +4,7 @@ import HeadgateWire
 import Testing
 
 /// Work for dispatchers, by tasks (Behaviour K3).
-@Suite(.timeLimit(.minutes(1))) struct WorkTests {
+@Suite(.timeLimit(.minutes(5))) struct WorkTests {
     private struct NoPaper: Error {}
 
     private func dispatch(_ number: Int, _ batch: String) -> String {

@@ -6,7 +6,7 @@ import Testing
 @testable import HeadgateClient
 
 /// Watches as sequences, over a real socket (Protocol, `watch`; Behaviour B10).
-@Suite(.timeLimit(.minutes(1))) struct WatchSequenceTests {
+@Suite(.timeLimit(.minutes(5))) struct WatchSequenceTests {
     private func change(_ watch: String, _ dispatcher: String) -> String {
         #"{"jsonrpc":"2.0","method":"changed","params":{"watch":"\#(watch)","topic":"dispatchers","#
             + #""dispatchers":[{"id":"\#(dispatcher)"}],"removed":[]}}"#

@@ -4,7 +4,7 @@ import HeadgateWire
 import Testing
 
 /// Watches over a real socket (Protocol, `watch`).
-@Suite(.timeLimit(.minutes(1))) struct WatchTests {
+@Suite(.timeLimit(.minutes(5))) struct WatchTests {
     private func change(_ watch: String, _ number: Int) -> String {
         #"{"jsonrpc":"2.0","method":"changed","params":{"watch":"\#(watch)","n":\#(number)}}"#
     }

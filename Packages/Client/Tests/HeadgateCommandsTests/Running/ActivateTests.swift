@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-@Suite(.timeLimit(.minutes(1))) struct ActivateTests {
+@Suite(.timeLimit(.minutes(5))) struct ActivateTests {
     @Test(
         "It asks for the board with what it is told",
         arguments: [

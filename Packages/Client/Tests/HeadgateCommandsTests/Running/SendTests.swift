@@ -6,7 +6,7 @@ import Testing
 @testable import HeadgateCommands
 
 /// `headgate send` against a daemon on a real socket.
-@Suite(.timeLimit(.minutes(1))) struct SendTests {
+@Suite(.timeLimit(.minutes(5))) struct SendTests {
     @Test("send tracks one event with its data and prints its id")
     func one() async throws {
         try await withDaemon { daemon in

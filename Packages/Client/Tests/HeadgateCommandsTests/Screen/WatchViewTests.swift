@@ -7,7 +7,7 @@ import Testing
 @testable import HeadgateCommands
 
 /// `headgate watch` on a terminal, against a daemon on a real socket.
-@Suite(.timeLimit(.minutes(1)), .serialized) struct WatchViewTests {
+@Suite(.timeLimit(.minutes(5)), .serialized) struct WatchViewTests {
     @Test("It shows what is told, says when the daemon is away, goes on when it is back, and q gives the terminal back")
     func life() async throws {
         try await withDaemon { daemon in

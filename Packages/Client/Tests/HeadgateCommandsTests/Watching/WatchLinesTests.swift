@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateCommands
 
 /// `headgate watch` for programs, against a daemon on a real socket.
-@Suite(.timeLimit(.minutes(1))) struct WatchLinesTests {
+@Suite(.timeLimit(.minutes(5))) struct WatchLinesTests {
     @Test("Each notification is a line with its params as they came, also after a restart; a refusal ends it")
     func lines() async throws {
         try await withDaemon { daemon in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("What board.serve says of a board's barrier, over the socket", .timeLimit(.minutes(2)))
+@Suite("What board.serve says of a board's barrier, over the socket", .timeLimit(.minutes(5)))
 struct BoardBarrierMemberTests {
     /// A client that may activate `checkout`, which waits for `auth`; `server` is asked to run both.
     private func run(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Barriers before boards, over the socket", .timeLimit(.minutes(2)))
+@Suite("Barriers before boards, over the socket", .timeLimit(.minutes(5)))
 struct BoardBarrierTests {
     private static let gateway: DataObject = ["gateway": ["rules": ["*": ["board": "auth"], "pub*": "exempt"]]]
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Boards over the socket", .timeLimit(.minutes(2)))
+@Suite("Boards over the socket", .timeLimit(.minutes(5)))
 struct BoardTests {
     @Test("A1: a board is run by a process that serves it, and its answer is the result")
     func activated() async throws {

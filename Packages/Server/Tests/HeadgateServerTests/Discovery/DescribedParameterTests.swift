@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateServer
 
 /// What `rpc.discover` says of parameters, held against what the server takes.
-@Suite("Described parameters", .timeLimit(.minutes(2))) struct DescribedParameterTests {
+@Suite("Described parameters", .timeLimit(.minutes(5))) struct DescribedParameterTests {
     @Test("A parameter is taken as it is described, and may be left out where that is said; in objects, too")
     func taken() async throws {
         try await calling { method, call in

@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateServer
 
 /// The file dispatcher over a real loop.
-@Suite("file dispatcher", .timeLimit(.minutes(1)))
+@Suite("file dispatcher", .timeLimit(.minutes(5)))
 struct FileSenderTests {
     @Test("K2: each event is a line, in the order of the batches")
     func order() async throws {

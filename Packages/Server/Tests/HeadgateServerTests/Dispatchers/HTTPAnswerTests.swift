@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateServer
 
 /// What a sender makes of a server's answers, and of none.
-@Suite("http dispatcher: answers", .timeLimit(.minutes(1)))
+@Suite("http dispatcher: answers", .timeLimit(.minutes(5)))
 struct HTTPAnswerTests {
     /// Sends one event to a server that answers so.
     private func result(

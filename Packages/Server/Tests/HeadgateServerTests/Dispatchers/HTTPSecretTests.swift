@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateServer
 
 /// Header values from files and the environment, and that they stay secret.
-@Suite("http dispatcher: secrets", .timeLimit(.minutes(1)))
+@Suite("http dispatcher: secrets", .timeLimit(.minutes(5)))
 struct HTTPSecretTests {
     @Test("K1: a header's file is read again for each request, without its line end", arguments: ["", "\n", "\r\n"])
     func file(lineEnd: String) async throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateServer
 
 /// Requests as a real server gets them.
-@Suite("http dispatcher: requests", .timeLimit(.minutes(1)))
+@Suite("http dispatcher: requests", .timeLimit(.minutes(5)))
 struct HTTPSenderTests {
     @Test("K1: a batch is one POST with a JSON array, its type, its idempotency key and the service's name")
     func jsonArray() async throws {

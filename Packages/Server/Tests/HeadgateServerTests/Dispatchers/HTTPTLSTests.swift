@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateServer
 
 /// Requests over TLS.
-@Suite("http dispatcher: TLS", .timeLimit(.minutes(1)), .enabled(if: TLSServer.isAvailable))
+@Suite("http dispatcher: TLS", .timeLimit(.minutes(5)), .enabled(if: TLSServer.isAvailable))
 struct HTTPTLSTests {
     private func send(
         to server: TLSServer, host: String = "localhost", _ tls: HTTPSettings.TLS

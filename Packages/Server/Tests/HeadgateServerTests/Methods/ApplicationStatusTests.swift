@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Statuses of applications", .timeLimit(.minutes(1)))
+@Suite("Statuses of applications", .timeLimit(.minutes(5)))
 struct ApplicationStatusTests {
     /// Holds every event until a flush.
     private static let batching: DataObject = [

@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-@Suite("dead_letters.list, .requeue and .purge", .timeLimit(.minutes(1)))
+@Suite("dead_letters.list, .requeue and .purge", .timeLimit(.minutes(5)))
 struct DeadLetterMethodTests {
     /// Puts events `event-1`… of a dispatcher aside, as if it had given them up.
     private func bury(_ numbers: ClosedRange<SequenceNumber>, of dispatcher: String, on stage: ServiceStage)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Flushes under way", .timeLimit(.minutes(2))) struct FlushLimitTests {
+@Suite("Flushes under way", .timeLimit(.minutes(5))) struct FlushLimitTests {
     @Test("X2: a user has so many flushes under way and no more, over all connections; one that ends makes room")
     func limited() async throws {
         try await ServiceStage.run { stage in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("queue.peek and queue.purge", .timeLimit(.minutes(1)))
+@Suite("queue.peek and queue.purge", .timeLimit(.minutes(5)))
 struct QueueMethodTests {
     @Test("What waits is shown, and dropped")
     func peekAndPurge() async throws {

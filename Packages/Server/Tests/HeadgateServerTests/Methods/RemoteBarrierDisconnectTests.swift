@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Barriers whose owners disconnect", .timeLimit(.minutes(1)))
+@Suite("Barriers whose owners disconnect", .timeLimit(.minutes(5)))
 struct RemoteBarrierDisconnectTests {
     /// Has an owner register a closed barrier and disconnect, before the eyes of a watcher.
     private func leave(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("States of barriers over the socket", .timeLimit(.minutes(1)))
+@Suite("States of barriers over the socket", .timeLimit(.minutes(5)))
 struct RemoteBarrierStateTests {
     @Test("B29: a state for one dispatcher stands until a state for all scopes replaces it")
     func stateForOne() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Barriers over the socket", .timeLimit(.minutes(1)))
+@Suite("Barriers over the socket", .timeLimit(.minutes(5)))
 struct RemoteBarrierTests {
     @Test("B29: a registered barrier stands before all dispatchers, flushable and owned, unless it says otherwise")
     func registered() async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateServer
 
 /// The active check, which goes on only while the kernel says that there is no connection.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct NetworkProbeTests {
     @Test(
         "B21: any HTTP answer counts",

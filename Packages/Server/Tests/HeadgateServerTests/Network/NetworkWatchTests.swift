@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateServer
 
 /// The watch on this machine's own network, whatever that is.
-@Suite(.enabled(if: NetlinkSocket() != nil, "the kernel does not tell of the network here"), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: NetlinkSocket() != nil, "the kernel does not tell of the network here"), .timeLimit(.minutes(5)))
 struct NetworkWatchTests {
     @Test("B21: the state is known as soon as it is watched, so that nothing is held for it at a start")
     func knownAtOnce() async throws {

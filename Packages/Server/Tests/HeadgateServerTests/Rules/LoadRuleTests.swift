@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Load rules in a service", .timeLimit(.minutes(1)))
+@Suite("Load rules in a service", .timeLimit(.minutes(5)))
 struct LoadRuleTests {
     private static func settings(collect: DataItem, archive: DataItem = ["operator": "is_defined", "path": "event"])
         -> DataObject

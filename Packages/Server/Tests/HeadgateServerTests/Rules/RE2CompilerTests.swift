@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Regular expressions", .timeLimit(.minutes(1)))
+@Suite("Regular expressions", .timeLimit(.minutes(5)))
 struct RE2CompilerTests {
     private func compiled(_ pattern: String, ignoreCase: Bool = false) throws -> any PatternMatching {
         try RE2Compiler().compile(pattern, ignoreCase: ignoreCase)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("What counts as received", .timeLimit(.minutes(2)))
+@Suite("What counts as received", .timeLimit(.minutes(5)))
 struct ReceivedCounterTests {
     @Test("P1: every valid event counts as received, and one for which there is no room as rejected as well")
     func fullStore() async throws {

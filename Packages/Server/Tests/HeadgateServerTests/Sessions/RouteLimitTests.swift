@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-@Suite("Sets of dispatchers that clients ask for", .timeLimit(.minutes(1)))
+@Suite("Sets of dispatchers that clients ask for", .timeLimit(.minutes(5)))
 struct RouteLimitTests {
     @Test("X2: one set of dispatchers too many is limit, counted and not stored, until something is delivered")
     func narrowed() async throws {

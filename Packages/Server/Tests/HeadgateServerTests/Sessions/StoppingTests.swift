@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("What a service that stops says", .timeLimit(.minutes(2))) struct StoppingTests {
+@Suite("What a service that stops says", .timeLimit(.minutes(5))) struct StoppingTests {
     private static let settings: DataObject = [
         "shutdown_timeout_ms": 600_000, "dispatchers": ["archive": nil, "collect": ["kind": "worker", "path": nil]],
     ]

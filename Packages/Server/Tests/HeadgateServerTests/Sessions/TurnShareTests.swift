@@ -8,7 +8,7 @@ import Testing
 @testable import HeadgateServer
 
 /// X3: what a session may do in a turn of the loop, whatever it sends.
-@Suite("A session's share of a turn", .timeLimit(.minutes(2)))
+@Suite("A session's share of a turn", .timeLimit(.minutes(5)))
 struct TurnShareTests {
     @Test("X3: a share is used up by so many events, or by far fewer calls")
     func spending() {

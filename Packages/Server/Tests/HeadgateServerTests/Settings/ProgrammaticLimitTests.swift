@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("How much programs may set", .timeLimit(.minutes(2)))
+@Suite("How much programs may set", .timeLimit(.minutes(5)))
 struct ProgrammaticLimitTests {
     @Test(
         "X2: what config.set has added up to is bounded; what is refused changes nothing, and what is taken out makes room"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Settings that change while the service runs", .timeLimit(.minutes(1)))
+@Suite("Settings that change while the service runs", .timeLimit(.minutes(5)))
 struct SettingsChangeTests {
     /// Writes the configuration file anew, merged into the usual settings.
     private func rewrite(_ stage: ServiceStage, _ settings: DataObject) throws {

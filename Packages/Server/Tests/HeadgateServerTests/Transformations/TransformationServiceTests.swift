@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Transformations in a service", .timeLimit(.minutes(1)))
+@Suite("Transformations in a service", .timeLimit(.minutes(5)))
 struct TransformationServiceTests {
     @Test("P4: what is done before the store reaches all dispatchers, what is done after it only its own")
     func scopes() async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("What watching costs", .timeLimit(.minutes(1)))
+@Suite("What watching costs", .timeLimit(.minutes(5)))
 struct WatchCostTests {
     /// Words so long that the sockets' own buffers are full after some of them.
     private static let scopes: [DataItem] =

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Watching", .timeLimit(.minutes(1)))
+@Suite("Watching", .timeLimit(.minutes(5)))
 struct WatchTests {
     @Test("B10: a watch begins with how things stand, for each topic")
     func begins() async throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateServer
 
 /// Workers that go away or are silent, over real sockets: what becomes of what they had in hand.
-@Suite(.timeLimit(.minutes(1))) struct WorkerLossTests {
+@Suite(.timeLimit(.minutes(5))) struct WorkerLossTests {
     @Test("K3: who goes away loses its batch to another at once, closed or half-closed", arguments: [true, false])
     func handOver(byHalf: Bool) async throws {
         try await ServiceStage.runWithWorkers { stage in

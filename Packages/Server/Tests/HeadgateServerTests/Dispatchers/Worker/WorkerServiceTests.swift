@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateServer
 
 /// Dispatchers of kind `worker` over real sockets.
-@Suite(.timeLimit(.minutes(1))) struct WorkerServiceTests {
+@Suite(.timeLimit(.minutes(5))) struct WorkerServiceTests {
     @Test("K3: a worker gets batches by its credit, and the next for each answer")
     func batches() async throws {
         try await ServiceStage.runWithWorkers { stage in
