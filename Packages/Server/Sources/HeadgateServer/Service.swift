@@ -20,7 +20,7 @@ final class Service {
     let boards: BoardDesk
     let flushQuota = FlushQuota()
     private(set) lazy var watches = Watches(service: self)
-    private(set) lazy var workforces = Workforces(gate: gate)
+    let workforces: Workforces
     let log = Log()
     var sessions = SessionRegistry()
     var counters = ConnectionCounters()
@@ -32,8 +32,8 @@ final class Service {
     private(set) var isReady = false
 
     private let methods = MethodTable()
-    let senders: Senders
-    private let configuration: ServerConfiguration
+    let senders: SenderSurroundings
+    let configuration: ServerConfiguration
     private let store: ServiceStore
     private var network: NetworkMonitor?
     private let started: Instant
@@ -47,10 +47,12 @@ final class Service {
         settings = loaded.settings
         worker = LoopWorker(loop: loop)
         started = worker.now
-        senders = Senders(worker: worker, dataDirectory: places.dataDirectory, own: configuration.senderFactories)
         store = ServiceStore(configuration.makeStore, settings: settings, places: places, worker: worker)
         let state = try store.open()
         gate = Headgate(worker: worker, store: store.store, state: state, limits: settings.store)
+        workforces = Workforces(gate: gate)
+        senders = SenderSurroundings(
+            worker: worker, dataDirectory: places.dataDirectory, workforces: workforces)
         decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)
         collecting = Collecting(configuration.collectors, settings: settings.collectors, gate: gate, log: log)
         tracking = Tracking(gate: gate, collecting: collecting)

@@ -28,8 +28,6 @@ public struct ServerConfiguration {
     private(set) var loadRules: [(id: String, rule: Rule)] = []
     /// Collectors of the program's own.
     private(set) var collectors: [any Collector] = []
-    /// What makes the senders of the program's own kinds of dispatchers.
-    private(set) var senderFactories: [any SenderFactory] = []
     /// What settings may name.
     private(set) var vocabulary = SettingsVocabulary.builtIn
 
@@ -49,9 +47,8 @@ public struct ServerConfiguration {
 
     /// Adds a kind of dispatcher (Behaviour K5), for `dispatchers` in the settings to name. A kind of the service's own
     /// cannot be replaced.
-    public mutating func addDispatcherKind(_ factory: some SenderFactory) {
-        senderFactories.append(factory)
-        vocabulary.dispatcherKinds[factory.kind] = factory.reachesNetwork
+    public mutating func addDispatcherKind(_ kind: some DispatcherKind) {
+        vocabulary.dispatcherKinds.add(kind)
     }
 
     /// Adds a collector (Behaviour P2), which comes after the service's own and those added before it.

@@ -13,9 +13,11 @@ enum ConfigMethods {
     private static func get(_ service: Service, _ call: Call) throws(RPCError) {
         let layer: SettingsLayer? = try call.reader.optional("layer")
         guard let layer else {
-            return call.reply.answer(SettingsDisplay.inForce(service.layers.effective, places: service.places))
+            return call.reply.answer(
+                SettingsDisplay.inForce(
+                    service.layers.effective, places: service.places, secrets: service.settings.secrets))
         }
-        call.reply.answer(SettingsDisplay.blanked(service.layers[layer]))
+        call.reply.answer(SettingsDisplay.blanked(service.layers[layer], secrets: service.settings.secrets))
     }
 
     private static func set(_ service: Service, _ call: Call) throws(RPCError) {

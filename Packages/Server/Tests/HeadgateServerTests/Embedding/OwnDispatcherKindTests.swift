@@ -16,7 +16,7 @@ import Testing
     func own() async throws {
         let written = Written()
         let adding: ServiceStage.Adding = {
-            $0.addDispatcherKind(LedgerFactory(written: written))
+            $0.addDispatcherKind(LedgerKind(written: written))
         }
         try await ServiceStage.run(Self.ledger, adding: adding) { stage in
             let client = try await stage.client()
@@ -34,13 +34,37 @@ import Testing
 
     @Test("K5, S2: a sender that cannot be made leaves the settings as they were, and says why")
     func refused() async throws {
-        let adding: ServiceStage.Adding = { $0.addDispatcherKind(LedgerFactory()) }
+        let adding: ServiceStage.Adding = { $0.addDispatcherKind(LedgerKind()) }
         try await ServiceStage.run(Self.ledger, adding: adding) { stage in
             let client = try await stage.client()
             let patch: DataObject = ["dispatchers": ["book": ["configuration": ["book": -1]]]]
             let refusal = try await client.refusal("config.set", ["patch": .object(patch)])
             #expect(refusal.reason == "invalid_settings")
             #expect(try await client.call("config.get")["dispatchers"]["book"]["configuration"]["book"] == 7)
+        }
+    }
+
+    @Test("K5, S2, X4: what a program's kind reads is checked, warned of and blanked as with the service's own")
+    func reading() async throws {
+        let adding: ServiceStage.Adding = { $0.addDispatcherKind(LedgerKind()) }
+        try await ServiceStage.run(Self.ledger, adding: adding) { stage in
+            let client = try await stage.client()
+            let wrong: DataObject = ["dispatchers": ["book": ["configuration": ["book": "seven"]]]]
+            let refusal = try await client.refusal("config.set", ["patch": .object(wrong)])
+            #expect(refusal.message.contains("dispatchers.book.configuration.book"))
+            let told: DataObject = [
+                "dispatchers": [
+                    "book": ["configuration": ["pass": "open sesame", "cover": "/nowhere", "colour": "red"]]
+                ]
+            ]
+            try await client.call("config.set", ["patch": .object(told)])
+            let shown = try await client.call("config.get")["dispatchers"]["book"]["configuration"]
+            #expect(shown["pass"] == "***")
+            #expect(shown["colour"] == "red")
+            let layer = try await client.call("config.get", ["layer": "programmatic"])
+            #expect(layer["dispatchers"]["book"]["configuration"]["pass"] == "***")
+            let warnings = try await client.call("status")["warnings"].elements.compactMap(String.init(dataItem:))
+            #expect(warnings.contains("dispatchers.book.configuration.colour: unknown key, ignored"))
         }
     }
 
@@ -54,7 +78,7 @@ import Testing
     @Test("B20: whether it reaches a network is the program's to say", arguments: [true, false])
     func network(reachesNetwork: Bool) async throws {
         let adding: ServiceStage.Adding = {
-            $0.addDispatcherKind(LedgerFactory(reachesNetwork: reachesNetwork))
+            $0.addDispatcherKind(LedgerKind(isRemote: reachesNetwork))
         }
         try await ServiceStage.run(Self.ledger, adding: adding) { stage in
             let barriers = try await stage.client().call("barrier.list")["barriers"].elements
@@ -65,14 +89,33 @@ import Testing
     }
 }
 
-private struct LedgerFactory: SenderFactory {
-    let kind = "ledger"
-    var reachesNetwork = false
+private struct LedgerKind: DispatcherKind {
+    struct Settings: Sendable, Equatable {
+        var book: Int?
+        var pass: String?
+    }
+
+    let name = "ledger"
+    var isRemote = false
     var written = Written()
 
-    func makeSender(dispatcher id: String, configuration: DataObject, on worker: any Worker) throws -> any Sender {
-        guard let book: Int = configuration.get(key: "book"), book > 0 else { throw Missing(what: "a book") }
-        return LedgerSender(book: book, written: written, worker: worker)
+    func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> Settings {
+        var settings = Settings()
+        entry.section("configuration") { configuration in
+            settings.book = configuration.integer("book", in: -1...1000)
+            settings.pass = configuration.secret("pass")
+            _ = configuration.readFile("cover")
+        }
+        return settings
+    }
+
+    func reachesNetwork(_ settings: Settings) -> Bool { isRemote }
+
+    func makeSender(
+        of dispatcher: String, _ settings: Settings, in surroundings: SenderSurroundings
+    ) throws -> any Sender {
+        guard let book = settings.book, book > 0 else { throw Missing(what: "a book") }
+        return LedgerSender(book: book, written: written, worker: surroundings.worker)
     }
 }
 

@@ -30,10 +30,12 @@ struct DispatcherSettingsTests {
     @Test("K3, Q2: a dispatcher of kind worker has a lease, and as many batches in flight as its workers can take")
     func worker() throws {
         let usual = try SettingsReading.ofDispatcher(#""kind": "worker""#).settings?.dispatchers.first
-        #expect(usual?.kind == .worker(WorkerSettings(lease: .seconds(30))))
+        #expect(usual?.kind == KindSettings(WorkerKind(), WorkerSettings(lease: .seconds(30))))
         #expect(usual?.common.inFlight == DispatcherSettings.mostInFlight)
         let told = try SettingsReading.ofDispatcher(#""kind": "worker", "lease_ms": 5, "in_flight": 2"#)
-        #expect(told.settings?.dispatchers.first?.kind == .worker(WorkerSettings(lease: .milliseconds(5))))
+        #expect(
+            told.settings?.dispatchers.first?.kind
+                == KindSettings(WorkerKind(), WorkerSettings(lease: .milliseconds(5))))
         #expect(told.settings?.dispatchers.first?.common.inFlight == 2)
         let faults = try SettingsReading.ofDispatcher(#""kind": "worker", "lease_ms": 0"#).faults
         #expect(faults.map(\.path) == ["dispatchers.d.lease_ms"])
@@ -62,7 +64,7 @@ struct DispatcherSettingsTests {
         http.unixSocket = "/s"
         let dispatcher = try #require(reading.settings?.dispatchers.first)
         #expect(reading.findings == SettingsFindings())
-        #expect(dispatcher.kind == .http(http))
+        #expect(dispatcher.kind == KindSettings(HTTPKind(), http))
         #expect(dispatcher.common.retryForStatusCodes == [403: true, 500: false])
         #expect(dispatcher.common.onUnauthorized == .pause)
     }
@@ -73,7 +75,9 @@ struct DispatcherSettingsTests {
             #""kind": "file", "path": "a/b", "rotate_bytes": 1, "rotate_s": 2, "keep": 0"#)
         #expect(
             reading.settings?.dispatchers.map(\.kind)
-                == [.file(FileSettings(path: "a/b", rotateBytes: 1, rotateAge: .seconds(2), keep: 0))])
+                == [
+                    KindSettings(FileKind(), FileSettings(path: "a/b", rotateBytes: 1, rotateAge: .seconds(2), keep: 0))
+                ])
     }
 
     @Test(

@@ -34,7 +34,7 @@ struct HeaderSettingsTests {
     func text() throws {
         let reading = try SettingsReading.ofDispatcher(
             #""kind": "http", "endpoint": "x", "headers": {"X": "a\tä", "Y": null}"#)
-        guard case .http(let http) = reading.settings?.dispatchers.first?.kind else {
+        guard let http = reading.settings?.dispatchers.first?.kind.settings as? HTTPSettings else {
             Issue.record("no http dispatcher: \(reading.findings.lines)")
             return
         }

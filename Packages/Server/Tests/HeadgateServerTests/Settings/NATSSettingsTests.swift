@@ -27,8 +27,8 @@ struct NATSSettingsTests {
         nats.timeout = .milliseconds(1)
         nats.connectTimeout = .milliseconds(2)
         let dispatcher = try #require(reading.settings?.dispatchers.first)
-        #expect(dispatcher.kind == .nats(nats))
-        #expect(dispatcher.kind.name == "nats")
+        #expect(dispatcher.kind == KindSettings(NATSKind(), nats))
+        #expect(dispatcher.kind.kind == "nats")
         #expect(dispatcher.common.dispatchLimit == 7)
     }
 
@@ -39,7 +39,7 @@ struct NATSSettingsTests {
         #expect(reading.findings == SettingsFindings())
         var nats = NATSSettings(servers: [try NATSServer("localhost")], subject: "events")
         nats.tls = HTTPSettings.TLS()
-        #expect(reading.settings?.dispatchers.map(\.kind) == [.nats(nats)])
+        #expect(reading.settings?.dispatchers.map(\.kind) == [KindSettings(NATSKind(), nats)])
     }
 
     @Test(
@@ -102,7 +102,7 @@ struct NATSSettingsTests {
             "kind": "nats", "servers": ["a"], "subject": "s", "credentials_file": "/creds", "tls": {"ca_file": "/ca"}
             """#)
         let settings = try #require(reading.settings)
-        let warnings = SettingsReferences.warnings(about: settings, environment: [:]) { _ in false }
+        let warnings = settings.references.compactMap { $0.warning(environment: [:]) { _ in false } }
         #expect(
             warnings.map(\.description) == [
                 "dispatchers.d.tls.ca_file: the file cannot be read",
@@ -120,6 +120,6 @@ struct NATSSettingsTests {
         ])
     func network(servers: [String], reachesNetwork: Bool) throws {
         let nats = NATSSettings(servers: try servers.map { try NATSServer($0) }, subject: "s")
-        #expect(DispatcherKindSettings.nats(nats).reachesNetwork == reachesNetwork)
+        #expect(NATSKind().reachesNetwork(nats) == reachesNetwork)
     }
 }

@@ -38,9 +38,11 @@ struct SettingsExampleTests {
         ]
         expected.dispatchers = [
             ConfiguredDispatcher(
-                common: collect, kind: .http(HTTPSettings(endpoint: "http://127.0.0.1:8080/events"))),
+                common: collect,
+                kind: KindSettings(HTTPKind(), HTTPSettings(endpoint: "http://127.0.0.1:8080/events"))),
             ConfiguredDispatcher(
-                common: DispatcherSettings(id: "archive"), kind: .file(FileSettings(path: "events.ndjson"))),
+                common: DispatcherSettings(id: "archive"),
+                kind: KindSettings(FileKind(), FileSettings(path: "events.ndjson"))),
         ]
         expected.barriers = [
             BarrierSettings(

@@ -15,7 +15,7 @@ struct SettingsReferencesTests {
 
     @Test("K1: files and variables that are not there are warned of")
     func missing() throws {
-        let warnings = SettingsReferences.warnings(about: try settings(), environment: [:]) { _ in false }
+        let warnings = try settings().references.compactMap { $0.warning(environment: [:]) { _ in false } }
         #expect(
             warnings.map(\.description) == [
                 "dispatchers.d.tls.ca_file: the file cannot be read",
@@ -28,8 +28,8 @@ struct SettingsReferencesTests {
 
     @Test("What is there is not")
     func present() throws {
-        #expect(SettingsReferences.warnings(about: try settings(), environment: ["C": ""]) { _ in true } == [])
-        #expect(SettingsReferences.isReadable("/dev/null"))
-        #expect(!SettingsReferences.isReadable("/nowhere/at/all"))
+        #expect(try settings().references.allSatisfy { $0.warning(environment: ["C": ""]) { _ in true } == nil })
+        #expect(SettingsReference.isReadable("/dev/null"))
+        #expect(!SettingsReference.isReadable("/nowhere/at/all"))
     }
 }

@@ -36,7 +36,7 @@ final class Workforces {
     func follow(_ dispatchers: [ConfiguredDispatcher]) {
         configured = []
         for dispatcher in dispatchers {
-            guard case .worker(let settings) = dispatcher.kind else { continue }
+            guard let settings = dispatcher.kind.settings as? WorkerSettings else { continue }
             configured.insert(dispatcher.id)
             let workforce = workforce(of: dispatcher.id, settings)
             workforce.lease = settings.lease

@@ -25,7 +25,8 @@ extension Service {
         var made: [String: any Sender] = [:]
         for dispatcher in new.dispatchers where old.dispatcher(dispatcher.id)?.kind != dispatcher.kind {
             do {
-                made[dispatcher.id] = try senders.make(dispatcher, workforces)
+                let kind = configuration.vocabulary.dispatcherKinds.kind(named: dispatcher.kind.kind)
+                made[dispatcher.id] = try kind?.makeSender(of: dispatcher, in: senders)
             } catch {
                 throw StartFault("dispatchers.\(dispatcher.id): \(error)")
             }
@@ -44,9 +45,9 @@ extension Service {
             let (common, kind) = (dispatcher.common, dispatcher.kind)
             if gate.hasDispatcher(dispatcher.id) {
                 gate.changeDispatcher(
-                    common, kind: kind.name, sender: made[dispatcher.id], reachesNetwork: kind.reachesNetwork)
+                    common, kind: kind.kind, sender: made[dispatcher.id], reachesNetwork: kind.reachesNetwork)
             } else if let sender = made[dispatcher.id] {
-                gate.addDispatcher(common, kind: kind.name, sender: sender, reachesNetwork: kind.reachesNetwork)
+                gate.addDispatcher(common, kind: kind.kind, sender: sender, reachesNetwork: kind.reachesNetwork)
             }
         }
     }

@@ -10,23 +10,35 @@ public enum SettingsDisplay {
 
     /// The settings in force: what the layers come to, the defaults of the sections that have some, and where the socket
     /// and the data are.
-    public static func inForce(_ effective: DataObject, places: Places) -> DataObject {
+    /// - Parameter secrets: the places of what is a secret beside what looks like one.
+    public static func inForce(_ effective: DataObject, places: Places, secrets: Set<String> = []) -> DataObject {
         let found: DataObject = ["socket": .string(places.socket), "data_dir": .string(places.dataDirectory)]
         // Where they are was found with the settings in mind, and the command line wins over those.
-        return blanked(Settings().sections.patched(with: effective).patched(with: found))
+        return blanked(Settings().sections.patched(with: effective).patched(with: found), secrets: secrets)
     }
 
     /// Settings as they are but for their secrets.
-    public static func blanked(_ settings: DataObject) -> DataObject {
-        DataObject(settings.map { ($0.key, blanked($0.value, key: $0.key)) })
+    /// - Parameter secrets: the places of what is a secret beside what looks like one.
+    public static func blanked(_ settings: DataObject, secrets: Set<String> = []) -> DataObject {
+        blanked(settings, at: "", secrets)
     }
 
-    private static func blanked(_ item: DataItem, key: String) -> DataItem {
+    private static func blanked(_ object: DataObject, at path: String, _ secrets: Set<String>) -> DataObject {
+        DataObject(
+            object.map { key, value in
+                let place = path.isEmpty ? key : "\(path).\(key)"
+                return (key, secrets.contains(place) ? .string(blank) : blanked(value, key: key, at: place, secrets))
+            })
+    }
+
+    private static func blanked(
+        _ item: DataItem, key: String, at path: String, _ secrets: Set<String>
+    ) -> DataItem {
         switch item {
         case .object(let headers) where key == "headers":
             .object(DataObject(headers.map { ($0.key, blankedHeader($0.value, name: $0.key)) }))
-        case .object(let object): .object(blanked(object))
-        case .array(let items): .array(items.map { blanked($0, key: key) })
+        case .object(let object): .object(blanked(object, at: path, secrets))
+        case .array(let items): .array(items.map { blanked($0, key: key, at: path, secrets) })
         case .string(let text): .string(blankedURL(text, needsScheme: !bareURLKeys.contains(key)))
         default: item
         }
@@ -37,7 +49,7 @@ public enum SettingsDisplay {
 
     private static func blankedHeader(_ value: DataItem, name: String) -> DataItem {
         if case .string = value, HeaderName.soundsSecret(name) { return .string(blank) }
-        return blanked(value, key: name)
+        return blanked(value, key: name, at: "", [])
     }
 
     /// The text with `***` for what stands before the `@` of a URL's host.

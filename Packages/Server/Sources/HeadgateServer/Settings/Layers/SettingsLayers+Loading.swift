@@ -18,6 +18,6 @@ extension SettingsLayers {
         }
         let reading = change(vocabulary: vocabulary) { $0[.file] = object }
         guard let settings = reading.settings else { return reading }
-        return reading.adding(warnings: SettingsReferences.warnings(about: settings, environment: environment))
+        return reading.adding(warnings: settings.references.compactMap { $0.warning(environment: environment) })
     }
 }

@@ -7,7 +7,7 @@ extension SettingsReader {
     private static let longest = 10 * 365 * 86_400
 
     /// A whole number of a range.
-    func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
+    public func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
         guard let item = item(key) else { return nil }
         if let number = Int(dataItem: item), range.contains(number) { return number }
         fault(key, "", "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
@@ -15,27 +15,27 @@ extension SettingsReader {
     }
 
     /// A whole number of a range, put where the default stands.
-    func integer(_ key: String, in range: ClosedRange<Int>, into place: inout Int) {
+    public func integer(_ key: String, in range: ClosedRange<Int>, into place: inout Int) {
         place = integer(key, in: range) ?? place
     }
 
     /// A time in milliseconds, from a shortest one up.
-    func milliseconds(_ key: String, atLeast shortest: Int = 1) -> Duration? {
+    public func milliseconds(_ key: String, atLeast shortest: Int = 1) -> Duration? {
         integer(key, in: shortest...(SettingsReader.longest * 1000)).map { .milliseconds($0) }
     }
 
     /// A time in milliseconds, put where the default stands.
-    func milliseconds(_ key: String, atLeast shortest: Int = 1, into place: inout Duration) {
+    public func milliseconds(_ key: String, atLeast shortest: Int = 1, into place: inout Duration) {
         place = milliseconds(key, atLeast: shortest) ?? place
     }
 
     /// A time in seconds, from a shortest one up.
-    func seconds(_ key: String, atLeast shortest: Int = 1) -> Duration? {
+    public func seconds(_ key: String, atLeast shortest: Int = 1) -> Duration? {
         integer(key, in: shortest...SettingsReader.longest).map { .seconds($0) }
     }
 
     /// A time in seconds, put where the default stands.
-    func seconds(_ key: String, atLeast shortest: Int = 1, into place: inout Duration) {
+    public func seconds(_ key: String, atLeast shortest: Int = 1, into place: inout Duration) {
         place = seconds(key, atLeast: shortest) ?? place
     }
 }

@@ -2,18 +2,18 @@ import HeadgateData
 
 extension SettingsReader {
     /// An object as it is, its keys unread.
-    func object(_ key: String) -> DataObject? {
+    public func object(_ key: String) -> DataObject? {
         value(key, DataObject.self, mustBe: "an object")
     }
 
     /// A list as it is.
-    func array(_ key: String) -> [DataItem]? {
+    public func array(_ key: String) -> [DataItem]? {
         value(key, [DataItem].self, mustBe: "a list")
     }
 
     /// Reads an object with keys of its own; nothing is done when it is absent.
     /// - Parameter most: how many it may have.
-    func section(_ key: String, most: Int = .max, _ read: (SettingsReader) -> Void) {
+    public func section(_ key: String, most: Int = .max, _ read: (SettingsReader) -> Void) {
         guard let object = object(key, most: most) else { return }
         let inner = reader(object, at: key)
         read(inner)

@@ -11,16 +11,40 @@ extension SettingsReader {
     }
 
     /// A text.
-    func string(_ key: String) -> String? {
+    public func string(_ key: String) -> String? {
         value(key, String.self, mustBe: "a string")
     }
 
     /// A text with something in it and no NUL, like a path.
-    func filePath(_ key: String) -> String? {
+    public func filePath(_ key: String) -> String? {
         guard let text = string(key) else { return nil }
         if !text.isEmpty, !text.utf8.contains(0) { return text }
         fault(key, "", "must be a path")
         return nil
+    }
+
+    /// The path of a file that is read, which is warned of where it cannot be.
+    public func readFile(_ key: String) -> String? {
+        guard let path = filePath(key) else { return nil }
+        refer(key, to: .file(path))
+        return path
+    }
+
+    /// The name of an environment variable, which is warned of where it is not set.
+    public func environmentVariable(_ key: String) -> String? {
+        guard let name = string(key) else { return nil }
+        guard !name.isEmpty, name.utf8.allSatisfy({ $0 != 0 && $0 != UInt8(ascii: "=") }) else {
+            fault(key, "", "must be the name of an environment variable")
+            return nil
+        }
+        refer(key, to: .variable(name))
+        return name
+    }
+
+    /// A text that is never shown (Behaviour X4).
+    public func secret(_ key: String) -> String? {
+        keepSecret(key)
+        return string(key)
     }
 
     /// The path of a Unix socket.
@@ -32,12 +56,12 @@ extension SettingsReader {
     }
 
     /// Yes or no, put where the default stands.
-    func bool(_ key: String, into place: inout Bool) {
+    public func bool(_ key: String, into place: inout Bool) {
         place = value(key, Bool.self, mustBe: "true or false") ?? place
     }
 
     /// One of some words, put where the default stands.
-    func word<Word: RawRepresentable<String>>(_ key: String, of words: [Word], into place: inout Word) {
+    public func word<Word: RawRepresentable<String>>(_ key: String, of words: [Word], into place: inout Word) {
         guard let item = item(key) else { return }
         if let text = String(dataItem: item), let word = words.first(where: { $0.rawValue == text }) {
             place = word
@@ -47,7 +71,7 @@ extension SettingsReader {
     }
 
     /// Notes the absence of a key that has no default.
-    func require(_ key: String) {
+    public func require(_ key: String) {
         if item(key) == nil { fault(key, "", "is required") }
     }
 

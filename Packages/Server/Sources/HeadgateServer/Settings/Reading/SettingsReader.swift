@@ -4,9 +4,9 @@ import HeadgateData
 ///
 /// A key that was never asked for is unknown (Behaviour S2). A null counts as absent. A value that is wrong is noted and
 /// then read as if absent, so that one pass over the settings finds every fault.
-final class SettingsReader {
-    /// The place of this object; empty for the outermost one.
-    let path: String
+public final class SettingsReader {
+    /// The place of this object, like `dispatchers.collect`; empty for the outermost one.
+    public let path: String
     private let object: DataObject
     private let notes: Notes
     private var known: Set<String> = []
@@ -15,6 +15,10 @@ final class SettingsReader {
     private final class Notes {
         var findings = SettingsFindings()
         var asked: Set<String> = []
+        var references: [SettingsReference] = []
+        var secrets: Set<String> = []
+        /// Whose each thing is that only one may have, by what it is.
+        var claims: [String: String] = [:]
     }
 
     /// A reader that begins a pass.
@@ -34,11 +38,17 @@ final class SettingsReader {
     /// The places of all that was asked for in this pass so far, here and elsewhere, whether it was there or not.
     var asked: Set<String> { notes.asked }
 
+    /// The files and environment variables that were asked for in this pass so far.
+    var references: [SettingsReference] { notes.references }
+
+    /// The places of what was asked for as a secret in this pass so far.
+    var secrets: Set<String> { notes.secrets }
+
     /// The names of the members, in order.
-    var keys: [String] { object.keys }
+    public var keys: [String] { object.keys }
 
     /// The value of a key, which is known from now on; nil when it is absent or null.
-    func item(_ key: String) -> DataItem? {
+    public func item(_ key: String) -> DataItem? {
         known.insert(key)
         notes.asked.insert(path(of: key))
         guard let item = object[key], !item.isNull else { return nil }
@@ -56,18 +66,39 @@ final class SettingsReader {
     }
 
     /// Notes that a member is wrong; `suffix` leads further into it, like `[1]`.
-    func fault(_ key: String, _ suffix: String = "", _ message: String) {
+    public func fault(_ key: String, _ suffix: String = "", _ message: String) {
         notes.findings.faults.append(SettingsFault(path: path(of: key) + suffix, message: message))
     }
 
     /// Notes that the object itself is wrong.
-    func fault(_ message: String) {
+    public func fault(_ message: String) {
         notes.findings.faults.append(SettingsFault(path: path, message: message))
     }
 
     /// Notes that a member may be meant otherwise.
-    func warn(_ key: String, _ suffix: String = "", _ message: String) {
+    public func warn(_ key: String, _ suffix: String = "", _ message: String) {
         notes.findings.warnings.append(SettingsFault(path: path(of: key) + suffix, message: message))
+    }
+
+    /// Notes what a member refers to and does not hold.
+    func refer(_ key: String, to target: SettingsReference.Target) {
+        notes.references.append(SettingsReference(path: path(of: key), target: target))
+    }
+
+    /// Notes that the value of a member is a secret.
+    func keepSecret(_ key: String) {
+        notes.secrets.insert(path(of: key))
+    }
+
+    /// Takes something that only one may have, like the file that a dispatcher writes; a fault when another has it.
+    /// - Parameters:
+    ///   - what: what it is, for people: `file`.
+    ///   - name: which it is.
+    ///   - owner: who takes it, for people.
+    public func claim(_ key: String, _ what: String, _ name: String, for owner: String) {
+        if let other = notes.claims.updateValue(owner, forKey: "\(what) \(name)") {
+            fault(key, "", "is the \(what) of \(other)")
+        }
     }
 
     /// Takes over what another pass noted.
@@ -76,7 +107,7 @@ final class SettingsReader {
     }
 
     /// Takes all keys for known: there is nothing to hold them against.
-    func acceptEveryKey() {
+    public func acceptEveryKey() {
         known.formUnion(object.keys)
     }
 

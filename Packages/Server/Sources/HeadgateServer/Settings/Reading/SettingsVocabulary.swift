@@ -1,14 +1,14 @@
 /// What settings may name: what comes with the service, and what a program adds to it.
-public struct SettingsVocabulary: Sendable {
+public struct SettingsVocabulary {
     /// The kinds of barriers.
     public var barrierKinds = BarrierKinds.builtIn
-    /// The kinds of dispatchers that the program brings (Behaviour K5); true for those that reach a network.
-    public var dispatcherKinds: [String: Bool] = [:]
+    /// The kinds of dispatchers: the service's, and those that the program brings (Behaviour K5).
+    var dispatcherKinds = DispatcherKinds()
     /// The collectors that the program brings (Behaviour P2).
     public var collectors: Set<String> = []
 
     public init() {}
 
     /// Nothing of a program's.
-    public static let builtIn = SettingsVocabulary()
+    public static var builtIn: SettingsVocabulary { SettingsVocabulary() }
 }

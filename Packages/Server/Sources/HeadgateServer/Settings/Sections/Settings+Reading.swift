@@ -21,6 +21,8 @@ extension Settings {
         readTransformations(reader, rules: rules)
         readBarriers(reader, kinds: vocabulary.barrierKinds)
         reader.finish()
+        references = reader.references
+        secrets = reader.secrets
     }
 
     private mutating func readPlaces(_ reader: SettingsReader) {
@@ -45,10 +47,9 @@ extension Settings {
         _ reader: SettingsReader, rules: RuleReader, _ vocabulary: SettingsVocabulary
     ) {
         reader.entries("dispatchers", most: Limits.mostDispatchers) { id, entry in
-            dispatchers.append(ConfiguredDispatcher(id: id, entry, rules: rules, own: vocabulary.dispatcherKinds))
+            dispatchers.append(ConfiguredDispatcher(id: id, entry, rules: rules, kinds: vocabulary.dispatcherKinds))
         }
         if dispatchers.isEmpty { reader.warn("dispatchers", "", "there is none, so no event is kept") }
-        refuseSharedFiles(reader)
     }
 
     private mutating func readBarriers(_ reader: SettingsReader, kinds: BarrierKinds) {

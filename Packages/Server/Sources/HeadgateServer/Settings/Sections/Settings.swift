@@ -34,6 +34,10 @@ public struct Settings: Equatable, Sendable {
     var dispatchers: [ConfiguredDispatcher] = []
     /// The barriers, in the order of the configuration.
     public var barriers: [BarrierSettings] = []
+    /// What the settings refer to and do not hold.
+    var references: [SettingsReference] = []
+    /// The places of what a kind of dispatchers took for a secret (Behaviour X4).
+    var secrets: Set<String> = []
 
     /// What is in force where a configuration says nothing; no dispatcher and no barrier.
     public init() {}

@@ -1,22 +1,38 @@
+import HeadgateCore
 import HeadgateData
 
-extension NATSSettings {
-    /// Reads what a dispatcher of kind `nats` has of its own.
-    init(_ reader: SettingsReader) {
-        reader.require("servers")
-        reader.require("subject")
-        self.init(servers: reader.natsServers("servers"), subject: reader.natsSubject("subject") ?? "")
-        stream = reader.natsStream("stream")
-        reader.bool("create_stream", into: &createStream)
-        if createStream, reader.item("stream") == nil { reader.fault("stream", "", "is required with create_stream") }
-        credentialsFile = reader.filePath("credentials_file")
-        reader.section("tls") { section in
+/// Dispatchers that publish to a NATS cluster (Behaviour K4).
+struct NATSKind: DispatcherKind {
+    let name = "nats"
+
+    func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> NATSSettings {
+        entry.require("servers")
+        entry.require("subject")
+        var settings = NATSSettings(servers: entry.natsServers("servers"), subject: entry.natsSubject("subject") ?? "")
+        settings.stream = entry.natsStream("stream")
+        entry.bool("create_stream", into: &settings.createStream)
+        if settings.createStream, entry.item("stream") == nil {
+            entry.fault("stream", "", "is required with create_stream")
+        }
+        entry.section("tls") { section in
             var tls = HTTPSettings.TLS()
             tls.read(section)
-            self.tls = tls
+            settings.tls = tls
         }
-        reader.milliseconds("timeout_ms", into: &timeout)
-        reader.milliseconds("connect_timeout_ms", into: &connectTimeout)
+        settings.credentialsFile = entry.readFile("credentials_file")
+        entry.milliseconds("timeout_ms", into: &settings.timeout)
+        entry.milliseconds("connect_timeout_ms", into: &settings.connectTimeout)
+        return settings
+    }
+
+    func reachesNetwork(_ settings: NATSSettings) -> Bool {
+        settings.servers.contains { !$0.authority.isLoopback }
+    }
+
+    func makeSender(
+        of dispatcher: String, _ settings: NATSSettings, in surroundings: SenderSurroundings
+    ) throws -> any Sender {
+        try NATSSender(settings, loop: surroundings.loop)
     }
 }
 

@@ -29,8 +29,8 @@ extension SettingsReader {
     private func referredValue(_ name: String) -> HTTPSettings.HeaderValue? {
         var values: [HTTPSettings.HeaderValue] = []
         section(name) { source in
-            if let path = source.filePath("file") { values.append(.file(path)) }
-            if let variable = source.variable("env") { values.append(.environment(variable)) }
+            if let path = source.readFile("file") { values.append(.file(path)) }
+            if let variable = source.environmentVariable("env") { values.append(.environment(variable)) }
             if let value = source.output() { values.append(value) }
             let sources = ["file", "env", "output"].count { source.item($0) != nil }
             if sources != 1 { source.fault(SettingsReader.headerKinds) }
@@ -48,14 +48,6 @@ extension SettingsReader {
     }
 
     private static let mustBeHeaderText = "must be without line ends and other control characters"
-
-    /// The name of an environment variable.
-    private func variable(_ key: String) -> String? {
-        guard let name = string(key) else { return nil }
-        if !name.isEmpty, name.utf8.allSatisfy({ $0 != 0 && $0 != UInt8(ascii: "=") }) { return name }
-        fault(key, "", "must be the name of an environment variable")
-        return nil
-    }
 }
 
 extension String {

@@ -1,0 +1,67 @@
+import HeadgateCore
+import HeadgateData
+
+/// A dispatcher as the configuration describes it.
+struct ConfiguredDispatcher: Sendable, Equatable {
+    /// What all kinds have.
+    var common: DispatcherSettings
+    /// What its kind has; nil where that was refused.
+    private let ofKind: KindSettings?
+
+    /// The dispatcher's name.
+    var id: String { common.id }
+    /// What its kind has. Settings without a fault have it.
+    var kind: KindSettings {
+        guard let ofKind else { preconditionFailure("settings of no kind are refused") }
+        return ofKind
+    }
+
+    init(common: DispatcherSettings, kind: KindSettings) {
+        self.common = common
+        ofKind = kind
+    }
+
+    /// Reads an entry of `dispatchers`; what is wrong with it is noted and stands at its default.
+    init(id: String, _ entry: SettingsReader, rules: RuleReader, kinds: DispatcherKinds) {
+        if let complaint = DispatcherID.complaint(about: id) { entry.fault(complaint) }
+        common = DispatcherSettings(id: id)
+        common.read(entry)
+        common.loadRule = rules.rule("load_rule", in: entry)
+        ofKind = ConfiguredDispatcher.kind(of: entry, kinds)?.settings(entry, common: &common)
+    }
+
+    /// The kind that an entry names; nil, and a fault, when there is none of that name.
+    private static func kind(of entry: SettingsReader, _ kinds: DispatcherKinds) -> (any DispatcherKind)? {
+        let given = entry.item("kind")
+        if let name = given.flatMap(String.init(dataItem:)), let kind = kinds.kind(named: name) { return kind }
+        let allowed = SettingsReader.mustBeOne(of: kinds.names)
+        entry.acceptEveryKey()
+        entry.fault("kind", "", given == nil ? "is required, and \(allowed)" : allowed)
+        return nil
+    }
+}
+
+extension DispatcherSettings {
+    /// Reads what all kinds can be told, but for what is about HTTP's answers.
+    fileprivate mutating func read(_ reader: SettingsReader) {
+        reader.integer("dispatch_limit", in: 1...1_000_000, into: &dispatchLimit)
+        reader.integer("byte_limit", in: 1...(1 << 30), into: &byteLimit)
+        reader.integer("in_flight", in: 1...DispatcherSettings.mostInFlight, into: &inFlight)
+        reader.integer("max_attempts", in: 1...SettingsReader.most, into: &maxAttempts)
+        reader.seconds("max_retry_age_s", into: &maxRetryAge)
+        reader.section("backoff") { backoff in
+            backoff.milliseconds("base_ms", into: &backoffBase)
+            backoff.milliseconds("cap_ms", into: &backoffCap)
+        }
+        reader.bool("retry_failed_requests", into: &retryFailedRequests)
+        reader.bool("annotate_queued", into: &annotateQueued)
+        reader.section("activation_barrier") { activationBarrier = DispatcherActivation($0) }
+    }
+}
+
+extension DispatcherActivation {
+    fileprivate init(_ reader: SettingsReader) {
+        reader.require("board")
+        self.init(board: reader.boardName("board") ?? "", sticky: reader.milliseconds("sticky_ms"))
+    }
+}

@@ -1,0 +1,36 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateTransport
+
+/// What the senders of all dispatchers share.
+public final class SenderSurroundings {
+    /// Where all of a sender is called.
+    public let worker: any Worker
+    /// Relative paths in settings are relative to this.
+    public let dataDirectory: String
+    /// The event loop behind the worker.
+    let loop: EventLoop
+    /// Who works for dispatchers of kind `worker`.
+    let workforces: Workforces
+    private var client: HTTPClient?
+
+    init(worker: LoopWorker, dataDirectory: String, workforces: Workforces) {
+        self.worker = worker
+        self.dataDirectory = dataDirectory
+        self.workforces = workforces
+        loop = worker.loop
+    }
+
+    /// One for all that speak HTTP, made when it is first needed.
+    var http: HTTPClient {
+        let client = client ?? HTTPClient(loop: loop, userAgent: "headgate/\(Version.current)")
+        self.client = client
+        return client
+    }
+
+    /// Closes all connections. Nothing is in flight then.
+    func close() {
+        client?.close()
+        client = nil
+    }
+}
