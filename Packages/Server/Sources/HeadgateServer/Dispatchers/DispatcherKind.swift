@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateData
 
 /// A kind of dispatchers: what its settings are, and how its senders are made (Behaviour K1 to K5). Queue, barriers,
 /// retries and dead letters are the service's, the same for all kinds.

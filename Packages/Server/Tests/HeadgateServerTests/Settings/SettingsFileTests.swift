@@ -1,4 +1,5 @@
 import Foundation
+import HeadgateData
 import Testing
 
 @testable import HeadgateServer

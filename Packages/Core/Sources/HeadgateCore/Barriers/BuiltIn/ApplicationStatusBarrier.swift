@@ -62,7 +62,7 @@ public struct ApplicationStatusSettings: BarrierConfiguration, Equatable {
     public var blockInBackground = true
 
     /// Reads `{block_in_background}`.
-    public init(reading reader: ConfigurationReader) {
-        blockInBackground = reader.flag("block_in_background") ?? blockInBackground
+    public init(reading reader: SettingsReader) {
+        blockInBackground = reader.bool("block_in_background") ?? blockInBackground
     }
 }

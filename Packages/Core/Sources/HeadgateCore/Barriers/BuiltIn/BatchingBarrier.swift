@@ -50,8 +50,8 @@ public struct BatchingSettings: BarrierConfiguration, Equatable {
     public init() {}
 
     /// Reads `{batch_size, max_wait_ms}`; a size under 1 is 1.
-    public init(reading reader: ConfigurationReader) {
-        batchSize = max(1, reader.whole("batch_size") ?? batchSize)
+    public init(reading reader: SettingsReader) {
+        batchSize = max(1, reader.integer("batch_size") ?? batchSize)
         maxWait = reader.milliseconds("max_wait_ms")
     }
 

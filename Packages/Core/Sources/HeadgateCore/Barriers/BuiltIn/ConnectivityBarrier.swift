@@ -81,8 +81,8 @@ public struct ConnectivitySettings: BarrierConfiguration, Equatable {
     public var wifiOnly = false
 
     /// Reads `{wifi_only}`.
-    public init(reading reader: ConfigurationReader) {
-        wifiOnly = reader.flag("wifi_only") ?? wifiOnly
+    public init(reading reader: SettingsReader) {
+        wifiOnly = reader.bool("wifi_only") ?? wifiOnly
     }
 
     func allows(_ kind: ConnectionKind) -> Bool {

@@ -63,14 +63,14 @@ public struct IntervalSettings: BarrierConfiguration, Equatable {
     public var open = Duration.seconds(1)
 
     /// Reads `{interval_ms, open_ms}`. Without either the barrier holds nothing.
-    public init(reading reader: ConfigurationReader) {
+    public init(reading reader: SettingsReader) {
         open = reader.milliseconds("open_ms") ?? open
         interval = reader.milliseconds("interval_ms")
-        if reader.has("open_ms"), !reader.has("interval_ms") {
-            reader.fault("interval_ms", "is required with open_ms")
+        if reader.item("open_ms") != nil, reader.item("interval_ms") == nil {
+            reader.fault("interval_ms", "", "is required with open_ms")
         }
         guard let interval, interval <= open else { return }
-        reader.fault("interval_ms", "must be more than open_ms, which is 1000 by default")
+        reader.fault("interval_ms", "", "must be more than open_ms, which is 1000 by default")
     }
 }
 

@@ -11,11 +11,13 @@ public struct RateSettings: BarrierConfiguration, Equatable {
 
     /// Reads `{per_second, burst, flushable}`. Without a rate the barrier holds nothing; without a burst it is a
     /// second's worth.
-    public init(reading reader: ConfigurationReader) {
-        isFlushable = reader.flag("flushable") ?? isFlushable
-        let burst = reader.whole("burst", in: 1...RateSettings.most)
+    public init(reading reader: SettingsReader) {
+        isFlushable = reader.bool("flushable") ?? isFlushable
+        let burst = reader.integer("burst", in: 1...RateSettings.most)
         perSecond = reader.number("per_second", in: 0.00001...Double(RateSettings.most))
-        if reader.has("burst"), !reader.has("per_second") { reader.fault("per_second", "is required with burst") }
+        if reader.item("burst") != nil, reader.item("per_second") == nil {
+            reader.fault("per_second", "", "is required with burst")
+        }
         self.burst = burst ?? perSecond.map { max(1, Int($0.rounded(.up))) } ?? 1
     }
 

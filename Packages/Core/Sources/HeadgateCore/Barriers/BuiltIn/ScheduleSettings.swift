@@ -14,14 +14,16 @@ public struct ScheduleSettings: BarrierConfiguration, Equatable {
     public var isFlushable = false
 
     /// Reads `{start_hour, end_hour, days, time_zone, flushable}`. Without hours the window is the whole day.
-    public init(reading reader: ConfigurationReader) {
-        startHour = reader.whole("start_hour", in: 0...23) ?? startHour
-        endHour = reader.whole("end_hour", in: 0...24) ?? endHour
+    public init(reading reader: SettingsReader) {
+        startHour = reader.integer("start_hour", in: 0...23) ?? startHour
+        endHour = reader.integer("end_hour", in: 0...24) ?? endHour
         days = reader.words("days", of: Weekday.self).map { Set($0) } ?? days
-        timeZone = reader.text("time_zone")
-        isFlushable = reader.flag("flushable") ?? isFlushable
+        timeZone = reader.string("time_zone")
+        isFlushable = reader.bool("flushable") ?? isFlushable
         // Nobody can tell whether that is to be a whole day or nothing.
-        if startHour == endHour { reader.fault("end_hour", "must not be start_hour; leave both out for the whole day") }
+        if startHour == endHour {
+            reader.fault("end_hour", "", "must not be start_hour; leave both out for the whole day")
+        }
     }
 
     /// The rules of the zone whose clocks count.

@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateData
 
 /// Dispatchers whose batches local processes take over the socket (Behaviour K3).
 struct WorkerKind: DispatcherKind {

@@ -3,8 +3,8 @@ import HeadgateData
 
 /// The kinds of barriers that may be configured, and what each may be told.
 public struct BarrierKinds: Sendable {
-    /// Finds what is wrong with a barrier's configuration; `path` is where that lies.
-    public typealias Judge = @Sendable (_ configuration: DataObject, _ path: String) -> SettingsFindings
+    /// Reads a barrier's configuration and notes what is wrong with it.
+    public typealias Judge = @Sendable (_ configuration: SettingsReader) -> Void
 
     private var judges: [String: Judge] = [:]
 
@@ -36,17 +36,13 @@ public struct BarrierKinds: Sendable {
 
     /// Adds a kind whose configuration is read as a value, or replaces it. A key that is not read is unknown.
     public mutating func add<Configuration: BarrierConfiguration>(_ kind: String, reading: Configuration.Type) {
-        add(kind) { configuration, path in
-            let reader = ConfigurationReader(configuration)
-            _ = Configuration(reading: reader)
-            return SettingsFindings(reader, at: path)
-        }
+        add(kind) { _ = Configuration(reading: $0) }
     }
 
     /// Finds what is wrong with an entry's kind and configuration.
-    func judge(kind: String, _ configuration: DataObject, entry path: String) -> SettingsFindings {
-        if let judge = judges[kind] { return judge(configuration, path + ".configuration") }
-        return SettingsFindings(faults: [SettingsFault(path: path + ".kind", message: complaint(about: kind))])
+    func judge(kind: String, _ entry: SettingsReader) {
+        guard let judge = judges[kind] else { return entry.fault("kind", "", complaint(about: kind)) }
+        entry.section("configuration", judge)
     }
 
     private func complaint(about kind: String) -> String {
@@ -56,22 +52,11 @@ public struct BarrierKinds: Sendable {
 
     /// A schedule, whose time zone has to be known here (Behaviour B24).
     private static func schedule(timeZone: @escaping @Sendable (String?) -> TimeZoneRules?) -> Judge {
-        { configuration, path in
-            let reader = ConfigurationReader(configuration)
-            let settings = ScheduleSettings(reading: reader)
+        { configuration in
+            let settings = ScheduleSettings(reading: configuration)
             if timeZone(settings.timeZone) == nil {
-                reader.fault(ScheduleSettings.unknownTimeZone.key, ScheduleSettings.unknownTimeZone.message)
+                configuration.fault(ScheduleSettings.unknownTimeZone.key, "", ScheduleSettings.unknownTimeZone.message)
             }
-            return SettingsFindings(reader, at: path)
         }
-    }
-}
-
-extension SettingsFindings {
-    /// What was found in a barrier's configuration that lies at a place.
-    fileprivate init(_ reader: ConfigurationReader, at path: String) {
-        self.init(
-            faults: reader.faults.map { SettingsFault(path: "\(path).\($0.key)", message: $0.message) },
-            warnings: reader.unknownKeys.map { SettingsFault(path: "\(path).\($0)", message: "unknown key, ignored") })
     }
 }

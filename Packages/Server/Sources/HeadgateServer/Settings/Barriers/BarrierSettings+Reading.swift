@@ -10,7 +10,7 @@ extension BarrierSettings {
             scopes: reader.scopes("scopes"), configuration: reader.configuration("configuration"))
         reader.word("on_error", of: [.open, .closed], into: &stateOnError)
         if let complaint = BarrierSettings.complaint(about: id) { reader.fault(complaint) }
-        reader.note(kinds.judge(kind: kind, configuration, entry: reader.path))
+        kinds.judge(kind: kind, reader)
         for case .dispatcher(let scope) in scopes ?? [] where !dispatcherIDs.contains(scope) {
             reader.warn("scopes", "", "there is no dispatcher `\(scope)`")
         }

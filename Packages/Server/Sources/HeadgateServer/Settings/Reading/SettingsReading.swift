@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// What came of reading settings: they are there when nothing is wrong with them (Behaviour S2).
 public struct SettingsReading: Equatable, Sendable {
     /// The settings; nil when there is a fault.

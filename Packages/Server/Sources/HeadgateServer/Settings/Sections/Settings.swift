@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateData
 
 /// All that the configuration tells the service, checked. Defaults are in force where it is silent.
 public struct Settings: Equatable, Sendable {

@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// Where the daemon listens and keeps its data.
 public struct Places: Equatable, Sendable {
     /// The socket's path.

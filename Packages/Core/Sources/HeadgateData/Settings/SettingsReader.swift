@@ -1,6 +1,5 @@
-import HeadgateData
-
-/// Reads one object of the settings, key by key, and notes what is wrong with it.
+/// Reads one object of settings, key by key, and notes what is wrong with it: the one reader of all that is configured,
+/// from the file's sections to what a barrier or a dispatcher of a program's own is told.
 ///
 /// A key that was never asked for is unknown (Behaviour S2). A null counts as absent. A value that is wrong is noted and
 /// then read as if absent, so that one pass over the settings finds every fault.
@@ -14,15 +13,15 @@ public final class SettingsReader {
     /// What all readers of one pass write down.
     private final class Notes {
         var findings = SettingsFindings()
-        var asked: Set<String> = []
-        var references: [SettingsReference] = []
-        var secrets: Set<String> = []
+        public var asked: Set<String> = []
+        public var references: [SettingsReference] = []
+        public var secrets: Set<String> = []
         /// Whose each thing is that only one may have, by what it is.
         var claims: [String: String] = [:]
     }
 
     /// A reader that begins a pass.
-    convenience init(_ object: DataObject, path: String = "") {
+    public convenience init(_ object: DataObject, path: String = "") {
         self.init(object, path: path, notes: Notes())
     }
 
@@ -33,16 +32,16 @@ public final class SettingsReader {
     }
 
     /// All that was noted in this pass so far, here and elsewhere.
-    var findings: SettingsFindings { notes.findings }
+    public var findings: SettingsFindings { notes.findings }
 
     /// The places of all that was asked for in this pass so far, here and elsewhere, whether it was there or not.
-    var asked: Set<String> { notes.asked }
+    public var asked: Set<String> { notes.asked }
 
     /// The files and environment variables that were asked for in this pass so far.
-    var references: [SettingsReference] { notes.references }
+    public var references: [SettingsReference] { notes.references }
 
     /// The places of what was asked for as a secret in this pass so far.
-    var secrets: Set<String> { notes.secrets }
+    public var secrets: Set<String> { notes.secrets }
 
     /// The names of the members, in order.
     public var keys: [String] { object.keys }
@@ -56,12 +55,12 @@ public final class SettingsReader {
     }
 
     /// The place of a member.
-    func path(of key: String) -> String {
+    public func path(of key: String) -> String {
         path.isEmpty ? key : "\(path).\(key)"
     }
 
     /// A reader for an object inside this one.
-    func reader(_ inner: DataObject, at key: String) -> SettingsReader {
+    public func reader(_ inner: DataObject, at key: String) -> SettingsReader {
         SettingsReader(inner, path: path(of: key), notes: notes)
     }
 
@@ -81,12 +80,12 @@ public final class SettingsReader {
     }
 
     /// Notes what a member refers to and does not hold.
-    func refer(_ key: String, to target: SettingsReference.Target) {
+    public func refer(_ key: String, to target: SettingsReference.Target) {
         notes.references.append(SettingsReference(path: path(of: key), target: target))
     }
 
     /// Notes that the value of a member is a secret.
-    func keepSecret(_ key: String) {
+    public func keepSecret(_ key: String) {
         notes.secrets.insert(path(of: key))
     }
 
@@ -102,7 +101,7 @@ public final class SettingsReader {
     }
 
     /// Takes over what another pass noted.
-    func note(_ others: SettingsFindings) {
+    public func note(_ others: SettingsFindings) {
         notes.findings.add(others)
     }
 
@@ -112,7 +111,7 @@ public final class SettingsReader {
     }
 
     /// Notes the keys that nothing asked for. The last thing to do with a reader.
-    func finish() {
+    public func finish() {
         for key in object.keys where !known.contains(key) { warn(key, "", "unknown key, ignored") }
     }
 }

@@ -1,19 +1,7 @@
 import Glibc
+import HeadgateData
 
-/// A file or an environment variable that settings refer to and do not hold.
-///
-/// One that is missing is a warning: it may come later, a check may run without the service's environment, and the
-/// events of its dispatcher are safe meanwhile.
-struct SettingsReference: Equatable, Sendable {
-    enum Target: Equatable, Sendable {
-        case file(String)
-        case variable(String)
-    }
-
-    /// Where the settings name it.
-    let path: String
-    let target: Target
-
+extension SettingsReference {
     /// A warning when it is not there.
     func warning(
         environment: [String: String], isReadable: (String) -> Bool = SettingsReference.isReadable
