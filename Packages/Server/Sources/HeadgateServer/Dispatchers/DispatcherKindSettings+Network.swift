@@ -12,8 +12,8 @@ extension DispatcherKindSettings {
 }
 
 extension HTTPSettings {
-    /// An endpoint that is no URL was refused with the settings.
-    fileprivate var isLoopback: Bool {
+    /// Whether the endpoint's host is this machine. An endpoint that is no URL was refused with the settings.
+    var isLoopback: Bool {
         (try? Endpoint(endpoint).authority.isLoopback) ?? false
     }
 }

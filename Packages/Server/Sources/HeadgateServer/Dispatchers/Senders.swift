@@ -36,7 +36,7 @@ final class Senders {
     func make(_ dispatcher: ConfiguredDispatcher, _ workforces: Workforces) throws -> any Sender {
         switch dispatcher.kind {
         case .http(let settings):
-            return HTTPSender(settings, client: http)
+            return try HTTPSender(settings, client: http)
         case .file(var settings):
             if !settings.path.hasPrefix("/") { settings.path = "\(dataDirectory)/\(settings.path)" }
             return try FileSender(settings, loop: loop)

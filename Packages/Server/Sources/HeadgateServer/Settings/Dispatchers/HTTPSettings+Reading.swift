@@ -15,6 +15,7 @@ extension HTTPSettings {
         reader.bool("gzip", into: &gzip)
         reader.section("tls") { tls.read($0) }
         unixSocket = reader.socketPath("unix_socket")
+        isRepeated = common.retryFailedRequests
         common.readAnswers(reader)
     }
 }
