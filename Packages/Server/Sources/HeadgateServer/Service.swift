@@ -33,7 +33,7 @@ final class Service {
 
     private let methods = MethodTable()
     let senders: Senders
-    private let configuration: ServerConfiguration
+    let configuration: ServerConfiguration
     private let store: ServiceStore
     private var network: NetworkMonitor?
     private let started: Instant
@@ -68,7 +68,8 @@ final class Service {
         gate.boardActivator = boards
         prepareTransformations()
         try addProgramsOwn(configuration)
-        try putInForce(settings, insteadOf: Settings())
+        let made = try prepare(settings, insteadOf: Settings())
+        if let refusal = putInForce(settings, insteadOf: Settings(), made).first { throw refusal }
         try addUnnamedBarriers(configuration)
         watchNetwork()
         restoreKeptSettings()
