@@ -94,7 +94,8 @@ struct TrackManyTests {
         let settings: DataObject = [
             "transformations": [["id": "t", "scopes": "afterCollectors", "set": ["data.a.b": 1]]]
         ]
-        try await ServiceStage.run(settings, adding: { $0.addCollector(lent) }) { stage in
+        let adding: ServiceStage.Adding = { $0.addCollector(lent) }
+        try await ServiceStage.run(settings, adding: adding) { stage in
             let client = try await stage.client()
             let wrong: DataItem = ["event": "x", "data": ["a": 7]]
             let right: DataItem = ["event": "x"]
