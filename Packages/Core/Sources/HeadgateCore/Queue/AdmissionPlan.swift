@@ -24,10 +24,13 @@ struct AdmissionPlan {
     }
 
     /// Takes the next event of the list up.
-    /// - Parameter remembered: the place of an event with this id that came before.
-    mutating func add(_ event: TrackedEvent, remembered: (DedupeWindow.Fingerprint) -> SequenceNumber?) {
-        let fingerprint = event.identity.map(DedupeWindow.fingerprint)
-        let first = fingerprint.flatMap { remembered($0) ?? places[$0] }
+    /// - Parameters:
+    ///   - fingerprint: that of the client's own id; nil when it has none.
+    ///   - remembered: the place of an event with this id that came before the list; nil when there is none.
+    mutating func add(
+        _ event: TrackedEvent, _ fingerprint: DedupeWindow.Fingerprint?, remembered: SequenceNumber?
+    ) {
+        let first = remembered ?? fingerprint.flatMap { places[$0] }
         entries.append(Entry(admission: admission(of: event, first: first), fingerprint: fingerprint))
         guard case .stored(let number) = entries.last?.admission, let fingerprint else { return }
         places[fingerprint] = number

@@ -79,7 +79,10 @@ public final class EventQueue {
     /// - Returns: what became of each, in their order.
     public func admit(all events: [TrackedEvent]) throws(AdmissionRefusal) -> [Admission] {
         var plan = AdmissionPlan(after: lastSequenceNumber)
-        for event in events { plan.add(event, remembered: dedupe.find) }
+        for event in events {
+            let fingerprint = event.identity.map(DedupeWindow.fingerprint)
+            plan.add(event, fingerprint, remembered: fingerprint.flatMap { dedupe.find($0) })
+        }
         if let refusal = refusal(of: plan.new) { throw refusal }
         for (event, entry) in zip(events, plan.entries) {
             if case .stored = entry.admission { gather(event, entry.fingerprint) }

@@ -1,3 +1,4 @@
+import HeadgateCore
 import Testing
 
 @testable import HeadgateServer
@@ -22,6 +23,16 @@ struct LoopbackTests {
         for endpoint in ["http://\(host)", "https://u:p@\(host):8443/events?x=1", host] {
             #expect(try !reachesNetwork(endpoint), "\(endpoint)")
         }
+    }
+
+    @Test(
+        "K1: no proxy stands before an endpoint on loopback, however it is spelt",
+        arguments: ["[::ffff:7f00:1]", "0x7f.1"])
+    func proxies(host: String) throws {
+        let headers = try ResolvedHeaders([], output: [:], files: [:])
+        let batch = Batch(of: ["{}"], in: .jsonArray)
+        #expect(HTTPSettings(endpoint: "http://\(host)").request(for: batch, headers: headers).isLoopback)
+        #expect(!HTTPSettings(endpoint: "http://a.example").request(for: batch, headers: headers).isLoopback)
     }
 
     @Test("B20: any other is", arguments: elsewhere)
