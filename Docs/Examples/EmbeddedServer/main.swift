@@ -1,12 +1,17 @@
-// A Headgate server inside a program of its own, with a barrier of its own. It takes the arguments of `headgated`:
+// A Headgate server inside a program of its own, with a barrier, a load rule and a kind of transformer of its own. It takes the
+// arguments of `headgated`:
 //
 //     EmbeddedServer --config headgate.json --socket /tmp/headgate.sock --data /tmp/headgate
 //
 // and its configuration file may say, beside all that headgated knows:
 //
-//     "barriers": {"MaintenanceBarrier": {"scopes": ["collect"], "configuration": {"file": "/tmp/maintenance"}}}
+//     "barriers": {"MaintenanceBarrier": {"scopes": ["collect"], "configuration": {"file": "/tmp/maintenance"}}},
+//     "dispatchers": {"collect": {…, "load_rule": {"not": "is_probe"}}},
+//     "transformations": [{"id": "cards", "kind": "card_mask", "scopes": ["afterCollectors"],
+//                          "configuration": {"path": "data.card"}}]
 
 import Glibc
+import HeadgateCore
 import HeadgateServer
 import HeadgateTransport
 
@@ -18,6 +23,9 @@ func serve() throws {
     let socket = try server.assumeIsolated { server in
         var configuration = ServerConfiguration(options: options, environment: environment, userID: geteuid())
         configuration.addBarrier(MaintenanceBarrier.Factory())
+        let isProbe = Rule.just(.startsWith(ignoreCase: true, variable: "event", target: "probe"))
+        configuration.setLoadRule(isProbe, forId: "is_probe")
+        configuration.addTransformerKind(CardMask.Factory())
         return try server.start(configuration)
     }
     let stop = try LoopSignal(SIGTERM, on: loop) {

@@ -34,14 +34,59 @@ import Testing
         }
     }
 
-    @Test("S2: a kind that neither the service nor the program knows is a fault")
-    func unknownKind() async throws {
+    @Test("S6: settings name the program's load rule and its kind of transformer, and a reload changes what they do")
+    func ruleAndTransformer() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = scene.idleDaemon()
+            daemon.program = "EmbeddedServer"
+            try daemon.configure(Self.settings(collector, rule: ["not": "is_probe"], kept: 4))
+            try await daemon.start()
+            try await Self.trackBoth(daemon, "1")
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["sale-1"])
+            try daemon.configure(Self.settings(collector, rule: "is_probe", kept: 2))
+            _ = try await daemon.ask("config.reload")
+            try await Self.trackBoth(daemon, "2")
+            #expect(try await collector.acceptedIDs(atLeast: 2) == ["sale-1", "probe-2"])
+            let cards = collector.accepted.flatMap(\.events).map { $0["data"]["card"] }
+            #expect(cards == ["************1111", "**************11"])
+            #expect(try await daemon.stop() == 0)
+        }
+    }
+
+    private static func settings(_ collector: Collector, rule: JSON, kept: Int) -> JSON {
+        let mask: JSON = [
+            "id": "cards", "kind": "card_mask", "scopes": ["afterCollectors"],
+            "configuration": ["path": "data.card", "kept": .number(Double(kept))],
+        ]
+        return ["dispatchers": ["collect": collector.dispatcher(["load_rule": rule])], "transformations": [mask]]
+    }
+
+    private static func trackBoth(_ daemon: Daemon, _ number: String) async throws {
+        for event in ["sale", "probe"] {
+            let id = JSON.string("\(event)-\(number)")
+            _ = try await daemon.ask(
+                "track", ["event": .string(event), "id": id, "data": ["card": "4111111111111111"]])
+        }
+    }
+
+    @Test(
+        "S2: what neither the service nor the program knows is a fault",
+        arguments: [
+            ("barriers.OtherBarrier.kind", ["barriers": ["OtherBarrier": [:]]]),
+            ("dispatchers.d.load_rule", ["dispatchers": ["d": ["kind": "worker", "load_rule": "is_sale"]]]),
+            (
+                "transformations[0].kind",
+                ["transformations": [["id": "t", "kind": "mask", "scopes": "allDispatchers"]]]
+            ),
+        ] as [(String, JSON)])
+    func unknown(place: String, settings: JSON) async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()
             daemon.program = "EmbeddedServer"
-            try daemon.configure(["barriers": ["OtherBarrier": [:]]])
+            try daemon.configure(settings)
             #expect(try await daemon.run() == 1)
-            #expect(daemon.log.contains("barriers.OtherBarrier.kind"))
+            #expect(daemon.log.contains(place))
         }
     }
 }

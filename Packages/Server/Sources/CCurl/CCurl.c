@@ -12,6 +12,12 @@ CURLcode ccurl_set_list(CURL *easy, CURLoption option, struct curl_slist *lines)
     return curl_easy_setopt(easy, option, lines);
 }
 
+CURLcode ccurl_set_blob(CURL *easy, CURLoption option, const void *bytes, size_t count) {
+    // libcurl does not write to what it copies.
+    struct curl_blob blob = {.data = (void *)bytes, .len = count, .flags = CURL_BLOB_COPY};
+    return curl_easy_setopt(easy, option, &blob);
+}
+
 CURLcode ccurl_set_body(CURL *easy, const void *bytes, size_t count) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count);
     // Without an address libcurl would ask a callback for the body.

@@ -70,7 +70,8 @@ final class Service {
         gate.boardActivator = boards
         prepareTransformations()
         try addProgramsOwn(configuration)
-        try putInForce(settings, insteadOf: Settings())
+        let made = try prepare(settings, insteadOf: Settings())
+        if let refusal = putInForce(settings, insteadOf: Settings(), made).first { throw refusal }
         try addUnnamedBarriers(configuration)
         watchNetwork()
         restoreKeptSettings()

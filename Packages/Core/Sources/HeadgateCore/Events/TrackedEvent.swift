@@ -50,11 +50,3 @@ public struct TrackedEvent {
         self.route = route
     }
 }
-
-extension TrackedEvent {
-    /// What the event's stored JSON takes, a little more rather than less: its own pieces, and the names, times and
-    /// number around them.
-    public var approximateByteCount: Int {
-        id.count + name.count + (key.map { $0.count + 7 } ?? 0) + context.count + data.count + 110
-    }
-}

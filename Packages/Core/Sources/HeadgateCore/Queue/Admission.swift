@@ -11,3 +11,11 @@ public enum Admission: Equatable, Sendable {
     /// The event alone is larger than the store may be.
     case tooLarge
 }
+
+/// Why events that are accepted all or none are not accepted.
+public enum AdmissionRefusal: Error, Equatable, Sendable {
+    /// The store has no room for those of them that are new, and is set to refuse (Behaviour Q4).
+    case queueFull
+    /// Those that are new are larger together than the store may be.
+    case tooLarge
+}

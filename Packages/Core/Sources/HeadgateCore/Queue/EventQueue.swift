@@ -68,13 +68,37 @@ public final class EventQueue {
         let fingerprint = event.identity.map(DedupeWindow.fingerprint)
         if let fingerprint, let first = dedupe.find(fingerprint) { return .duplicate(first) }
         guard event.route != RouteTable.nobody else { return .unrouted }
-        if let refusal = refusal(of: event) { return refusal }
+        switch refusal(of: Tally(events: 1, bytes: event.storedByteCount(lastSequenceNumber + 1))) {
+        case .queueFull: return .queueFull
+        case .tooLarge: return .tooLarge
+        case nil: return .stored(gather(event, fingerprint))
+        }
+    }
+
+    /// Gives events their places, all of them or, when there is no room for those that are new, none.
+    /// - Returns: what became of each, in their order.
+    public func admit(all events: [TrackedEvent]) throws(AdmissionRefusal) -> [Admission] {
+        var plan = AdmissionPlan(after: lastSequenceNumber)
+        for event in events {
+            let fingerprint = event.identity.map(DedupeWindow.fingerprint)
+            plan.add(event, fingerprint, remembered: fingerprint.flatMap { dedupe.find($0) })
+        }
+        if let refusal = refusal(of: plan.new) { throw refusal }
+        for (event, entry) in zip(events, plan.entries) {
+            if case .stored = entry.admission { gather(event, entry.fingerprint) }
+        }
+        return plan.entries.map(\.admission)
+    }
+
+    /// Puts an event into the group in the making.
+    @discardableResult
+    private func gather(_ event: TrackedEvent, _ fingerprint: DedupeWindow.Fingerprint?) -> SequenceNumber {
         lastSequenceNumber += 1
         gathering.append(
             event, sequenceNumber: lastSequenceNumber, receivedAt: worker.wall, receivedStamp: ages.stamp(worker.now))
         if let fingerprint { dedupe.insert(fingerprint, sequenceNumber: lastSequenceNumber) }
         commitAtEndOfTurn()
-        return .stored(lastSequenceNumber)
+        return lastSequenceNumber
     }
 
     /// Gives the event of a dead letter a new place, at the end of the queue, for the dispatcher it died for alone. Once
@@ -93,20 +117,15 @@ public final class EventQueue {
         return .stored(lastSequenceNumber)
     }
 
-    /// Whether so many more events of so many bytes would be refused (for those that are accepted all or none).
-    public func refusal(events: Int, bytes: Int) -> Admission? {
-        if bytes > limits.maxBytes { return .tooLarge }
-        guard limits.overflow == .reject else { return nil }
-        let tally = held + Tally(events: events, bytes: bytes)
-        return limits.excess(of: tally) ? .queueFull : nil
-    }
-
-    private func refusal(of event: TrackedEvent) -> Admission? {
-        refusal(events: 1, bytes: event.storedByteCount(lastSequenceNumber + 1))
+    /// Why so much more is not accepted; nil when it is. Nothing more always is.
+    private func refusal(of new: Tally) -> AdmissionRefusal? {
+        if new.bytes > limits.maxBytes { return .tooLarge }
+        guard limits.overflow == .reject, new.events > 0 else { return nil }
+        return limits.excess(of: held + new) ? .queueFull : nil
     }
 
     /// What is stored, and what is about to be.
-    private var held: Tally {
+    var held: Tally {
         backlog.live + gathering.tally + (committing?.tally ?? .zero)
     }
 

@@ -6,6 +6,11 @@ extension Headgate {
         transformations.register(transformer, id: id)
     }
 
+    /// Forgets a transformer. What it did is not done any more.
+    public func unregisterTransformer(id: String) {
+        transformations.unregister(id)
+    }
+
     /// Adds a transformation, or replaces the one of its id (Behaviour P4). It is in force for what is stored or sent next;
     /// batches on their way go on as they are.
     ///

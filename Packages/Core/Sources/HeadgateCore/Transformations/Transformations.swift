@@ -18,6 +18,11 @@ final class Transformations {
         startOver()
     }
 
+    func unregister(_ id: String) {
+        transformers[id] = nil
+        startOver()
+    }
+
     /// Adds a transformation; one of the same id is replaced, in its place.
     func set(_ transformation: TransformationSettings) throws(TransformationFault) {
         guard transformers[transformation.transformerId] != nil else {

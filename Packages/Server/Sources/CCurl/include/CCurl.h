@@ -15,6 +15,9 @@ CURLcode ccurl_set_string(CURL *easy, CURLoption option, const char *value);
 /// Sets an option that takes a list of lines. The list must live as long as the transfer.
 CURLcode ccurl_set_list(CURL *easy, CURLoption option, struct curl_slist *lines);
 
+/// Sets an option that takes bytes, which libcurl copies.
+CURLcode ccurl_set_blob(CURL *easy, CURLoption option, const void *bytes, size_t count);
+
 /// Makes the transfer a POST of these bytes, which must live as long as the transfer.
 CURLcode ccurl_set_body(CURL *easy, const void *bytes, size_t count);
 

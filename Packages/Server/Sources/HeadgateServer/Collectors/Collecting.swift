@@ -11,8 +11,6 @@ final class Collecting {
     private var origins: OriginContext
     /// The collectors of the program's that are switched on.
     private var active: [any Collector] = []
-    /// The context of the event that was collected last, as far as it is not its connection's.
-    private var collected = FixedBytes([])
     /// What each collector that failed said last, so that the log says it once.
     private var complaints: [String: String] = [:]
 
@@ -37,15 +35,18 @@ final class Collecting {
         origins.context(of: caller, networkConnectionType: networkConnectionType)
     }
 
-    /// The context of one event, valid until the next is collected.
-    /// - Parameter connection: the context of its connection.
-    func context(of caller: Caller, on connection: FixedBytes) -> UnsafeRawBufferPointer {
+    /// The context of one event.
+    /// - Parameters:
+    ///   - connection: the context of its connection.
+    ///   - arena: where it is put, as far as it is not its connection's.
+    func context(
+        of caller: Caller, on connection: FixedBytes, in arena: ByteArena
+    ) -> UnsafeRawBufferPointer {
         guard !active.isEmpty else { return connection.view }
         var added = DataObject()
         for collector in active { added.merge(part(of: collector, caller.origin)) }
         guard !added.isEmpty else { return connection.view }
-        collected = FixedBytes(OriginContext.extended(connection.view, by: added))
-        return collected.view
+        return arena.keep(OriginContext.extended(connection.view, by: added))
     }
 
     private func part(of collector: any Collector, _ origin: EventOrigin) -> DataObject {

@@ -19,15 +19,15 @@ public struct ServerConfiguration {
     /// the one that `durability` asks for.
     public var makeStore: ((any Worker) -> any EventStore)?
     /// Called with the gate once it stands behind its socket, before any client is served: for barriers that come and go
-    /// while the service runs (Behaviour B8), transformers, and whatever else a program does with it.
+    /// while the service runs (Behaviour B8), and whatever else a program does with it.
     public var onStart: (Headgate) throws -> Void = { _ in }
 
     /// Barriers of the program's own.
     private(set) var factories: [any BarrierFactory] = []
-    /// Load rules of the program's own.
-    private(set) var loadRules: [(id: String, rule: Rule)] = []
     /// Collectors of the program's own.
     private(set) var collectors: [any Collector] = []
+    /// What makes the program's own transformers.
+    private(set) var transformerFactories: [any TransformerFactory] = []
     /// What settings may name.
     private(set) var vocabulary = SettingsVocabulary.builtIn
 
@@ -57,9 +57,16 @@ public struct ServerConfiguration {
         vocabulary.collectors.insert(collector.id)
     }
 
-    /// Names a load rule, for dispatchers and other rules to refer to.
+    /// Names a load rule (Behaviour S5), for `load_rule`, `when` and other rules of the settings to refer to like one in
+    /// `load_rules`. One of the same id there takes its place for as long as it is there.
     public mutating func setLoadRule(_ rule: Rule, forId id: String) {
-        loadRules.append((id, rule))
+        vocabulary.loadRules[id] = rule
+    }
+
+    /// Adds a kind of transformer (Behaviour P4), for entries of `transformations` to name.
+    public mutating func addTransformerKind(_ factory: some TransformerFactory) {
+        transformerFactories.append(factory)
+        vocabulary.transformerKinds.insert(factory.kind)
     }
 
     /// Reads the settings and finds the places; `warn` is told what the settings can be used in spite of.

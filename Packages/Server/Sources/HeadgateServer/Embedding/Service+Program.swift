@@ -5,7 +5,7 @@ extension Service {
     /// Takes up the program's kinds of barriers and its load rules, for settings to refer to.
     func addProgramsOwn(_ configuration: ServerConfiguration) throws(StartFault) {
         for factory in configuration.factories { gate.factories[factory.kind] = factory }
-        for (id, rule) in configuration.loadRules {
+        for (id, rule) in configuration.vocabulary.loadRules.sorted(by: { $0.key < $1.key }) {
             do throws(RuleFault) {
                 try gate.setLoadRule(rule, forId: id)
             } catch {

@@ -15,19 +15,11 @@ enum TrackMethods {
         }
     }
 
-    /// All or none: every event is checked before the first is taken in, and all go into one group.
+    /// All or none, and all go into one group.
     private static func trackMany(_ service: Service, _ call: Call) throws(RPCError) {
         let views = try events(call)
-        var bytes = 0
-        for (index, view) in views.enumerated() {
-            bytes += try service.tracking.check(view, at: "events[\(index)]", from: call.session)
-        }
-        try service.tracking.checkRoom(events: views.count, bytes: bytes)
         var summary = TrackSummary()
-        for (index, view) in views.enumerated() {
-            let (event, admission) = try service.tracking.track(view, at: "events[\(index)]", from: call.session)
-            summary.add(event, admission)
-        }
+        try service.tracking.track(all: views, from: call.session) { summary.add($0, $1) }
         answer(service, call, events: views.count) { [summary] in summary.write(into: &$0) }
     }
 

@@ -7,17 +7,18 @@ import HeadgateWire
 final class EventPreparation {
     private let gate: Headgate
     private let fields: TrackedFields
-    /// What transformations wrote, for the event that was prepared last.
-    private var rewritten = FixedBytes([])
+    /// Where is put what transformations wrote.
+    private let arena: ByteArena
 
-    init(gate: Headgate) {
+    init(gate: Headgate, arena: ByteArena) {
         self.gate = gate
+        self.arena = arena
         fields = TrackedFields(worker: gate.worker)
     }
 
     /// What became of an event.
     struct Outcome {
-        /// The event with the route that is left to it, valid until the next is prepared; nil when a transformation
+        /// The event with the route that is left to it, valid until the arena is cleared; nil when a transformation
         /// dropped it.
         var event: TrackedEvent?
         /// Transformations that threw.
@@ -63,8 +64,8 @@ final class EventPreparation {
             json.item(item)
             ends.append(json.bytes.count)
         }
-        rewritten = FixedBytes(json.bytes)
-        let pieces = zip(ends, ends.dropFirst()).map { UnsafeRawBufferPointer(rebasing: rewritten.view[$0..<$1]) }
+        let rewritten = arena.keep(json.bytes)
+        let pieces = zip(ends, ends.dropFirst()).map { UnsafeRawBufferPointer(rebasing: rewritten[$0..<$1]) }
         var event = event
         event.name = pieces[0]
         event.key = document.key == nil ? nil : pieces[1]

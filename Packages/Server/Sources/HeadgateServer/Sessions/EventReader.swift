@@ -5,15 +5,16 @@ import HeadgateWire
 /// Reads the params of `track` into events, without copying what is in them.
 final class EventReader {
     private let gate: Headgate
+    /// Where ids are put that do not stand in the message as they are needed.
+    private let arena: ByteArena
     private var ids = UUIDv7()
-    private let madeID = FixedBytes(capacity: UUIDv7.length + 2)
-    private let unescapedID = FixedBytes(capacity: EventReader.longestWord)
 
     /// Most bytes of an id or a key as they stand in the message.
     static let longestWord = 1024
 
-    init(gate: Headgate) {
+    init(gate: Headgate, arena: ByteArena) {
         self.gate = gate
+        self.arena = arena
     }
 
     /// The members of one event, found in one pass.
@@ -47,7 +48,7 @@ final class EventReader {
         }
     }
 
-    /// Reads one event. It is valid until the next is read, and as long as the message.
+    /// Reads one event. It is valid as long as the message, and until the arena is cleared.
     /// - Parameters:
     ///   - place: where the params stand, for errors: empty, or `events[1]`.
     func read(
@@ -133,17 +134,15 @@ final class EventReader {
     private func unescaped(_ id: JSONView) -> UnsafeRawBufferPointer {
         var bytes: [UInt8] = []
         id.appendUnescaped(to: &bytes)
-        unescapedID.set(bytes)
-        return unescapedID.view
+        return arena.keep(bytes)
     }
 
     private func makeID() -> UnsafeRawBufferPointer {
-        madeID.fill(UUIDv7.length + 2) { target in
-            target[0] = UInt8(ascii: "\"")
-            ids.next(at: gate.worker.wall, into: UnsafeMutableRawBufferPointer(rebasing: target[1...]))
-            target[UUIDv7.length + 1] = UInt8(ascii: "\"")
-        }
-        return madeID.view
+        let quoted = arena.room(for: UUIDv7.length + 2)
+        quoted[0] = UInt8(ascii: "\"")
+        ids.next(at: gate.worker.wall, into: UnsafeMutableRawBufferPointer(rebasing: quoted[1...]))
+        quoted[UUIDv7.length + 1] = UInt8(ascii: "\"")
+        return UnsafeRawBufferPointer(quoted)
     }
 }
 

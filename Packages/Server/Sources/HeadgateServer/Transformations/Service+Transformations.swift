@@ -11,15 +11,17 @@ extension Service {
         }
     }
 
-    /// Puts a transformation of the settings in its place (Behaviour P4).
-    func add(_ transformation: ConfiguredTransformation) throws(StartFault) {
-        let settings = transformation.settings
-        let transformer = EditingTransformer(transformation.edits, digest: SHA256.digits)
-        gate.registerTransformer(transformer, id: settings.transformerId)
-        do throws(TransformationFault) {
-            try gate.setTransformation(settings)
-        } catch {
-            throw StartFault("transformations.\(settings.id): \(error)")
+    /// Makes who does what a transformation of the settings says (Behaviour P4, S6).
+    func makeTransformer(_ transformation: ConfiguredTransformation) throws -> any Transformer {
+        switch transformation.work {
+        case .edits(let edits):
+            return EditingTransformer(edits, digest: SHA256.digits)
+        case .own(let kind, let settings):
+            guard let factory = configuration.transformerFactories.last(where: { $0.kind == kind }) else {
+                preconditionFailure("settings of this kind are only read where there is a factory")
+            }
+            return try factory.makeTransformer(
+                transformation: transformation.id, configuration: settings, on: worker)
         }
     }
 }

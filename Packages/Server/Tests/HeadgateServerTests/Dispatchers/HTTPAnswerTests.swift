@@ -18,7 +18,8 @@ struct HTTPAnswerTests {
         return result
     }
 
-    @Test("D3: any 2xx with a whole answer is a delivery", arguments: ["200 OK", "201 Created", "202 Accepted"])
+    @Test(
+        "D3: any 2xx with a whole answer is a delivery", arguments: ["200 OK", "201 Created", "202 Accepted", "299 X"])
     func success(line: String) async throws {
         #expect(try await result(of: .status(line, body: "thanks")) == .delivered)
     }
@@ -37,7 +38,8 @@ struct HTTPAnswerTests {
         #expect(try await result(of: .last("HTTP/1.1 200 OK\r\n\r\nall of it")) == .delivered)
     }
 
-    @Test("D3: other statuses are told with their answer", arguments: [301, 400, 401, 404, 413, 429, 500, 503])
+    @Test(
+        "D3: other statuses are told with their answer", arguments: [300, 301, 399, 400, 401, 404, 413, 429, 500, 503])
     func refusal(status: Int) async throws {
         let refusal = SendResult.Refusal(status: status, answer: "no: \(status)")
         #expect(try await result(of: .status("\(status) X", body: "no: \(status)")) == .refused(refusal))
@@ -117,6 +119,27 @@ struct HTTPAnswerTests {
         let reply = ScriptedReply.endless("HTTP/1.1 200 OK\r\nX-Noise: ", again: String(repeating: "x", count: 4000))
         let result = try await result(of: reply)
         #expect(result == .noAnswer(cause: "answer too long"))
+    }
+
+    @Test("D3, X4: a secret that the cut of a long answer divides is blanked, and so is all before it")
+    func cutAtTheLimit() async throws {
+        let secret = String((0..<100).map { Character(UnicodeScalar(UInt8(ascii: "a") + $0 % 26)) })
+        let headers = [HTTPSettings.Header(name: "Authorization", value: .text(secret))]
+        // 512 bytes are kept for people, and six times the secret behind them: 11 secrets, and 12 bytes of another.
+        let reply = ScriptedReply.status("422 No", body: String(repeating: secret, count: 20))
+        let answer = String(repeating: "***", count: 12)
+        #expect(try await result(of: reply, headers: headers) == .refused(.init(status: 422, answer: answer)))
+    }
+
+    @Test("D3, X4: a secret in which a refusal breaks off is blanked", arguments: [1, 3, 8])
+    func brokenOff(length: Int) async throws {
+        let headers = [HTTPSettings.Header(name: "Authorization", value: .text("s3cret-9"))]
+        let head = "HTTP/1.1 422 No\r\nContent-Length: 100\r\n\r\n"
+        let reply = ScriptedReply.last("\(head)see \("s3cret-9".prefix(length))")
+        #expect(try await result(of: reply, headers: headers) == .refused(.init(status: 422, answer: "see ***")))
+        // A whole answer that only looks like the beginning of it is left alone.
+        let whole = ScriptedReply.status("422 No", body: "see s3c")
+        #expect(try await result(of: whole, headers: headers) == .refused(.init(status: 422, answer: "see s3c")))
     }
 
     @Test("D10: of an answer the first 512 bytes are kept, as text, cut between characters")

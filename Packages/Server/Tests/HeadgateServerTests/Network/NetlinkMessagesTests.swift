@@ -138,6 +138,25 @@ import Testing
         }
     }
 
+    @Test("B21: how an attribute is written does not change what it is", arguments: [0x8000, 0x4000, 0xC000])
+    func markedAttributes(mark: Int) {
+        let hop = NetlinkBytes.attribute(Int(RTA_OIF.rawValue) | mark, 4)
+        let metric = NetlinkBytes.attribute(Int(RTA_PRIORITY.rawValue) | mark, 600)
+        #expect(facts(Int(RTM_NEWROUTE), NetlinkBytes.route(hop + metric)) == [route(4, metric: 600)])
+        let hops = NetlinkBytes.hops([4, 5], mark: mark)
+        #expect(facts(Int(RTM_NEWROUTE), NetlinkBytes.route(hops)) == [route(4), route(5)])
+        let own = NetlinkBytes.attribute(IFA_LOCAL | mark, host)
+        let address = NetworkAddress(family: UInt8(AF_INET), bytes: host, prefixLength: 24)
+        let body = NetlinkBytes.address(3, [10, 0, 0, 1], more: own)
+        #expect(facts(Int(RTM_NEWADDR), body) == [.address(index: 3, address)])
+    }
+
+    @Test("B21: every other bit of an attribute's type tells what it is", arguments: 5..<14)
+    func otherAttributes(bit: Int) {
+        let other = NetlinkBytes.attribute(Int(RTA_OIF.rawValue) | 1 << bit, 4)
+        #expect(facts(Int(RTM_NEWROUTE), NetlinkBytes.route(other)) == [])
+    }
+
     // MARK: Lists
 
     @Test("B21: the end of a list, its refusal and its interruption are told with its number")

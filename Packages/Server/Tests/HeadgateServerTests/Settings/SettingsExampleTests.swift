@@ -35,7 +35,7 @@ struct SettingsExampleTests {
             ConfiguredTransformation(
                 settings: TransformationSettings(
                     id: "drop_email", transformerId: "drop_email", scopes: [.dispatcher(id: "collect")], order: 0),
-                edits: [.remove("data.email")])
+                work: .edits([.remove("data.email")]))
         ]
         expected.dispatchers = [
             ConfiguredDispatcher(

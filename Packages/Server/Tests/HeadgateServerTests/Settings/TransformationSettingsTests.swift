@@ -31,16 +31,18 @@ struct TransformationSettingsTests {
                     id: "t", transformerId: "t", scopes: [.afterCollectors, .dispatcher(id: "d")], order: -1.5,
                     when: .reference("is_x")))
         #expect(
-            transformations[0].edits == [
-                .rename([.init(from: "data.mail", to: "data.user.email"), .init(from: "data.a", to: "data.b")]),
-                .set("data.source", .null), .set("key", "k"), .set("data.n", .number(DataNumber(unchecked: "1.50"))),
-                .hash("data.user.email"),
-                .hash("event"), .remove("context.host"), .remove("key"),
-            ])
+            transformations[0].work
+                == .edits([
+                    .rename([.init(from: "data.mail", to: "data.user.email"), .init(from: "data.a", to: "data.b")]),
+                    .set("data.source", .null), .set("key", "k"),
+                    .set("data.n", .number(DataNumber(unchecked: "1.50"))),
+                    .hash("data.user.email"),
+                    .hash("event"), .remove("context.host"), .remove("key"),
+                ]))
         #expect(
             transformations[1].settings
                 == TransformationSettings(id: "[1]", transformerId: "[1]", scopes: [.allDispatchers], order: 1))
-        #expect(transformations[1].edits == [.set("data", [:])])
+        #expect(transformations[1].work == .edits([.set("data", [:])]))
     }
 
     @Test(

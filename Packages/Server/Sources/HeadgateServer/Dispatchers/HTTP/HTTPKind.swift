@@ -18,6 +18,7 @@ struct HTTPKind: DispatcherKind {
         entry.section("tls") { settings.tls.read($0) }
         entry.section("headers", most: Limits.mostHeaders) { settings.headers = $0.headers() }
         settings.unixSocket = entry.socketPath("unix_socket")
+        settings.isRepeated = common.retryFailedRequests
         common.readAnswers(entry)
         requireBoard(for: settings, entry, &common)
         return settings
@@ -34,16 +35,21 @@ struct HTTPKind: DispatcherKind {
         common.activationBarrier?.outputs = settings.outputs
     }
 
-    /// An endpoint that is no URL was refused with the settings.
     func reachesNetwork(_ settings: HTTPSettings) -> Bool {
-        let isLoopback = (try? Endpoint(settings.endpoint).authority.isLoopback) ?? false
-        return settings.unixSocket == nil && !isLoopback
+        settings.unixSocket == nil && !settings.isLoopback
     }
 
     func makeSender(
         of dispatcher: String, _ settings: HTTPSettings, in surroundings: SenderSurroundings
-    ) -> any Sender {
-        HTTPSender(settings, client: surroundings.http)
+    ) throws -> any Sender {
+        try HTTPSender(settings, client: surroundings.http)
+    }
+}
+
+extension HTTPSettings {
+    /// Whether the endpoint's host is this machine. An endpoint that is no URL was refused with the settings.
+    var isLoopback: Bool {
+        (try? Endpoint(endpoint).authority.isLoopback) ?? false
     }
 }
 

@@ -8,6 +8,8 @@ final class HTTPSender: Sender {
     private let settings: HTTPSettings
     private let client: HTTPClient
     private let endpointSecrets: [String]
+    /// Nil when no request needs any.
+    private let files: RequestFiles?
     private var inFlight: [Int: Flight] = [:]
     private var nextFlight = 0
 
@@ -18,23 +20,31 @@ final class HTTPSender: Sender {
         var then: (SendResult) -> Void
     }
 
-    /// - Parameter client: Shared by all dispatchers of the service.
-    init(_ settings: HTTPSettings, client: HTTPClient) {
+    /// - Parameters:
+    ///   - client: Shared by all dispatchers of the service.
+    ///   - reader: How the files are read that requests need.
+    init(
+        _ settings: HTTPSettings, client: HTTPClient,
+        reader: @escaping RequestFiles.Reader = { SmallFile($0).contents(upTo: $1) }
+    ) throws(TransportError) {
         self.settings = settings
         self.client = client
         format = settings.batchFormat
         endpointSecrets = URLCredentials(url: settings.endpoint)?.secrets ?? []
+        let paths = settings.files
+        files = paths.isEmpty ? nil : try RequestFiles(paths, loop: client.loop, reader: reader)
     }
 
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
         let flight = nextFlight
         nextFlight += 1
         inFlight[flight] = Flight(then: then)
-        do throws(HeaderFault) {
-            try start(flight, with: batch)
-        } catch {
-            let cause = error.cause
-            client.loop.atEndOfTurn { self.end(flight, .noAnswer(cause: cause)) }
+        guard let files else { return start(flight, with: batch, [:]) }
+        files.read(within: min(settings.connectTimeout, settings.timeout)) { [weak self] contents in
+            // It may have been interrupted meanwhile.
+            guard let self, inFlight[flight] != nil else { return }
+            guard let contents else { return end(flight, .noAnswer(cause: Self.lateFiles)) }
+            start(flight, with: batch, contents)
         }
     }
 
@@ -48,6 +58,7 @@ final class HTTPSender: Sender {
 
     /// The connections stay: they are the client's, and others may use them.
     func close() {
+        files?.close()
         cancelTransfers()
         inFlight = [:]
     }
@@ -58,16 +69,36 @@ final class HTTPSender: Sender {
         }
     }
 
-    private func start(_ flight: Int, with batch: Batch) throws(HeaderFault) {
-        let headers = try ResolvedHeaders(settings.headers, output: batch.output)
+    // MARK: One batch
+
+    private func start(_ flight: Int, with batch: Batch, _ contents: RequestFiles.Contents) {
+        do {
+            try transfer(flight, batch, contents)
+        } catch {
+            let cause = Self.cause(of: error)
+            client.loop.atEndOfTurn { self.end(flight, .noAnswer(cause: cause)) }
+        }
+    }
+
+    private func transfer(_ flight: Int, _ batch: Batch, _ contents: RequestFiles.Contents) throws {
+        let headers = try ResolvedHeaders(settings.headers, output: batch.output, files: contents)
         let mask = SecretMask(headers.secrets + endpointSecrets)
         var request = settings.request(for: batch, headers: headers)
+        request.tls = try TLSFiles(settings.tls, contents)
         request.answerHeaders = [Self.retryAfter]
         // One byte more shows whether the excerpt would end inside a character.
         request.answerLimit = Self.excerptLimit + max(1, mask.longest)
         let limit = request.answerLimit
         inFlight[flight]?.transfer = client.send(request) { outcome in
             self.end(flight, Self.result(of: outcome, mask, keptAtMost: limit))
+        }
+    }
+
+    private static func cause(of fault: any Error) -> String {
+        switch fault {
+        case let fault as HeaderFault: fault.cause
+        case let fault as TLSFiles.Fault: fault.cause
+        default: "the request could not be made"
         }
     }
 
@@ -91,6 +122,7 @@ final class HTTPSender: Sender {
     }
 
     private static let retryAfter = "Retry-After"
+    private static let lateFiles = "the files for headers and TLS could not be read in time"
     /// How many bytes of an answer are kept for people.
     private static let excerptLimit = 512
 }

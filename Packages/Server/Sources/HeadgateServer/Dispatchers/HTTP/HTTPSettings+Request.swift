@@ -15,9 +15,9 @@ extension HTTPSettings {
     func request(for batch: Batch, headers: ResolvedHeaders) -> HTTPRequest {
         var headers = headers
         var request = HTTPRequest(url: endpoint, method: method, timeout: timeout, connectTimeout: connectTimeout)
-        request.tls = tls
         request.unixSocket = unixSocket
-        request.isSentOnce = batch.isOversize
+        request.isLoopback = isLoopback
+        request.isSentOnce = batch.isOversize || !isRepeated
         headers.addDefault("Idempotency-Key", batch.idempotencyHeader)
         switch method {
         case .get: request.url = EventURL(endpoint: endpoint, event: batch.body).text

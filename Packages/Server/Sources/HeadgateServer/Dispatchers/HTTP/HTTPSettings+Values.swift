@@ -4,9 +4,11 @@ import HeadgateData
 
 extension HTTPSettings.Header {
     /// The header with its value of this moment.
-    /// - Parameter output: what the board before the dispatcher put out (Behaviour A9).
-    func field(output: DataObject = [:]) throws(HeaderFault) -> HTTPField {
-        let field = HTTPField(name: name, value: try currentValue(output))
+    /// - Parameters:
+    ///   - output: what the board before the dispatcher put out (Behaviour A9).
+    ///   - files: what is in the files that headers name.
+    func field(output: DataObject, files: RequestFiles.Contents) throws(HeaderFault) -> HTTPField {
+        let field = HTTPField(name: name, value: try currentValue(output, files))
         guard field.isValid else { throw HeaderFault(header: name, fault: "not a valid header") }
         return field
     }
@@ -18,11 +20,11 @@ extension HTTPSettings.Header {
         return HeaderName.soundsSecret(name)
     }
 
-    private func currentValue(_ output: DataObject) throws(HeaderFault) -> String {
+    private func currentValue(_ output: DataObject, _ files: RequestFiles.Contents) throws(HeaderFault) -> String {
         switch value {
         case .text(let text): text
         case .environment(let variable): try environmentValue(variable)
-        case .file(let path): try fileValue(path)
+        case .file(let path): try fileValue(files[path])
         case .output(let name, let prefix): prefix + (try outputValue(name, output))
         }
     }
@@ -41,8 +43,8 @@ extension HTTPSettings.Header {
         return text
     }
 
-    private func fileValue(_ path: String) throws(HeaderFault) -> String {
-        guard var bytes = SmallFile(path).contents(upTo: Self.longestValue) else {
+    private func fileValue(_ contents: [UInt8]?) throws(HeaderFault) -> String {
+        guard var bytes = contents, bytes.count <= Self.longestValue else {
             throw HeaderFault(header: name, fault: "file not readable")
         }
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }

@@ -17,6 +17,8 @@ struct HTTPSettings: Sendable, Equatable {
     var tls = TLS()
     /// A Unix socket to connect to instead of the endpoint's host.
     var unixSocket: String?
+    /// Whether a request may be sent again when nobody knows whether it arrived (`retry_failed_requests`, Behaviour D9).
+    var isRepeated = true
 
     enum Method: String, Sendable, CaseIterable {
         case post = "POST"
@@ -37,7 +39,7 @@ struct HTTPSettings: Sendable, Equatable {
     /// Where a header's value comes from. All but text are secrets (Behaviour X4).
     enum HeaderValue: Sendable, Equatable {
         case text(String)
-        /// A file, read again for each request, one line end at its end cut off.
+        /// A file, read again for each request (``RequestFiles``), one line end at its end cut off.
         case file(String)
         /// An environment variable.
         case environment(String)

@@ -19,7 +19,7 @@ extension HTTPTransfer {
     private func setTarget(noProxy: String) {
         set(CURLOPT_URL, request.url)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
-        set(CURLOPT_NOPROXY, request.unixSocket == nil ? noProxy : "*")
+        set(CURLOPT_NOPROXY, request.unixSocket == nil && !request.isLoopback ? noProxy : "*")
         guard let path = request.unixSocket else { return }
         set(CURLOPT_UNIX_SOCKET_PATH, path)
     }
@@ -28,20 +28,28 @@ extension HTTPTransfer {
         set(CURLOPT_TIMEOUT_MS, Self.milliseconds(request.timeout))
         set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(request.connectTimeout))
         set(CURLOPT_NOSIGNAL, 1)
-        if request.isSentOnce { set(CURLOPT_FRESH_CONNECT, 1) }
+        if request.isSentOnce { setSentOnce() }
         // Giving up while a name is being looked up would wait for the look-up, and the loop with it.
         set(CURLOPT_QUICK_EXIT, 1)
     }
 
+    /// Leaves libcurl nothing to repeat: no connection that was used before, and no stream that may be given back. The
+    /// connection is of no use to others, and closed.
+    private func setSentOnce() {
+        set(CURLOPT_FRESH_CONNECT, 1)
+        set(CURLOPT_FORBID_REUSE, 1)
+    }
+
     private func setTLS() {
-        set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
-        if let file = request.tls.caFile {
-            set(CURLOPT_CAINFO, file)
+        set(CURLOPT_HTTP_VERSION, request.isSentOnce ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
+        if let authorities = request.tls.authorities {
+            set(CURLOPT_CAINFO_BLOB, authorities)
             // Or the system's certificates would be trusted besides.
+            set(CURLOPT_CAINFO, nil)
             set(CURLOPT_CAPATH, nil)
         }
-        if let file = request.tls.certFile { set(CURLOPT_SSLCERT, file) }
-        if let file = request.tls.keyFile { set(CURLOPT_SSLKEY, file) }
+        if let certificate = request.tls.certificate { set(CURLOPT_SSLCERT_BLOB, certificate) }
+        if let key = request.tls.key { set(CURLOPT_SSLKEY_BLOB, key) }
         // Or OpenSSL would ask the terminal for the passphrase of an encrypted key, and the loop would wait.
         set(CURLOPT_KEYPASSWD, "")
     }
@@ -53,6 +61,13 @@ extension HTTPTransfer {
         // before the transfer ends, and arrays have no other storage than their own on Linux. This spares a copy.
         request.body.withUnsafeBytes { bytes in
             set { ccurl_set_body($0, bytes.baseAddress, bytes.count) }
+        }
+    }
+
+    /// libcurl copies the bytes.
+    private func set(_ option: CURLoption, _ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { bytes in
+            set { ccurl_set_blob($0, option, bytes.baseAddress, bytes.count) }
         }
     }
 

@@ -6,10 +6,14 @@ struct ResolvedHeaders {
     private(set) var fields: [HTTPField] = []
     private(set) var secrets: [String] = []
 
-    /// - Parameter output: what the board before the dispatcher put out (Behaviour A9).
-    init(_ headers: [HTTPSettings.Header], output: DataObject = [:]) throws(HeaderFault) {
+    /// - Parameters:
+    ///   - output: what the board before the dispatcher put out (Behaviour A9).
+    ///   - files: what is in the files that headers name.
+    init(
+        _ headers: [HTTPSettings.Header], output: DataObject, files: RequestFiles.Contents
+    ) throws(HeaderFault) {
         for header in headers {
-            let field = try header.field(output: output)
+            let field = try header.field(output: output, files: files)
             fields.append(field)
             if header.isSecret { secrets += HeaderSecrets.forms(of: field.value) }
             if case .output(let name, _) = header.value { secrets += [output.outputText(name)].compactMap(\.self) }

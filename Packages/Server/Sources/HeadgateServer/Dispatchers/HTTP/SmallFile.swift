@@ -20,13 +20,21 @@ struct SmallFile {
     }
 
     private static func read(_ descriptor: Int32, upTo most: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < most {
+            let piece = readPiece(descriptor, upTo: min(most - bytes.count, longestPiece))
+            if piece.isEmpty { break }
+            bytes += piece
+        }
+        return bytes
+    }
+
+    /// Nothing at the end, or when it cannot be read on.
+    private static func readPiece(_ descriptor: Int32, upTo most: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: most) { buffer, filled in
-            while filled < most {
-                let rest = UnsafeMutableBufferPointer(rebasing: buffer[filled...])
-                let count = Glibc.read(descriptor, rest.baseAddress, rest.count)
-                guard count > 0 else { return }
-                filled += count
-            }
+            filled = max(0, Glibc.read(descriptor, buffer.baseAddress, most))
         }
     }
+
+    private static let longestPiece = 16 * 1024
 }

@@ -38,9 +38,7 @@ final class NATSOptions {
 
     private func setCredentials(_ file: String?) throws(NATSFault) {
         guard let file else { return }
-        guard SmallFile(file).contents(upTo: Self.longestCredentials) != nil else {
-            throw NATSFault("NATS: credentials file not readable")
-        }
+        try requireFile(file, else: "NATS: credentials file not readable")
         try NATSFault.check(natsOptions_SetUserCredentialsFromFiles(raw, file, nil))
     }
 
@@ -48,14 +46,23 @@ final class NATSOptions {
         let isSecure = settings.tls != nil || settings.servers.contains(where: \.isSecure)
         guard isSecure else { return }
         try NATSFault.check(natsOptions_SetSecure(raw, true))
+        // A pipe, say, would hold libnats up for ever.
         if let file = settings.tls?.caFile {
+            try requireFile(file, else: "TLS: CA file not usable")
             try NATSFault.check(natsOptions_LoadCATrustedCertificates(raw, file), else: "TLS: CA file not usable")
         }
         if let file = settings.tls?.certFile {
+            for file in [file, settings.tls?.keyFile].compactMap(\.self) {
+                try requireFile(file, else: "TLS: client certificate or key not usable")
+            }
             // Without a file of its own the key stands beside the certificate.
             let status = natsOptions_LoadCertificatesChain(raw, file, settings.tls?.keyFile ?? file)
             try NATSFault.check(status, else: "TLS: client certificate or key not usable")
         }
+    }
+
+    private func requireFile(_ path: String, else cause: String) throws(NATSFault) {
+        guard SmallFile(path).contents(upTo: RequestFiles.longest) != nil else { throw NATSFault(cause) }
     }
 
     private func setCallbacks(_ closure: UnsafeMutableRawPointer?) throws(NATSFault) {
@@ -78,5 +85,4 @@ final class NATSOptions {
     private static let reconnectJitter: Int64 = 1000
     /// How soon a connection that died without a word is found out: after two or three of these; in milliseconds.
     private static let pingInterval: Int64 = 20_000
-    private static let longestCredentials = 64 * 1024
 }

@@ -10,7 +10,8 @@ extension Service {
     func change(to reading: SettingsReading) throws(StartFault) {
         guard let new = reading.settings else { return }
         let old = settings
-        try putInForce(new, insteadOf: old)
+        let made = try prepare(new, insteadOf: old)
+        for refusal in putInForce(new, insteadOf: old, made) { log.warning(refusal.description) }
         settings = new
         note(reading.warnings, startOnly: startOnlyChanges(from: old, to: new))
         collecting.change(to: new.collectors)

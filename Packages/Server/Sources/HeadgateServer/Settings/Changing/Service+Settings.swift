@@ -5,38 +5,60 @@ import HeadgateWire
 
 /// Puts settings in force: the first ones at the start, and others while the service runs. No event is lost or sent again
 /// by a change (Behaviour S3).
+///
+/// A change is applied whole or not at all (Behaviour S2): all that may fail is done by ``prepare(_:insteadOf:)``, before
+/// anything is touched; nothing that follows can fail.
 extension Service {
-    /// Makes what is to be made of new settings before anything is changed: a fault leaves everything as it was.
-    func putInForce(_ new: Settings, insteadOf old: Settings) throws(StartFault) {
-        try refuseTakenIds(new)
-        let made = try newSenders(for: new, insteadOf: old)
-        gate.setLimits(new.store)
-        boards.gateways = new.gateways
-        try putRulesInForce(new, insteadOf: old)
-        putDispatchersInForce(new, insteadOf: old, senders: made)
-        try putBarriersInForce(new, insteadOf: old)
-        gate.noteOrphans()
+    /// What other settings need and what does not exist yet.
+    struct Preparation {
+        /// Senders for the dispatchers that are new, or whose way out has changed.
+        fileprivate var senders: [String: any Sender] = [:]
+        /// Transformers for the transformations that are new, or do something else than before.
+        fileprivate var transformers: [String: any Transformer] = [:]
     }
 
-    // MARK: Dispatchers
-
-    /// Senders for the dispatchers that are new, or whose way out has changed.
-    private func newSenders(for new: Settings, insteadOf old: Settings) throws(StartFault) -> [String: any Sender] {
-        var made: [String: any Sender] = [:]
-        for dispatcher in new.dispatchers where old.dispatcher(dispatcher.id)?.kind != dispatcher.kind {
-            do {
-                let kind = configuration.vocabulary.dispatcherKinds.kind(named: dispatcher.kind.kind)
-                made[dispatcher.id] = try kind?.makeSender(of: dispatcher, in: senders)
-            } catch {
-                throw StartFault("dispatchers.\(dispatcher.id): \(error)")
-            }
+    /// Makes what is to be made for new settings, and changes nothing.
+    func prepare(_ new: Settings, insteadOf old: Settings) throws(StartFault) -> Preparation {
+        try refuseTakenIds(new)
+        var made = Preparation()
+        do throws(StartFault) {
+            try makeTransformers(new, insteadOf: old, into: &made)
+            try makeSenders(new, insteadOf: old, into: &made)
+        } catch {
+            for sender in made.senders.values { sender.close() }
+            throw error
         }
         return made
     }
 
-    private func putDispatchersInForce(
-        _ new: Settings, insteadOf old: Settings, senders made: [String: any Sender]
-    ) {
+    /// Puts settings in force for which all is prepared.
+    /// - Returns: barriers that refused their configuration. They keep the old one (Behaviour B7).
+    func putInForce(_ new: Settings, insteadOf old: Settings, _ made: Preparation) -> [StartFault] {
+        gate.setLimits(new.store)
+        boards.gateways = new.gateways
+        putRulesInForce(new, insteadOf: old, made)
+        putDispatchersInForce(new, insteadOf: old, made)
+        let refusals = putBarriersInForce(new, insteadOf: old)
+        gate.noteOrphans()
+        return refusals
+    }
+
+    // MARK: Dispatchers
+
+    private func makeSenders(
+        _ new: Settings, insteadOf old: Settings, into made: inout Preparation
+    ) throws(StartFault) {
+        for dispatcher in new.dispatchers where old.dispatcher(dispatcher.id)?.kind != dispatcher.kind {
+            do {
+                let kind = configuration.vocabulary.dispatcherKinds.kind(named: dispatcher.kind.kind)
+                made.senders[dispatcher.id] = try kind?.makeSender(of: dispatcher, in: senders)
+            } catch {
+                throw StartFault("dispatchers.\(dispatcher.id): \(error)")
+            }
+        }
+    }
+
+    private func putDispatchersInForce(_ new: Settings, insteadOf old: Settings, _ made: Preparation) {
         workforces.follow(new.dispatchers)
         for dispatcher in old.dispatchers where new.dispatcher(dispatcher.id) == nil {
             gate.removeDispatcher(dispatcher.id)
@@ -45,8 +67,8 @@ extension Service {
             let (common, kind) = (dispatcher.common, dispatcher.kind)
             if gate.hasDispatcher(dispatcher.id) {
                 gate.changeDispatcher(
-                    common, kind: kind.kind, sender: made[dispatcher.id], reachesNetwork: kind.reachesNetwork)
-            } else if let sender = made[dispatcher.id] {
+                    common, kind: kind.kind, sender: made.senders[dispatcher.id], reachesNetwork: kind.reachesNetwork)
+            } else if let sender = made.senders[dispatcher.id] {
                 gate.addDispatcher(common, kind: kind.kind, sender: sender, reachesNetwork: kind.reachesNetwork)
             }
         }
@@ -61,38 +83,73 @@ extension Service {
         throw StartFault("barriers.\(barrier.id): a client has registered a barrier of this id")
     }
 
-    /// A barrier that refuses its configuration keeps the old one, and is reported (Behaviour B7).
-    private func putBarriersInForce(_ new: Settings, insteadOf old: Settings) throws(StartFault) {
+    /// - Returns: what was refused.
+    private func putBarriersInForce(_ new: Settings, insteadOf old: Settings) -> [StartFault] {
         for barrier in old.barriers where !new.barriers.contains(where: { $0.id == barrier.id }) {
             // It reports itself; with its settings gone there is nobody else to tell.
             try? gate.resetBarrier(id: barrier.id)
         }
+        var refusals: [StartFault] = []
         for barrier in new.barriers where !old.barriers.contains(barrier) {
             do {
                 try gate.addBarrier(
                     id: barrier.id, kind: barrier.kind, scopes: barrier.scopes, configuration: barrier.configuration,
                     stateOnError: barrier.stateOnError)
             } catch {
-                guard isReady else { throw StartFault("barriers.\(barrier.id): \(error)") }
-                log.warning("barriers.\(barrier.id): \(error)")
+                refusals.append(StartFault("barriers.\(barrier.id): \(error)"))
             }
         }
+        return refusals
     }
 
     // MARK: Rules and transformations
 
-    private func putRulesInForce(_ new: Settings, insteadOf old: Settings) throws(StartFault) {
+    private func makeTransformers(
+        _ new: Settings, insteadOf old: Settings, into made: inout Preparation
+    ) throws(StartFault) {
+        for transformation in new.transformations
+        where old.transformation(transformation.id)?.work != transformation.work {
+            do {
+                made.transformers[transformation.id] = try makeTransformer(transformation)
+            } catch {
+                throw StartFault("transformations.\(transformation.id): \(error)")
+            }
+        }
+    }
+
+    /// The rules of the settings stand before those that the program has under the same ids.
+    private func putRulesInForce(_ new: Settings, insteadOf old: Settings, _ made: Preparation) {
         if new.loadRules != old.loadRules {
-            gate.replaceLoadRules(named: Set(old.loadRules.keys), by: new.loadRules)
+            let program = configuration.vocabulary.loadRules
+            gate.replaceLoadRules(
+                named: Set(old.loadRules.keys), by: program.merging(new.loadRules) { $1 })
         }
         guard new.transformations != old.transformations else { return }
-        for transformation in old.transformations { gate.removeTransformation(id: transformation.settings.id) }
-        for transformation in new.transformations { try add(transformation) }
+        for transformation in old.transformations {
+            gate.removeTransformation(id: transformation.id)
+            if new.transformation(transformation.id) == nil { gate.unregisterTransformer(id: transformation.id) }
+        }
+        for transformation in new.transformations { place(transformation, made.transformers[transformation.id]) }
+    }
+
+    /// - Parameter transformer: nil: the one that it has stays.
+    private func place(_ transformation: ConfiguredTransformation, _ transformer: (any Transformer)?) {
+        if let transformer { gate.registerTransformer(transformer, id: transformation.settings.transformerId) }
+        do throws(TransformationFault) {
+            try gate.setTransformation(transformation.settings)
+        } catch {
+            // Its rule was looked through with the settings, and its transformer is there.
+            log.error("transformations.\(transformation.id): \(error)")
+        }
     }
 }
 
 extension Settings {
     fileprivate func dispatcher(_ id: String) -> ConfiguredDispatcher? {
         dispatchers.first { $0.id == id }
+    }
+
+    fileprivate func transformation(_ id: String) -> ConfiguredTransformation? {
+        transformations.first { $0.id == id }
     }
 }

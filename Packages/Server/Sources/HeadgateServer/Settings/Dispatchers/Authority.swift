@@ -20,17 +20,11 @@ struct Authority: Equatable {
 
     /// Whether the host is this machine itself, and no network leads there (Behaviour B20).
     var isLoopback: Bool {
-        let host = host.lowercased()
-        return host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || Authority.isLoopbackIPv4(host)
+        HostAddress(host).isLoopback
     }
 }
 
 extension Authority {
-    private static func isLoopbackIPv4(_ host: String) -> Bool {
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
-    }
-
     private static func splitUserInfo(_ authority: Substring) -> (userInfo: Substring?, place: Substring) {
         guard let at = authority.lastIndex(of: "@") else { return (nil, authority) }
         return (authority[..<at], authority[authority.index(after: at)...])

@@ -7,10 +7,18 @@ struct RuleReader {
     let ids: Set<String>
     /// What regular expressions are checked by.
     let patterns = PatternTable(RE2Compiler())
+    /// The rules that may be named, once they are read: a rule is looked through together with those that it names.
+    var known: LoadRules?
 
     /// The rule that a member holds; nil when it is absent or wrong, which is noted.
     func rule(_ key: String, in reader: SettingsReader) -> Rule? {
-        reader.item(key).flatMap { rule($0, at: key, in: reader) }
+        guard let rule = reader.item(key).flatMap({ rule($0, at: key, in: reader) }) else { return nil }
+        switch known?.fault(in: rule, patterns: patterns) {
+        // The others were told of where they are.
+        case .tooLarge: reader.fault(key, "", "\(RuleFault.tooLarge)")
+        case nil, .unknownRule, .circle, .pattern: break
+        }
+        return rule
     }
 
     private func rule(_ item: DataItem, at key: String, in reader: SettingsReader) -> Rule? {

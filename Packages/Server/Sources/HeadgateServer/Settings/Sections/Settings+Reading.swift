@@ -16,9 +16,9 @@ extension Settings {
     mutating func read(_ reader: SettingsReader, _ vocabulary: SettingsVocabulary) {
         readPlaces(reader)
         readSections(reader, vocabulary)
-        let rules = readLoadRules(reader)
+        let rules = readLoadRules(reader, program: vocabulary.loadRules)
         readDispatchers(reader, rules: rules, vocabulary)
-        readTransformations(reader, rules: rules)
+        readTransformations(reader, rules: rules, own: vocabulary.transformerKinds)
         readBarriers(reader, kinds: vocabulary.barrierKinds)
         reader.finish()
         references = reader.references

@@ -29,7 +29,7 @@ public struct Settings: Equatable, Sendable {
     public var remote: RemoteSource?
     /// The rules by their ids (Behaviour S5).
     public var loadRules: [String: Rule] = [:]
-    /// The built-in transformations, in the order of the configuration (Behaviour P4).
+    /// The transformations, in the order of the configuration (Behaviour P4).
     var transformations: [ConfiguredTransformation] = []
     /// The dispatchers, in the order of the configuration.
     var dispatchers: [ConfiguredDispatcher] = []

@@ -10,6 +10,7 @@ actor SenderStage {
     private var client: HTTPClient?
     private var sender: (any Sender)?
     private var output = DataObject()
+    private var isOversize = false
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         loop.asUnownedSerialExecutor()
@@ -20,9 +21,13 @@ actor SenderStage {
     }
 
     /// Runs `body` with a sender of kind `http`, and checks afterwards that the loop closes clean.
-    static func http(_ settings: HTTPSettings, _ body: (SenderStage) async throws -> Void) async throws {
+    /// - Parameter reader: how the files are read that requests need.
+    static func http(
+        _ settings: HTTPSettings, reader: @escaping RequestFiles.Reader = { SmallFile($0).contents(upTo: $1) },
+        _ body: (SenderStage) async throws -> Void
+    ) async throws {
         let stage = try SenderStage()
-        await stage.openHTTP(settings)
+        try await stage.openHTTP(settings, reader)
         try await play(stage, body)
     }
 
@@ -69,6 +74,11 @@ actor SenderStage {
         self.output = output
     }
 
+    /// From now on batches are of one event that is too large (Behaviour D2).
+    func makeOversize() {
+        isOversize = true
+    }
+
     func interrupt() {
         sender?.interrupt()
     }
@@ -84,6 +94,7 @@ actor SenderStage {
         var hasReturned = false
         var batch = Batch(of: events, in: sender.format)
         batch.output = output
+        batch.isOversize = isOversize
         sender.send(batch) { result in
             precondition(hasReturned)
             then(result)
@@ -91,10 +102,10 @@ actor SenderStage {
         hasReturned = true
     }
 
-    private func openHTTP(_ settings: HTTPSettings) {
+    private func openHTTP(_ settings: HTTPSettings, _ reader: @escaping RequestFiles.Reader) throws {
         let client = HTTPClient(loop: loop, userAgent: "headgate/test")
         self.client = client
-        sender = HTTPSender(settings, client: client)
+        sender = try HTTPSender(settings, client: client, reader: reader)
     }
 
     private func openFile(_ settings: FileSettings) throws {

@@ -74,7 +74,7 @@ enum NetlinkBytes {
         attribute(Int(RTA_OIF.rawValue), interface)
     }
 
-    static func hops(_ interfaces: [Int32]) -> [UInt8] {
+    static func hops(_ interfaces: [Int32], mark: Int = 0) -> [UInt8] {
         let gateway = attribute(Int(RTA_GATEWAY.rawValue), [192, 0, 2, 1])
         let hops = interfaces.flatMap { interface in
             bytes(
@@ -82,6 +82,6 @@ enum NetlinkBytes {
                     rtnh_len: UInt16(MemoryLayout<rtnexthop>.size + gateway.count), rtnh_flags: 0, rtnh_hops: 0,
                     rtnh_ifindex: interface)) + gateway
         }
-        return attribute(Int(RTA_MULTIPATH.rawValue), hops)
+        return attribute(Int(RTA_MULTIPATH.rawValue) | mark, hops)
     }
 }

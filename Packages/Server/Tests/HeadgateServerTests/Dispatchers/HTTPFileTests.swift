@@ -1,0 +1,148 @@
+import Dispatch
+import Glibc
+import Synchronization
+import Testing
+
+@testable import HeadgateCore
+@testable import HeadgateServer
+
+/// The files that requests need are read beside the loop.
+@Suite("http dispatcher: files", .timeLimit(.minutes(5)))
+struct HTTPFileTests {
+    private static let headers = [HTTPSettings.Header(name: "X-Key", value: .file("/secret"))]
+    private static let late = SendResult.noAnswer(cause: "the files for headers and TLS could not be read in time")
+
+    @Test("K1: a file on a disk that hangs holds up neither the loop nor others, and is given up after a while")
+    func hangs() async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        let disk = HangingDisk()
+        let settings = HTTPSettings(endpoint: server.url, headers: Self.headers, connectTimeout: .milliseconds(50))
+        try await SenderStage.http(settings, reader: disk.reader) { stage in
+            #expect(await stage.send("{}") == Self.late)
+            // The loop goes on, and no second read is begun beside the first.
+            #expect(await stage.send("{}") == Self.late)
+            #expect(disk.reads <= 1)
+            disk.recover()
+            #expect(await stage.sendUntilItArrives("{}"))
+        }
+        #expect(server.requests.allSatisfy { $0.headers["x-key"] == "s3cret" })
+    }
+
+    @Test("D11: interrupting ends a batch that waits for its files, and it does not go when these are there at last")
+    func interrupted() async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        let disk = HangingDisk()
+        try await SenderStage.http(HTTPSettings(endpoint: server.url, headers: Self.headers), reader: disk.reader) {
+            stage in
+            let result = await withCheckedContinuation { continuation in
+                Task {
+                    await stage.start("{\"a\":1}") { continuation.resume(returning: $0) }
+                    await stage.interrupt()
+                }
+            }
+            #expect(result == .interrupted)
+            disk.recover()
+            #expect(await stage.send("{\"b\":2}") == .delivered)
+        }
+        #expect(server.requests.map(\.text) == ["[{\"b\":2}]"])
+    }
+
+    @Test("D11: a sender may be closed while it waits for its files")
+    func closed() async throws {
+        let disk = HangingDisk()
+        try await SenderStage.http(
+            HTTPSettings(endpoint: "http://127.0.0.1:1/", headers: Self.headers), reader: disk.reader
+        ) {
+            await $0.start("{}") { _ in Issue.record("told after the end") }
+        }
+        disk.recover()
+    }
+
+    @Test("K1: batches that wait together go in their order, each with what the file holds then")
+    func order() async throws {
+        let folder = try ScratchFolder()
+        let path = try folder.write("one", to: "key")
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        let headers = [HTTPSettings.Header(name: "X-Key", value: .file(path))]
+        try await SenderStage.http(HTTPSettings(endpoint: server.url, headers: headers)) { stage in
+            let results = await stage.sendTogether((1...20).map { ["{\"n\":\($0)}"] })
+            #expect(results == Array(repeating: .delivered, count: 20))
+            try folder.write("two", to: "key")
+            #expect(await stage.send("{}") == .delivered)
+        }
+        #expect(server.requests.map { $0.headers["x-key"] } == Array(repeating: "one", count: 20) + ["two"])
+    }
+
+    @Test(
+        "K1: what is no regular file is not usable, and does not hold up the loop",
+        arguments: ["ca", "cert", "key", "header"])
+    func pipe(which: String) async throws {
+        let folder = try ScratchFolder()
+        let pipe = folder("pipe")
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let whole = try folder.write("x", to: "file")
+        var settings = HTTPSettings(endpoint: "https://127.0.0.1:1/")
+        switch which {
+        case "ca": settings.tls.caFile = pipe
+        case "cert": settings.tls.certFile = pipe
+        case "key": (settings.tls.certFile, settings.tls.keyFile) = (whole, pipe)
+        default: settings.headers = [HTTPSettings.Header(name: "X-Key", value: .file(pipe))]
+        }
+        let causes = ["ca": "TLS: CA file not usable", "header": "header X-Key: file not readable"]
+        try await SenderStage.http(settings) { stage in
+            let cause = causes[which] ?? "TLS: client certificate or key not usable"
+            #expect(await stage.send("{}") == .noAnswer(cause: cause))
+        }
+    }
+
+    @Test("K1: a file is read whole up to its limit, and not at all beyond")
+    func sizes() throws {
+        let folder = try ScratchFolder()
+        for size in [0, 1, 16_384, 16_385, 40_000] {
+            let path = try folder.write(String(repeating: "x", count: size), to: "file")
+            #expect(SmallFile(path).contents(upTo: size)?.count == size)
+            if size > 0 { #expect(SmallFile(path).contents(upTo: size - 1) == nil) }
+        }
+    }
+}
+
+/// A disk that does not answer until it recovers.
+private final class HangingDisk: Sendable {
+    private let state = Mutex((begun: 0, isWell: false))
+    private let recovery = DispatchSemaphore(value: 0)
+
+    var reads: Int { state.withLock { $0.begun } }
+
+    var reader: RequestFiles.Reader {
+        { [self] _, _ in
+            let isWell = state.withLock { state in
+                state.begun += 1
+                return state.isWell
+            }
+            if !isWell { wait() }
+            return Array("s3cret".utf8)
+        }
+    }
+
+    func recover() {
+        state.withLock { $0.isWell = true }
+        recovery.signal()
+    }
+
+    /// Whoever is woken wakes the next.
+    private func wait() {
+        recovery.wait()
+        recovery.signal()
+    }
+}
+
+extension SenderStage {
+    /// Sends a batch again until it is delivered: the first read may still hang for a moment.
+    fileprivate func sendUntilItArrives(_ event: String) async -> Bool {
+        for _ in 1...1_000 where await send(event) == .delivered { return true }
+        return false
+    }
+}

@@ -1,0 +1,93 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+/// Requests that are sent once, also by the library.
+@Suite("http dispatcher: sent once", .timeLimit(.minutes(5)))
+struct HTTPOnceTests {
+    /// Keeps its first connection, and closes each that brings another request once it has read that.
+    private static func hasty() throws -> ScriptedServer {
+        let count = Ordinal()
+        return try ScriptedServer { _ in count.next() == 1 ? .ok : .last("") }
+    }
+
+    @Test("D9: with retry_failed_requests off a request is sent once, also where a kept connection is closed under it")
+    func once() async throws {
+        let server = try Self.hasty()
+        defer { server.stop() }
+        try await SenderStage.http(HTTPSettings(endpoint: server.url, isRepeated: false)) { stage in
+            #expect(await stage.send(#"{"a":1}"#) == .delivered)
+            #expect(await stage.send(#"{"b":2}"#) == .noAnswer(cause: "connection closed without an answer"))
+        }
+        #expect(server.requests.map(\.text) == [#"[{"a":1}]"#, #"[{"b":2}]"#])
+        #expect(server.requests.map(\.connection) == [0, 1])
+    }
+
+    @Test("D9: other requests are sent again then, which libcurl does by itself")
+    func repeated() async throws {
+        let server = try Self.hasty()
+        defer { server.stop() }
+        try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
+            #expect(await stage.send(#"{"a":1}"#) == .delivered)
+            #expect(await stage.send(#"{"b":2}"#) == .noAnswer(cause: "connection closed without an answer"))
+        }
+        #expect(server.requests.map(\.connection) == [0, 0, 1])
+    }
+
+    @Test("D2: an event over byte_limit is sent once, too")
+    func oversize() async throws {
+        let server = try Self.hasty()
+        defer { server.stop() }
+        try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
+            #expect(await stage.send(#"{"a":1}"#) == .delivered)
+            await stage.makeOversize()
+            #expect(await stage.send(#"{"b":2}"#) == .noAnswer(cause: "connection closed without an answer"))
+        }
+        #expect(server.requests.map(\.connection) == [0, 1])
+    }
+
+    @Test("D9: retry_failed_requests of the settings comes to the request, and no connection is kept for nobody")
+    func settings() async throws {
+        let server = try Self.hasty()
+        defer { server.stop() }
+        let settings: DataObject = [
+            "dispatchers": [
+                "web": ["kind": "http", "endpoint": .string(server.url), "retry_failed_requests": false],
+                "archive": .null, "collect": .null,
+            ]
+        ]
+        try await ServiceStage.run(settings) { stage in
+            let client = try await stage.client()
+            for event in ["one", "two"] {
+                try await client.call("track", ["event": .string(event)])
+                try await client.call("flush", ["wait": true])
+            }
+            let letters = try await client.call("dead_letters.list")["dead_letters"].elements
+            #expect(letters.map { $0["reason"] } == ["retries_off"])
+            #expect(letters.map { $0["event"]["event"] } == ["two"])
+        }
+        #expect(server.requests.map(\.connection) == [0, 1])
+    }
+
+    @Test("D9: a dispatcher that is told so while it runs sends once from then on")
+    func changed() async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        let settings: DataObject = [
+            "dispatchers": [
+                "web": ["kind": "http", "endpoint": .string(server.url)], "archive": .null, "collect": .null,
+            ]
+        ]
+        try await ServiceStage.run(settings) { stage in
+            let client = try await stage.client()
+            for isRepeated in [true, true, false, false] {
+                let patch: DataObject = ["dispatchers": ["web": ["retry_failed_requests": .bool(isRepeated)]]]
+                try await client.call("config.set", ["patch": .object(patch)])
+                try await client.call("track", ["event": "x"])
+                try await client.call("flush", ["wait": true])
+            }
+        }
+        #expect(server.requests.map(\.connection) == [0, 0, 1, 2])
+    }
+}

@@ -1,0 +1,132 @@
+import HeadgateCore
+import HeadgateData
+import Synchronization
+import Testing
+
+@testable import HeadgateServer
+
+/// A change of the settings is applied whole or not at all.
+@Suite("Changes that cannot be made", .timeLimit(.minutes(5)))
+struct WholeChangeTests {
+    /// Rules that double each other's size, so that the last one is too large for any use.
+    private static let doubling: DataItem = {
+        var rules: DataObject = ["r0": ["operator": "is_defined", "path": "data.x"]]
+        for number in 1...13 {
+            let half = DataItem.string("r\(number - 1)")
+            rules["r\(number)"] = ["and": [half, half]]
+        }
+        return .object(rules)
+    }()
+    /// None of them is too large by itself, but all of them together are.
+    private static let both: DataItem = ["and": ["r12", "r12"]]
+
+    @Test("S2: a rule that is too large with those that it names is a fault of its place", arguments: [true, false])
+    func tooLarge(isOfDispatcher: Bool) throws {
+        var settings: DataObject = ["load_rules": Self.doubling, "dispatchers": ["d": ["kind": "file", "path": "f"]]]
+        guard case .object(var rules) = Self.doubling else { return }
+        rules["r13"] = nil
+        settings["load_rules"] = .object(rules)
+        #expect(Settings.read(settings).faults == [])
+        let patch: DataObject =
+            isOfDispatcher
+            ? ["dispatchers": ["d": ["load_rule": Self.both]]]
+            : ["transformations": [["id": "t", "scopes": [], "when": Self.both, "remove": ["data.x"]]]]
+        let path = isOfDispatcher ? "dispatchers.d.load_rule" : "transformations[0].when"
+        #expect(Settings.read(settings.patched(with: patch)).faults.map(\.path) == [path])
+    }
+
+    @Test("S2: a change that fails at a transformation's rule leaves limits, dispatchers and rules as they were")
+    func transformation() async throws {
+        guard case .object(var rules) = Self.doubling else { return }
+        rules["r13"] = nil
+        let patch: DataObject = [
+            "store": ["max_events": 1], "load_rules": .object(rules),
+            "dispatchers": ["third": ["kind": "file", "path": "third.ndjson"], "archive": .null],
+            "transformations": [["id": "t", "scopes": "afterCollectors", "when": Self.both, "remove": ["data.x"]]],
+        ]
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            try await client.call("dispatcher.pause", ["id": "collect"])
+            let before = try await client.call("config.get")
+            #expect(try await client.refusal("config.set", ["patch": .object(patch)]).reason == "invalid_settings")
+            #expect(try await client.call("config.get") == before)
+            try await client.call("track_many", ["events": [["event": "a"], ["event": "b"]]])
+            let listed = try await client.call("dispatcher.list")["dispatchers"].elements
+            #expect(listed.map { $0["id"] } == ["archive", "collect"])
+        }
+    }
+
+    @Test("S2: where one sender cannot be made, those made before it are closed, and nothing else is changed")
+    func senders() async throws {
+        let tally = SenderTally()
+        let patch: DataObject = [
+            "store": ["max_events": 1],
+            "dispatchers": [
+                "good": ["kind": "counted"], "wrong": ["kind": "counted", "configuration": ["bad": true]],
+            ],
+        ]
+        let adding: ServiceStage.Adding = { $0.addDispatcherKind(CountedKind(tally: tally)) }
+        try await ServiceStage.run(adding: adding) { stage in
+            let client = try await stage.client()
+            try await client.call("dispatcher.pause", ["id": "collect"])
+            #expect(try await client.refusal("config.set", ["patch": .object(patch)]).reason == "invalid_settings")
+            #expect(tally.value == ["made", "closed"])
+            try await client.call("track_many", ["events": [["event": "a"], ["event": "b"]]])
+        }
+        #expect(tally.value == ["made", "closed"])
+    }
+}
+
+private struct CountedKind: DispatcherKind {
+    let name = "counted"
+    let tally: SenderTally
+
+    /// The settings are whether they are bad.
+    func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> Bool {
+        var isBad = false
+        entry.section("configuration") { $0.bool("bad", into: &isBad) }
+        return isBad
+    }
+
+    func reachesNetwork(_ isBad: Bool) -> Bool { false }
+
+    func makeSender(
+        of dispatcher: String, _ isBad: Bool, in surroundings: SenderSurroundings
+    ) throws -> any Sender {
+        if isBad { throw Missing(what: "a way out") }
+        return CountedSender(tally: tally, worker: surroundings.worker)
+    }
+}
+
+/// What became of senders, in order.
+private final class SenderTally: Sendable {
+    private let words = Mutex<[String]>([])
+
+    var value: [String] { words.withLock { $0 } }
+
+    func add(_ word: String) {
+        words.withLock { $0.append(word) }
+    }
+}
+
+private final class CountedSender: Sender {
+    let format = BatchFormat.ndjson
+    private let tally: SenderTally
+    private let worker: any Worker
+
+    init(tally: SenderTally, worker: any Worker) {
+        self.tally = tally
+        self.worker = worker
+        tally.add("made")
+    }
+
+    func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
+        worker.soon { then(.delivered) }
+    }
+
+    func interrupt() {}
+
+    func close() {
+        tally.add("closed")
+    }
+}
