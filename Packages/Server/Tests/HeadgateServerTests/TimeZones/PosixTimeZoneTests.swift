@@ -1,7 +1,7 @@
 import HeadgateData
 import Testing
 
-@testable import HeadgateCore
+@testable import HeadgateServer
 
 @Suite("Time zones in a line")
 struct PosixTimeZoneTests {

@@ -1,4 +1,4 @@
-@testable import HeadgateCore
+@testable import HeadgateServer
 
 /// Time zone files that a test writes.
 enum TZifBytes {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import HeadgateCore
+@testable import HeadgateServer
 
 /// The machine's time zone database, where it has one.
 enum ZoneDatabase {
@@ -26,7 +26,7 @@ struct ZoneDatabaseTests {
         }
         for zone in ZoneDatabase.zones {
             let file = try Data(contentsOf: URL(fileURLWithPath: "\(ZoneDatabase.folder)/\(zone)"))
-            let rules = try TimeZoneRules(tzif: Array(file))
+            let rules = try TimeZoneTable(tzif: Array(file))
             setenv("TZ", zone, 1)
             tzset()
             for moment in moments(around: rules) {
@@ -36,7 +36,7 @@ struct ZoneDatabaseTests {
     }
 
     /// Every second transition with its neighbours, and moments of two centuries.
-    private func moments(around rules: TimeZoneRules) -> [Int64] {
+    private func moments(around rules: TimeZoneTable) -> [Int64] {
         let edges = rules.transitions.suffix(200).flatMap { [$0.seconds - 1, $0.seconds, $0.seconds + 1] }
         return edges + stride(from: Int64(-1_500_000_000), to: 5_000_000_000, by: 9_999_991)
     }

@@ -1,5 +1,41 @@
+import HeadgateCore
+
+/// A time zone as the time zone database has it compiled: how far it is from UTC, at every moment (Behaviour B24).
+///
+/// No library that Debian has does as well; the decision `Docs/Decisions/0032-what-is-left-to-libraries.md` says why.
+struct TimeZoneTable: Equatable {
+    /// A moment from which on an offset holds.
+    struct Transition: Equatable {
+        /// Seconds since the beginning of 1970 in UTC.
+        var seconds: Int64
+        /// Seconds east of UTC from then on.
+        var offset: Int
+    }
+
+    /// What holds before the first transition: seconds east of UTC.
+    var firstOffset: Int
+    /// The changes that are written down, in order of time.
+    var transitions: [Transition] = []
+    /// The rule for what comes after them; nil: the last offset stays.
+    var laterRule: PosixTimeZone?
+
+    /// The zone of UTC.
+    static let utc = TimeZoneTable(firstOffset: 0)
+
+    /// What the service asks of a zone.
+    var rules: TimeZoneRules { TimeZoneRules(secondsEast: offset) }
+
+    /// Seconds east of UTC at a moment, given in seconds since the beginning of 1970 in UTC.
+    func offset(at seconds: Int64) -> Int {
+        guard let last = transitions.last else { return laterRule?.offset(at: seconds) ?? firstOffset }
+        if seconds >= last.seconds { return laterRule?.offset(at: seconds) ?? last.offset }
+        let later = transitions.partitioningIndex { $0.seconds > seconds }
+        return later == 0 ? firstOffset : transitions[later - 1].offset
+    }
+}
+
 /// Why bytes are no time zone.
-public enum TimeZoneFault: Error, Equatable, Sendable {
+enum TimeZoneFault: Error, Equatable, Sendable {
     /// They do not begin as such a file does.
     case notTZif
     /// They end too early.
@@ -8,9 +44,9 @@ public enum TimeZoneFault: Error, Equatable, Sendable {
     case malformed(String)
 }
 
-extension TimeZoneRules {
+extension TimeZoneTable {
     /// Reads a time zone as the time zone database has it compiled (TZif, RFC 9636), of any version.
-    public init(tzif bytes: [UInt8]) throws(TimeZoneFault) {
+    init(tzif bytes: [UInt8]) throws(TimeZoneFault) {
         var file = TZifReader(bytes)
         var header = try file.header()
         guard header.version > 0 else {
@@ -25,7 +61,7 @@ extension TimeZoneRules {
     }
 
     /// Reads a time zone from a line of text, as POSIX has it for `TZ`; nil when it is none.
-    public init?(posix text: String) {
+    init?(posix text: String) {
         guard let rule = PosixTimeZone(text.utf8) else { return nil }
         self.init(firstOffset: rule.standardOffset, laterRule: rule)
     }
@@ -73,7 +109,7 @@ private struct TZifReader {
     }
 
     /// A block behind its header.
-    mutating func rules(_ header: Header, secondsSize: Int) throws(TimeZoneFault) -> TimeZoneRules {
+    mutating func rules(_ header: Header, secondsSize: Int) throws(TimeZoneFault) -> TimeZoneTable {
         let moments = try numbers(header.transitions, size: secondsSize)
         let places = try take(header.transitions)
         var offsets: [Int] = []
@@ -85,8 +121,8 @@ private struct TZifReader {
         guard places.allSatisfy({ $0 < header.types }) else { throw .malformed("a transition to no known type") }
         guard zip(moments, moments.dropFirst()).allSatisfy({ $0 < $1 }) else { throw .malformed("order") }
         guard offsets.allSatisfy({ abs($0) <= 26 * 3600 }) else { throw .malformed("an offset over a day") }
-        let transitions = zip(moments, places).map { TimeZoneRules.Transition(seconds: $0, offset: offsets[Int($1)]) }
-        return TimeZoneRules(firstOffset: offsets[0], transitions: transitions)
+        let transitions = zip(moments, places).map { TimeZoneTable.Transition(seconds: $0, offset: offsets[Int($1)]) }
+        return TimeZoneTable(firstOffset: offsets[0], transitions: transitions)
     }
 
     /// The rule for what comes later, between two line ends; nil when there is none.
@@ -119,5 +155,23 @@ private struct TZifReader {
         guard count <= bytes.count - place else { throw .cutOff }
         defer { place += count }
         return bytes[place..<place + count]
+    }
+}
+
+extension RandomAccessCollection {
+    /// The place of the first element that `belongs`, when all that do come behind all that do not.
+    fileprivate func partitioningIndex(where belongs: (Element) -> Bool) -> Index {
+        var (low, count) = (startIndex, count)
+        while count > 0 {
+            let half = count / 2
+            let middle = index(low, offsetBy: half)
+            if belongs(self[middle]) {
+                count = half
+            } else {
+                low = index(after: middle)
+                count -= half + 1
+            }
+        }
+        return low
     }
 }
