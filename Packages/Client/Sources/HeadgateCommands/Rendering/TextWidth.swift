@@ -1,8 +1,23 @@
-/// Fits text to so many columns.
+import CWidth
+import Glibc
+
+/// How many columns of a terminal text takes, and text fitted to so many.
 enum TextWidth {
-    /// The line, cut off with an ellipsis if it is longer. Colours in it take no room.
+    /// The columns that the text takes. Colours in it take no room.
+    static func columns(_ text: String) -> Int {
+        var columns = 0
+        var isColour = false
+        for character in text {
+            if character == "\u{1B}" { isColour = true }
+            if !isColour { columns += self.columns(character) }
+            if character == "m" { isColour = false }
+        }
+        return columns
+    }
+
+    /// The line, cut off with an ellipsis if it is longer.
     static func cut(_ line: String, to width: Int) -> String {
-        guard visibleCount(line) > width else { return line }
+        guard columns(line) > width else { return line }
         var text = ""
         var room = max(0, width - 1)
         var isColour = false
@@ -11,9 +26,9 @@ enum TextWidth {
             if isColour {
                 text.append(character)
                 if character == "m" { isColour = false }
-            } else if room > 0 {
-                text.append(character)
-                room -= 1
+            } else {
+                room -= columns(character)
+                if room >= 0 { text.append(character) }
             }
         }
         return width > 0 ? text + "…" : text
@@ -25,7 +40,7 @@ enum TextWidth {
         var lines: [String] = []
         var line = ""
         for word in text.split(separator: " ") {
-            if !line.isEmpty, line.count + 1 + word.count > width {
+            if !line.isEmpty, columns(line) + 1 + columns(String(word)) > width {
                 lines.append(line)
                 line = String(repeating: " ", count: indent) + word
             } else {
@@ -35,14 +50,27 @@ enum TextWidth {
         return lines + [line]
     }
 
-    private static func visibleCount(_ line: String) -> Int {
-        var count = 0
-        var isColour = false
-        for character in line {
-            if character == "\u{1B}" { isColour = true }
-            if !isColour { count += 1 }
-            if character == "m" { isColour = false }
+    /// A character takes the room of the widest part of it: what is put onto a letter, or joined to a picture, takes none
+    /// of its own.
+    private static func columns(_ character: Character) -> Int {
+        guard !character.isASCII, let locale else { return 1 }
+        let before = uselocale(locale.value)
+        defer { uselocale(before) }
+        let widest = character.unicodeScalars.map { Int(wcwidth(wchar_t(bitPattern: $0.value))) }.max() ?? 1
+        // The C library has no width for characters that are newer than it.
+        return widest < 0 ? 1 : widest
+    }
+
+    /// A locale, whatever the user's own is: in `C` the C library knows only ASCII. Nil where the system has none of UTF-8.
+    private static let locale = UnicodeLocale()
+
+    /// Unchecked: the locale is never changed or freed.
+    private struct UnicodeLocale: @unchecked Sendable {
+        let value: locale_t
+
+        init?() {
+            guard let value = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil) else { return nil }
+            self.value = value
         }
-        return count
     }
 }

@@ -26,4 +26,11 @@ import Testing
         let line = table.text(Style(isColoured: true)).split(separator: "\n")[1]
         #expect(line == "\u{1B}[32ma\u{1B}[0m          12")
     }
+
+    @Test("Wide characters do not move the columns either")
+    func wide() {
+        var table = Table([.init("NAME"), .init("REST")])
+        table.add([.init("中文字"), .init("x")])
+        #expect(table.text(Style(isColoured: false)) == "NAME    REST\n中文字  x\n")
+    }
 }

@@ -21,4 +21,18 @@ import Testing
         #expect(TextWidth.wrap("extraordinary word", to: 5) == ["extraordinary", "  word"])
         #expect(TextWidth.wrap("", to: 5) == [""])
     }
+
+    @Test(
+        "Characters count as many columns as a terminal gives them, whatever the user's locale",
+        arguments: [("é", 1), ("e\u{301}", 1), ("中文", 4), ("가", 2), ("🙂", 2), ("👩‍👩‍👧", 2), ("→…●", 3), ("", 0)])
+    func columns(text: String, columns: Int) {
+        #expect(TextWidth.columns(text) == columns)
+    }
+
+    @Test("A wide character that fits only in half is cut off whole")
+    func cutWide() {
+        #expect(TextWidth.cut("中文字", to: 6) == "中文字")
+        #expect(TextWidth.cut("中文字", to: 5) == "中文…")
+        #expect(TextWidth.cut("中文字", to: 4) == "中…")
+    }
 }
