@@ -1,6 +1,62 @@
 import CWidth
 import Glibc
 
+/// Makes text stand out on a terminal; elsewhere it leaves it as it is.
+struct Style: Sendable {
+    /// What a text means.
+    enum Tone: Sendable {
+        /// Nothing in particular.
+        case plain
+        /// A heading, or what matters most.
+        case strong
+        /// All is well.
+        case good
+        /// Something is held, or wants to be looked at.
+        case attention
+        /// Something failed.
+        case bad
+        /// It matters less.
+        case faint
+    }
+
+    /// Whether there are colours.
+    let isColoured: Bool
+
+    /// A text in its tone.
+    func apply(_ tone: Tone, to text: String) -> String {
+        guard isColoured, let code = Style.code(tone), !text.isEmpty else { return text }
+        return "\u{1B}[\(code)m\(text)\u{1B}[0m"
+    }
+
+    private static func code(_ tone: Tone) -> Int? {
+        switch tone {
+        case .plain: nil
+        case .strong: 1
+        case .good: 32
+        case .attention: 33
+        case .bad: 31
+        case .faint: 2
+        }
+    }
+}
+
+/// Text that came from elsewhere, made fit for a line on a terminal.
+enum PlainText {
+    /// Control characters could move the cursor or worse: they are told by their number.
+    static func line(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isControl) else { return text }
+        return text.unicodeScalars.map { isControl($0) ? escape($0) : String($0) }.joined()
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
+    }
+
+    private static func escape(_ scalar: Unicode.Scalar) -> String {
+        "\\u{\(String(scalar.value, radix: 16))}"
+    }
+}
+
 /// How many columns of a terminal text takes, and text fitted to so many.
 enum TextWidth {
     /// The columns that the text takes. Colours in it take no room.
