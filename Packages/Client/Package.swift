@@ -12,7 +12,8 @@ let package = Package(
     targets: [
         .target(name: "HeadgateClient", dependencies: [.data, .wire, .transport]),
         .target(name: "HeadgateClientTesting", dependencies: [.data, .wire, .transport]),
-        .target(name: "HeadgateCommands", dependencies: ["HeadgateClient", .data, .wire, .transport]),
+        .systemLibrary(name: "CWidth"),
+        .target(name: "HeadgateCommands", dependencies: ["CWidth", "HeadgateClient", .data, .wire, .transport]),
         .testTarget(
             name: "HeadgateClientTests",
             dependencies: ["HeadgateClient", "HeadgateClientTesting", .data, .wire, .transport]),

@@ -72,7 +72,7 @@ public final class RecordingSender: Sender {
 
 extension SendResult {
     /// A destination's refusal with a status.
-    public static func status(_ status: Int, retryAfter: String? = nil) -> SendResult {
+    public static func status(_ status: Int, retryAfter: Duration? = nil) -> SendResult {
         .refused(Refusal(status: status, retryAfter: retryAfter))
     }
 }

@@ -6,6 +6,7 @@
 
 #include <simdjson.h>
 
+#include "Complaint.h"
 #include "Walk.h"
 
 // simdjson's ready-made front ends do not fit. The DOM refuses whole numbers over 64 bits and turns the others into
@@ -45,18 +46,32 @@ struct hg_json_scanner {
 
     hg_json_fault scan(const uint8_t *text, size_t length) {
         if (length > hg_json_longest_text) return HG_JSON_TOO_LARGE;
-        simdjson::error_code error = reserve_text(length);
-        if (!error) error = stages_->stage1(text, length, simdjson::stage1_mode::regular);
-        if (error) return fault_of(error);
-        const uint32_t count = stages_->n_structural_indexes;
-        if (!reserve_entries(count)) return HG_JSON_TOO_LARGE;
-        const headgate::Tokens tokens = {text, uint32_t(length), stages_->structural_indexes.get(), count};
-        return headgate::walk(tokens, entries_.get(), max_depth_);
+        const hg_json_fault fault = find_tokens(text, length);
+        return fault == HG_JSON_FINE ? headgate::walk(tokens(text, length), entries_.get(), max_depth_) : fault;
+    }
+
+    hg_json_complaint complain(const uint8_t *text, size_t length) {
+        // A broken string leaves no tokens at all: those before it are found without it.
+        const headgate::BrokenString broken = headgate::broken_string({text, text + length});
+        headgate::Tokens sound = {text, uint32_t(broken.begin - text), nullptr, 0};
+        if (find_tokens(text, sound.length) == HG_JSON_FINE) sound = tokens(text, sound.length);
+        return headgate::complaint(sound, headgate::walk_to_fault(sound, entries_.get()), broken);
     }
 
     const hg_json_entry *entries() const { return entries_.get(); }
 
 private:
+    hg_json_fault find_tokens(const uint8_t *text, size_t length) {
+        simdjson::error_code error = reserve_text(length);
+        if (!error) error = stages_->stage1(text, length, simdjson::stage1_mode::regular);
+        if (error) return fault_of(error);
+        return reserve_entries(stages_->n_structural_indexes) ? HG_JSON_FINE : HG_JSON_TOO_LARGE;
+    }
+
+    headgate::Tokens tokens(const uint8_t *text, size_t length) const {
+        return {text, uint32_t(length), stages_->structural_indexes.get(), stages_->n_structural_indexes};
+    }
+
     simdjson::error_code reserve_text(size_t length) {
         if (stages_ != nullptr && length <= stages_->capacity()) return simdjson::SUCCESS;
         // A new one, rather than a greater capacity for the old: when that fails, it is left without any memory.
@@ -93,4 +108,9 @@ hg_json_fault hg_json_scanner_scan(
     const hg_json_fault fault = scanner->scan(text, length);
     *entries = scanner->entries();
     return fault;
+}
+
+hg_json_complaint hg_json_scanner_complain(hg_json_scanner *scanner, const uint8_t *text, size_t length) {
+    if (scanner == nullptr || length > hg_json_longest_text) return {0, HG_JSON_LACKS_VALUE};
+    return scanner->complain(text, length);
 }

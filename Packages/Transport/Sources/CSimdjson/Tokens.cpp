@@ -30,25 +30,25 @@ size_t escape_length(const uint8_t *at, const uint8_t *end) {
 
 }  // namespace
 
-bool is_number(Token token) {
+NumberPart number_part(Token token) {
     const uint8_t *at = token.begin;
     if (at < token.end && *at == '-') ++at;
     const uint8_t *whole = at;
-    at = skip_digits(at, token.end);
-    if (at == whole || (*whole == '0' && at - whole > 1)) return false;
+    at = at < token.end && *at == '0' ? at + 1 : skip_digits(at, token.end);
+    if (at == whole) return {at, true};
     if (at < token.end && *at == '.') {
         const uint8_t *fraction = at + 1;
         at = skip_digits(fraction, token.end);
-        if (at == fraction) return false;
+        if (at == fraction) return {at, true};
     }
     if (at < token.end && (*at | 0x20) == 'e') {
         ++at;
         if (at < token.end && (*at == '+' || *at == '-')) ++at;
         const uint8_t *exponent = at;
         at = skip_digits(exponent, token.end);
-        if (at == exponent) return false;
+        if (at == exponent) return {at, true};
     }
-    return at == token.end;
+    return {at, false};
 }
 
 bool is_literal(Token token) {
@@ -60,16 +60,16 @@ bool is_literal(Token token) {
     }
 }
 
-bool has_proper_escapes(Token contents) {
+const uint8_t *improper_escape(Token contents) {
     const uint8_t *at = contents.begin;
     while (at < contents.end) {
         at = static_cast<const uint8_t *>(std::memchr(at, '\\', size_t(contents.end - at)));
-        if (at == nullptr) return true;
+        if (at == nullptr) return nullptr;
         const size_t length = escape_length(at, contents.end);
-        if (length == 0) return false;
+        if (length == 0) return at;
         at += length;
     }
-    return true;
+    return nullptr;
 }
 
 }  // namespace headgate

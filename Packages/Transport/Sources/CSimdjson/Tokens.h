@@ -13,14 +13,25 @@ struct Token {
     const uint8_t *end;
 };
 
-/// Whether the token is a number, however large or precise.
-bool is_number(Token token);
+/// How far a token is a number, however large or precise.
+struct NumberPart {
+    const uint8_t *end;
+    /// Whether there should be a digit at the end.
+    bool lacks_digit;
+};
+
+NumberPart number_part(Token token);
+
+inline bool is_number(Token token) {
+    const NumberPart part = number_part(token);
+    return part.end == token.end && !part.lacks_digit;
+}
 
 /// Whether the token is `true`, `false` or `null`.
 bool is_literal(Token token);
 
-/// Whether every backslash in the inside of a string begins a proper escape.
-bool has_proper_escapes(Token contents);
+/// The first backslash in the inside of a string that begins no proper escape; null when there is none.
+const uint8_t *improper_escape(Token contents);
 
 /// White space as JSON has it.
 inline bool is_space(uint8_t byte) {

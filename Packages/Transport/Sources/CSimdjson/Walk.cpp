@@ -1,6 +1,7 @@
 #include "Walk.h"
 
 #include <cstring>
+#include <limits>
 
 #include "Tokens.h"
 
@@ -17,10 +18,10 @@ public:
 
     hg_json_fault run();
 
-private:
-    /// What may stand at the next token.
-    enum class Expected { value, first_element, name, first_name, comma, nothing };
+    /// Where it stands, and what it looks for there.
+    Stop stop() const { return {at_, expected_, container_kind()}; }
 
+private:
     hg_json_fault step();
     hg_json_fault value();
     hg_json_fault name();
@@ -34,6 +35,7 @@ private:
     uint8_t first() const { return tokens_.text[tokens_.starts[at_]]; }
     hg_json_entry &append(hg_json_kind kind, Token token);
     void count_in_container();
+    hg_json_kind container_kind() const { return hg_json_kind(depth_ == 0 ? HG_JSON_NULL : entries_[container_].kind); }
     const uint8_t *backslash_from(const uint8_t *at) const;
     Expected behind_value() const { return depth_ == 0 ? Expected::nothing : Expected::comma; }
 
@@ -65,6 +67,7 @@ private:
     case Expected::name: return name();
     case Expected::first_element: return first() == ']' ? close(HG_JSON_ARRAY) : value();
     case Expected::value: return value();
+    case Expected::colon:
     case Expected::nothing: return HG_JSON_NOT_JSON;
     }
     return HG_JSON_NOT_JSON;
@@ -89,6 +92,7 @@ private:
     const hg_json_fault fault = string();
     if (fault != HG_JSON_FINE) return fault;
     ++at_;
+    expected_ = Expected::colon;
     if (at_ == tokens_.count || first() != ':') return HG_JSON_NOT_JSON;
     expected_ = Expected::value;
     return HG_JSON_FINE;
@@ -118,12 +122,14 @@ private:
     const Token whole = token();
     if (whole.end - whole.begin < 2 || whole.end[-1] != '"') return HG_JSON_NOT_JSON;
     hg_json_entry &entry = append(HG_JSON_STRING, whole);
-    expected_ = behind_value();
     // Outside of strings there are none: a backslash there is part of a token that has been refused.
-    if (next_backslash_ >= whole.end) return HG_JSON_FINE;
-    entry.has_escapes = true;
-    next_backslash_ = backslash_from(whole.end);
-    return has_proper_escapes({whole.begin + 1, whole.end - 1}) ? HG_JSON_FINE : HG_JSON_NOT_JSON;
+    if (next_backslash_ < whole.end) {
+        entry.has_escapes = true;
+        next_backslash_ = backslash_from(whole.end);
+        if (improper_escape({whole.begin + 1, whole.end - 1}) != nullptr) return HG_JSON_NOT_JSON;
+    }
+    expected_ = behind_value();
+    return HG_JSON_FINE;
 }
 
 [[gnu::always_inline]] inline hg_json_fault Walk::open(hg_json_kind kind, Expected inside) {
@@ -182,6 +188,12 @@ const uint8_t *Walk::backslash_from(const uint8_t *at) const {
 
 hg_json_fault walk(Tokens tokens, hg_json_entry *entries, uint32_t max_depth) {
     return Walk(tokens, entries, max_depth).run();
+}
+
+Stop walk_to_fault(Tokens tokens, hg_json_entry *entries) {
+    Walk walk(tokens, entries, std::numeric_limits<uint32_t>::max());
+    walk.run();
+    return walk.stop();
 }
 
 }  // namespace headgate

@@ -20,6 +20,21 @@ struct Tokens {
 /// a token.
 hg_json_fault walk(Tokens tokens, hg_json_entry *entries, uint32_t max_depth);
 
+/// What may stand at the next token.
+enum class Expected { value, first_element, name, first_name, colon, comma, nothing };
+
+/// How far a walk came.
+struct Stop {
+    /// The number of the token at which it ended: their count, when it took them all.
+    uint32_t token;
+    Expected expected;
+    /// What the place is in: an array, an object, or null outside of both.
+    hg_json_kind container;
+};
+
+/// Walks once more over tokens that are no JSON, however deep, to see where they stop being it.
+Stop walk_to_fault(Tokens tokens, hg_json_entry *entries);
+
 }  // namespace headgate
 
 #endif

@@ -25,3 +25,96 @@ enum ExitCode: Int32, Sendable {
     /// There is no connection to the daemon.
     case cannotConnect = 3
 }
+
+/// All commands, in the order in which the help shows them.
+enum CommandTable {
+    static let all: [Command] = [
+        .send, .status, .watch, .flush, .barriers, .dispatchers, .pause, .resume, .worker, .peek,
+        .deadLettersList, .deadLettersRequeue, .deadLettersPurge, .activate, .configGet, .configSet, .configReload,
+        .configCheck, .completions,
+    ]
+
+    /// The command of a name.
+    static func command(_ name: String) -> Command? {
+        all.first { $0.name == name }
+    }
+
+    /// The commands whose name begins with this word and has another.
+    static func family(_ word: String) -> [Command] {
+        all.filter { $0.name.hasPrefix(word + " ") }
+    }
+
+    /// What may stand first on the command line.
+    static var firstWords: [String] {
+        all.compactMap { $0.name.split(separator: " ").first.map(String.init) }
+    }
+}
+
+/// What a command is given besides options.
+struct Operand: Equatable, Sendable {
+    /// How many there may be.
+    enum Arity: Sendable {
+        /// One.
+        case one
+        /// One or none.
+        case optional
+        /// Any number, also none.
+        case any
+        /// One or more.
+        case some
+    }
+
+    /// What it is called in the help.
+    let name: String
+    /// How many there may be.
+    let arity: Arity
+
+    init(_ name: String, _ arity: Arity = .one) {
+        self.name = name
+        self.arity = arity
+    }
+
+    /// How it is written: `[ID …]`.
+    var usage: String {
+        switch arity {
+        case .one: name
+        case .optional: "[\(name)]"
+        case .any: "[\(name) …]"
+        case .some: "\(name) …"
+        }
+    }
+}
+
+/// An option of a command.
+struct Option: Equatable, Sendable {
+    /// Its name, with the dashes.
+    let name: String
+    /// What its value is called in the help; nil for one that has none.
+    let value: String?
+    /// What it does, for people.
+    let summary: String
+
+    init(_ name: String, value: String? = nil, _ summary: String) {
+        self.name = name
+        self.value = value
+        self.summary = summary
+    }
+
+    /// How it is written: `--timeout S`.
+    var usage: String {
+        value.map { "\(name) \($0)" } ?? name
+    }
+}
+
+extension Option {
+    static let socket = Option(
+        "--socket", value: "PATH", "the daemon's socket (default: $HEADGATE_SOCKET, or the usual place)")
+    static let help = Option("--help", "explain the command")
+    static let version = Option("--version", "tell the version")
+    static let json = Option("--json", "print the daemon's answer as JSON")
+
+    /// Those that every command has.
+    static let everywhere = [socket, help]
+    /// Those that may stand before the command.
+    static let beforeCommand = [socket, help, version]
+}

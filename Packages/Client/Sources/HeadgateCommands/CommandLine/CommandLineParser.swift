@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// Reads a command line.
 ///
 /// Options may stand anywhere behind the command, `--socket`, `--help` and `--version` before it, too. `--name VALUE`
@@ -108,4 +110,67 @@ struct CommandLineParser {
             throw UsageError(message: "\(command.name): what is \(surplus)?", command: command.name)
         }
     }
+}
+
+/// What a command line asks for.
+enum CommandLineRequest: Sendable {
+    /// To explain the tool, or, with a command's name or first word, that.
+    case help(String)
+    /// To print the manual page, for packages.
+    case manual
+    /// To tell the version.
+    case version
+    /// To run a command.
+    case run(Command, Arguments)
+}
+
+/// What a command was given.
+struct Arguments: Equatable, Sendable {
+    /// What is no option, in order.
+    var operands: [String] = []
+    /// The options that were given, with their last value; an empty one if they have none.
+    var options: [String: String] = [:]
+
+    /// Whether an option was given.
+    func has(_ option: Option) -> Bool {
+        options[option.name] != nil
+    }
+
+    /// The value of an option; nil if it was not given.
+    func value(_ option: Option) -> String? {
+        options[option.name]
+    }
+}
+
+extension Arguments {
+    /// The value of an option that is a whole number; nil if it was not given.
+    func number(_ option: Option, from least: Int, of command: String) throws(UsageError) -> DataItem? {
+        guard let text = value(option) else { return nil }
+        return try Arguments.number(text, from: least, as: option.name, of: command)
+    }
+
+    /// The operands as whole numbers, from 1.
+    func numbers(as name: String, of command: String) throws(UsageError) -> [DataItem] {
+        var numbers: [DataItem] = []
+        for text in operands { numbers.append(try Arguments.number(text, from: 1, as: name, of: command)) }
+        return numbers
+    }
+
+    private static func number(
+        _ text: String, from least: Int, as name: String, of command: String
+    ) throws(UsageError) -> DataItem {
+        guard let number = Int(text), number >= least else {
+            throw UsageError(
+                message: "\(command): \(name) \(text) is not a whole number from \(least)", command: command)
+        }
+        return .number(DataNumber(number))
+    }
+}
+
+/// A command line that makes no sense.
+struct UsageError: Error, Equatable {
+    /// What is wrong with it, for people.
+    let message: String
+    /// Where to read more: the command's name, or empty for the tool's own help.
+    var command = ""
 }

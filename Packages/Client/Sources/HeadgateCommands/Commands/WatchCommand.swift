@@ -1,4 +1,6 @@
 import HeadgateClient
+import HeadgateTransport
+import HeadgateWire
 
 extension Command {
     private static let json = Option("--json", "print the notifications, a line of JSON each, also on a terminal")
@@ -31,5 +33,66 @@ extension Command {
             if !topics.contains(topic) { topics.append(topic) }
         }
         return topics
+    }
+}
+
+/// A watch for programs: the params of each notification, a line each, as they come.
+private final class WatchLines {
+    private let terminal: Terminal
+    private let topics: [WatchTopic]?
+    private let loop: EventLoop
+    private let connection: ClientConnection
+    private lazy var patrol = LoopTimer(on: loop) { [weak self] in self?.lookForReaders() }
+    private var isOver = false
+    private var fault: (any Error)?
+
+    /// How often it looks whether anybody reads yet: between two notifications nothing else would tell.
+    private static let patrolInterval = Duration.seconds(1)
+
+    /// - Parameter topics: what to watch; nil is everything.
+    init(_ invocation: Invocation, topics: [WatchTopic]?) throws {
+        terminal = invocation.terminal
+        self.topics = topics
+        loop = try EventLoop()
+        connection = invocation.connection(on: loop, reconnectingFor: nil)
+    }
+
+    /// Goes on until nobody reads any more, or the daemon refuses.
+    func run() throws -> ExitCode {
+        connection.watch(topics) { [self] in take($0) }
+        patrol.arm(after: WatchLines.patrolInterval)
+        loop.run()
+        if let fault { throw fault }
+        return .success
+    }
+
+    private func take(_ news: WatchNews) {
+        guard !isOver else { return }
+        switch news {
+        case .began: return
+        case .changed(let params): write(params)
+        case .interrupted: terminal.complain("the connection is lost: waiting for the daemon")
+        case .ended(let error): stop(error)
+        }
+    }
+
+    private func write(_ params: JSONView) {
+        do {
+            try terminal.write(String(decoding: params.raw, as: UTF8.self) + "\n")
+        } catch {
+            stop(error)
+        }
+    }
+
+    private func lookForReaders() {
+        guard terminal.hasReaders else { return stop(nil) }
+        patrol.arm(after: WatchLines.patrolInterval)
+    }
+
+    private func stop(_ fault: (any Error)?) {
+        isOver = true
+        self.fault = fault
+        connection.close()
+        loop.stop()
     }
 }

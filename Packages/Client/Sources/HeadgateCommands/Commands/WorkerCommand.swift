@@ -1,3 +1,7 @@
+import Glibc
+import HeadgateClient
+import HeadgateTransport
+
 extension Command {
     private static let credit = Option(
         "--credit", value: "N", "run up to N commands at once, each with a batch of its own (default: 1)")
@@ -28,5 +32,155 @@ extension Command {
         guard let text = arguments.value(option) else { return nil }
         if let number = Int(text), number > 0 { return number }
         throw UsageError(message: "worker: \(option.usage) must be a whole number from 1", command: "worker")
+    }
+}
+
+/// What a worker is to do.
+private struct WorkOrder {
+    /// The dispatcher whose batches it takes.
+    let dispatcher: String
+    /// The program and its arguments.
+    let command: [String]
+    /// How many batches it takes at once.
+    let credit: Int
+    /// The most events of a batch; nil is as many as the dispatcher sends.
+    let limit: Int?
+}
+
+/// One run of `headgate worker`: a subscription, and a command for each batch.
+private final class WorkerRun {
+    private let order: WorkOrder
+    private let terminal: Terminal
+    private let loop: EventLoop
+    private let connection: ClientConnection
+    private var signals: [LoopSignal] = []
+    /// The commands that run, by the order in which they were started.
+    private var running: [Int: LoopProgram] = [:]
+    private var started = 0
+    /// Batches that came while as many commands run as may. The daemon keeps to the credit, but knows nothing of commands
+    /// that were started for a connection before this one.
+    private var waiting: [(batch: DeliveredBatch, request: DaemonRequest)] = []
+    /// Whether no more batches are wanted.
+    private var isEnding = false
+    /// Whether no more batches come.
+    private var isUnsubscribed = false
+    private var fault: (any Error)?
+
+    init(_ order: WorkOrder, _ invocation: Invocation) throws {
+        self.order = order
+        terminal = invocation.terminal
+        loop = try EventLoop()
+        connection = invocation.connection(on: loop, reconnectingFor: nil)
+    }
+
+    /// Goes on until it is told to end, or the daemon refuses.
+    func run() throws -> ExitCode {
+        signals = try [SIGTERM, SIGINT].map { number in
+            try LoopSignal(number, on: loop) { [unowned self] in interrupted() }
+        }
+        connection.subscribe(to: order.dispatcher, credit: order.credit, limit: order.limit) { [self] in take($0) }
+        loop.run()
+        signals = []
+        if let fault { throw fault }
+        return .success
+    }
+
+    private func take(_ news: SubscriptionNews) {
+        switch news {
+        case .began: return
+        case .batch(let batch, let request):
+            waiting.append((batch, request))
+            workOn()
+        case .interrupted:
+            // They come again, over the next one.
+            waiting = []
+            if !isEnding { terminal.complain("the connection is lost: waiting for the daemon") }
+        case .ended(let error):
+            waiting = []
+            if !isEnding { fail(error) }
+        }
+    }
+
+    // MARK: Batches
+
+    /// Starts commands for what waits, as many as may run.
+    private func workOn() {
+        while running.count < order.credit, !waiting.isEmpty {
+            let next = waiting.removeFirst()
+            work(on: next.batch, next.request)
+        }
+    }
+
+    private func work(on batch: DeliveredBatch, _ request: DaemonRequest) {
+        let number = started
+        started += 1
+        do throws(TransportError) {
+            running[number] = try LoopProgram(
+                order.command, adding: variables(of: batch), input: try MemoryFile(batch.lines), on: loop
+            ) { [self] end in
+                running[number] = nil
+                answer(request, end)
+                workOn()
+                stopIfDone()
+            }
+        } catch {
+            // Not answered: the batch comes again, and no attempt is charged for what is not its fault.
+            fail(error)
+        }
+    }
+
+    private func variables(of batch: DeliveredBatch) -> [String: String] {
+        [
+            "HEADGATE_DISPATCHER": batch.dispatcher, "HEADGATE_BATCH": batch.id,
+            "HEADGATE_ATTEMPT": String(batch.attempt),
+        ]
+    }
+
+    private func answer(_ request: DaemonRequest, _ end: LoopProgram.End) {
+        switch end {
+        case .exited(0): request.settle()
+        case .exited(let code): giveBack(request, "\(order.command[0]) ended with exit code \(code)")
+        case .killed(let signal): giveBack(request, "\(order.command[0]) was ended by signal \(signal)")
+        }
+    }
+
+    private func giveBack(_ request: DaemonRequest, _ cause: String) {
+        terminal.complain(cause)
+        request.giveBack(cause)
+    }
+
+    // MARK: The end
+
+    /// The first signal lets what runs finish, the second ends it.
+    private func interrupted() {
+        guard !isEnding else {
+            for (_, request) in waiting { request.giveBack("the worker is ending") }
+            waiting = []
+            for program in running.values { program.signal(SIGTERM) }
+            return
+        }
+        isEnding = true
+        connection.unsubscribe(from: order.dispatcher) { [self] in
+            isUnsubscribed = true
+            stopIfDone()
+        }
+    }
+
+    private func stopIfDone() {
+        if isUnsubscribed, running.isEmpty { stop() }
+    }
+
+    /// Goes no further. What runs is ended, since nobody would hear of it.
+    private func fail(_ error: any Error) {
+        fault = fault ?? error
+        waiting = []
+        for program in running.values { program.signal(SIGTERM) }
+        stop()
+    }
+
+    private func stop() {
+        isEnding = true
+        connection.close()
+        loop.stop()
     }
 }

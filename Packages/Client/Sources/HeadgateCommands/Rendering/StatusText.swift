@@ -64,3 +64,72 @@ struct StatusText {
         return "\(style.apply(.strong, to: name))\(padding)  \(text)\n"
     }
 }
+
+/// Says of dispatchers what they have done, what waits, and what holds them.
+struct DispatcherText {
+    let barriers: [BarrierSummary]
+    let clock: WallClock
+    let style: Style
+
+    /// All dispatchers in a table, and below it why any is held or fails.
+    func list(_ dispatchers: [DispatcherSummary]) -> String {
+        guard !dispatchers.isEmpty else { return "There are no dispatchers.\n" }
+        var table = Table([
+            .init("DISPATCHER"), .init("KIND"), .init("WAY"), .init("PENDING", isNumeric: true),
+            .init("IN FLIGHT", isNumeric: true), .init("SENT", isNumeric: true), .init("FAILED", isNumeric: true),
+            .init("DEAD", isNumeric: true), .init("OLDEST"),
+        ])
+        for dispatcher in dispatchers { table.add(row(dispatcher)) }
+        let remarks = dispatchers.flatMap { self.remarks(on: $0, dispatchers) }
+        return table.text(style) + (remarks.isEmpty ? "" : "\n") + remarks.joined()
+    }
+
+    private func row(_ dispatcher: DispatcherSummary) -> [Table.Cell] {
+        [
+            .init(dispatcher.id, .strong), .init(dispatcher.kind),
+            dispatcher.isOpen ? .init("open", .good) : .init("closed", .attention),
+            .init(dispatcher.pending), .init(dispatcher.inFlight), .init(dispatcher.sent),
+            .init(dispatcher.failed, .attention), .init(dispatcher.dead, .bad),
+            .init(dispatcher.oldest.map(Quantity.time) ?? "–"),
+        ]
+    }
+
+    private func remarks(on dispatcher: DispatcherSummary, _ all: [DispatcherSummary]) -> [String] {
+        let words = BarrierText(dispatchers: all, clock: clock, style: style)
+        var remarks = words.holders(of: dispatcher, among: barriers)
+        if dispatcher.isFlushing { remarks.append("is being flushed") }
+        if let error = dispatcher.lastError { remarks.append("last error: \(error)") }
+        if dispatcher.expired > 0 { remarks.append("\(Quantity.counted(dispatcher.expired, "event")) expired") }
+        if dispatcher.evicted > 0 { remarks.append("\(Quantity.counted(dispatcher.evicted, "event")) evicted") }
+        return remarks.map { "\(style.apply(.strong, to: PlainText.line(dispatcher.id))): \(PlainText.line($0))\n" }
+    }
+}
+
+/// Says how a flush ended (Behaviour F2).
+struct FlushText {
+    let style: Style
+
+    /// The answer in words.
+    func text(_ answer: FlushAnswer) -> String {
+        guard !answer.dispatchers.isEmpty else { return heading(answer) + "\n" }
+        var table = Table([
+            .init("DISPATCHER"), .init("SENT", isNumeric: true), .init("FAILED", isNumeric: true),
+            .init("LEFT", isNumeric: true), .init("BLOCKED BY"),
+        ])
+        for part in answer.dispatchers {
+            table.add([
+                .init(part.dispatcher, .strong), .init(part.sent), .init(part.failed, .bad),
+                .init(part.left, .attention), .init(part.blockedBy.joined(separator: ", ")),
+            ])
+        }
+        return heading(answer) + "\n" + table.text(style)
+    }
+
+    private func heading(_ answer: FlushAnswer) -> String {
+        switch answer.ended {
+        case .settled: style.apply(.good, to: "All is settled.")
+        case .timeout: style.apply(.attention, to: "The time ran out before all was settled.")
+        case .cancelled: style.apply(.attention, to: "The flush was cancelled.")
+        }
+    }
+}

@@ -53,7 +53,7 @@ struct Table {
     private func line(_ row: [Cell], _ widths: [Int], _ style: Style) -> String {
         var line = ""
         for (place, cell) in row.enumerated() {
-            let padding = String(repeating: " ", count: widths[place] - cell.text.count)
+            let padding = String(repeating: " ", count: widths[place] - TextWidth.columns(cell.text))
             let text = style.apply(cell.tone, to: cell.text)
             let isLast = place == row.count - 1
             if columns[place].isNumeric {
@@ -69,7 +69,7 @@ struct Table {
 
     private var widths: [Int] {
         columns.indices.map { place in
-            max(columns[place].title.count, rows.map { $0[place].text.count }.max() ?? 0)
+            ([columns[place].title] + rows.map { $0[place].text }).map(TextWidth.columns).max() ?? 0
         }
     }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import HeadgateClient
 import HeadgateData
+import HeadgateWire
 
 /// The command line tool `headgate` (Protocol, The command line tool).
 public enum CommandLineTool {
@@ -52,5 +53,20 @@ public enum CommandLineTool {
             terminal.complain("\(error)")
             return .failure
         }
+    }
+}
+
+/// Says why the daemon refused.
+private enum RefusalText {
+    /// The message; of refused settings every fault with its place, a line each (Behaviour S2).
+    static func text(_ error: RPCError) -> String {
+        let faults: [DataObject] = error.data.get(key: "faults") ?? []
+        guard error.reason == .invalidSettings, !faults.isEmpty else { return error.message }
+        let lines = faults.map { fault in
+            let path: String = fault.get(key: "path") ?? ""
+            let message: String = fault.get(key: "message") ?? ""
+            return path.isEmpty ? message : "\(path): \(message)"
+        }
+        return (["these settings are refused, nothing has changed"] + lines).joined(separator: "\n")
     }
 }

@@ -82,3 +82,66 @@ final class Screen {
         for byte in bytes.prefix(count) { press(byte) }
     }
 }
+
+/// The terminal on which a screen is shown.
+struct ScreenPlace: Sendable {
+    /// Where keys are read from; nil where there are none.
+    let keys: Int32?
+    /// Where it is shown.
+    let output: Int32
+
+    /// How much there is room for.
+    struct Size: Equatable {
+        var rows: Int
+        var columns: Int
+    }
+
+    /// The process's own terminal; nil when its output goes elsewhere, or the terminal can only write line after line.
+    static var standard: ScreenPlace? {
+        guard isatty(STDOUT_FILENO) == 1, let kind = getenv("TERM").map({ String(cString: $0) }),
+            !kind.isEmpty, kind != "dumb"
+        else { return nil }
+        return ScreenPlace(keys: isatty(STDIN_FILENO) == 1 ? STDIN_FILENO : nil, output: STDOUT_FILENO)
+    }
+
+    /// Its size now; the classic one where the terminal does not know.
+    var size: Size {
+        var size = winsize()
+        guard ioctl(output, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0, size.ws_col > 0 else {
+            return Size(rows: 24, columns: 80)
+        }
+        return Size(rows: Int(size.ws_row), columns: Int(size.ws_col))
+    }
+}
+
+/// Knows what a screen shows, and what to write so that it shows something else. What is the same is not written again.
+struct ScreenPainter {
+    /// Nil when that is not known.
+    private var shown: [String]?
+
+    /// The screen for something that changes, apart from what was there: no cursor, and no line goes on in the
+    /// next.
+    static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l"
+    /// Gives back the screen as it was.
+    static let leave = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
+    private static let clear = "\u{1B}[H\u{1B}[J"
+
+    /// The screen may show anything now.
+    mutating func forget() {
+        shown = nil
+    }
+
+    /// What to write to show these lines, from the top, and nothing below them.
+    mutating func text(for lines: [String]) -> String {
+        defer { shown = lines }
+        guard let shown else { return ScreenPainter.clear + lines.indices.map { line(lines[$0], $0) }.joined() }
+        let changed = lines.indices.filter { !shown.indices.contains($0) || shown[$0] != lines[$0] }
+        let text = changed.map { line(lines[$0], $0) }.joined()
+        return lines.count < shown.count ? text + "\u{1B}[\(lines.count + 1);1H\u{1B}[J" : text
+    }
+
+    /// The old line is erased before the new one is written: behind one that fills its row there is no place to do it.
+    private func line(_ text: String, _ place: Int) -> String {
+        "\u{1B}[\(place + 1);1H\u{1B}[2K\(text)"
+    }
+}

@@ -70,3 +70,48 @@ struct WatchBoard {
         }
     }
 }
+
+/// What is known of things that have ids, from notifications that tell only what is new of them.
+private struct WatchedEntries<Entry> {
+    private var entries: [String: Entry] = [:]
+    private var isOld = false
+
+    /// All, by their ids.
+    var all: [Entry] {
+        entries.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    /// What is known counts only until the next news, which tell everything.
+    mutating func markOld() {
+        isOld = true
+    }
+
+    /// Takes in what has changed and what is gone.
+    /// - Parameter merge: makes an entry of the one that was known, if there was one, and the news of it.
+    mutating func take(
+        _ changed: [Entry], removed: [String] = [], by id: (Entry) -> String,
+        merge: (Entry?, Entry) -> Entry = { $1 }
+    ) {
+        if isOld { entries = [:] }
+        isOld = false
+        for entry in changed { entries[id(entry)] = merge(entries[id(entry)], entry) }
+        for id in removed { entries[id] = nil }
+    }
+}
+
+/// How fast a counter grows: by what it grew between the last two looks at it.
+struct RateGauge {
+    private var last: (count: Int, moment: Int64)?
+    /// Nil until it has been looked at twice.
+    private(set) var perSecond: Double?
+
+    /// The counter stands at `count` at a moment in nanoseconds. One that went back has begun anew.
+    mutating func look(_ count: Int, at moment: Int64) {
+        defer { last = (count, moment) }
+        guard let last, count >= last.count, moment > last.moment else {
+            perSecond = nil
+            return
+        }
+        perSecond = (Double(count) - Double(last.count)) / (Double(moment - last.moment) / 1_000_000_000)
+    }
+}

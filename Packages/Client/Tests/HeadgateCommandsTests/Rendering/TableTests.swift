@@ -26,4 +26,46 @@ import Testing
         let line = table.text(Style(isColoured: true)).split(separator: "\n")[1]
         #expect(line == "\u{1B}[32ma\u{1B}[0m          12")
     }
+
+    @Test("Wide characters do not move the columns either")
+    func wide() {
+        var table = Table([.init("NAME"), .init("REST")])
+        table.add([.init("中文字"), .init("x")])
+        #expect(table.text(Style(isColoured: false)) == "NAME    REST\n中文字  x\n")
+    }
+}
+
+@Suite struct TextWidthTests {
+    @Test("A line that is too long is cut off, and says so; colours take no room and end")
+    func cut() {
+        #expect(TextWidth.cut("abcdef", to: 6) == "abcdef")
+        #expect(TextWidth.cut("abcdef", to: 5) == "abcd…")
+        #expect(TextWidth.cut("abcdef", to: 1) == "…")
+        #expect(TextWidth.cut("abcdef", to: 0) == "")
+        let style = Style(isColoured: true)
+        let red = style.apply(.bad, to: "abcdef")
+        #expect(TextWidth.cut(red, to: 6) == red)
+        #expect(TextWidth.cut(red, to: 4) == style.apply(.bad, to: "abc") + "…")
+    }
+
+    @Test("Words are put in lines, and none is lost")
+    func wrap() {
+        #expect(TextWidth.wrap("one two three four", to: 9) == ["one two", "  three", "  four"])
+        #expect(TextWidth.wrap("extraordinary word", to: 5) == ["extraordinary", "  word"])
+        #expect(TextWidth.wrap("", to: 5) == [""])
+    }
+
+    @Test(
+        "Characters count as many columns as a terminal gives them, whatever the user's locale",
+        arguments: [("é", 1), ("e\u{301}", 1), ("中文", 4), ("가", 2), ("🙂", 2), ("👩‍👩‍👧", 2), ("→…●", 3), ("", 0)])
+    func columns(text: String, columns: Int) {
+        #expect(TextWidth.columns(text) == columns)
+    }
+
+    @Test("A wide character that fits only in half is cut off whole")
+    func cutWide() {
+        #expect(TextWidth.cut("中文字", to: 6) == "中文字")
+        #expect(TextWidth.cut("中文字", to: 5) == "中文…")
+        #expect(TextWidth.cut("中文字", to: 4) == "中…")
+    }
 }

@@ -38,7 +38,7 @@ extension Dispatcher {
 
     private func retry(_ batch: Batch, cause: String, charged: Bool, _ result: SendResult) {
         sendAgain(batch, charged: charged, LastAnswer(result))
-        backOff(cause: cause, retryAfter: result.retryAfter(at: surroundings.worker.wall))
+        backOff(cause: cause, retryAfter: result.retryAfter)
     }
 
     /// Has events go once more, but for those that have been tried enough (Behaviour D9).
@@ -113,8 +113,8 @@ extension SendResult {
     }
 
     /// How long the destination asked to wait.
-    func retryAfter(at wall: Timestamp) -> Duration? {
+    var retryAfter: Duration? {
         guard case .refused(let refusal) = self else { return nil }
-        return refusal.retryAfter.flatMap { RetryAfter.duration($0, now: wall) }
+        return refusal.retryAfter
     }
 }

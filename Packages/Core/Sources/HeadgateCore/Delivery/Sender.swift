@@ -59,12 +59,12 @@ public enum SendResult: Sendable, Equatable {
     /// A destination's answer that is no success.
     public struct Refusal: Sendable, Equatable {
         public var status: Int
-        /// The `Retry-After` header as it came (Behaviour D5).
-        public var retryAfter: String?
+        /// How long the destination asked to wait (Behaviour D5).
+        public var retryAfter: Duration?
         /// The beginning of the answer's body, secrets blanked (Behaviour X4).
         public var answer: String?
 
-        public init(status: Int, retryAfter: String? = nil, answer: String? = nil) {
+        public init(status: Int, retryAfter: Duration? = nil, answer: String? = nil) {
             self.status = status
             self.retryAfter = retryAfter
             self.answer = answer

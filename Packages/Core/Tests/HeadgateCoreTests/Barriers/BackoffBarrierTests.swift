@@ -48,7 +48,7 @@ struct BackoffBarrierTests {
             $0.dispatchLimit = 1
         }
         bench.track(2)
-        bench.sender.answer(.status(503, retryAfter: "60"))
+        bench.sender.answer(.status(503, retryAfter: .seconds(60)))
         bench.sender.answer(.status(503))
         bench.advance(by: .seconds(59))
         #expect(bench.sender.sent.count == 2)

@@ -22,7 +22,7 @@ struct ClockJumpTests {
         #expect(bench.sender.sent.isEmpty)
         bench.advance(by: .milliseconds(1))
         #expect(bench.sender.sent == [[1, 2]])
-        bench.sender.answer(.status(503, retryAfter: "60"))
+        bench.sender.answer(.status(503, retryAfter: .seconds(60)))
         bench.worker.wall.milliseconds += milliseconds
         bench.advance(by: .milliseconds(59_999))
         #expect(bench.sender.sent.count == 1)

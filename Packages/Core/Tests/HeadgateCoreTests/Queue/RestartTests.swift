@@ -28,7 +28,7 @@ struct RestartTests {
     func waitsEnd() throws {
         let bench = GateBench()
         bench.track(1)
-        bench.sender.answer(.status(503, retryAfter: "3600"))
+        bench.sender.answer(.status(503, retryAfter: .seconds(3600)))
         bench.settle()
         try bench.restart()
         #expect(bench.sender.sent == [[1]])

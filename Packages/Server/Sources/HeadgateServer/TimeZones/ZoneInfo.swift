@@ -16,18 +16,24 @@ struct ZoneInfo: Sendable {
     /// Finds a time zone by its name (`Europe/Berlin`) or its rules in POSIX's words (`CET-1CEST,M3.5.0,M10.5.0/3`), or
     /// the machine's for nil; nil when there is none.
     func rules(_ name: String?) -> TimeZoneRules? {
+        table(name)?.rules
+    }
+
+    /// The table of such a zone.
+    func table(_ name: String?) -> TimeZoneTable? {
         guard let name else { return machine }
-        return named(name) ?? TimeZoneRules(posix: name) ?? TimeZoneRules.named(name)
+        // UTC is there also where the database is not.
+        return named(name) ?? TimeZoneTable(posix: name) ?? (name == "UTC" ? .utc : nil)
     }
 
     /// The machine's zone. As everywhere, it is UTC when what should say it cannot be read.
-    private var machine: TimeZoneRules {
+    private var machine: TimeZoneTable {
         guard let environment else { return read(localTime) ?? .utc }
         let place = environment.hasPrefix(":") ? String(environment.dropFirst()) : environment
-        return (place.hasPrefix("/") ? read(place) : rules(place)) ?? .utc
+        return (place.hasPrefix("/") ? read(place) : table(place)) ?? .utc
     }
 
-    private func named(_ name: String) -> TimeZoneRules? {
+    private func named(_ name: String) -> TimeZoneTable? {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
         // No name leads out of the folder.
         let isName = parts.allSatisfy { $0.first?.isLetter == true && $0.utf8.allSatisfy(ZoneInfo.isAllowed) }
@@ -43,8 +49,8 @@ struct ZoneInfo: Sendable {
         }
     }
 
-    private func read(_ path: String) -> TimeZoneRules? {
+    private func read(_ path: String) -> TimeZoneTable? {
         guard let bytes = SmallFile(path).contents(upTo: ZoneInfo.largest) else { return nil }
-        return try? TimeZoneRules(tzif: bytes)
+        return try? TimeZoneTable(tzif: bytes)
     }
 }

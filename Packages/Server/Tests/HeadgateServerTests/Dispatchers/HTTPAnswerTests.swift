@@ -55,10 +55,14 @@ struct HTTPAnswerTests {
         #expect(server.requests.map(\.target) == ["/events"])
     }
 
-    @Test("D5: Retry-After is handed on as it came", arguments: ["120", "Wed, 21 Oct 2026 07:28:00 GMT", "soon"])
-    func retryAfter(value: String) async throws {
+    @Test(
+        "D5: Retry-After is handed on as the wait that it asks for",
+        arguments: [
+            ("120", .seconds(120)), (" 7\t", .seconds(7)), ("Wed, 21 Oct 2015 07:28:00 GMT", .zero), ("soon", nil),
+        ] as [(String, Duration?)])
+    func retryAfter(value: String, wait: Duration?) async throws {
         let reply = ScriptedReply.status("503 Busy", headers: ["retry-after: \(value)"])
-        #expect(try await result(of: reply) == .refused(.init(status: 503, retryAfter: value)))
+        #expect(try await result(of: reply) == .refused(.init(status: 503, retryAfter: wait)))
     }
 
     @Test("D3: a success that breaks off is no delivery")

@@ -39,9 +39,9 @@ struct ZoneInfoTests {
     @Test("B24: a zone is found by its name")
     func named() throws {
         let zoneInfo = try zoneInfo()
-        #expect(zoneInfo.rules("Far/Away") == (try rules(far)))
-        #expect(zoneInfo.rules("UTC") == .utc)
-        #expect(zoneInfo.rules("CET-1CEST,M3.5.0,M10.5.0/3") == TimeZoneRules(posix: "CET-1CEST,M3.5.0,M10.5.0/3"))
+        #expect(zoneInfo.table("Far/Away") == (try table(far)))
+        #expect(zoneInfo.table("UTC") == .utc)
+        #expect(zoneInfo.table("CET-1CEST,M3.5.0,M10.5.0/3") == TimeZoneTable(posix: "CET-1CEST,M3.5.0,M10.5.0/3"))
     }
 
     @Test(
@@ -51,23 +51,23 @@ struct ZoneInfoTests {
             "Far/./Away", "Far/Away/", "Far/Away\0", "Fär/Away",
         ])
     func unknown(name: String) throws {
-        #expect(try zoneInfo().rules(name) == nil)
+        #expect(try zoneInfo().table(name) == nil)
     }
 
     @Test("B24: the machine's zone is what TZ says, else that of /etc/localtime, else UTC")
     func machine() throws {
-        #expect(try zoneInfo().rules(nil) == rules(winter))
-        #expect(try zoneInfo(environment: "Far/Away").rules(nil) == rules(far))
-        #expect(try zoneInfo(environment: ":Far/Away").rules(nil) == rules(far))
-        #expect(try zoneInfo(environment: folder.path + "/Secret").rules(nil) == rules(far))
-        #expect(try zoneInfo(environment: "Nowhere").rules(nil) == .utc)
-        #expect(try zoneInfo(environment: "").rules(nil) == .utc)
+        #expect(try zoneInfo().table(nil) == table(winter))
+        #expect(try zoneInfo(environment: "Far/Away").table(nil) == table(far))
+        #expect(try zoneInfo(environment: ":Far/Away").table(nil) == table(far))
+        #expect(try zoneInfo(environment: folder.path + "/Secret").table(nil) == table(far))
+        #expect(try zoneInfo(environment: "Nowhere").table(nil) == .utc)
+        #expect(try zoneInfo(environment: "").table(nil) == .utc)
         var bare = try zoneInfo()
         bare.localTime = folder.path + "/nothing"
-        #expect(bare.rules(nil) == .utc)
+        #expect(bare.table(nil) == .utc)
     }
 
-    private func rules(_ footer: String) throws -> TimeZoneRules {
-        try TimeZoneRules(tzif: Array(file(footer)))
+    private func table(_ footer: String) throws -> TimeZoneTable {
+        try TimeZoneTable(tzif: Array(file(footer)))
     }
 }

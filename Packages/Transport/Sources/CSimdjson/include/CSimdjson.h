@@ -31,6 +31,35 @@ enum hg_json_fault {
     HG_JSON_TOO_LARGE,
 };
 
+/// What a text lacks where it stops being JSON.
+enum hg_json_lack {
+    HG_JSON_LACKS_VALUE,
+    HG_JSON_LACKS_NAME,
+    HG_JSON_LACKS_COLON,
+    /// A comma, or the end of the array.
+    HG_JSON_LACKS_COMMA_IN_ARRAY,
+    /// A comma, or the end of the object.
+    HG_JSON_LACKS_COMMA_IN_OBJECT,
+    /// The end of the text: more follows a whole value.
+    HG_JSON_LACKS_END,
+    /// The rest of the text: it ends too early.
+    HG_JSON_LACKS_REST,
+    HG_JSON_LACKS_DIGIT,
+    /// A letter that makes an escape of the backslash before it.
+    HG_JSON_LACKS_ESCAPE,
+    HG_JSON_LACKS_HEX_DIGITS,
+    /// An escape for a control character, or the closing quote before it.
+    HG_JSON_LACKS_ESCAPED_CONTROL,
+    HG_JSON_LACKS_CLOSING_QUOTE,
+};
+
+/// Where a text stops being JSON, and what it lacks there.
+struct hg_json_complaint {
+    uint32_t offset;
+    /// An `hg_json_lack`.
+    uint8_t lack;
+};
+
 /// One value, or the name of a member; a name stands right before its value. Values are in the order of the text, a
 /// container before what it contains.
 struct hg_json_entry {
@@ -66,6 +95,11 @@ void hg_json_scanner_destroy(struct hg_json_scanner *scanner);
 /// No byte outside of the text is read.
 enum hg_json_fault hg_json_scanner_scan(
     struct hg_json_scanner *scanner, const uint8_t *text, size_t length, const struct hg_json_entry **entries);
+
+/// What is wrong with a text that was refused as `HG_JSON_NOT_JSON`. It is scanned once more, at leisure: this is for texts
+/// that people write. The entries of the last scan are gone.
+struct hg_json_complaint hg_json_scanner_complain(
+    struct hg_json_scanner *scanner, const uint8_t *text, size_t length);
 
 #ifdef __cplusplus
 }

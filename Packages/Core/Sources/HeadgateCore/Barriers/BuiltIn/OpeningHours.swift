@@ -4,7 +4,7 @@ import HeadgateData
 ///
 /// Every moment is judged by what a clock on the wall shows at it. So an hour that the clocks skip in spring is not
 /// there to be open in, and one that they show twice in autumn is open twice.
-struct OpeningHours: Equatable {
+struct OpeningHours {
     let settings: ScheduleSettings
     let rules: TimeZoneRules
 

@@ -21,6 +21,12 @@ final class BarrierBench {
             timeZone: { [unowned self] name in self.zones[name] })
     }
 
+    /// Adds a time zone whose clocks change at some moments.
+    func addZone(_ name: String, minutesEast first: Int, _ changes: (moment: String, minutesEast: Int)...) {
+        let steps = changes.map { (Self.moment($0.moment).milliseconds / 1000, $0.minutesEast) }
+        zones[name] = TimeZoneRules { seconds in 60 * (steps.last { $0.0 <= seconds }?.1 ?? first) }
+    }
+
     /// Sets the wall clock, alone.
     func setWall(_ text: String) {
         worker.wall = Self.moment(text)

@@ -7,8 +7,9 @@ struct ScheduleBarrierTests {
     let bench = BarrierBench(wall: "2026-03-02T12:00:00Z")
 
     init() {
-        bench.zones["Europe/Berlin"] = TimeZoneRules(posix: "CET-1CEST,M3.5.0,M10.5.0/3")
-        bench.zones["Australia/Lord_Howe"] = TimeZoneRules(posix: "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0")
+        bench.addZone(
+            "Europe/Berlin", minutesEast: 60, ("2026-03-29T01:00:00Z", 120), ("2026-10-25T01:00:00Z", 60))
+        bench.addZone("Australia/Lord_Howe", minutesEast: 630, ("2026-10-03T15:30:00Z", 660))
     }
 
     private func barrier(_ configuration: DataObject) throws -> ScheduleBarrier {

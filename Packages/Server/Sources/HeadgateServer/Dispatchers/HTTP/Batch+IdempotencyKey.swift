@@ -4,7 +4,7 @@ extension Batch {
     /// The `Idempotency-Key` header's value (Behaviour K1). Ids are any text, headers are not: what is not visible ASCII
     /// is percent-encoded, and a long key is replaced by a short one that is the same for the same key.
     var idempotencyHeader: String {
-        let key = PercentEncoding.header.encode(idempotencyKey.utf8)
+        let key = PercentEncoding.header(idempotencyKey)
         guard key.utf8.count > Self.longestKey else { return key }
         return "\(events.count)-\(Self.hash(key))"
     }

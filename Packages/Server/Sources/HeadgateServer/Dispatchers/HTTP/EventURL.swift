@@ -5,7 +5,7 @@ struct EventURL {
     /// - Parameter endpoint: A URL, which may have a query of its own. Its fragment is left out: it is never sent.
     init(endpoint: String, event: [UInt8]) {
         let base = endpoint.prefix { $0 != "#" }
-        text = "\(base)\(Self.separator(behind: base))event=\(PercentEncoding.query.encode(event))"
+        text = "\(base)\(Self.separator(behind: base))event=\(PercentEncoding.query(event))"
     }
 
     private static func separator(behind base: Substring) -> String {

@@ -90,7 +90,7 @@ final class HTTPSender: Sender {
         request.answerLimit = Self.excerptLimit + max(1, mask.longest)
         let limit = request.answerLimit
         inFlight[flight]?.transfer = client.send(request) { outcome in
-            self.end(flight, Self.result(of: outcome, mask, keptAtMost: limit))
+            self.end(flight, self.result(of: outcome, mask, keptAtMost: limit))
         }
     }
 
@@ -106,7 +106,7 @@ final class HTTPSender: Sender {
         inFlight.removeValue(forKey: flight)?.then(result)
     }
 
-    private static func result(of outcome: HTTPOutcome, _ mask: SecretMask, keptAtMost limit: Int) -> SendResult {
+    private func result(of outcome: HTTPOutcome, _ mask: SecretMask, keptAtMost limit: Int) -> SendResult {
         switch outcome {
         case .failed(let cause):
             return .noAnswer(cause: cause)
@@ -114,8 +114,8 @@ final class HTTPSender: Sender {
             return answer.fault.map(SendResult.noAnswer) ?? .delivered
         case .answered(let answer):
             let isCut = answer.fault != nil || answer.body.count == limit
-            let excerpt = mask.excerpt(of: answer.body, isCut: isCut, limit: excerptLimit)
-            let retryAfter = answer.headers[retryAfter]
+            let excerpt = mask.excerpt(of: answer.body, isCut: isCut, limit: Self.excerptLimit)
+            let retryAfter = answer.headers[Self.retryAfter].flatMap { RetryAfter.wait($0, at: client.loop.wallNow) }
             return .refused(
                 .init(status: answer.status, retryAfter: retryAfter, answer: excerpt.isEmpty ? nil : excerpt))
         }

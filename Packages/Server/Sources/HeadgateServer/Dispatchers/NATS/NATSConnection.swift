@@ -67,7 +67,7 @@ final class NATSConnection: @unchecked Sendable {
         try NATSFault.check(status)
         do throws(NATSFault) {
             // Ids are any text, headers are not.
-            let id = PercentEncoding.header.encode(event.plainId.utf8)
+            let id = PercentEncoding.header(event.plainId)
             try NATSFault.check(natsMsgHeader_Set(message, "Nats-Msg-Id", id))
             guard let stream = settings.stream else { return message }
             try NATSFault.check(natsMsgHeader_Set(message, "Nats-Expected-Stream", stream))

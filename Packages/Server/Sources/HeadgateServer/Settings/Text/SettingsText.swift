@@ -20,10 +20,25 @@ public enum SettingsText {
 
     private static func complaint(about text: [UInt8], _ fault: JSONFault) -> String {
         switch fault {
-        case .notJSON: JSONComplaint.first(in: text)?.placed(in: text) ?? "is not JSON"
+        case .notJSON: placed(JSONComplaint(about: text), in: text)
         case .notUTF8: "is not UTF-8"
         case .tooDeep: "is nested deeper than \(maxDepth)"
         case .tooLarge: "is too long"
         }
+    }
+
+    /// The complaint with its place as editors count it: lines and characters, both from 1.
+    private static func placed(_ complaint: JSONComplaint, in text: [UInt8]) -> String {
+        let before = text.prefix(complaint.offset)
+        let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+        let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        // The bytes of a character but for the first are 10xxxxxx.
+        let column = before[start...].count { $0 & 0xC0 != 0x80 } + 1
+        return "line \(line), column \(column): \(complaint.message)" + remark(on: text[complaint.offset...])
+    }
+
+    /// Only a comment that never ends is still there.
+    private static func remark(on rest: ArraySlice<UInt8>) -> String {
+        rest.starts(with: "/*".utf8) ? ", or a comment that ends" : ""
     }
 }

@@ -1,0 +1,127 @@
+import Glibc
+import HeadgateTransport
+
+/// Cuts what is read into lines, and counts them, also the blank ones, so that people find a line by its number.
+struct InputLines {
+    /// One line.
+    struct Line: Equatable {
+        /// Its number, from 1 on.
+        let number: Int
+        /// What is on it, without its end; nil if it is too long to be kept.
+        let bytes: [UInt8]?
+    }
+
+    private let longest: Int
+    private var bytes: [UInt8] = []
+    private var start = 0
+    /// How far there is known to be no LF.
+    private var searched = 0
+    private var number = 0
+    private var skips = false
+    private(set) var isAtEnd = false
+
+    /// For lines of up to so many bytes.
+    init(longest: Int = 16 << 20) {
+        self.longest = longest
+    }
+
+    /// Adds what was read; nothing is the end.
+    mutating func append(_ read: [UInt8]) {
+        guard !read.isEmpty else {
+            isAtEnd = true
+            return
+        }
+        bytes.removeFirst(start)
+        searched -= start
+        start = 0
+        bytes += read
+    }
+
+    /// The next line that is not blank; nil when there is no whole one.
+    mutating func next() -> Line? {
+        while let line = nextLine() {
+            guard let bytes = line.bytes else { return line }
+            if !bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { return line }
+        }
+        return nil
+    }
+
+    private mutating func nextLine() -> Line? {
+        guard let lineFeed = bytes[searched...].firstIndex(of: 0x0A) else { return unendedLine() }
+        defer {
+            start = lineFeed + 1
+            searched = start
+        }
+        return take(bytes[start..<lineFeed])
+    }
+
+    private mutating func unendedLine() -> Line? {
+        searched = bytes.count
+        if isAtEnd {
+            guard start < bytes.count || skips else { return nil }
+            defer { start = bytes.count }
+            return take(bytes[start...])
+        }
+        if bytes.count - start > longest {
+            skips = true
+            start = bytes.count
+        }
+        return nil
+    }
+
+    private mutating func take(_ line: ArraySlice<UInt8>) -> Line {
+        number += 1
+        defer { skips = false }
+        return Line(number: number, bytes: skips || line.count > longest ? nil : Array(line))
+    }
+}
+
+/// Reads a descriptor on a thread of its own: a file, a pipe or a person may each keep its reader waiting.
+final class InputReader: Sendable {
+    /// Why reading failed.
+    struct Failure: Error, CustomStringConvertible {
+        let code: Int32
+
+        var description: String { "cannot read standard input: \(String(cString: strerror(code)))" }
+    }
+
+    private let descriptor: Int32
+    private let thread: EventLoop
+
+    init(_ descriptor: Int32) throws(TransportError) {
+        self.descriptor = descriptor
+        thread = try EventLoop.onNewThread(named: "headgate-input")
+    }
+
+    deinit {
+        thread.stop()
+    }
+
+    /// Reads what is there, at least one byte unless it is the end, and hands it out on the reader's thread.
+    func read(_ completion: @escaping @Sendable (Result<[UInt8], Failure>) -> Void) {
+        thread.submit { [descriptor] in completion(InputReader.read(descriptor)) }
+    }
+
+    private static func read(_ descriptor: Int32) -> Result<[UInt8], Failure> {
+        while true {
+            var failure: Int32 = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: 64 * 1024) { buffer, count in
+                let size = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                failure = size < 0 ? errno : 0
+                count = max(0, size)
+            }
+            switch failure {
+            case 0: return .success(bytes)
+            case EINTR: continue
+            case EAGAIN: waitUntilReadable(descriptor)
+            default: return .failure(Failure(code: failure))
+            }
+        }
+    }
+
+    /// Somebody who shares the descriptor may have made it non-blocking.
+    private static func waitUntilReadable(_ descriptor: Int32) {
+        var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        poll(&state, 1, -1)
+    }
+}

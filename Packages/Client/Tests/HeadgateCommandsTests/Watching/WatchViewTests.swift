@@ -1,0 +1,139 @@
+import Foundation
+import HeadgateClientTesting
+import HeadgateData
+import HeadgateWire
+import Testing
+
+@testable import HeadgateCommands
+
+/// `headgate watch` on a terminal, against a daemon on a real socket.
+@Suite(.timeLimit(.minutes(5)), .serialized) struct WatchViewTests {
+    @Test("It shows what is told, says when the daemon is away, goes on when it is back, and q gives the terminal back")
+    func life() async throws {
+        try await withDaemon { daemon in
+            let terminal = try PseudoTerminal(rows: 20, columns: 100)
+            let before = terminal.localModes
+            await daemon.answer("watch", with: ["watch": "w"])
+            async let code = run(["watch"], on: terminal, daemon)
+            #expect(await seen(terminal, "q or Ctrl-C ends").contains(ScreenPainter.enter))
+            #expect(terminal.localModes & tcflag_t(ICANON | ECHO) == 0)
+            await daemon.tellAll(change)
+            #expect(await seen(terminal, "closed       12").contains("DISPATCHER"))
+            await daemon.kill()
+            _ = await seen(terminal, "the connection is lost")
+            try await daemon.start()
+            _ = await seen(terminal, "connected")
+            terminal.press("xq")
+            _ = await seen(terminal, ScreenPainter.leave)
+            #expect(await code == .success)
+            #expect(terminal.localModes == before)
+            #expect(terminal.isBlocking)
+        }
+    }
+
+    @Test("A window of another size is filled anew")
+    func resized() async throws {
+        try await withDaemon { daemon in
+            let terminal = try PseudoTerminal(rows: 10, columns: 100)
+            await daemon.answer("watch", with: ["watch": "w"])
+            async let code = run(["watch", "barriers"], on: terminal, daemon)
+            _ = await seen(terminal, "No barrier holds anything.")
+            terminal.resize(rows: 10, columns: 12)
+            kill(getpid(), SIGWINCH)
+            _ = await seen(terminal, "No barrier …")
+            terminal.press("Q")
+            _ = await seen(terminal, ScreenPainter.leave)
+            #expect(await code == .success)
+        }
+    }
+
+    @Test("A daemon that refuses, or is not there, ends it with the terminal as it was")
+    func refused() async throws {
+        try await withDaemon { daemon in
+            let terminal = try PseudoTerminal(rows: 10, columns: 100)
+            let before = terminal.localModes
+            await daemon.follow { _ in .refuse(RPCError(.unauthorized, "not you")) }
+            #expect(await run(["watch"], on: terminal, daemon) == .failure)
+            await daemon.kill()
+            #expect(await run(["watch"], on: terminal, daemon) == .cannotConnect)
+            #expect(terminal.localModes == before)
+        }
+    }
+
+    private var change: String {
+        let params: DataObject = ["watch": "w", "topic": "dispatchers", "dispatchers": [.object(Fixed.collect)]]
+        return #"{"jsonrpc":"2.0","method":"changed","params":\#(DataItem.object(params).json)}"#
+    }
+
+    private func run(_ words: [String], on terminal: PseudoTerminal, _ daemon: ScriptedDaemon) async -> ExitCode {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                let place = ScreenPlace(keys: terminal.slave, output: terminal.slave)
+                let ends = Terminal(
+                    input: terminal.slave, showsProgress: false, style: Fixed.style, screen: place, output: { _ in },
+                    errors: { _ in })
+                continuation.resume(returning: CommandLineTool.run(words + ["--socket", daemon.path], on: ends))
+            }
+        }
+    }
+
+    /// What the terminal got until this came, on a thread that may wait.
+    private func seen(_ terminal: PseudoTerminal, _ wanted: String) async -> String {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: terminal.read(until: wanted)) }
+        }
+    }
+}
+
+@Suite struct ScreenPainterTests {
+    @Test("It writes only what is different")
+    func differences() {
+        var painter = ScreenPainter()
+        #expect(painter.text(for: ["a", "b"]) == "\u{1B}[H\u{1B}[J\u{1B}[1;1H\u{1B}[2Ka\u{1B}[2;1H\u{1B}[2Kb")
+        #expect(painter.text(for: ["a", "b"]) == "")
+        #expect(painter.text(for: ["a", "c"]) == "\u{1B}[2;1H\u{1B}[2Kc")
+        #expect(painter.text(for: ["a"]) == "\u{1B}[2;1H\u{1B}[J")
+        painter.forget()
+        #expect(painter.text(for: ["a"]) == "\u{1B}[H\u{1B}[J\u{1B}[1;1H\u{1B}[2Ka")
+    }
+
+    @Test("Whatever was shown, the terminal shows the lines and nothing else", arguments: 1...30)
+    func onATerminal(seed: Int) {
+        var painter = ScreenPainter()
+        var terminal = TinyTerminal()
+        var state = UInt64(seed)
+        func dice(_ sides: UInt64) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int((state >> 33) % sides)
+        }
+        for _ in 1...50 {
+            let lines = (0..<dice(8)).map { _ in String(repeating: "abc".randomElement() ?? "a", count: dice(5)) }
+            if dice(10) == 0 { painter.forget() }
+            terminal.write(painter.text(for: lines))
+            #expect(terminal.shown == lines + Array(repeating: "", count: 8 - lines.count))
+        }
+    }
+}
+
+/// A terminal of eight rows that understands what the painter writes, and nothing else.
+private struct TinyTerminal {
+    private(set) var shown = Array(repeating: "", count: 8)
+    private var row = 0
+
+    mutating func write(_ text: String) {
+        for part in text.split(separator: "\u{1B}[") {
+            guard let end = part.firstIndex(where: \.isLetter) else { continue }
+            obey(String(part[...end]))
+            shown[row] += part[part.index(after: end)...]
+        }
+    }
+
+    private mutating func obey(_ command: String) {
+        switch command {
+        case "H": row = 0
+        case "J": for place in row..<8 { shown[place] = "" }
+        case "2K": shown[row] = ""
+        default: row = min(7, (Int(command.prefix { $0 != ";" }) ?? 1) - 1)
+        }
+    }
+}

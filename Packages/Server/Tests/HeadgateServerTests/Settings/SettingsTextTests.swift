@@ -1,0 +1,49 @@
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("Faults in a configuration's text")
+struct SettingsTextTests {
+    @Test(
+        "A fault is told with its line and column",
+        arguments: [
+            ("", "line 1, column 1: the text ends too early"),
+            ("{", "line 1, column 2: the text ends too early"),
+            ("{\n  \"a\": 1,\n}", "line 3, column 1: expected a name in quotes"),
+            ("[1,]", "line 1, column 4: expected a value"),
+            ("{\"a\" 1}", "line 1, column 6: expected `:`"),
+            ("{\"a\": 1 \"b\": 2}", "line 1, column 9: expected `,` or `}`"),
+            ("[1 2]", "line 1, column 4: expected `,` or `]`"),
+            ("[1}", "line 1, column 3: expected `,` or `]`"),
+            ("{} {}", "line 1, column 4: expected nothing more"),
+            ("{\"ä\": x}", "line 1, column 7: expected a value"),
+            ("{\r\n\"a\": tru}", "line 2, column 6: expected a value"),
+            ("{\"a\": \"b\n}", "line 1, column 9: a string must end on its line, and have control characters escaped"),
+            ("{\"a\": \"b", "line 1, column 9: a string without its closing quote"),
+            (#"{"a": "\x"}"#, "line 1, column 9: unknown escape in a string"),
+            (#"{"a": "\u12g4"}"#, "line 1, column 10: expected four hexadecimal digits"),
+            ("[01]", "line 1, column 3: expected `,` or `]`"),
+            ("[-]", "line 1, column 3: expected a digit"),
+            ("[1.]", "line 1, column 4: expected a digit"),
+            ("[1e+]", "line 1, column 5: expected a digit"),
+            ("{} /* x", "line 1, column 4: expected nothing more, or a comment that ends"),
+            ("{\"a\": /* x", "line 1, column 7: expected a value, or a comment that ends"),
+        ])
+    func places(text: String, message: String) {
+        #expect(throws: SettingsFault(path: "", message: message)) { try SettingsText.parse(Array(text.utf8)) }
+    }
+
+    @Test("Texts that are no configuration are told apart")
+    func kinds() {
+        #expect(throws: SettingsFault(path: "", message: "must be an object: { … }")) {
+            try SettingsText.parse(Array("[]".utf8))
+        }
+        #expect(throws: SettingsFault(path: "", message: "is not UTF-8")) {
+            try SettingsText.parse(Array(#"{"a": ""#.utf8) + [0xFF] + Array(#""}"#.utf8))
+        }
+        let deep = #"{"a": "# + String(repeating: "[", count: 64) + String(repeating: "]", count: 64) + "}"
+        #expect(throws: SettingsFault(path: "", message: "is nested deeper than 64")) {
+            try SettingsText.parse(Array(deep.utf8))
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import HeadgateData
+import HeadgateWire
+import Testing
+
+@Suite("Where a text stops being JSON")
+struct JSONComplaintTests {
+    @Test(
+        "The first fault is told, whatever comes behind it",
+        arguments: [
+            (#"{"a": b", "c": 1}"#, 6, "expected a value"), (#"{"a" "b"#, 5, "expected `:`"),
+            (#"["\x" 1"#, 3, "unknown escape in a string"), (#"[1 "\x"]"#, 3, "expected `,` or `]`"),
+            ("[tru", 1, "expected a value"), ("[1,\n\"a\n", 6, "a string must end"), ("[\\\"a]", 1, "expected a value"),
+            ("[1.5x]", 4, "expected `,` or `]`"), ("1x", 1, "expected nothing more"), ("   ", 3, "the text ends"),
+            ("[}", 1, "expected a value"), ("{]", 1, "expected a name"), ("[\"\\u00", 6, "a string without"),
+        ])
+    func places(text: String, offset: Int, message: String) {
+        let complaint = JSONComplaint(about: Array(text.utf8))
+        #expect(complaint.offset == offset)
+        #expect(complaint.message.hasPrefix(message), "\(complaint.message)")
+    }
+
+    @Test("What comes before the place could be the beginning of JSON, in random texts")
+    func beginnings() {
+        var random = SystemRandomNumberGenerator()
+        let seed = Array(#"{"a": [1, -2.5e+3, true, null, "x\u00e9\n"], "b": {"c": false}}"#.utf8)
+        let spare = Array("{}[]:,\"\\0e-.tnu x\n".utf8)
+        for _ in 0..<5000 {
+            var text = seed
+            for _ in 0...random.next(upperBound: UInt(3)) {
+                text[Int(random.next(upperBound: UInt(text.count)))] = spare.randomElement(using: &random) ?? 0
+            }
+            guard (try? DataItem(parsing: text)) == nil else { continue }
+            let complaint = JSONComplaint(about: text)
+            let before = Array(text.prefix(complaint.offset))
+            // A fault of the beginning alone is that it ends.
+            let isFine = (try? DataItem(parsing: before)) != nil || JSONComplaint(about: before).offset == before.count
+            #expect(isFine, "\(complaint) in \(String(decoding: text, as: UTF8.self))")
+        }
+    }
+
+    @Test("A million brackets are told of like any other fault")
+    func brackets() {
+        let text = [UInt8](repeating: UInt8(ascii: "["), count: 1_000_000)
+        #expect(JSONComplaint(about: text).offset == 1_000_000)
+        #expect(JSONComplaint(about: []).message == "the text ends too early")
+    }
+}
