@@ -11,6 +11,7 @@ extension Service {
         try refuseTakenIds(new)
         let made = try newSenders(for: new, insteadOf: old)
         gate.setLimits(new.store)
+        gate.flushOnReturn = new.flushOn.connected ? FlushMethods.usualTimeout : nil
         boards.gateways = new.gateways
         try putRulesInForce(new, insteadOf: old)
         putDispatchersInForce(new, insteadOf: old, senders: made)

@@ -12,6 +12,7 @@ extension ConfiguredDispatcher {
         // A kind that is refused is held against nothing; which of those that exist stands in for it does not matter.
         kind = .file(FileSettings(path: ""))
         readKind(reader, own: own)
+        common.boundHand(reader)
         readOutputs(reader)
     }
 
@@ -50,7 +51,7 @@ extension ConfiguredDispatcher {
 extension DispatcherSettings {
     /// Reads what all kinds can be told, but for what is about HTTP's answers.
     mutating func read(_ reader: SettingsReader) {
-        reader.integer("dispatch_limit", in: 1...1_000_000, into: &dispatchLimit)
+        reader.integer("dispatch_limit", in: 1...DispatcherSettings.mostInHand, into: &dispatchLimit)
         reader.integer("byte_limit", in: 1...(1 << 30), into: &byteLimit)
         reader.integer("in_flight", in: 1...DispatcherSettings.mostInFlight, into: &inFlight)
         reader.integer("max_attempts", in: 1...SettingsReader.most, into: &maxAttempts)
@@ -62,6 +63,13 @@ extension DispatcherSettings {
         reader.bool("retry_failed_requests", into: &retryFailedRequests)
         reader.bool("annotate_queued", into: &annotateQueued)
         reader.section("activation_barrier") { activationBarrier = DispatcherActivation($0) }
+    }
+
+    /// What is on its way is in memory, and about as much waits there behind it (Behaviour Q6).
+    fileprivate func boundHand(_ reader: SettingsReader) {
+        guard dispatchLimit * inFlight > DispatcherSettings.mostInHand else { return }
+        let most = DispatcherSettings.mostInHand
+        reader.fault("in_flight", "", "times dispatch_limit must be no more than \(most)")
     }
 
     /// Reads what decides about HTTP's answers (Behaviour D3, D7).

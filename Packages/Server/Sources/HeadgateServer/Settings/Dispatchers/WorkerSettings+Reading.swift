@@ -5,6 +5,8 @@ extension WorkerSettings {
     /// unless the settings do.
     init(_ reader: SettingsReader, common: inout DispatcherSettings) {
         reader.milliseconds("lease_ms", into: &lease)
-        if reader.item("in_flight") == nil { common.inFlight = DispatcherSettings.mostInFlight }
+        guard reader.item("in_flight") == nil else { return }
+        common.inFlight = min(
+            DispatcherSettings.mostInFlight, max(1, DispatcherSettings.mostInHand / common.dispatchLimit))
     }
 }
