@@ -57,7 +57,14 @@ struct Daemon {
         let stop = try [SIGTERM, SIGINT].map { signal in
             try LoopSignal(signal, on: loop) {
                 manager.tellStopping()
-                server.assumeIsolated { $0.stop { loop.stop() } }
+                server.assumeIsolated { server in
+                    server.stop { isComplete in
+                        // A thread that hangs in a call to the disk would hold up an end that waits for it, and what
+                        // was acknowledged is on disk: so this is the end.
+                        if !isComplete { _exit(1) }
+                        loop.stop()
+                    }
+                }
             }
         }
         let reload = try LoopSignal(SIGHUP, on: loop) {

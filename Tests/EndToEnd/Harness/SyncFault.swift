@@ -7,11 +7,14 @@ struct SyncFault {
     let environment: [String: String]
     private let switchPath: String
 
-    /// - Parameter name: The end of the file's path.
-    init(in folder: String, for name: String) async throws {
+    /// - Parameters:
+    ///   - name: The end of the file's path.
+    ///   - hangs: Whether the disk does not answer, ever, instead of failing.
+    init(in folder: String, for name: String, hangs: Bool = false) async throws {
         switchPath = folder + "/sync-fails"
         let (source, library) = (folder + "/fault.cpp", folder + "/fault.so")
-        try Self.source(switchPath: switchPath, name: name).write(toFile: source, atomically: true, encoding: .utf8)
+        try Self.source(switchPath: switchPath, name: name, hangs: hangs).write(
+            toFile: source, atomically: true, encoding: .utf8)
         try await CommandLineTool.run(
             program: "/usr/bin/g++", ["-shared", "-fPIC", "-o", library, source], in: folder)
         environment = ["LD_PRELOAD": library]
@@ -23,7 +26,7 @@ struct SyncFault {
     }
 
     /// `fdatasync` as the C library has it, but for that file.
-    private static func source(switchPath: String, name: String) -> String {
+    private static func source(switchPath: String, name: String, hangs: Bool) -> String {
         #"""
         #include <algorithm>
         #include <cerrno>
@@ -36,7 +39,11 @@ struct SyncFault {
             std::string link = "/proc/self/fd/" + std::to_string(descriptor), name = "\#(name)";
             std::string target(path, std::max<ssize_t>(0, readlink(link.c_str(), path, sizeof path)));
             bool isMeant = target.size() >= name.size() && target.substr(target.size() - name.size()) == name;
-            if (isMeant && access("\#(switchPath)", F_OK) == 0) { errno = EIO; return -1; }
+            if (isMeant && access("\#(switchPath)", F_OK) == 0) {
+                while (\#(hangs)) pause();
+                errno = EIO;
+                return -1;
+            }
             return syscall(SYS_fdatasync, descriptor);
         }
         """#

@@ -9,6 +9,8 @@ public struct EventDraft {
     /// Whose id it is (Behaviour Q7).
     public var namespace = "test"
     public var key: String?
+    /// The key's JSON string, where it matters how it is spelled.
+    public var keySpelling: String?
     /// JSON, as it is to arrive.
     public var data: String
     /// JSON, as it is to arrive.
@@ -20,12 +22,13 @@ public struct EventDraft {
 
     public init(
         _ name: String = "order", id: String? = nil, namespace: String = "test", key: String? = nil,
-        data: String = "{}", timeToLive: Duration? = nil, dispatchers: [String]? = nil
+        keySpelling: String? = nil, data: String = "{}", timeToLive: Duration? = nil, dispatchers: [String]? = nil
     ) {
         self.name = name
         self.id = id
         self.namespace = namespace
         self.key = key
+        self.keySpelling = keySpelling
         self.data = data
         self.timeToLive = timeToLive
         self.dispatchers = dispatchers
@@ -37,7 +40,7 @@ public struct EventDraft {
         route: RouteNumber, spareId: String, _ body: (TrackedEvent) -> Result
     ) -> Result {
         let pieces =
-            [EventDraft.quoted(id ?? spareId), EventDraft.quoted(name), EventDraft.quoted(key ?? "")]
+            [EventDraft.quoted(id ?? spareId), EventDraft.quoted(name), jsonKey ?? []]
             + [context, data, id ?? ""].map { Array($0.utf8) }
         let ends = pieces.reduce(into: [0]) { $0.append(($0.last ?? 0) + $1.count) }
         return pieces.flatMap { $0 }.withUnsafeBytes { bytes in
@@ -45,10 +48,12 @@ public struct EventDraft {
             return body(
                 TrackedEvent(
                     id: piece(0), identity: id.map { _ in .init(namespace: namespace, id: piece(5)) }, name: piece(1),
-                    time: time, key: key.map { _ in piece(2) }, timeToLive: timeToLive, context: piece(3),
+                    time: time, key: jsonKey.map { _ in piece(2) }, timeToLive: timeToLive, context: piece(3),
                     data: piece(4), route: route))
         }
     }
+
+    private var jsonKey: [UInt8]? { keySpelling.map { Array($0.utf8) } ?? key.map(EventDraft.quoted) }
 
     private static func quoted(_ text: String) -> [UInt8] {
         var writer = JSONWriter()

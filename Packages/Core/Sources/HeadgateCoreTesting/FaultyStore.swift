@@ -6,6 +6,8 @@ public final class FaultyStore: EventStore {
     public let memory: MemoryEventStore
     /// Whether answers to appends are held back until ``releaseAppend()``.
     public var holdsAppends = false
+    /// Whether the disk hangs: nothing that is asked for is answered, ever.
+    public var isSilent = false
     /// When set, reading fails with it.
     public var readFault: StoreFault?
     /// Groups of events up to this one can be read no more.
@@ -27,6 +29,7 @@ public final class FaultyStore: EventStore {
     public func open() throws(StoreFault) -> StoredState { try memory.open() }
 
     public func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {
+        guard !isSilent else { return }
         memory.append(group) { [weak self] fault in
             guard let self, self.holdsAppends else { return then(fault) }
             self.held.append { then(fault) }
@@ -53,6 +56,7 @@ public final class FaultyStore: EventStore {
     }
 
     public func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
+        guard !isSilent else { return }
         memory.write(changes, then: then)
     }
 
@@ -66,6 +70,7 @@ public final class FaultyStore: EventStore {
     }
 
     public func close(then: @escaping () -> Void) {
+        guard !isSilent else { return }
         isClosed = true
         memory.close(then: then)
     }

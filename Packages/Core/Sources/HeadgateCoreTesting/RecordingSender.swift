@@ -58,8 +58,12 @@ public final class RecordingSender: Sender {
         then(result)
     }
 
+    /// Whether it goes on with what is in flight when it is told to give up.
+    public var isDeaf = false
+
     public func interrupt() {
         interruptions += 1
+        guard !isDeaf else { return }
         for number in outstanding.map(\.number) {
             worker.soon { [weak self] in self?.answer(.interrupted, to: number) }
         }

@@ -8,8 +8,9 @@ public final class ScriptedBoards: BoardActivator {
     /// How many were given up before they ended.
     public private(set) var givenUp = 0
     /// The boards that somebody serves.
-    public var served: Set<String> = [] { didSet { onServingChange() } }
-    public var onServingChange: () -> Void = {}
+    public var served: Set<String> = [] { didSet { servingSubject.send(()) } }
+    public var servingChanges: Observable<Void> { servingSubject.observable }
+    private let servingSubject = PulseSubject<Void>()
 
     private var waiting: [Task] = []
 

@@ -39,6 +39,7 @@ final class Service {
     private let started: Instant
     private var listeners: [UnixListener] = []
     private var slowReaders: (any Disposable)?
+    private var barrierFailures: (any Disposable)?
 
     /// Opens the store and builds everything behind the socket.
     init(loop: EventLoop, configuration: ServerConfiguration, loaded: LoadedSettings) throws(StartFault) {
@@ -66,7 +67,9 @@ final class Service {
         control.apply = { [unowned self] reading throws(StartFault) in try change(to: reading) }
         gate.timeZone = ZoneInfo().rules
         gate.patternCompiler = RE2Compiler()
-        gate.onBarrierError = { [log] in log.warning("barrier \($0.id): \($1)") }
+        barrierFailures = gate.barrierFailures.subscribe { [log] in
+            log.warning("barrier \($0.barrier.id): \($0.error)")
+        }
         gate.boardActivator = boards
         prepareTransformations()
         try addProgramsOwn(configuration)
@@ -206,9 +209,9 @@ final class Service {
 
     // MARK: Stopping
 
-    /// Stops in an orderly way (Behaviour D11); `then` is called when all is written down. Who stops it once more waits
-    /// for the same end.
-    func stop(then: @escaping () -> Void) {
+    /// Stops in an orderly way (Behaviour D11); `then` is called when all is written down, or could not be in time. Who
+    /// stops it once more waits for the same end.
+    func stop(then: @escaping (StopOutcome) -> Void) {
         if !gate.isStopping { beginStop() }
         gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown, then: then)
     }
@@ -219,7 +222,18 @@ final class Service {
         for listener in listeners { listener.close() }
         for session in sessions.all { session.announceClosing(because: .shuttingDown) }
         gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown) { [weak self] in
+            self?.tell($0)
             self?.letGo()
+        }
+    }
+
+    /// Says what was left, if anything was.
+    private func tell(_ outcome: StopOutcome) {
+        if outcome.batchesLeft > 0 {
+            log.warning("\(outcome.batchesLeft) batches on their way were given up; their events are sent again")
+        }
+        if !outcome.isStoreClosed {
+            log.error("the event store did not answer in time and is left; what was acknowledged is on disk")
         }
     }
 

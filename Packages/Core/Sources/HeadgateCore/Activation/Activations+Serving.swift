@@ -62,11 +62,12 @@ extension Activations {
 
     // MARK: What stands before a board
 
-    /// Gateway first, then the board's own (Behaviour A7).
+    /// Gateway first, then the board's own (Behaviour A7). A barrier's own board is never held by itself: served behind
+    /// itself, it just runs (Behaviour A8).
     func barriers(before board: String, _ serving: BoardServing) -> [ActivationBarrier] {
         let bypasses = serving.bypassesGateway && gateways.allowsBypass
         let gateway = bypasses ? nil : gateways.barrier(before: board)
-        return [gateway, serving.barrier].compactMap(\.self)
+        return [gateway, serving.barrier].compactMap(\.self).filter { $0.board != board }
     }
 
     /// The circle that boards would wait in if this one were served so (Behaviour A8). A board that nobody serves waits for

@@ -8,6 +8,6 @@ public protocol BoardActivator: AnyObject {
     ) -> any Disposable
     /// Whether anybody serves a board.
     func isServed(_ board: String) -> Bool
-    /// Called each time that a process begins or ends to serve a board.
-    var onServingChange: () -> Void { get set }
+    /// Tells each time that a process begins or ends to serve a board.
+    var servingChanges: Observable<Void> { get }
 }

@@ -11,10 +11,10 @@ public final class BarrierCoordinator {
     private var nextKey = 0
     /// Called with a dispatcher's id each time that its way may have changed.
     private let onChange: (String) -> Void
-    /// Called each time that a barrier comes, goes or is described anew, also when that changes no way.
-    var onBarriersChange: () -> Void = {}
-    /// Called with a barrier whose code threw, and what it threw (Behaviour B9).
-    var onFailure: (BarrierIdentity, any Error) -> Void = { _, _ in }
+    /// Tells each time that a barrier comes, goes or is described anew, also when that changes no way.
+    let barriersChanges = PulseSubject<Void>()
+    /// Tells of each barrier whose code threw (Behaviour B9).
+    let failures = PulseSubject<BarrierFailure>()
 
     public init(worker: any Worker, onChange: @escaping (String) -> Void) {
         self.worker = worker
@@ -54,11 +54,11 @@ public final class BarrierCoordinator {
         _ barrier: any Barrier, identity: BarrierIdentity, scopes: [BarrierScope], stateOnError: BarrierState = .open
     ) {
         worker.preconditionOnWorker()
-        defer { onBarriersChange() }
+        defer { barriersChanges.send(()) }
         if let key = key(of: barrier) {
             entries[key]?.identity = identity
-            entries[key]?.stateOnError = stateOnError
-            return rescope(key, to: scopes)
+            rescope(key, to: scopes)
+            return setStateOnError(stateOnError, of: key)
         }
         let key = nextKey
         nextKey += 1
@@ -82,7 +82,7 @@ public final class BarrierCoordinator {
         guard let key = key(of: barrier) else { return false }
         rescope(key, to: [])
         entries.removeValue(forKey: key)?.flushability?.dispose()
-        onBarriersChange()
+        barriersChanges.send(())
         return true
     }
 
@@ -90,7 +90,7 @@ public final class BarrierCoordinator {
     func setConfiguration(_ configuration: DataObject, of barrier: any Barrier) {
         guard let key = key(of: barrier) else { return }
         entries[key]?.configuration = configuration
-        onBarriersChange()
+        barriersChanges.send(())
     }
 
     /// Who a registered barrier is.
@@ -121,11 +121,14 @@ public final class BarrierCoordinator {
         guard let entry = entries[key] else { return }
         entry.observations[id] = DisposeAction {}
         report(key, for: id) { $0.isFlushable = entry.isFlushable }
+        // What a barrier says of a dispatcher that comes is news for that one, and no change of the barrier.
+        var isComing = true
+        defer { isComing = false }
         let subscription = findings(of: entry.barrier, for: id).subscribe { [weak self, weak entry] finding in
             guard let self, let entry else { return }
             self.worker.preconditionOnWorker()
-            let state = self.state(by: finding, of: entry)
-            self.report(key, for: id) { $0.state = state }
+            let state = self.state(by: finding, of: entry, for: id)
+            self.report(key, for: id, isChange: !isComing) { $0.state = state }
         }
         entry.observations[id] = subscription
     }
@@ -134,13 +137,20 @@ public final class BarrierCoordinator {
         (barrier as? any UncertainBarrier)?.onFinding(for: id) ?? barrier.onState(for: id).map { .state($0) }
     }
 
-    private func state(by finding: BarrierFinding, of entry: BarrierEntry) -> BarrierState? {
+    /// A barrier that fails already has the new state at once: it may not say anything any more.
+    private func setStateOnError(_ state: BarrierState, of key: BarrierKey) {
+        guard let entry = entries[key], entry.stateOnError != state else { return }
+        entry.stateOnError = state
+        for id in entry.failures.keys { report(key, for: id) { $0.state = state } }
+    }
+
+    private func state(by finding: BarrierFinding, of entry: BarrierEntry, for id: String) -> BarrierState? {
         guard case .failed(let error) = finding else {
-            entry.failure = nil
+            entry.failures[id] = nil
             return finding.state
         }
-        entry.failure = "\(error)"
-        onFailure(entry.identity, error)
+        entry.failures[id] = "\(error)"
+        failures.send(BarrierFailure(barrier: entry.identity, error: error))
         return entry.stateOnError
     }
 
@@ -151,13 +161,16 @@ public final class BarrierCoordinator {
     }
 
     /// Takes in what a barrier says now about one way.
-    private func report(_ key: BarrierKey, for id: String, _ change: (inout Way.Report) -> Void) {
+    /// - Parameter isChange: false when it says how things have been all the time.
+    private func report(
+        _ key: BarrierKey, for id: String, isChange: Bool = true, _ change: (inout Way.Report) -> Void
+    ) {
         guard let entry = entries[key], entry.observations[id] != nil, let way = ways[id] else { return }
         let old = way.reports[key]
         var new = old ?? Way.Report()
         change(&new)
         guard new != old else { return }
-        if new.state != old?.state { entry.since = worker.wall }
+        if isChange, new.state != old?.state { entry.since = worker.wall }
         ways[id]?.set(new, of: key)
         onChange(id)
     }

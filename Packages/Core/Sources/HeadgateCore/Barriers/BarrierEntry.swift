@@ -9,8 +9,8 @@ final class BarrierEntry {
     var configuration: DataObject?
     /// Its state when it fails (Behaviour B9).
     var stateOnError = BarrierState.open
-    /// What it failed of last; nil when it did not, or has recovered.
-    var failure: String?
+    /// What it failed of, by the dispatchers for which it has not recovered.
+    var failures: [String: String] = [:]
     /// Its last word on being flushable; nil until it has given one.
     var isFlushable: Bool?
     /// When its state last changed.
@@ -28,6 +28,7 @@ final class BarrierEntry {
 
     /// Stops listening for one dispatcher.
     func forget(_ dispatcherId: String) {
+        failures[dispatcherId] = nil
         observations.removeValue(forKey: dispatcherId)?.dispose()
     }
 }

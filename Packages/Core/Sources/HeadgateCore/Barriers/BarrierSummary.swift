@@ -40,7 +40,8 @@ extension BarrierCoordinator {
             states: dispatchers.map { ($0, way(to: $0).reports[key]?.state) },
             isFlushable: entry.isFlushable ?? false,
             since: entry.since,
-            reason: dispatchers.lazy.compactMap { described?.reason(for: $0) }.first ?? entry.failure,
+            reason: dispatchers.lazy.compactMap { described?.reason(for: $0) }.first
+                ?? dispatchers.lazy.compactMap { entry.failures[$0] }.first,
             configuration: entry.configuration)
     }
 }

@@ -6,8 +6,8 @@ final class ConfiguredBarriers {
     var factories: [String: any BarrierFactory] = [:]
     /// What barriers are made with.
     private let context: () -> BarrierContext
-    /// Called with a barrier whose code threw, or that refused its configuration.
-    var onFailure: (BarrierIdentity, any Error) -> Void = { _, _ in }
+    /// Tells of each barrier whose code threw, or that refused its configuration.
+    let failures = PulseSubject<BarrierFailure>()
 
     private let coordinator: BarrierCoordinator
     private var entries: [String: Entry] = [:]
@@ -60,7 +60,7 @@ final class ConfiguredBarriers {
         do {
             try barrier.updateConfiguration(configuration)
         } catch {
-            onFailure(BarrierIdentity(id: id, kind: entry.kind), error)
+            failures.send(BarrierFailure(barrier: BarrierIdentity(id: id, kind: entry.kind), error: error))
             throw error
         }
         entries[id]?.scopes = scopes
@@ -100,7 +100,7 @@ final class ConfiguredBarriers {
         } catch let fault as BarrierConfigurationFault {
             throw fault
         } catch {
-            onFailure(identity, error)
+            failures.send(BarrierFailure(barrier: identity, error: error))
             return StandInBarrier(state: stateOnError, cause: "\(error)")
         }
     }

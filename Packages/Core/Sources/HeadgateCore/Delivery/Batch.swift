@@ -71,6 +71,8 @@ public struct Batch: Sendable {
     public var events: [Event]
     /// Whether it is a single event over `byte_limit`, which is given up when it is not taken (Behaviour D2).
     public var isOversize = false
+    /// When it was sent.
+    var sentAt = Instant(nanoseconds: 0)
     /// What the dispatcher's activation barrier put out (Behaviour A9). Secrets (Behaviour X4).
     public var output = DataObject()
 

@@ -20,7 +20,7 @@ extension Dispatcher {
 
     private func activationChanged() {
         surroundings.markDirty(id)
-        surroundings.coordinator.onBarriersChange()
+        surroundings.coordinator.barriersChanges.send(())
     }
 
     func removeActivationGate() {
@@ -54,11 +54,15 @@ extension Dispatcher {
         activationGate.renew(generation)
         // What must go once goes once (Behaviour D2).
         var judged = sequenceNumbers
-        if !batch.isOversize { judged = SequenceSet(queue.entries.filter(\.wasUnauthorized).map(\.sequenceNumber)) }
+        if !batch.isOversize { judged = unauthorized(sequenceNumbers) }
         queue.takeBack(sequenceNumbers) { $0.wasUnauthorized = true }
         var part = batch
         part.events.removeAll { !judged.contains($0.sequenceNumber) }
         return part
+    }
+
+    private func unauthorized(_ sequenceNumbers: SequenceSet) -> SequenceSet {
+        SequenceSet(queue.entries(of: sequenceNumbers).filter(\.wasUnauthorized).map(\.sequenceNumber))
     }
 }
 

@@ -11,7 +11,8 @@ extension Dispatcher {
         lastError = first.outcome.cause
         for failure in failures { queue.takeBack(failure.batch.sequenceNumbers) }
         let causes = failures.compactMap { fail($0.batch, $0.outcome) }
-        if let cause = causes.first { backOff(cause: cause, retryAfter: nil) }
+        guard let cause = causes.first else { return }
+        backOff(cause: cause, retryAfter: nil, isAnswered: outcomes.contains(where: \.isAnswer))
     }
 
     /// - Returns: why the events are to wait; nil when they are given up.

@@ -4,6 +4,8 @@ extension Dispatcher {
     /// Carries out what Behaviour D3 says of an attempt.
     /// - Parameter generation: the opening of the ActivationGate under which it was sent.
     func finished(_ batch: Batch, sentUnder generation: Int?, with result: SendResult) {
+        let now = surroundings.worker.now
+        if result.isAnswer { answerClock.heard(from: batch.sentAt, to: now) }
         if case .each(let outcomes) = result { return finished(batch, each: outcomes) }
         let verdict = Verdict(
             result, events: batch.events.count, isOversize: batch.isOversize, settings: settings)
@@ -38,43 +40,47 @@ extension Dispatcher {
 
     private func retry(_ batch: Batch, cause: String, charged: Bool, _ result: SendResult) {
         sendAgain(batch, charged: charged, LastAnswer(result))
-        backOff(cause: cause, retryAfter: result.retryAfter)
+        backOff(cause: cause, retryAfter: result.retryAfter, isAnswered: result.isAnswer)
     }
 
     /// Has events go once more, but for those that have been tried enough (Behaviour D9).
     func sendAgain(_ batch: Batch, charged: Bool, _ answer: LastAnswer) {
         let worker = surroundings.worker
+        let heard = answerClock.time(at: worker.now)
         queue.takeBack(batch.sequenceNumbers) { entry in
-            entry.attempts += charged ? 1 : 0
-            entry.firstFailure = entry.firstFailure ?? QueueEntry.Failure(at: worker.now, wall: worker.wall)
+            entry.firstFailure = entry.firstFailure ?? worker.wall
+            guard charged else { return }
+            entry.attempts += 1
+            entry.firstCharge = entry.firstCharge ?? heard
         }
-        buryOld(batch, answer)
-        let sequenceNumbers = batch.sequenceNumbers
-        let retried = queue.entries.count { sequenceNumbers.contains($0.sequenceNumber) }
+        if charged { buryOld(batch, answer, heard) }
+        let retried = queue.entries(of: batch.sequenceNumbers).count
         tally.retried += retried
         surroundings.board.counters.retried += retried
     }
 
     /// Closes the BackoffBarrier for a while (Behaviour D4, D5, D8).
-    func backOff(cause: String, retryAfter: Duration?) {
+    /// - Parameter isAnswered: whether it is the destination's answer that makes it wait.
+    func backOff(cause: String, retryAfter: Duration?, isAnswered: Bool = false) {
         let wait = retries.failed(
             base: settings.backoffBase, cap: settings.backoffCap, retryAfter: retryAfter, chance: surroundings.chance())
         lastError = cause
-        backoff.close(until: surroundings.worker.now + wait, cause: cause)
+        let now = surroundings.worker.now
+        backoff.close(until: now + wait, cause: cause)
+        if isAnswered { answerClock.heard(from: now, to: now + wait) }
     }
 
     // MARK: Giving up
 
     /// Gives up the events that have been tried often enough or for long enough (Behaviour D9).
-    private func buryOld(_ batch: Batch, _ answer: LastAnswer) {
-        let now = surroundings.worker.now
-        let sequenceNumbers = batch.sequenceNumbers
-        let failed = queue.entries.filter { sequenceNumbers.contains($0.sequenceNumber) }
+    /// - Parameter heard: for how long the destination has been heard.
+    private func buryOld(_ batch: Batch, _ answer: LastAnswer, _ heard: Duration) {
+        let failed = queue.entries(of: batch.sequenceNumbers)
         let worn = failed.filter { $0.attempts >= settings.maxAttempts }
         bury(worn, .maxAttempts, answer)
         let old = failed.filter { entry in
             entry.attempts < settings.maxAttempts
-                && entry.firstFailure.map { now - $0.at >= settings.maxRetryAge } ?? false
+                && entry.firstCharge.map { heard - $0 >= settings.maxRetryAge } ?? false
         }
         bury(old, .maxRetryAge, answer)
     }
@@ -83,7 +89,7 @@ extension Dispatcher {
     func bury(_ batch: Batch, _ reason: DeadLetter.Reason, _ answer: LastAnswer) {
         let sequenceNumbers = batch.sequenceNumbers
         if answer.chargesAttempt { queue.takeBack(sequenceNumbers) { $0.attempts += 1 } }
-        bury(queue.entries.filter { sequenceNumbers.contains($0.sequenceNumber) }, reason, answer)
+        bury(queue.entries(of: sequenceNumbers), reason, answer)
     }
 
     /// Puts events aside as dead letters, as they lay in the queue (Behaviour D10).
@@ -97,7 +103,7 @@ extension Dispatcher {
         return DeadLetter(
             dispatcher: queue.number, sequenceNumber: entry.sequenceNumber, reason: reason,
             status: answer.status, answer: answer.text, attempts: entry.attempts,
-            firstFailedAt: entry.firstFailure?.wall ?? wall, diedAt: wall, record: entry.event.record)
+            firstFailedAt: entry.firstFailure ?? wall, diedAt: wall, record: entry.event.record)
     }
 }
 

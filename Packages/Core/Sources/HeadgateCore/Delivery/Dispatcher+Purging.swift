@@ -8,10 +8,6 @@ struct QueuePurge {
     var count = 0
     /// Is told how many there were, in the end.
     let then: (Int) -> Void
-
-    func covers(_ entry: QueueEntry) -> Bool {
-        entry.sequenceNumber <= through && !entry.isInFlight && !spared.contains(entry.sequenceNumber)
-    }
 }
 
 /// How a dispatcher's queue is emptied: it is read on, and what comes in hand goes. So a purge takes no more memory or time
@@ -20,8 +16,7 @@ extension Dispatcher {
     /// Drops what waits, up to and including an event, but not what is on its way. Counted as evicted.
     /// - Parameter then: is told how many events there were, once all are settled.
     func purge(through: SequenceNumber, then: @escaping (Int) -> Void) {
-        let inFlight = queue.entries.filter(\.isInFlight).map(\.sequenceNumber)
-        purges.append(QueuePurge(through: through, spared: SequenceSet(inFlight), then: then))
+        purges.append(QueuePurge(through: through, spared: queue.inFlight, then: then))
         surroundings.markDirty(id)
     }
 
@@ -33,19 +28,22 @@ extension Dispatcher {
     }
 
     /// How many events have to wait in hand for a look at what is next: with a purge under way, some behind those that stay.
-    var handful: Int { purges.isEmpty ? 1 : queue.entries.count + 256 }
+    var handful: Int { purges.isEmpty ? 1 : queue.count + 256 }
 
     private func purgeInHand() -> Bool {
         var hasPurged = false
         for index in purges.indices {
-            let covered = queue.entries.lazy.filter(purges[index].covers)
-            let sequenceNumbers = SequenceSet(covered.map(\.sequenceNumber))
+            let sequenceNumbers = purgeable(by: purges[index])
             guard !sequenceNumbers.isEmpty else { continue }
             purges[index].count += sequenceNumbers.count
             settle(sequenceNumbers, as: .evicted)
             hasPurged = true
         }
         return hasPurged
+    }
+
+    private func purgeable(by purge: QueuePurge) -> SequenceSet {
+        SequenceSet(queue.waiting(through: purge.through).lazy.filter { !purge.spared.contains($0) })
     }
 
     /// Ends the purges that have nothing left to read.
@@ -57,7 +55,7 @@ extension Dispatcher {
     }
 
     private func isOver(_ purge: QueuePurge) -> Bool {
-        (unread == 0 || queue.readPosition >= purge.through) && !queue.entries.contains(where: purge.covers)
+        (unread == 0 || queue.readPosition >= purge.through) && purgeable(by: purge).isEmpty
     }
 
     /// Ends all purges where they are: the dispatcher is being removed.

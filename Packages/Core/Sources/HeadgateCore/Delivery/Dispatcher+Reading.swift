@@ -36,13 +36,13 @@ extension Dispatcher {
         let (events, isMine) = (surroundings.events, isMine)
         var hasPassedOver = false
         let isFull = queue.fill(count) { event in
-            guard isMine(event) else { return false }
-            let isPassed = events.sweep.hasPassed(event)
-            hasPassedOver = hasPassedOver || isPassed
-            return !isPassed
+            guard isMine(event) else { return .none }
+            guard events.sweep.hasPassed(event) else { return .wanted }
+            hasPassedOver = true
+            return .settled
         }
         // What the sweeper settled is now behind the position: that must not lag behind what the store may delete.
-        if hasPassedOver { surroundings.settlements.settled(queue.number, queue.settled) }
+        if hasPassedOver { writeSettled() }
         return isFull
     }
 
@@ -79,7 +79,7 @@ extension Dispatcher {
         let missing = unread
         surroundings.events.backlog.keep(queue.entries, of: queue.number)
         surroundings.board.counters.quarantined += missing
-        surroundings.settlements.settled(queue.number, queue.settled)
+        writeSettled()
         surroundings.flushes.settled([], of: id, sent: false, position: queue.position)
     }
 }

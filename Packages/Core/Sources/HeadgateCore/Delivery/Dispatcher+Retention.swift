@@ -3,29 +3,30 @@ extension Dispatcher {
     /// (Behaviour Q4, D12). Those in flight are left.
     /// - Returns: whether there were any.
     func expireInHand() -> Bool {
-        !expire { !$0.isInFlight }.isEmpty
+        let old = queue.due(at: surroundings.events.ageLimit.endedBy, maxAge: maxAge)
+        settle(old, as: .expired)
+        return !old.isEmpty
     }
+
+    /// The same for all in hand, and for what the sweeper takes for settled: nobody will look after them.
+    func expireAllInHand() {
+        let old = queue.entries.filter { !$0.isInFlight && isTooOld($0.event) }
+        settle(SequenceSet(old.map(\.sequenceNumber)), as: .expired)
+    }
+
+    private var maxAge: Int64 { surroundings.events.limits.maxAge.wholeMilliseconds }
 
     /// Lets go of the events of a batch on its way that are too old for it to go out once more.
     /// - Returns: the batch as it is from now on; nil when it is not on its way.
     func expireInFlight(_ number: Int) -> Batch? {
         guard let batch = inFlight[number] else { return nil }
-        let sequenceNumbers = batch.sequenceNumbers
-        let expired = expire { sequenceNumbers.contains($0.sequenceNumber) }
+        let old = queue.entries(of: batch.sequenceNumbers).filter { isTooOld($0.event) }
+        let expired = SequenceSet(old.map(\.sequenceNumber))
+        settle(expired, as: .expired)
         guard !expired.isEmpty else { return batch }
         let rest = batch.without(expired)
         inFlight[number] = rest
         return rest
-    }
-
-    private func expire(_ isMeant: (QueueEntry) -> Bool) -> SequenceSet {
-        let (limit, sweep) = (surroundings.events.ageLimit, surroundings.events.sweep)
-        let old = queue.entries.filter { entry in
-            isMeant(entry) && (limit.isExceeded(by: entry.event) || sweep.hasPassed(entry.event))
-        }
-        let sequenceNumbers = SequenceSet(old.map(\.sequenceNumber))
-        settle(sequenceNumbers, as: .expired)
-        return sequenceNumbers
     }
 
     /// Whether an event is of no more use.
@@ -42,13 +43,7 @@ extension Dispatcher {
 
     /// When the next of the events that wait in hand becomes too old; nil while none waits.
     var soonestExpiry: Instant? {
-        let (ages, maxAge) = (surroundings.events.ages, surroundings.events.limits.maxAge.wholeMilliseconds)
-        let ends = queue.entries.lazy.filter { !$0.isInFlight }.map { entry in
-            let byAge = entry.event.receivedStamp + maxAge
-            let expiry = entry.event.header.expiryStamp
-            return expiry == 0 ? byAge : min(byAge, expiry)
-        }
-        return ends.min().map(ages.instant)
+        queue.firstEnd(maxAge: maxAge).map(surroundings.events.ages.instant)
     }
 
     /// Whether the oldest event that waits is not in hand yet.

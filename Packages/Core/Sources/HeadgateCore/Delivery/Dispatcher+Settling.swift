@@ -26,8 +26,13 @@ extension Dispatcher {
         if let place = end.tally { tally[keyPath: place] += events.count }
         // With nothing left to read, all that was read over is settled too.
         if unread == 0 { queue.skip(to: surroundings.events.lastStored) }
-        surroundings.settlements.settled(queue.number, queue.settled)
+        writeSettled()
         tellFlushes(events.lazy.map(\.sequenceNumber), end)
+    }
+
+    /// Has what is settled written down; how much that is by then, the queue tells when it is written.
+    func writeSettled() {
+        surroundings.settlements.settled(queue.number) { [weak self] in self?.queue.settled }
     }
 
     private func tellFlushes(_ sequenceNumbers: some Collection<SequenceNumber>, _ end: End) {

@@ -18,6 +18,8 @@ final class Dispatcher {
     var queue: DispatcherQueue
     var limit: BatchLimit
     var retries = RetryPolicy()
+    /// For how long its destination has been heard (Behaviour D9).
+    var answerClock = AnswerClock()
     var tally = DispatcherTally()
     var held = HeldMarks()
     /// The newest event of the batches that were too large and go again in halves.
@@ -87,7 +89,7 @@ final class Dispatcher {
     var pending: Int { max(0, unsettled.events - queue.inFlightCount) }
 
     /// Events that have not been read from the store.
-    var unread: Int { max(0, unsettled.events - queue.entries.count) }
+    var unread: Int { max(0, unsettled.events - queue.count) }
 
     var batchesInFlight: Int { inFlight.count }
 
@@ -134,25 +136,29 @@ final class Dispatcher {
         let capacity = sender.capacity
         guard !isStopping, batchesInFlight < mostInFlight, pending > 0 else { return nil }
         guard openThrough != nil, prepareBatch(), let openThrough else { return nil }
-        let most = min(limit.current, capacity.events)
-        let candidates = queue.candidates(through: openThrough, inOrderOfKeys: settings.inFlight > 1)
-        var builder = BatchBuilder(
-            format: sender.format, mostEvents: most, byteLimit: settings.byteLimit,
-            expecting: candidates.prefix(most).reduce(0) { $0 + $1.event.byteCount + Dispatcher.expectedAddition })
+        var builder = builder(upTo: min(limit.current, capacity.events))
         let chain = surroundings.transformations.chain(for: id)
         var annotations = annotations
         var dropped = SequenceSet()
-        for entry in candidates {
-            guard builder.hasRoom, !isBehindHalves(entry, in: builder),
-                add(
-                    entry, annotations.annotation(of: entry.sequenceNumber), transformedBy: chain, to: &builder,
-                    droppingTo: &dropped)
-            else { break }
-        }
+        var last: QueueEntry?
+        while builder.hasRoom, let entry = queue.nextCandidate(behind: last, through: openThrough),
+            !isBehindHalves(entry, in: builder),
+            add(
+                entry, annotations.annotation(of: entry.sequenceNumber), transformedBy: chain, to: &builder,
+                droppingTo: &dropped)
+        { last = entry }
         settle(dropped, as: .transformedAway)
         // With nothing left of these, those behind them have their turn.
         if builder.isEmpty, !dropped.isEmpty { surroundings.markDirty(id) }
         return builder.isEmpty ? nil : builder
+    }
+
+    /// A batch in the making, with room for as many events as wait if all are as large as the first.
+    private func builder(upTo most: Int) -> BatchBuilder {
+        let size = (queue.firstWaiting?.event.byteCount ?? 0) + Dispatcher.expectedAddition
+        return BatchBuilder(
+            format: sender.format, mostEvents: most, byteLimit: settings.byteLimit, expecting: size * min(most, pending)
+        )
     }
 
     /// Has a whole batch's events wait in hand, none of them too old (Behaviour D12) or purged.
@@ -171,6 +177,7 @@ final class Dispatcher {
         batchNumber += 1
         var batch = builder.batch(number: batchNumber)
         batch.output = activationGate?.output ?? [:]
+        batch.sentAt = surroundings.worker.now
         queue.markInFlight(batch.sequenceNumbers)
         inFlight[batchNumber] = batch
         surroundings.depths.publishTaken(batch.events.count, of: id)
@@ -212,6 +219,7 @@ final class Dispatcher {
     /// Notes for which reasons all that waits is held now (Behaviour D13).
     private func markHeld() {
         held.forget(through: queue.position)
+        held.tidy { queue.mayHold($0) }
         guard settings.annotateQueued, pending > 0, openThrough == nil else { return }
         let isFlushing = surroundings.flushes.target(for: id) != nil
         let words = surroundings.coordinator.blockers(of: id, flushing: isFlushing).map(\.word)

@@ -10,9 +10,12 @@ public struct DispatcherSettings: Sendable, Equatable {
     public var inFlight = 1
     /// The most that `inFlight` may be.
     public static let mostInFlight = 1024
+    /// The most that `dispatchLimit` times `inFlight` may be: about twice as many events are in hand, and in memory, at the
+    /// most (Q6).
+    public static let mostInHand = 1_000_000
     /// Charged attempts after which an event is given up (D9).
     public var maxAttempts = 100
-    /// Time since its first failure after which an event is given up (D9).
+    /// How long an event is tried after its first charged attempt; only time in which the destination answered counts (D9).
     public var maxRetryAge = Duration.seconds(12 * 3600)
     /// The first wait's upper end (D4).
     public var backoffBase = Duration.milliseconds(500)

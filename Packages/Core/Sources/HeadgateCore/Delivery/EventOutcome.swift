@@ -10,6 +10,11 @@ public enum EventOutcome: Sendable, Hashable {
 }
 
 extension EventOutcome {
+    /// Whether the destination said something of the event.
+    var isAnswer: Bool {
+        if case .retry(_, charged: false) = self { false } else { true }
+    }
+
     /// Why the event was not taken.
     var cause: String? {
         switch self {

@@ -2,40 +2,103 @@
 /// dispatcher holds all that wait, so a stretch of them stands for each (Behaviour D13). What was on its way is in no
 /// stretch.
 struct HeldMarks {
-    private var marks: [(word: String, stretch: ClosedRange<SequenceNumber>)] = []
+    /// The reasons, those that came up first in front.
+    private var words: [(word: String, stretches: Stretches)] = []
+    /// With so many stretches it is looked for those that hold nothing any more.
+    private var crowd = 64
+
+    private var count: Int { words.reduce(0) { $0 + $1.stretches.count } }
 
     /// All that waits is held for these reasons.
-    mutating func hold(_ words: [String], _ stretch: ClosedRange<SequenceNumber>) {
-        for word in words { hold(word, stretch) }
-    }
-
-    private mutating func hold(_ word: String, _ stretch: ClosedRange<SequenceNumber>) {
-        let touching = marks.indices.filter { marks[$0].word == word && marks[$0].stretch.overlaps(stretch) }
-        guard let first = touching.first else { return marks.append((word, stretch)) }
-        marks[first].stretch = touching.reduce(stretch) { whole, index in
-            let part = marks[index].stretch
-            return min(whole.lowerBound, part.lowerBound)...max(whole.upperBound, part.upperBound)
+    mutating func hold(_ reasons: [String], _ stretch: ClosedRange<SequenceNumber>) {
+        for reason in reasons {
+            if let place = words.firstIndex(where: { $0.word == reason }) {
+                words[place].stretches.add(stretch)
+            } else {
+                words.append((reason, Stretches(stretch)))
+            }
         }
-        for index in touching.dropFirst().reversed() { marks.remove(at: index) }
     }
 
     /// Forgets reasons that hold for none but settled dispatches.
     mutating func forget(through position: SequenceNumber) {
-        guard marks.contains(where: { $0.stretch.upperBound <= position }) else { return }
-        marks.removeAll { $0.stretch.upperBound <= position }
+        for place in words.indices { words[place].stretches.forget(through: position) }
+        words.removeAll { $0.stretches.count == 0 }
+    }
+
+    /// Forgets stretches in which nothing is left, when there are many. One dispatch that is not settled for long may have
+    /// a great many of them behind it.
+    mutating func tidy(_ isUsed: (ClosedRange<SequenceNumber>) -> Bool) {
+        guard count > crowd else { return }
+        for place in words.indices { words[place].stretches.keep(isUsed) }
+        crowd = max(64, 2 * count)
     }
 
     /// The reasons for which a dispatch was held, the first first.
     func reasons(for sequenceNumber: SequenceNumber) -> [String] {
-        guard !marks.isEmpty else { return [] }
-        return marks.filter { $0.stretch.contains(sequenceNumber) }.map(\.word)
+        words.filter { $0.stretches.contains(sequenceNumber) }.map(\.word)
     }
 
     /// The last of the dispatches that follow one and were held for the same reasons.
     func end(ofReasonsFor sequenceNumber: SequenceNumber) -> SequenceNumber {
-        marks.reduce(.max) { end, mark in
-            if mark.stretch.contains(sequenceNumber) { return min(end, mark.stretch.upperBound) }
-            return mark.stretch.lowerBound > sequenceNumber ? min(end, mark.stretch.lowerBound - 1) : end
+        words.reduce(.max) { min($0, $1.stretches.end(ofSameAs: sequenceNumber)) }
+    }
+}
+
+/// The stretches of one reason: ascending, and apart from each other.
+private struct Stretches {
+    private var all: [ClosedRange<SequenceNumber>]
+    /// Those before this place are forgotten.
+    private var first = 0
+
+    init(_ stretch: ClosedRange<SequenceNumber>) {
+        all = [stretch]
+    }
+
+    var count: Int { all.count - first }
+
+    mutating func add(_ stretch: ClosedRange<SequenceNumber>) {
+        let touched = place(reaching: stretch.lowerBound - 1)..<place(reaching: stretch.upperBound + 1)
+        let last = touched.upperBound < all.count && all[touched.upperBound].lowerBound <= stretch.upperBound + 1
+        let joined = touched.lowerBound..<(touched.upperBound + (last ? 1 : 0))
+        guard let lowest = all[joined].first, let highest = all[joined].last else {
+            return all.insert(stretch, at: joined.lowerBound)
         }
+        let whole = min(lowest.lowerBound, stretch.lowerBound)...max(highest.upperBound, stretch.upperBound)
+        all.replaceSubrange(joined, with: CollectionOfOne(whole))
+    }
+
+    mutating func forget(through position: SequenceNumber) {
+        while first < all.count, all[first].upperBound <= position { first += 1 }
+        guard first > 64, first > all.count / 2 else { return }
+        all.removeFirst(first)
+        first = 0
+    }
+
+    mutating func keep(_ isUsed: (ClosedRange<SequenceNumber>) -> Bool) {
+        all = all[first...].filter(isUsed)
+        first = 0
+    }
+
+    func contains(_ sequenceNumber: SequenceNumber) -> Bool {
+        let place = place(reaching: sequenceNumber)
+        return place < all.count && all[place].contains(sequenceNumber)
+    }
+
+    /// The last of those that follow an event and are, like it, in a stretch or in none.
+    func end(ofSameAs sequenceNumber: SequenceNumber) -> SequenceNumber {
+        let place = place(reaching: sequenceNumber)
+        guard place < all.count else { return .max }
+        return all[place].contains(sequenceNumber) ? all[place].upperBound : all[place].lowerBound - 1
+    }
+
+    /// The place of the first stretch that does not end before an event.
+    private func place(reaching sequenceNumber: SequenceNumber) -> Int {
+        var (low, high) = (first, all.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if all[middle].upperBound < sequenceNumber { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }

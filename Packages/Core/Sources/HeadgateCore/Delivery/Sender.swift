@@ -56,6 +56,15 @@ public enum SendResult: Sendable, Equatable {
     /// Given up because the dispatcher is being stopped.
     case interrupted
 
+    /// Whether the destination said something of the events: what it said may charge an attempt (Behaviour D9).
+    var isAnswer: Bool {
+        switch self {
+        case .delivered, .refused: true
+        case .noAnswer, .returned, .interrupted: false
+        case .each(let outcomes): outcomes.contains(where: \.isAnswer)
+        }
+    }
+
     /// A destination's answer that is no success.
     public struct Refusal: Sendable, Equatable {
         public var status: Int

@@ -38,6 +38,9 @@ public struct StoredEvent {
         return chunk.bytes[(end - Int(header.keyLength))..<end]
     }
 
+    /// What the key says; nil when there is none.
+    var orderKey: EventKey? { key.map(EventKey.init) }
+
     /// The event's record alone.
     var record: [UInt8] {
         Array(chunk.bytes[offset..<offset + Int(header.length)])

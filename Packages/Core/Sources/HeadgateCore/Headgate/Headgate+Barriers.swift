@@ -59,8 +59,7 @@ extension Headgate {
         barriers.factories[ConnectivityBarrier.id] = ConnectivityBarrier.Factory { [weak self] in
             self?.networkScopes ?? []
         }
-        barriers.onFailure = { [weak self] in self?.barrierFailed($0, $1) }
-        coordinator.onFailure = { [weak self] in self?.barrierFailed($0, $1) }
+        follow(barriers.failures.observable) { $0.barrierFailed($1) }
         return barriers
     }
 
@@ -83,13 +82,13 @@ extension Headgate {
         do {
             try addBarrier(id: id, kind: id, scopes: nil, configuration: [:])
         } catch {
-            barrierFailed(BarrierIdentity(id: id, kind: id), error)
+            barrierFailed(BarrierFailure(barrier: BarrierIdentity(id: id, kind: id), error: error))
         }
     }
 
-    private func barrierFailed(_ barrier: BarrierIdentity, _ error: any Error) {
+    func barrierFailed(_ failure: BarrierFailure) {
         board.counters.barrierErrors += 1
-        onBarrierError(barrier, error)
+        barrierFailureSubject.send(failure)
     }
 }
 

@@ -33,8 +33,11 @@ extension Headgate {
     /// Lets a removed dispatcher go once nothing of it is on its way.
     func finishLeaving(_ id: String) {
         guard let dispatcher = leaving[id], dispatcher.batchesInFlight == 0 else { return }
-        _ = dispatcher.expireInHand()
-        known[id]?.settled = dispatcher.queue.settled
+        dispatcher.expireAllInHand()
+        let settled = dispatcher.queue.settled
+        known[id]?.settled = settled
+        // The dispatcher is about to be gone, and can tell it no more.
+        settlements.settled(dispatcher.queue.number) { settled }
         dispatcher.backoff.open()
         dispatcher.sender.close()
         leaving[id] = nil

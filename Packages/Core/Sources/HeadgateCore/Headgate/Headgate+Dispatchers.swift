@@ -127,7 +127,7 @@ extension Headgate {
         guard let dispatcher = dispatchers[id] else { return false }
         dispatcher.manual.set(setting)
         dispatcher.isHeldByRefusal = false
-        onChange?(.barriers)
+        barriersChanged()
         let name = Headgate.pauseName(id)
         kept[name] = setting.isPaused ? setting.kept : nil
         keep(kept[name], as: name, then: then)

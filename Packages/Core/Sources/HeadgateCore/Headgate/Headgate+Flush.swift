@@ -27,6 +27,17 @@ extension Headgate {
         flushes.cancel(id)
     }
 
+    /// Flushes what the dispatchers behind ConnectivityBarriers have queued by now (Behaviour F5). It covers all that the
+    /// former flush of this kind did, which nobody waits for: a network that comes and goes has one flush, not thousands.
+    func flushBehindConnectivity(timeout: Duration) {
+        let barriers = barrierSummaries.filter { $0.identity.kind == ConnectivityBarrier.id }
+        let behind = Set(barriers.flatMap { $0.states.map(\.dispatcher) })
+        guard !behind.isEmpty else { return }
+        if let returnFlush { _ = cancelFlush(returnFlush) }
+        let start = flush(dispatchers: behind.sorted(), timeout: timeout) { [weak self] _ in self?.returnFlush = nil }
+        if case .success(let id) = start { returnFlush = id }
+    }
+
     private func flushParts(_ ids: [String]) -> [String: FlushTable.Part] {
         let parts = ids.compactMap { id in
             dispatchers[id].map { dispatcher in
@@ -43,9 +54,9 @@ extension Headgate {
     }
 
     private func unusedFlushName() -> String {
-        defer { nextFlush += 1 }
-        let name = "flush-\(nextFlush)"
-        return flushes.isUnderWay(name) ? "\(name)-\(nextFlush)" : name
+        // Clients may have called theirs anything.
+        repeat { nextFlush += 1 } while flushes.isUnderWay("flush-\(nextFlush)")
+        return "flush-\(nextFlush)"
     }
 }
 

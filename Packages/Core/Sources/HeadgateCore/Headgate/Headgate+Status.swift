@@ -54,7 +54,7 @@ extension Headgate {
     }
 
     private func oldestAge(of dispatcher: Dispatcher) -> Duration? {
-        guard let first = dispatcher.queue.entries.first else { return nil }
+        guard let first = dispatcher.queue.first else { return nil }
         let age = events.ages.stamp(worker.now) - first.event.receivedStamp
         return .milliseconds(max(0, age))
     }

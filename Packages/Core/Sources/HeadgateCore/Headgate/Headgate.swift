@@ -26,16 +26,26 @@ public final class Headgate {
     public weak var boardActivator: (any BoardActivator)? {
         didSet {
             // What they wait for is a reason to be told (Behaviour B10).
-            boardActivator?.onServingChange = { [weak self] in self?.onChange?(.barriers) }
+            serving?.dispose()
+            serving = boardActivator?.servingChanges.subscribe { [weak self] in self?.barriersChanged() }
             dispatcherIds.forEach(markDirty)
         }
     }
-    /// Called with a barrier whose code threw, or that refused its configuration, for the log (Behaviour B7, B9).
-    public var onBarrierError: (BarrierIdentity, any Error) -> Void = { _, _ in }
+    /// Barriers whose code threw, or that refused their configuration, for the log (Behaviour B7, B9).
+    public var barrierFailures: Observable<BarrierFailure> { barrierFailureSubject.observable }
+    /// What may have changed, for those who watch (Behaviour B10). While nobody does it costs nothing.
+    public var changes: Observable<GateChange> { changeSubject.observable }
+    /// Whether anybody watches ``changes``.
+    public var isWatched: Bool { changeSubject.isObserved }
+    /// How long a flush may last that begins with the network's return (Behaviour F5); nil: none begins.
+    public var flushOnReturn: Duration?
 
-    /// Called with what may have changed, for those who watch (Behaviour B10); nil while nobody does.
-    public var onChange: ((GateChange) -> Void)?
-
+    let barrierFailureSubject = PulseSubject<BarrierFailure>()
+    private let changeSubject = PulseSubject<GateChange>()
+    private var serving: (any Disposable)?
+    /// What the gate follows for as long as it lives.
+    private var followed: [any Disposable] = []
+    private var networkReturn = NetworkReturn()
     private(set) var coordinator: BarrierCoordinator
     private(set) lazy var configured = makeConfiguredBarriers()
     /// The barriers that clients registered (Behaviour B29).
@@ -65,7 +75,9 @@ public final class Headgate {
     var passBegan: Instant
     var nextPass: Instant
     private let chance: () -> Double
-    var nextFlush = 1
+    var nextFlush = 0
+    /// The flush that began with the network's return, while it is under way.
+    var returnFlush: String?
     /// The route of an event that all dispatchers want.
     public internal(set) var routeToAll = RouteTable.nobody
     /// The orderly stop under way.
@@ -89,7 +101,9 @@ public final class Headgate {
         let changes = ChangeRelay()
         coordinator = BarrierCoordinator(worker: worker) { changes.onChange($0) }
         changes.onChange = { [weak self] in self?.wayChanged($0) }
-        coordinator.onBarriersChange = { [weak self] in self?.onChange?(.barriers) }
+        follow(coordinator.barriersChanges.observable) { gate, _ in gate.barriersChanged() }
+        follow(coordinator.failures.observable) { $0.barrierFailed($1) }
+        follow(network.wrappedValue) { $0.networkChanged(to: $1) }
         flushes.onChange = { [weak self] in self?.wayChanged($0) }
         flushes.blockers = { [weak self] id in self?.coordinator.blockers(of: id, flushing: true).map(\.id) ?? [] }
         settlements.trimPoint = { [weak self] in self?.trim() ?? 0 }
@@ -129,7 +143,22 @@ public final class Headgate {
 
     private func wayChanged(_ id: String) {
         markDirty(id)
-        onChange?(.way)
+        changeSubject.send(.way)
+    }
+
+    /// Something is told of barriers now that was not before; for those whose words come from elsewhere.
+    public func barriersChanged() {
+        changeSubject.send(.barriers)
+    }
+
+    /// Has the gate told of something for as long as it lives.
+    func follow<Value>(_ observable: Observable<Value>, _ tell: @escaping (Headgate, Value) -> Void) {
+        followed.append(observable.subscribe { [weak self] in if let self { tell(self, $0) } })
+    }
+
+    private func networkChanged(to state: NetworkState) {
+        guard networkReturn.isReturn(to: state), let flushOnReturn, !isStopping else { return }
+        flushBehindConnectivity(timeout: flushOnReturn)
     }
 
     private func drain() {
@@ -139,7 +168,7 @@ public final class Headgate {
         makeRoom()
         for id in ids { dispatchers[id]?.evaluate() }
         ids.forEach(finishLeaving)
-        onChange?(.progress)
+        changeSubject.send(.progress)
         scheduleSweep()
         stopping?.look()
     }

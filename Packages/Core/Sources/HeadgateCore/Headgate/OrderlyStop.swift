@@ -1,72 +1,60 @@
 extension Headgate {
     /// Stops in an orderly way (Behaviour D11, F5): what may go now goes, what is in flight is finished, within a time;
-    /// the rest stays stored. Waits are not waited for. A stop that is under way goes on as it began.
+    /// the rest stays stored. Waits are not waited for, and nobody is waited for without end: a store that does not
+    /// answer is left five seconds after that time. A stop that is under way goes on as it began.
     /// - Parameters:
     ///   - flushing: whether the stop begins with a flush.
-    ///   - then: called once the store is closed; at once if it is already.
-    public func stop(within timeout: Duration, flushing: Bool, then: @escaping () -> Void) {
+    ///   - then: called once the store is closed, or left; at once if that has been.
+    public func stop(within timeout: Duration, flushing: Bool, then: @escaping (StopOutcome) -> Void) {
         if let stopping { return stopping.whenEnded(then) }
-        let stop = OrderlyStop(gate: self)
+        let stop = OrderlyStop(gate: self, within: timeout, flushing: flushing)
         stopping = stop
         stop.whenEnded(then)
-        stop.begin(within: timeout, flushing: flushing)
+        stop.begin()
     }
 }
 
-/// The steps of an orderly stop. After each turn in which something happened it looks whether the next step is due.
+/// Carries out what ``StopMachine`` orders. After each turn in which something happened it tells that how things stand.
 final class OrderlyStop {
-    private enum Step {
-        /// What may go, goes.
-        case flushing
-        /// No more batches; those on their way are finished.
-        case finishing
-        /// The store writes down the rest.
-        case closing
-        case ended
-    }
-
-    private static let flushName = "headgate:shutdown"
-
     private unowned let gate: Headgate
-    private var waiting: [() -> Void] = []
-    private var step = Step.flushing
+    private var machine: StopMachine
+    private var firstOrders: [StopMachine.Order]
+    private let end: Instant
+    private var waiting: [(StopOutcome) -> Void] = []
+    private var outcome: StopOutcome?
+    /// The flush under way; it has a name that no client's flush has.
+    private var flush: String?
     /// Whether all that was offered before the stop is stored, or refused.
     private var isAllStored = false
     private var alarm: (any Disposable)?
 
-    init(gate: Headgate) {
+    init(gate: Headgate, within timeout: Duration, flushing: Bool) {
         self.gate = gate
+        end = gate.worker.now + timeout
+        (machine, firstOrders) = StopMachine.begin(at: gate.worker.now, within: timeout, flushing: flushing)
     }
 
-    func whenEnded(_ then: @escaping () -> Void) {
-        if step == .ended { then() } else { waiting.append(then) }
+    func whenEnded(_ then: @escaping (StopOutcome) -> Void) {
+        if let outcome { then(outcome) } else { waiting.append(then) }
     }
 
-    func begin(within timeout: Duration, flushing: Bool) {
-        alarm = gate.worker.schedule(at: gate.worker.now + timeout) { [weak self] in self?.outOfTime() }
-        guard flushing else { return finish() }
-        _ = gate.flush(id: OrderlyStop.flushName, timeout: timeout) { [weak self] _ in self?.finish() }
-        gate.events.whenCommitted { [weak self] _ in
-            self?.isAllStored = true
-            self?.look()
-        }
+    func begin() {
+        perform(firstOrders)
     }
 
     /// Whether nothing is sent any more, and the store is about to be closed or is.
-    var isClosing: Bool { step == .closing || step == .ended }
+    var isClosing: Bool { machine.isClosing }
 
     /// Looks whether the next step is due.
     func look() {
-        switch step {
-        case .flushing where isStuck: _ = gate.cancelFlush(OrderlyStop.flushName)
-        case .finishing where !isAnythingInFlight: close()
-        default: break
-        }
+        perform(machine.looked(isStuck: isStuck, inFlight: batchesInFlight))
     }
+
+    // MARK: How things stand
 
     /// Whether the flush could only wait: all that is left is held by barriers that a flush does not open.
     private var isStuck: Bool {
-        isAllStored && gate.flushes.isUnderWay(OrderlyStop.flushName)
+        isAllStored && flush != nil
             && gate.dispatchers.values.allSatisfy { dispatcher in
                 dispatcher.batchesInFlight == 0
                     && (dispatcher.unsettled.events == 0
@@ -74,36 +62,79 @@ final class OrderlyStop {
             }
     }
 
-    private var isAnythingInFlight: Bool {
-        // Those that were removed finish what they have on its way as well.
-        gate.everyDispatcher.contains { $0.batchesInFlight > 0 }
+    /// Those that were removed finish what they have on its way as well.
+    private var batchesInFlight: Int {
+        gate.everyDispatcher.reduce(0) { $0 + $1.batchesInFlight }
     }
 
-    private func finish() {
-        guard step == .flushing else { return }
-        step = .finishing
-        for dispatcher in gate.dispatchers.values { dispatcher.isStopping = true }
-        gate.dispatcherIds.forEach(gate.markDirty)
-        if gate.everyDispatcher.isEmpty { close() }
-    }
+    // MARK: Orders
 
-    private func outOfTime() {
-        finish()
-        for dispatcher in gate.everyDispatcher where dispatcher.batchesInFlight > 0 { dispatcher.interrupt() }
-    }
-
-    private func close() {
-        step = .closing
+    private func perform(_ orders: [StopMachine.Order]) {
+        for order in orders { perform(order) }
         alarm?.dispose()
-        for dispatcher in gate.dispatchers.values { dispatcher.sender.close() }
-        gate.events.whenCommitted { [gate] _ in
-            gate.settlements.whenWritten { _ in gate.events.store.close { self.end() } }
+        alarm = machine.nextDeadline.map { due in
+            gate.worker.schedule(at: due) { [weak self] in self?.timePassed() }
         }
     }
 
-    private func end() {
-        step = .ended
-        for then in waiting { then() }
+    private func timePassed() {
+        perform(machine.timePassed(to: gate.worker.now, inFlight: batchesInFlight))
+    }
+
+    private func perform(_ order: StopMachine.Order) {
+        switch order {
+        case .flush: beginFlush()
+        case .endFlush: endFlush()
+        case .takeNoMore: takeNoMore()
+        case .interrupt:
+            for dispatcher in gate.everyDispatcher where dispatcher.batchesInFlight > 0 { dispatcher.interrupt() }
+        case .closeStore: closeStore()
+        case .end(let outcome): tell(outcome)
+        }
+    }
+
+    private func beginFlush() {
+        let start = gate.flush(timeout: end - gate.worker.now) { [weak self] _ in self?.flushEnded() }
+        guard case .success(let name) = start else { return flushEnded() }
+        flush = name
+        gate.events.whenCommitted { [weak self] _ in
+            self?.isAllStored = true
+            self?.look()
+        }
+    }
+
+    private func endFlush() {
+        if let flush { _ = gate.cancelFlush(flush) }
+    }
+
+    private func flushEnded() {
+        flush = nil
+        perform(machine.flushEnded())
+    }
+
+    private func takeNoMore() {
+        for dispatcher in gate.dispatchers.values { dispatcher.isStopping = true }
+        gate.dispatcherIds.forEach(gate.markDirty)
+        // Without a dispatcher no turn would look.
+        if gate.everyDispatcher.isEmpty { gate.worker.soon { [weak self] in self?.look() } }
+    }
+
+    private func closeStore() {
+        for dispatcher in gate.dispatchers.values { dispatcher.sender.close() }
+        gate.events.whenCommitted { [gate] _ in
+            gate.settlements.whenWritten { _ in
+                gate.events.store.close { [weak self] in
+                    guard let self else { return }
+                    self.perform(self.machine.storeClosed())
+                }
+            }
+        }
+    }
+
+    private func tell(_ outcome: StopOutcome) {
+        self.outcome = outcome
+        let told = waiting
         waiting = []
+        for then in told { then(outcome) }
     }
 }

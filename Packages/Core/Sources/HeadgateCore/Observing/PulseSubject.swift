@@ -9,6 +9,9 @@ public struct PulseSubject<Value> {
         Observable(observers.add)
     }
 
+    /// Whether anybody observes.
+    public var isObserved: Bool { !observers.isEmpty }
+
     /// Tells all who observe now.
     public func send(_ value: Value) {
         observers.tell { value }

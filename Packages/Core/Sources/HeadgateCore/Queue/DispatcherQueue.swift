@@ -3,9 +3,8 @@
 /// It holds no more events than a few batches, however many wait (Behaviour Q6).
 struct DispatcherQueue {
     let number: DispatcherNumber
-    /// Events in hand, ascending: in flight, or waiting to be sent (again).
-    private(set) var entries: [QueueEntry] = []
-    private(set) var inFlightCount = 0
+    /// Events in hand: in flight, or waiting to be sent (again).
+    private var hand = Hand()
     /// Every event up to and including this one has been taken in hand or skipped.
     private(set) var readPosition: SequenceNumber
     /// What was settled before the start: there are ranges behind ``readPosition`` to be passed over.
@@ -20,28 +19,53 @@ struct DispatcherQueue {
         readPosition = settled.position
     }
 
+    /// All events in hand, ascending, which is a walk over all of them.
+    var entries: [QueueEntry] { hand.all }
+
+    /// How many events are in hand.
+    var count: Int { hand.count }
+
+    var inFlightCount: Int { hand.inFlightCount }
+
+    /// How often an event in hand was looked at, or changed.
+    var visits: Int { hand.visits }
+
     /// All events up to and including this one are settled.
     var position: SequenceNumber {
-        entries.first.map { $0.sequenceNumber - 1 } ?? readPosition
+        hand.first.map { $0.sequenceNumber - 1 } ?? readPosition
     }
 
-    /// All that is settled: what was read and is not in hand any more, and what was settled before.
+    /// All that is settled: what was read and is not in hand any more, and what was settled before. What of others' lies
+    /// between two events in hand is in no range.
     var settled: Settled {
-        var ranges = before.ranges.filter { $0.upperBound > readPosition }
-        var next = position + 1
-        for entry in entries {
-            if entry.sequenceNumber > next { ranges.append(next...entry.sequenceNumber - 1) }
-            next = entry.sequenceNumber + 1
-        }
-        if next <= readPosition { ranges.append(next...readPosition) }
-        return Settled(through: position, and: ranges)
+        let ranges = before.ranges.filter { $0.upperBound > readPosition }
+        return Settled(through: position, and: ranges + hand.gaps(through: readPosition))
     }
+
+    /// The oldest event that is in hand.
+    var first: QueueEntry? { hand.first }
 
     /// The oldest event that is not in flight, of those in hand.
-    var firstWaiting: QueueEntry? { entries.first { !$0.isInFlight } }
+    var firstWaiting: QueueEntry? { hand.firstWaiting }
 
     /// No event before this one waits.
     var oldestWaiting: SequenceNumber { firstWaiting?.sequenceNumber ?? readPosition + 1 }
+
+    /// Those of some events that are in hand.
+    func entries(of sequenceNumbers: some Sequence<SequenceNumber>) -> [QueueEntry] {
+        sequenceNumbers.compactMap { hand[$0] }
+    }
+
+    /// What waits in hand, up to an event, which is a walk over all of that.
+    func waiting(through newest: SequenceNumber) -> SequenceSet { hand.waiting(through: newest) }
+
+    /// What is in flight, which is a walk over all in hand.
+    var inFlight: SequenceSet { hand.inFlight }
+
+    /// Whether something that is in hand, or was not read yet, lies in a stretch.
+    func mayHold(_ stretch: ClosedRange<SequenceNumber>) -> Bool {
+        stretch.upperBound > readPosition || hand.isAny(in: stretch)
+    }
 
     /// Whether an event is neither settled nor has been taken in hand.
     func isUnread(_ sequenceNumber: SequenceNumber) -> Bool {
@@ -50,27 +74,43 @@ struct DispatcherQueue {
 
     // MARK: Reading
 
+    /// What an event that is read is to the dispatcher.
+    enum Interest {
+        /// It goes to others.
+        case none
+        /// It has been settled unread.
+        case settled
+        case wanted
+    }
+
     /// Takes the next events in hand until `count` wait there, or the present chunk ends.
-    /// - Parameter isWanted: whether an event goes to this dispatcher, and has not been settled unread.
+    /// - Parameter interest: what an event is to this dispatcher.
     /// - Returns: false when the chunk ended first: ``load(_:)`` the next one.
-    mutating func fill(_ count: Int, isWanted: (StoredEvent) -> Bool) -> Bool {
-        var waiting = entries.count - inFlightCount
+    mutating func fill(_ count: Int, interest: (StoredEvent) -> Interest) -> Bool {
+        var waiting = hand.count - hand.inFlightCount
         while waiting < count {
             guard let event = nextEvent() else { return false }
             if let done = before.range(around: event.sequenceNumber) {
                 pass(done)
                 continue
             }
+            // What is missing in between was lost.
+            if event.sequenceNumber > readPosition + 1 { hand.pass(through: event.sequenceNumber - 1) }
             readPosition = event.sequenceNumber
-            guard isWanted(event) else { continue }
-            entries.append(QueueEntry(event: event))
-            waiting += 1
+            switch interest(event) {
+            case .none: continue
+            case .settled: hand.pass(through: readPosition)
+            case .wanted:
+                hand.append(event)
+                waiting += 1
+            }
         }
         return true
     }
 
     private mutating func pass(_ done: ClosedRange<SequenceNumber>) {
         readPosition = done.upperBound
+        hand.pass(through: readPosition)
         if done == before.ranges.last { before = Settled(through: readPosition) }
     }
 
@@ -82,14 +122,21 @@ struct DispatcherQueue {
 
     /// Skips to the end: there is nothing more to read up to `sequenceNumber`.
     mutating func skip(to sequenceNumber: SequenceNumber) {
-        readPosition = max(readPosition, sequenceNumber)
+        move(to: sequenceNumber)
         chunk = nil
+    }
+
+    /// Goes on behind an event, without a look at those before it: some may have been settled unread.
+    private mutating func move(to sequenceNumber: SequenceNumber) {
+        guard sequenceNumber > readPosition else { return }
+        readPosition = sequenceNumber
+        hand.pass(through: sequenceNumber)
     }
 
     private mutating func nextEvent() -> StoredEvent? {
         while let chunk {
             guard let event = chunk.event(at: offset) else {
-                readPosition = max(readPosition, chunk.lastSequenceNumber)
+                move(to: chunk.lastSequenceNumber)
                 self.chunk = nil
                 return nil
             }
@@ -101,57 +148,43 @@ struct DispatcherQueue {
 
     // MARK: Taking
 
-    /// What may go into the next batch, in order: what waits, up to an event.
-    /// - Parameter inOrderOfKeys: whether an event has to wait for older ones of its key that are on their way
-    ///   (Behaviour Q2). Of events that go in one batch none waits for another.
-    func candidates(through newest: SequenceNumber, inOrderOfKeys: Bool) -> ArraySlice<QueueEntry> {
-        let due = entries.prefix { $0.sequenceNumber <= newest }
-        guard inFlightCount > 0 else { return due }
-        guard inOrderOfKeys else { return due.filter { !$0.isInFlight }[...] }
-        var busyKeys: Set<ArraySlice<UInt8>> = []
-        let free = due.filter { entry in
-            guard let key = entry.event.key else { return !entry.isInFlight }
-            if entry.isInFlight { busyKeys.insert(key) }
-            return !busyKeys.contains(key)
-        }
-        return free[...]
+    /// The next event that may go into a batch (Behaviour Q2).
+    /// - Parameter last: the one that this told before for the same batch; nil to begin.
+    mutating func nextCandidate(behind last: QueueEntry?, through newest: SequenceNumber) -> QueueEntry? {
+        hand.nextFree(behind: last, through: newest)
     }
 
     // MARK: Settling
 
     /// Marks events as being on their way.
     mutating func markInFlight(_ sequenceNumbers: SequenceSet) {
-        update(sequenceNumbers) { $0.isInFlight = true }
+        hand.markInFlight(sequenceNumbers)
     }
 
     /// Takes events back, to be sent again.
     mutating func takeBack(_ sequenceNumbers: SequenceSet, _ change: (inout QueueEntry) -> Void = { _ in }) {
-        update(sequenceNumbers) {
-            $0.isInFlight = false
-            change(&$0)
-        }
+        hand.takeBack(sequenceNumbers, change)
     }
 
     /// Lets go of events that are done with.
     mutating func remove(_ sequenceNumbers: SequenceSet) -> [QueueEntry] {
-        let removed = entries.filter { sequenceNumbers.contains($0.sequenceNumber) }
-        if removed.count == entries.count {
-            entries.removeAll(keepingCapacity: true)
-        } else {
-            entries.removeAll { sequenceNumbers.contains($0.sequenceNumber) }
-        }
-        countInFlight()
-        return removed
+        hand.remove(sequenceNumbers)
     }
 
-    private mutating func update(_ sequenceNumbers: SequenceSet, _ change: (inout QueueEntry) -> Void) {
-        for index in entries.indices where sequenceNumbers.contains(entries[index].sequenceNumber) {
-            change(&entries[index])
-        }
-        countInFlight()
+    /// Lets go of all that is in hand.
+    mutating func removeAll() {
+        hand = Hand()
     }
 
-    private mutating func countInFlight() {
-        inFlightCount = entries.count(where: \.isInFlight)
+    // MARK: Ages
+
+    /// When the first of what waits in hand becomes too old, on the age scale; nil when nothing does.
+    mutating func firstEnd(maxAge: Int64) -> Int64? {
+        hand.firstEnd(maxAge: maxAge)
+    }
+
+    /// What waits in hand and is too old.
+    mutating func due(at stamp: Int64, maxAge: Int64) -> SequenceSet {
+        hand.due(at: stamp, maxAge: maxAge)
     }
 }

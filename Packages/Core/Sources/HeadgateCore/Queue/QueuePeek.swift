@@ -48,8 +48,8 @@ final class QueuePeek {
     /// - Returns: false when the chunk has ended.
     private func fill() -> Bool {
         let (events, isMine) = (dispatcher.surroundings.events, dispatcher.isMine)
-        let isFilled = queue.fill(1) { isMine($0) && !events.sweep.hasPassed($0) }
-        unread -= queue.entries.count
+        let isFilled = queue.fill(1) { !isMine($0) ? .none : events.sweep.hasPassed($0) ? .settled : .wanted }
+        unread -= queue.count
         take()
         return isFilled
     }
@@ -70,7 +70,7 @@ final class QueuePeek {
         for entry in queue.entries where isShown(entry) {
             page.take(entry.event, attempt: entry.attempts + 1, limit: limit)
         }
-        _ = queue.remove(SequenceSet(queue.entries.map(\.sequenceNumber)))
+        queue.removeAll()
     }
 
     private func isShown(_ entry: QueueEntry) -> Bool {

@@ -34,3 +34,10 @@ struct SequenceSet: Equatable {
         return low < ranges.count && ranges[low].lowerBound <= sequenceNumber
     }
 }
+
+extension SequenceSet: Sequence {
+    /// Goes over the events, ascending.
+    func makeIterator() -> some IteratorProtocol<SequenceNumber> {
+        ranges.lazy.joined().makeIterator()
+    }
+}

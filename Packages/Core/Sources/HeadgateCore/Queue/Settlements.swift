@@ -3,7 +3,7 @@
 final class Settlements {
     private let worker: any Worker
     private let store: any EventStore
-    private var settled: [DispatcherNumber: Settled] = [:]
+    private var settled: [DispatcherNumber: () -> Settled?] = [:]
     private var changes: [StoreChange] = []
     private var waiters: [StoreWaiter] = []
     private var isWriting = false
@@ -23,8 +23,9 @@ final class Settlements {
         self.store = store
     }
 
-    /// A dispatcher has settled so much by now.
-    func settled(_ dispatcher: DispatcherNumber, _ all: Settled) {
+    /// A dispatcher has settled more by now.
+    /// - Parameter all: tells how much when it is written; nil when the dispatcher is gone, with nothing to be told.
+    func settled(_ dispatcher: DispatcherNumber, _ all: @escaping () -> Settled?) {
         settled[dispatcher] = all
         writeSoon()
     }
@@ -73,7 +74,7 @@ final class Settlements {
     private var isIdle: Bool { settled.isEmpty && changes.isEmpty && waiters.isEmpty }
 
     private func takeChanges() -> [StoreChange] {
-        var all = changes + settled.map { .settled($0.key, $0.value) }
+        var all = changes + settled.compactMap { number, all in all().map { .settled(number, $0) } }
         changes = []
         settled = [:]
         let trim = trimPoint()
@@ -90,7 +91,7 @@ final class Settlements {
         for change in written {
             // What is settled only grows: whatever came meanwhile holds this as well.
             guard case .settled(let dispatcher, let all) = change, settled[dispatcher] == nil else { continue }
-            settled[dispatcher] = all
+            settled[dispatcher] = { all }
         }
         changes = Settlements.condensed(written + changes)
         isDue = true

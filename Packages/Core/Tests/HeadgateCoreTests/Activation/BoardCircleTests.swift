@@ -14,9 +14,25 @@ struct BoardCircleTests {
             try bench.serve("c", behind: ActivationBarrier(board: "a"))
         }
         try bench.serve("c", behind: ActivationBarrier(board: "d"))
-        #expect(throws: ServingRefusal.circle(["e", "e"])) {
-            try bench.serve("e", behind: ActivationBarrier(board: "e"))
-        }
+    }
+
+    @Test("A8: a board that is served behind itself just runs, gateway or not")
+    func behindItself() throws {
+        var bench = ActivationBench()
+        try bench.serve("a", behind: ActivationBarrier(board: "a"))
+        let first = try bench.activate("a")
+        #expect(bench.running == ["a"])
+        bench.answer("a")
+        #expect(bench.outcome(of: first) == .completed(done: true, output: nil))
+        let all = try #require(GatewayPattern("*"))
+        bench.machine.gateways = GatewayRules([all: .barrier(ActivationBarrier(board: "auth"))])
+        try bench.serve("auth", behind: ActivationBarrier(board: "auth"))
+        let second = try bench.activate("a")
+        #expect(bench.running == ["auth"])
+        bench.answer("auth")
+        #expect(bench.running == ["a"])
+        bench.answer("a")
+        #expect(bench.outcome(of: second) == .completed(done: true, output: nil))
     }
 
     @Test("A8: what is refused changes nothing: the board is served as before, with its old barrier")
@@ -28,9 +44,11 @@ struct BoardCircleTests {
         #expect(throws: ServingRefusal.circle(["b", "a", "b"])) {
             try bench.serve("b", behind: ActivationBarrier(board: "a"))
         }
-        #expect(throws: ServingRefusal.circle(["d", "d"])) {
-            try bench.serve("d", behind: ActivationBarrier(board: "d"))
+        #expect(throws: ServingRefusal.circle(["d", "a", "b", "c", "d"])) {
+            try bench.serve("c", behind: ActivationBarrier(board: "d"))
+            try bench.serve("d", behind: ActivationBarrier(board: "a"))
         }
+        try bench.serve("c")
         #expect(throws: ServingRefusal.differs) { try bench.serve("b", by: 2) }
         let activations = [try bench.activate("b"), try bench.activate("d")]
         #expect(bench.running == ["c"])

@@ -130,7 +130,7 @@ struct RemoteBarrierTests {
     @Test("B10: changes are told to those who watch: of ways, of barriers, of what a turn brought")
     func told() throws {
         var changes: [GateChange] = []
-        bench.gate.onChange = { changes.append($0) }
+        let watching = bench.gate.changes.subscribe { changes.append($0) }
         try barriers.register("door", RemoteBarrierRegistration(scopes: [], state: .closed), by: shop)
         #expect(changes == [.barriers])
         changes = []
@@ -143,10 +143,41 @@ struct RemoteBarrierTests {
         changes = []
         bench.track(1)
         #expect(changes.contains(.progress))
-        bench.gate.onChange = nil
+        watching.dispose()
+        changes = []
         try barriers.set("door", RemoteBarrierChange(state: .open), by: shop)
         bench.settle()
         #expect(bench["collect"].sent == [[1]])
+        #expect(changes.isEmpty && !bench.gate.isWatched)
+    }
+
+    @Test("B10: many may watch: one that comes takes the place of no other, and one that goes leaves the others")
+    func toldToMany() throws {
+        var told: [String] = []
+        let first = bench.gate.changes.subscribe { _ in told.append("first") }
+        let second = bench.gate.changes.subscribe { _ in told.append("second") }
+        try barriers.register("door", RemoteBarrierRegistration(scopes: [], state: .closed), by: shop)
+        #expect(told == ["first", "second"])
+        second.dispose()
+        try barriers.set("door", RemoteBarrierChange(reason: "why"), by: shop)
+        #expect(told == ["first", "second", "first"])
+        first.dispose()
+    }
+
+    @Test("B10: since is when the state changed, and not when another dispatcher came")
+    func sinceStays() throws {
+        try barriers.register("door", RemoteBarrierRegistration(state: .closed), by: shop)
+        let since = try #require(bench.barrier("door")?.since)
+        bench.advance(by: .seconds(60))
+        bench.add(DispatcherSettings(id: "late"))
+        bench.settle()
+        #expect(bench.barrier("door")?.states.map(\.dispatcher) == ["archive", "collect", "late"])
+        #expect(bench.barrier("door")?.since == since)
+        bench.gate.removeDispatcher("late")
+        try barriers.register("door", RemoteBarrierRegistration(state: .closed), by: shop)
+        #expect(bench.barrier("door")?.since == since)
+        try barriers.set("door", RemoteBarrierChange(state: .open), by: shop)
+        #expect(bench.barrier("door")?.since == bench.worker.wall && bench.worker.wall != since)
     }
 
     @Test("B10: outcomes count what became of events, retries too")

@@ -116,19 +116,120 @@ struct RetryTests {
         #expect(bench.counters.retried == 2)
     }
 
-    @Test("D9: an event is dead once it has been tried for max_retry_age, also when nobody answers")
-    func maxRetryAge() {
-        let bench = GateBench { $0.maxRetryAge = .seconds(1000) }
+    @Test(
+        "D9: an event is dead max_retry_age after its first charged attempt, to the moment", arguments: [true, false])
+    func maxRetryAge(isExact: Bool) {
+        let bench = GateBench {
+            $0.maxRetryAge = .seconds(600) + (isExact ? .zero : .nanoseconds(1))
+            $0.maxAttempts = .max
+            $0.backoffBase = .seconds(300)
+        }
         bench.track(1)
-        bench.sender.answer(.noAnswer(cause: "unreachable"))
-        while bench.store.memory.deadLetters.isEmpty, bench.sender.sent.count < 100 {
+        for count in 1...3 {
+            #expect(bench.sender.sent.count == count)
+            #expect(bench.store.memory.deadLetters.isEmpty)
+            bench.sender.answer(.status(503))
+            bench.advance(by: .seconds(300))
+        }
+        #expect(bench.store.memory.deadLetters.map(\.reason) == (isExact ? [.maxRetryAge] : []))
+        #expect(bench.store.memory.deadLetters.map(\.attempts) == (isExact ? [3] : []))
+    }
+
+    @Test("D9: an outage makes no dead letters, however long, and whatever was charged before it")
+    func outage() {
+        let bench = GateBench {
+            $0.maxRetryAge = .seconds(600)
+            $0.maxAttempts = .max
+            $0.backoffBase = .seconds(300)
+        }
+        bench.track(1)
+        bench.sender.answer(.status(503))
+        for _ in 0..<1000 {
             bench.advance(by: .seconds(300))
             bench.sender.answer(.noAnswer(cause: "unreachable"))
-            bench.settle()
         }
+        bench.advance(by: .seconds(300))
+        // The destination is back, and has been heard for no more than one wait since the first attempt.
+        bench.sender.answer(.status(503))
+        bench.settle()
+        #expect(bench.store.memory.deadLetters.isEmpty)
+        bench.advance(by: .seconds(300))
+        bench.sender.answer(.status(503))
+        bench.settle()
         #expect(bench.store.memory.deadLetters.map(\.reason) == [.maxRetryAge])
-        #expect(bench.sender.sent.count == 5)
-        #expect(bench.store.memory.deadLetters.map(\.status) == [nil])
+        #expect(bench.store.memory.deadLetters.map(\.attempts) == [3])
+    }
+
+    @Test("D9: time in which a barrier holds the dispatcher is no time of trying")
+    func heldByBarrier() {
+        let bench = GateBench {
+            $0.maxRetryAge = .seconds(600)
+            $0.backoffBase = .seconds(300)
+        }
+        bench.track(1)
+        bench.sender.answer(.status(503))
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.advance(by: .seconds(100_000))
+        _ = bench.gate.resume("collect") { _ in }
+        bench.settle()
+        bench.sender.answer(.status(503))
+        bench.settle()
+        #expect(bench.store.memory.deadLetters.isEmpty && bench.counters.retried == 2)
+    }
+
+    @Test("D9: a 413 that is retried charges nothing, and does not age an event that nothing was charged for")
+    func retriedSize() {
+        let bench = GateBench {
+            $0.maxRetryAge = .seconds(1)
+            $0.maxAttempts = 1
+            $0.retryForStatusCodes = [413: true]
+        }
+        bench.track(1)
+        for _ in 0..<20 {
+            bench.sender.answer(.status(413))
+            bench.advance(by: .seconds(300))
+        }
+        #expect(bench.sender.sent.count == 21 && bench.store.memory.deadLetters.isEmpty)
+    }
+
+    @Test("D9: a restart forgets the attempts, and when the first of them was")
+    func forgottenByRestart() throws {
+        let bench = GateBench {
+            $0.maxRetryAge = .seconds(600)
+            $0.backoffBase = .seconds(300)
+            $0.maxAttempts = 3
+        }
+        bench.track(1)
+        for _ in 0..<4 {
+            for _ in 0..<2 {
+                bench.sender.answer(.status(503))
+                bench.advance(by: .seconds(300))
+            }
+            try bench.restart()
+        }
+        #expect(bench.store.memory.deadLetters.isEmpty)
+        #expect(bench.sender.batches.last?.attempt == 1)
+    }
+
+    @Test("D8, B10: the last error is told until something is taken, of a batch or of a part of one")
+    func lastError() {
+        let bench = GateBench { $0.dispatchLimit = 2 }
+        bench.track(4)
+        bench.sender.answer(.status(503))
+        #expect(bench.summary().lastError == "HTTP 503")
+        bench.advance(by: .seconds(1))
+        #expect(bench.summary().lastError == "HTTP 503")
+        bench.sender.answer()
+        #expect(bench.summary().lastError == nil)
+        bench.settle()
+        bench.sender.answer(.noAnswer(cause: "reset"))
+        #expect(bench.summary().lastError == "reset")
+        bench.advance(by: .seconds(1))
+        bench.sender.answer(.each([.delivered, .retry(cause: "busy", charged: true)]))
+        #expect(bench.summary().lastError == "busy")
+        bench.advance(by: .seconds(1))
+        bench.sender.answer(.each([.delivered]))
+        #expect(bench.summary().lastError == nil && bench.gate.stored == .zero)
     }
 
     @Test("D9: network errors charge no attempt")

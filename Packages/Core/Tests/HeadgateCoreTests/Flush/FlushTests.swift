@@ -51,6 +51,45 @@ struct FlushTests {
         #expect(bench.sender.sent == [[1]])
     }
 
+    @Test("F1, F2, Q8: a flush does not wait for events that are lost, and counts them as failed")
+    func lostCountAsFailed() throws {
+        let bench = GateBench { $0.dispatchLimit = 2 }
+        for _ in 0..<10 { bench.track(1) }
+        bench.sender.answer()
+        bench.settle()
+        bench.store.lostThrough = 6
+        try bench.restart { bench in
+            bench.gate.registerScopedBarrier(SwitchBarrier(.closed), id: "door", scopes: [.all])
+        }
+        bench.sender.reply = { _ in .delivered }
+        var answers: [FlushAnswer] = []
+        _ = bench.gate.flush(id: "f", timeout: nil) { answers.append($0) }
+        bench.settle()
+        let answer = try #require(answers.first)
+        let part = try #require(answer.dispatchers["collect"])
+        #expect(answers.count == 1 && answer.ended == .settled && part.left == 0)
+        #expect(bench.sender.delivered == [7, 8, 9, 10] && part.sent == 4 && part.failed == 5)
+    }
+
+    @Test("F1–F4: what is settled up to a flush's end and was not told is lost: it is failed, once, in every flush")
+    func endHere() throws {
+        var table = FlushTable()
+        for (id, target, left) in [("a", SequenceNumber(10), 7), ("b", 20, 12)] {
+            table.start(id, FlushTable.Flush(parts: ["d": FlushTable.Part(target: target, left: left)]))
+        }
+        table.settled([1, 2], of: "d", sent: true, position: 9)
+        #expect(table.takeSettled().isEmpty && table.target(for: "d") == 20)
+        table.settled([], of: "d", sent: false, position: 10)
+        let first = table.takeSettled()
+        try #require(first.map(\.id) == ["a"])
+        #expect(first[0].flush.parts["d"] == FlushTable.Part(target: 10, left: 0, sent: 2, failed: 5))
+        table.settled([11, 12, 30], of: "d", sent: false, position: 30)
+        let second = table.takeSettled()
+        try #require(second.map(\.id) == ["b"])
+        #expect(second[0].flush.parts["d"] == FlushTable.Part(target: 20, left: 0, sent: 2, failed: 10))
+        #expect(table.flushes.isEmpty && table.target(for: "d") == nil)
+    }
+
     @Test("F1: it ends under constant load")
     func endsUnderLoad() {
         bench.track(30)

@@ -115,7 +115,7 @@ struct DispatcherChangeTests {
         let old = bench.sender
         bench.gate.removeDispatcher("collect")
         var isStopped = false
-        bench.gate.stop(within: .seconds(5), flushing: false) { isStopped = true }
+        bench.gate.stop(within: .seconds(5), flushing: false) { _ in isStopped = true }
         bench.settle()
         #expect(!isStopped)
         old.answer()

@@ -1,13 +1,14 @@
-import HeadgateCore
 import HeadgateCoreTesting
 import Testing
+
+@testable import HeadgateCore
 
 @Suite("Orderly stop")
 struct StopTests {
     let bench = GateBench()
 
     private func stop(flushing: Bool = true, then: @escaping () -> Void) {
-        bench.gate.stop(within: .seconds(10), flushing: flushing, then: then)
+        bench.gate.stop(within: .seconds(10), flushing: flushing) { _ in then() }
         bench.settle()
     }
 
@@ -30,7 +31,7 @@ struct StopTests {
         bench.sender.answer()
         bench.settle()
         #expect(ends == [1, 2])
-        bench.gate.stop(within: .zero, flushing: true) { ends.append(3) }
+        bench.gate.stop(within: .zero, flushing: true) { _ in ends.append(3) }
         #expect(ends == [1, 2, 3])
     }
 
@@ -52,7 +53,7 @@ struct StopTests {
         let bench = GateBench { $0.dispatchLimit = 1 }
         var isDone = false
         bench.track(3)
-        bench.gate.stop(within: .seconds(10), flushing: false) { isDone = true }
+        bench.gate.stop(within: .seconds(10), flushing: false) { _ in isDone = true }
         bench.sender.answer()
         bench.settle()
         #expect(isDone)
@@ -151,9 +152,71 @@ struct StopTests {
         for flushing in [false, true] {
             let bench = GateBench([])
             var isDone = false
-            bench.gate.stop(within: .seconds(1), flushing: flushing) { isDone = true }
+            bench.gate.stop(within: .seconds(1), flushing: flushing) { _ in isDone = true }
             bench.settle()
             #expect(isDone)
         }
+    }
+
+    // MARK: Bounds
+
+    @Test(
+        "D11, F5: a client's flush may be called what it likes: the stop flushes all the same",
+        arguments: ["headgate:shutdown", "flush-1", "flush-2"])
+    func namedLikeTheStop(name: String) throws {
+        try bench.gate.addBarrier(id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 9])
+        bench.sender.reply = { _ in .delivered }
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.track(2)
+        var ends: [FlushAnswer.End] = []
+        for name in [name, "flush-3"] { _ = bench.gate.flush(id: name, timeout: nil) { ends.append($0.ended) } }
+        _ = bench.gate.resume("collect") { _ in }
+        var isDone = false
+        stop { isDone = true }
+        #expect(isDone && ends == [.settled, .settled])
+        #expect(bench.sender.delivered == [1, 2])
+    }
+
+    @Test(
+        "D11, F5: a client's flush that only waits does not hold up the stop",
+        arguments: ["headgate:shutdown", "flush-1"])
+    func clientsFlushWaits(name: String) {
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.track(1)
+        _ = bench.gate.flush(id: name, timeout: nil) { _ in }
+        var isDone = false
+        stop { isDone = true }
+        #expect(isDone && bench.worker.now == ManualWorker().now)
+    }
+
+    @Test(
+        "D11: a disk that hangs holds up the stop for no more than five seconds beyond its time",
+        arguments: [true, false], [0, 1, 2])
+    func silentStore(flushing: Bool, before: Int) {
+        // It hangs at once, or once something was stored, or once something is in flight to be settled.
+        if before > 0 { bench.track(2) }
+        bench.store.isSilent = true
+        if before < 2 { bench.track(1) } else { bench.sender.answer() }
+        var outcome: StopOutcome?
+        bench.gate.stop(within: .seconds(10), flushing: flushing) { outcome = $0 }
+        bench.advance(by: .milliseconds(14_999))
+        #expect(outcome == nil)
+        bench.advance(by: .milliseconds(1))
+        #expect(outcome == StopOutcome(batchesLeft: 0, isStoreClosed: false))
+        #expect(bench.worker.nextDeadline == nil || outcome != nil)
+    }
+
+    @Test("D11: a sender that does not end what it was told to give up is left a second later, and the store is closed")
+    func deafSender() throws {
+        bench.sender.isDeaf = true
+        bench.track(1)
+        var outcome: StopOutcome?
+        bench.gate.stop(within: .seconds(10), flushing: true) { outcome = $0 }
+        bench.advance(by: .milliseconds(10_999))
+        #expect(outcome == nil && bench.sender.interruptions == 1)
+        bench.advance(by: .milliseconds(1))
+        #expect(outcome == StopOutcome(batchesLeft: 1, isStoreClosed: true))
+        try bench.restart()
+        #expect(bench.sender.sent == [[1]])
     }
 }

@@ -44,6 +44,21 @@ struct KeyOrderTests {
         #expect(bench.sender.outstanding.count == 3)
     }
 
+    @Test("Q2, P6: a key is what it says, however it is spelled; halves of pairs are keys of their own")
+    func spelledOtherwise() {
+        let bench = bench(inFlight: 9, limit: 1)
+        let spellings = [#""a""#, #""\u0061""#, #""\ud800""#, #""\udc00""#, #""\ufffd""#, #""\uD800""#]
+        for spelling in spellings { bench.track(EventDraft(keySpelling: spelling)) }
+        bench.settle()
+        #expect(bench.sender.sent == [[1], [3], [4], [5]])
+        bench.sender.answer(to: 1)
+        bench.settle()
+        #expect(bench.sender.sent.last == [2])
+        bench.sender.answer(to: 2)
+        bench.settle()
+        #expect(bench.sender.sent.last == [6])
+    }
+
     @Test("Q2: an event waits for an unfinished older one with its key; others pass")
     func keyWaits() {
         let bench = bench(inFlight: 3, limit: 1)

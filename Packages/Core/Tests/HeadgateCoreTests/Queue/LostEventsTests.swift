@@ -43,7 +43,7 @@ struct LostEventsTests {
             damage(&bytes)
             queue = DispatcherQueue(number: 1, settled: Settled(through: 0))
             queue.load(Chunk(bytes: bytes, lastSequenceNumber: 2))
-            #expect(!queue.fill(10) { _ in true })
+            #expect(!queue.fill(10) { _ in .wanted })
             #expect(queue.readPosition == 2)
             #expect(queue.entries.count < 2)
         }

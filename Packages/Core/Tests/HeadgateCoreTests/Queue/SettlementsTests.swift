@@ -48,8 +48,8 @@ struct SettlementsTests {
 
     @Test("Q6: the settlements of a turn are one write, what each dispatcher settled last")
     func oneWrite() {
-        settlements.settled(1, Settled(through: 3))
-        settlements.settled(1, Settled(through: 7))
+        settlements.settled(1) { Settled(through: 3) }
+        settlements.settled(1) { Settled(through: 7) }
         settlements.add(.keep("a", [1]))
         worker.settle()
         #expect(store.writes == [[.keep("a", [1]), .settled(1, Settled(through: 7))]])
@@ -59,11 +59,11 @@ struct SettlementsTests {
     func writtenLater() throws {
         store.fault = .noRoom("full")
         settlements.add(.keep("a", [1]))
-        settlements.settled(1, Settled(through: 3))
-        settlements.settled(2, Settled(through: 9))
+        settlements.settled(1) { Settled(through: 3) }
+        settlements.settled(2) { Settled(through: 9) }
         worker.settle()
         settlements.add(.keep("a", nil))
-        settlements.settled(1, Settled(through: 4))
+        settlements.settled(1) { Settled(through: 4) }
         store.fault = nil
         worker.settle()
         #expect(store.writes.isEmpty)

@@ -158,6 +158,32 @@ struct StoreLimitTests {
         #expect(bench.gate.stored.events == 2)
     }
 
+    @Test(
+        "Q4: what waits ends by the sooner of max_age and its own time to live, to the millisecond, held or not",
+        arguments: [(5, nil as Int?, 5), (5, 3, 3), (5, 5, 5), (5, 8, 5)])
+    func soonerOfBoth(maxAge: Int, timeToLive: Int?, end: Int) {
+        let bench = GateBench(limits: limits { $0.maxAge = .seconds(maxAge) })
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        // One in hand, and those behind it.
+        bench.track(3, EventDraft(timeToLive: timeToLive.map { .seconds($0) }))
+        bench.advance(by: .milliseconds(end * 1000 - 1))
+        #expect(bench.summary().expired == 0 && bench.summary().pending == 3)
+        bench.advance(by: .milliseconds(1))
+        #expect(bench.summary().expired == 3 && bench.summary().pending == 0)
+        #expect(bench.sender.sent.isEmpty)
+    }
+
+    @Test("Q4: a batch that comes back is looked at by both ages", arguments: [(5, 60), (60, 5)])
+    func comesBackTooOld(maxAge: Int, timeToLive: Int) {
+        let bench = GateBench(limits: limits { $0.maxAge = .seconds(maxAge) })
+        bench.track(2, EventDraft(timeToLive: .seconds(timeToLive)))
+        bench.advance(by: .seconds(10))
+        #expect(bench.summary().expired == 0 && bench.summary().inFlight == 2)
+        bench.sender.answer(.status(503))
+        bench.settle()
+        #expect(bench.summary().expired == 2 && bench.gate.stored == .zero)
+    }
+
     @Test("Q4: max_age expires what waits, on time, and counts it")
     func maxAge() {
         let bench = GateBench(limits: limits { $0.maxAge = .seconds(10) })

@@ -70,6 +70,25 @@ struct TransformationTests {
         #expect(try way(bench, "b") == "631")
     }
 
+    @Test(
+        "P4: the order by default is the place in the list, from 0, among given orders; of equal orders the list decides"
+    )
+    func orderByPlace() throws {
+        let bench = bench("a")
+        let given: [(String, Double?)] = [
+            ("a", nil), ("b", nil), ("c", 0.5), ("d", nil), ("e", 1), ("f", 3), ("g", -0.5), ("h", 8), ("i", nil),
+        ]
+        for (letter, order) in given { try add(adding(letter), letter, to: bench, [.allDispatchers], order: order) }
+        bench.track(1)
+        // By order: g -0.5, a 0, c 0.5, b 1, e 1, d 3, f 3, h 8, i 8.
+        #expect(try way(bench, "a") == "gacbedfhi")
+        bench.gate.removeTransformation(id: "a")
+        bench["a"].answer()
+        bench.track(1)
+        // One is gone, so those behind it have moved up: b 0, c 0.5, e 1, d 2, f 3, i 7, h 8.
+        #expect(try way(bench, "a") == "gbcedfih")
+    }
+
     @Test("P4: transformations before the store are those of `afterCollectors`")
     func afterCollectors() throws {
         let bench = bench("a")

@@ -14,7 +14,7 @@ final class BoardDesk {
     private var askers: [Int: (ActivationOutcome) -> Void] = [:]
     /// The request of each run.
     private var requests: [Int: PeerRequests.Number] = [:]
-    var onServingChange: () -> Void = {}
+    private let servingSubject = PulseSubject<Void>()
     private var alarm: (any Disposable)?
     private var alarmTime: Instant?
 
@@ -43,20 +43,23 @@ final class BoardDesk {
             log.warning("board \(board) of \(session.name) asks to bypass the gateway, which the settings forbid")
         }
         perform(orders)
-        onServingChange()
+        servingSubject.send(())
     }
 
     /// - Returns: false when the session does not serve it.
     func unserve(_ board: String, by session: Session) -> Bool {
-        defer { onServingChange() }
+        defer { servingSubject.send(()) }
         return machine.unserve(board, by: session.number)
     }
 
     /// A process may serve no board any more. What it is running it may finish.
     /// - Returns: whether it served any.
     func dismiss(_ session: Int) -> Bool {
-        machine.unserveAll(by: session)
+        defer { servingSubject.send(()) }
+        return machine.unserveAll(by: session)
     }
+
+    var servingChanges: Observable<Void> { servingSubject.observable }
 
     func isServed(_ board: String) -> Bool {
         machine.isServed(board)
@@ -91,7 +94,7 @@ final class BoardDesk {
     func providerLeft(_ session: Int) {
         guard providers.removeValue(forKey: session) != nil else { return }
         perform(machine.providerLeft(session, at: worker.now))
-        onServingChange()
+        servingSubject.send(())
     }
 
     /// Whether nothing is under way.

@@ -28,6 +28,7 @@ struct ConfiguredDispatcher: Sendable, Equatable {
         common.read(entry)
         common.loadRule = rules.rule("load_rule", in: entry)
         ofKind = ConfiguredDispatcher.kind(of: entry, kinds)?.settings(entry, common: &common)
+        common.boundHand(entry)
     }
 
     /// The kind that an entry names; nil, and a fault, when there is none of that name.
@@ -44,7 +45,7 @@ struct ConfiguredDispatcher: Sendable, Equatable {
 extension DispatcherSettings {
     /// Reads what all kinds can be told, but for what is about HTTP's answers.
     fileprivate mutating func read(_ reader: SettingsReader) {
-        reader.integer("dispatch_limit", in: 1...1_000_000, into: &dispatchLimit)
+        reader.integer("dispatch_limit", in: 1...DispatcherSettings.mostInHand, into: &dispatchLimit)
         reader.integer("byte_limit", in: 1...(1 << 30), into: &byteLimit)
         reader.integer("in_flight", in: 1...DispatcherSettings.mostInFlight, into: &inFlight)
         reader.integer("max_attempts", in: 1...SettingsReader.most, into: &maxAttempts)
@@ -56,6 +57,13 @@ extension DispatcherSettings {
         reader.bool("retry_failed_requests", into: &retryFailedRequests)
         reader.bool("annotate_queued", into: &annotateQueued)
         reader.section("activation_barrier") { activationBarrier = DispatcherActivation($0) }
+    }
+
+    /// What is on its way is in memory, and about as much waits there behind it (Behaviour Q6).
+    fileprivate func boundHand(_ reader: SettingsReader) {
+        guard dispatchLimit * inFlight > DispatcherSettings.mostInHand else { return }
+        let most = DispatcherSettings.mostInHand
+        reader.fault("in_flight", "", "times dispatch_limit must be no more than \(most)")
     }
 }
 

@@ -35,7 +35,15 @@ public actor Server {
     /// Stops in an orderly way (Behaviour D11): what is in flight is finished, within `shutdown_timeout_ms`, and the rest
     /// stays stored. `then` is called on the loop when it is done; a second stop waits for the same end.
     public func stop(then: @escaping @Sendable () -> Void) {
-        guard let service else { return then() }
-        service.stop(then: then)
+        stop { (_: Bool) in then() }
+    }
+
+    /// The same.
+    /// - Parameter ended: is told whether nothing was left. Where something was, which the log says, a thread may still
+    ///   hang in a call to the disk: a program that is to end must not wait for its threads then. What was acknowledged is
+    ///   on disk.
+    public func stop(ended: @escaping @Sendable (_ isComplete: Bool) -> Void) {
+        guard let service else { return ended(true) }
+        service.stop { ended($0.isComplete) }
     }
 }

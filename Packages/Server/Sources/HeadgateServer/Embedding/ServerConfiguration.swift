@@ -42,7 +42,7 @@ public struct ServerConfiguration {
     /// from settings (Behaviour B5).
     public mutating func addBarrier(_ factory: some BarrierFactory) {
         factories.append(factory)
-        vocabulary.barrierKinds.add(factory.kind) { $0.acceptEveryKey() }
+        vocabulary.barrierKinds.add(factory)
     }
 
     /// Adds a kind of dispatcher (Behaviour K5), for `dispatchers` in the settings to name. A kind of the service's own

@@ -10,6 +10,8 @@ final class Watches {
     private unowned let service: Service
     private var watches: [Watch] = []
     private var next = 1
+    /// While anybody watches.
+    private var following: (any Disposable)?
     /// What may have changed since the last look.
     private var marks: [WatchTopic: Pace.Urgency] = [:]
     private var isLookDue = false
@@ -33,7 +35,7 @@ final class Watches {
         next += 1
         watches.append(watch)
         watch.mark(Dictionary(uniqueKeysWithValues: topics.map { ($0, .states) }), at: service.worker.now)
-        service.gate.onChange = { [weak self] in self?.note($0) }
+        following = following ?? service.gate.changes.subscribe { [weak self] in self?.note($0) }
         lookSoon()
         return watch.id
     }
@@ -59,7 +61,9 @@ final class Watches {
     private func remove(where isOver: (Watch) -> Bool) {
         guard !watches.isEmpty else { return }
         watches.removeAll(where: isOver)
-        if watches.isEmpty { service.gate.onChange = nil }
+        guard watches.isEmpty else { return }
+        following?.dispose()
+        following = nil
     }
 
     // MARK: Changes

@@ -92,7 +92,7 @@ actor ServiceStage {
     private func end() async {
         await withCheckedContinuation { continuation in
             guard let service else { return continuation.resume() }
-            service.stop { continuation.resume() }
+            service.stop { _ in continuation.resume() }
         }
         // A program may let go of a stopped server before its loop has ended.
         service = nil

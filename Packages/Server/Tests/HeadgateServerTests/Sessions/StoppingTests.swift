@@ -8,6 +8,30 @@ import Testing
         "shutdown_timeout_ms": 600_000, "dispatchers": ["archive": nil, "collect": ["kind": "worker", "path": nil]],
     ]
 
+    @Test("F5: the network's return flushes, where `flush_on` does not say no", arguments: [true, false])
+    func networkReturns(isOn: Bool) async throws {
+        let settings: DataObject = [
+            "flush_on": ["connected": .bool(isOn), "start": false],
+            "barriers": [
+                "BatchingBarrier": ["configuration": ["batch_size": 25]],
+                "ConnectivityBarrier": ["scopes": ["archive", "collect"]],
+            ],
+        ]
+        try await ServiceStage.run(settings) { stage in
+            let client = try await stage.client()
+            try await stage.look { $0.gate.network.value = .connected(.ethernet) }
+            try await client.call("track", ["event": "signup", "dispatchers": ["collect"]])
+            try await stage.look { service in
+                service.gate.network.value = .disconnected
+                service.gate.network.value = .connected(.wifi)
+            }
+            let isFlushed = try await stage.look { service in
+                service.gate.dispatcherSummaries.contains { $0.id == "collect" && ($0.isFlushing || $0.sent == 1) }
+            }
+            #expect(isFlushed == isOn)
+        }
+    }
+
     @Test("D11: while what is in flight comes to its end, nothing new is taken")
     func refusals() async throws {
         try await ServiceStage.run(StoppingTests.settings) { stage in
@@ -15,7 +39,7 @@ import Testing
             try await worker.call("dispatcher.subscribe", ["id": "collect"])
             try await client.call("track", ["event": "signup"])
             let batch = try await worker.batch()
-            try await stage.look { $0.stop {} }
+            try await stage.look { $0.stop { _ in } }
             let event: DataObject = ["event": "login"]
             let calls: [(String, DataObject)] = [
                 ("track", event), ("track_many", ["events": [.object(event)]]), ("board.activate", ["board": "login"]),

@@ -56,7 +56,39 @@ struct BarrierSettingsTests {
         let read = try reading(#"{"BatchingBarrier": \#(entry)}"#)
         let settings = try #require(read.settings)
         #expect(settings.barriers.map(\.scopes) == [expected])
-        #expect(read.warnings.isEmpty)
+        // By default it stands before `collect`, which is not there; that it stands before nothing may be meant.
+        #expect(read.warnings.count == (expected == nil ? 1 : 0))
+    }
+
+    @Test(
+        "B4, S2: a configured barrier that stands before no dispatcher, also by its default scopes, is a warning",
+        arguments: [
+            (#"{"BatchingBarrier": {}}"#, true), (#"{"ConnectivityBarrier": {}}"#, true),
+            (#"{"RateBarrier": {}}"#, false),
+            (#"{"BatchingBarrier": {"scopes": []}}"#, false), (#"{"ConnectivityBarrier": {"scopes": []}}"#, false),
+            (#"{"BatchingBarrier": {"scopes": "all"}}"#, false), (#"{"b": {"kind": "BatchingBarrier"}}"#, true),
+        ])
+    func standsBeforeNothing(barriers: String, isWarning: Bool) throws {
+        let read = try reading(barriers)
+        let name = barriers.split(separator: "\"")[1]
+        let expected = "barriers.\(name).scopes: are not given, and by default it stands before no dispatcher"
+        #expect(read.faults.isEmpty && read.warnings.map(\.description) == (isWarning ? [expected] : []))
+    }
+
+    @Test("B4, B5: the default scopes of kinds that stand before some dispatchers only")
+    func standsBeforeSome() throws {
+        for dispatchers in [
+            #"{"collect": {"kind": "http", "endpoint": "https://collector.example"}}"#,
+            #"{"collect": {"kind": "nats", "servers": ["nats://n.example"], "subject": "s"}}"#,
+        ] {
+            let text =
+                #"{"dispatchers": \#(dispatchers), "barriers": {"BatchingBarrier": {}, "ConnectivityBarrier": {}}}"#
+            let read = Settings.read(try SettingsText.parse(Array(text.utf8)))
+            #expect(read.faults.isEmpty && read.warnings.isEmpty, "\(read.findings.lines)")
+        }
+        let nobody = Settings.read(
+            try SettingsText.parse(Array(#"{"dispatchers": {}, "barriers": {"RateBarrier": {"scopes": "all"}}}"#.utf8)))
+        #expect(nobody.warnings.map(\.path) == ["dispatchers", "barriers.RateBarrier.scopes"])
     }
 
     @Test("B4: a scope that names an unknown dispatcher is kept, with a warning")

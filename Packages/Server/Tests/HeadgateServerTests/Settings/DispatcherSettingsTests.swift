@@ -42,6 +42,24 @@ struct DispatcherSettingsTests {
         #expect(faults.map(\.path) == ["dispatchers.d.lease_ms"])
     }
 
+    @Test("D1, Q2, Q6: dispatch_limit times in_flight has a bound, and the in_flight of a worker follows it")
+    func bound() throws {
+        for (settings, isFault) in [
+            (#""kind": "file", "path": "f", "dispatch_limit": 1000, "in_flight": 1000"#, false),
+            (#""kind": "file", "path": "f", "dispatch_limit": 1000, "in_flight": 1001"#, true),
+            (#""kind": "worker", "dispatch_limit": 1000000, "in_flight": 1"#, false),
+            (#""kind": "worker", "dispatch_limit": 500001, "in_flight": 2"#, true),
+        ] {
+            let faults = try SettingsReading.ofDispatcher(settings).faults.map(\.description)
+            let fault = "dispatchers.d.in_flight: times dispatch_limit must be no more than 1000000"
+            #expect(faults == (isFault ? [fault] : []), "\(settings)")
+        }
+        for (limit, inFlight) in [(1, 1024), (976, 1024), (977, 1023), (600_000, 1), (1_000_000, 1)] {
+            let read = try SettingsReading.ofDispatcher(#""kind": "worker", "dispatch_limit": \#(limit)"#)
+            #expect(read.settings?.dispatchers.first?.common.inFlight == inFlight)
+        }
+    }
+
     @Test("K1: all that a dispatcher of kind http can be told")
     func http() throws {
         let reading = try SettingsReading.ofDispatcher(

@@ -62,7 +62,7 @@ struct SettingsSectionTests {
                      "serve": {"uids": [], "gids": [7]}},
           "store": {"max_events": 1, "max_bytes": 2, "max_age_s": 3, "overflow": "drop_oldest",
                     "dedupe_window_s": 0, "orphan_retention_s": 5},
-          "flush_on": {"start": false, "background": false, "foreground": false, "exiting": false, "shutdown": false},
+          "flush_on": {"start": false, "connected": false, "background": false, "foreground": false, "exiting": false, "shutdown": false},
           "collectors": {"peer": false, "client": false, "host": false, "network": false},
           "network": {"interface_kinds": {"eth0": "wifi", "wwan*": "cellular"}, "require_default_route": true,
                       "probe": {"url": "http://probe/", "interval_ms": 20, "timeout_ms": 21}}

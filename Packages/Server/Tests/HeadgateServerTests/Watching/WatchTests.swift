@@ -189,7 +189,7 @@ struct WatchTests {
             #expect(try await client.refusal("unwatch").path == "watch")
             try await client.call("unwatch", ["watch": "watch-1"])
             #expect(try await client.refusal("unwatch", ["watch": "watch-1"]).reason == "not_found")
-            #expect(try await stage.look { $0.gate.onChange == nil })
+            #expect(try await stage.look { !$0.gate.isWatched })
             try await client.call("dispatcher.pause", ["id": "collect"])
             try await client.call("ping")
             #expect(await client.waitingNotifications == 0)
@@ -206,7 +206,7 @@ struct WatchTests {
             await client.close()
             #expect(try await watcher.notification()["count"] == 1)
             try await watcher.call("unwatch", ["watch": "watch-2"])
-            #expect(try await stage.look { $0.gate.onChange == nil })
+            #expect(try await stage.look { !$0.gate.isWatched })
         }
     }
 

@@ -47,7 +47,7 @@ public final class RemoteBarriers {
         }
         barrier.current.apply(change)
         // The words may have changed alone, which no way tells.
-        coordinator.onBarriersChange()
+        coordinator.barriersChanges.send(())
     }
 
     /// Takes a barrier away.

@@ -116,6 +116,45 @@ struct RateBarrierTests {
         #expect(fault?.key == key)
     }
 
+    @Test("B27: what came back until the rate changed came at the old rate, what is missing comes at the new one")
+    func otherRate() throws {
+        let barrier = try barrier(["per_second": 1, "burst": 1])
+        let watch = BarrierWatch(barrier)
+        bench.queues.take(10)
+        bench.worker.advance(by: .seconds(4))
+        // Six of ten are missing: at ten a second that is until a whole token is there six tenths of a second.
+        try barrier.updateConfiguration(["per_second": 10, "burst": 1])
+        bench.worker.advance(by: .milliseconds(599))
+        #expect(watch.state == .closed)
+        bench.worker.advance(by: .milliseconds(1))
+        #expect(watch.state == .open)
+        // And slower: one of two is missing, at one in ten seconds.
+        bench.queues.take(2)
+        bench.worker.advance(by: .milliseconds(100))
+        try barrier.updateConfiguration(["per_second": 0.1, "burst": 1])
+        bench.worker.advance(by: .milliseconds(9999))
+        #expect(watch.state == .closed)
+        bench.worker.advance(by: .milliseconds(1))
+        #expect(watch.state == .open)
+    }
+
+    @Test("B27: a larger bucket has what was missing still missing, and a smaller one holds less")
+    func otherBurst() throws {
+        let barrier = try barrier(["per_second": 1, "burst": 2])
+        let watch = BarrierWatch(barrier)
+        bench.queues.take(5)
+        try barrier.updateConfiguration(["per_second": 1, "burst": 5])
+        #expect(watch.state == .closed)
+        bench.worker.advance(by: .milliseconds(999))
+        #expect(watch.state == .closed)
+        bench.worker.advance(by: .milliseconds(1))
+        #expect(watch.state == .open)
+        try barrier.updateConfiguration(["per_second": 1, "burst": 1])
+        #expect(watch.state == .closed)
+        bench.worker.advance(by: .seconds(4))
+        #expect(watch.state == .open)
+    }
+
     @Test("B27: slow rates and large debts neither trap nor wrap")
     func extremes() throws {
         let watch = BarrierWatch(try barrier(["per_second": 0.00001, "burst": 1_000_000_000]))

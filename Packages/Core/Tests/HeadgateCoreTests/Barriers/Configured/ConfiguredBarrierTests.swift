@@ -65,7 +65,8 @@ struct ConfiguredBarrierTests {
     @Test("B7: a configuration that it refuses leaves the old one working, and is reported")
     func refused() throws {
         var reported: [String] = []
-        bench.gate.onBarrierError = { barrier, error in reported.append("\(barrier.id): \(error)") }
+        let failures = bench.gate.barrierFailures.subscribe { reported.append("\($0.barrier.id): \($0.error)") }
+        defer { failures.dispose() }
         try add(scopes: [.dispatcher(id: "archive")], told: ["state": "closed"])
         #expect(throws: BarrierConfigurationFault(key: "refuse", message: "is refused")) {
             try bench.gate.updateBarrier(id: "told", scopes: [.all], configuration: ["refuse": true])

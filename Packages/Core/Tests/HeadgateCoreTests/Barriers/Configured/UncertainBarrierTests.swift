@@ -61,7 +61,8 @@ struct UncertainBarrierTests {
         arguments: [BarrierState.open, .closed])
     func failed(stateOnError: BarrierState) throws {
         var reported: [String] = []
-        bench.gate.onBarrierError = { barrier, error in reported.append("\(barrier.id): \(error)") }
+        let failures = bench.gate.barrierFailures.subscribe { reported.append("\($0.barrier.id): \($0.error)") }
+        defer { failures.dispose() }
         try add(stateOnError: stateOnError)
         barrier.finding.value = BarrierFinding { throw Failure() }
         #expect(state == stateOnError)
@@ -71,6 +72,31 @@ struct UncertainBarrierTests {
         barrier.finding.value = BarrierFinding { .closed }
         #expect(state == .closed)
         #expect(bench.barrier("find")?.reason == nil)
+    }
+
+    @Test("B8, B9: another registration brings another state on_error, also for a barrier that fails already")
+    func otherStateOnError() throws {
+        try add(stateOnError: .open)
+        try bench.gate.updateBarrier(
+            id: "find", scopes: [.dispatcher(id: "collect")], configuration: [:], stateOnError: .closed)
+        barrier.finding.value = .failed(Failure())
+        #expect(state == .closed)
+        try add(stateOnError: .open)
+        #expect(state == .open)
+        try bench.gate.updateBarrier(id: "find", scopes: [.all], configuration: [:], stateOnError: .closed)
+        #expect(bench.barrier("find")?.states.map(\.state) == [.closed, .closed])
+        // Without a word about it, it stays.
+        try bench.gate.updateBarrier(id: "find", scopes: [.all], configuration: [:])
+        barrier.finding.value = .failed(Failure())
+        #expect(state == .closed && bench.barrier("find")?.reason == "no answer")
+        try bench.gate.resetBarrier(id: "find")
+        #expect(bench.barrier("find")?.states.map(\.state) == [.open, .open])
+        barrier.finding.value = .state(.closed)
+        try bench.gate.updateBarrier(id: "find", scopes: [.all], configuration: [:], stateOnError: .closed)
+        barrier.finding.value = .state(.open)
+        try bench.gate.updateBarrier(id: "find", scopes: [.all], configuration: [:], stateOnError: .open)
+        try bench.gate.updateBarrier(id: "find", scopes: [.all], configuration: [:], stateOnError: .closed)
+        #expect(state == .open, "it does not fail any more")
     }
 
     @Test("B9: a barrier without settings is open when it fails")

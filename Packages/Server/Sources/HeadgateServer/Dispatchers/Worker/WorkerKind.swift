@@ -9,7 +9,10 @@ struct WorkerKind: DispatcherKind {
     func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> WorkerSettings {
         var settings = WorkerSettings()
         entry.milliseconds("lease_ms", into: &settings.lease)
-        if entry.item("in_flight") == nil { common.inFlight = DispatcherSettings.mostInFlight }
+        if entry.item("in_flight") == nil {
+            common.inFlight = min(
+                DispatcherSettings.mostInFlight, max(1, DispatcherSettings.mostInHand / common.dispatchLimit))
+        }
         return settings
     }
 

@@ -97,7 +97,7 @@ final class Workforce {
     private func carryOut() {
         while let order = pool.nextOrder() { perform(order) }
         armAlarm()
-        if barrier.set(whyNobody) { gate.onChange?(.barriers) }
+        if barrier.set(whyNobody) { gate.barriersChanged() }
     }
 
     /// Why no batch could be given to anybody, however long one waited for credit; nil when it could.

@@ -7,6 +7,8 @@ public struct BarrierKinds: Sendable {
     public typealias Judge = @Sendable (_ configuration: SettingsReader) -> Void
 
     private var judges: [String: Judge] = [:]
+    /// The scopes of the program's own kinds where settings name none, as far as they are known before the start.
+    private var ownScopes: [String: [BarrierScope]] = [:]
 
     /// No kind.
     public init() {}
@@ -32,6 +34,24 @@ public struct BarrierKinds: Sendable {
     /// Adds a kind, or replaces it.
     public mutating func add(_ kind: String, judge: @escaping Judge) {
         judges[kind] = judge
+    }
+
+    /// Adds a kind of a program's own, which reads its configuration itself.
+    mutating func add(_ factory: some BarrierFactory) {
+        add(factory.kind) { $0.acceptEveryKey() }
+        let scopes = factory.defaultScopes()
+        // One that has none yet may have some when dispatchers come.
+        ownScopes[factory.kind] = scopes.isEmpty ? [.all] : scopes
+    }
+
+    /// Whether a barrier whose settings name no scopes would stand before a dispatcher (Behaviour B5).
+    func stands(_ kind: String, before dispatcher: ConfiguredDispatcher) -> Bool {
+        if let scopes = ownScopes[kind] { return scopes.cover(dispatcher.id) }
+        switch kind {
+        case ConnectivityBarrier.id: return dispatcher.kind.reachesNetwork
+        case BatchingBarrier.id: return BatchingBarrier.Factory().defaultScopes().cover(dispatcher.id)
+        default: return true
+        }
     }
 
     /// Adds a kind whose configuration is read as a value, or replaces it. A key that is not read is unknown.

@@ -3,7 +3,7 @@ import HeadgateData
 
 extension BarrierSettings {
     /// Reads an entry of `barriers`.
-    init(id: String, _ reader: SettingsReader, kinds: BarrierKinds, dispatcherIDs: Set<String>) {
+    init(id: String, _ reader: SettingsReader, kinds: BarrierKinds, dispatchers: [ConfiguredDispatcher]) {
         let barrierID = reader.string("barrier_id")
         self.init(
             id: id, kind: reader.string("kind") ?? barrierID ?? id,
@@ -11,9 +11,19 @@ extension BarrierSettings {
         reader.word("on_error", of: [.open, .closed], into: &stateOnError)
         if let complaint = BarrierSettings.complaint(about: id) { reader.fault(complaint) }
         kinds.judge(kind: kind, reader)
-        for case .dispatcher(let scope) in scopes ?? [] where !dispatcherIDs.contains(scope) {
+        warnOfScopes(reader, kinds, dispatchers)
+    }
+
+    /// Scopes without a dispatcher take effect when it appears (Behaviour B4). An explicit `[]` is meant.
+    private func warnOfScopes(_ reader: SettingsReader, _ kinds: BarrierKinds, _ dispatchers: [ConfiguredDispatcher]) {
+        guard let scopes else {
+            if dispatchers.contains(where: { kinds.stands(kind, before: $0) }) { return }
+            return reader.warn("scopes", "", "are not given, and by default it stands before no dispatcher")
+        }
+        for case .dispatcher(let scope) in scopes where !dispatchers.contains(where: { $0.id == scope }) {
             reader.warn("scopes", "", "there is no dispatcher `\(scope)`")
         }
+        if scopes.contains(.all), dispatchers.isEmpty { reader.warn("scopes", "", "there is no dispatcher at all") }
     }
 
     /// What is wrong with a barrier's name; nil when it will do.

@@ -35,6 +35,7 @@ extension Service {
     /// - Returns: barriers that refused their configuration. They keep the old one (Behaviour B7).
     func putInForce(_ new: Settings, insteadOf old: Settings, _ made: Preparation) -> [StartFault] {
         gate.setLimits(new.store)
+        gate.flushOnReturn = new.flushOn.connected ? FlushMethods.usualTimeout : nil
         boards.gateways = new.gateways
         putRulesInForce(new, insteadOf: old, made)
         putDispatchersInForce(new, insteadOf: old, made)

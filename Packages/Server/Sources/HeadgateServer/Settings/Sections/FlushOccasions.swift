@@ -4,6 +4,8 @@ import HeadgateData
 public struct FlushOccasions: Equatable, Sendable {
     /// The service's start.
     public var start = true
+    /// The network's return.
+    public var connected = true
     /// A client that goes to the background.
     public var background = true
     /// A client that comes to the foreground.
@@ -18,13 +20,15 @@ public struct FlushOccasions: Equatable, Sendable {
     /// The occasions under the names of the configuration.
     var object: DataObject {
         [
-            "start": .bool(start), "background": .bool(background), "foreground": .bool(foreground),
+            "start": .bool(start), "connected": .bool(connected), "background": .bool(background),
+            "foreground": .bool(foreground),
             "exiting": .bool(exiting), "shutdown": .bool(shutdown),
         ]
     }
 
     mutating func read(_ reader: SettingsReader) {
         reader.bool("start", into: &start)
+        reader.bool("connected", into: &connected)
         reader.bool("background", into: &background)
         reader.bool("foreground", into: &foreground)
         reader.bool("exiting", into: &exiting)

@@ -53,9 +53,9 @@ extension Settings {
     }
 
     private mutating func readBarriers(_ reader: SettingsReader, kinds: BarrierKinds) {
-        let dispatcherIDs = Set(dispatcherIDs)
+        let dispatchers = dispatchers
         reader.entries("barriers", most: Limits.mostBarriers) { id, entry in
-            barriers.append(BarrierSettings(id: id, entry, kinds: kinds, dispatcherIDs: dispatcherIDs))
+            barriers.append(BarrierSettings(id: id, entry, kinds: kinds, dispatchers: dispatchers))
         }
     }
 }

@@ -1,0 +1,95 @@
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("Flushes of the network's return")
+struct NetworkReturnTests {
+    let bench = GateBench([])
+
+    /// `remote` is behind the ConnectivityBarrier, `local` is not; both are behind a door that a flush opens.
+    init() {
+        bench.gate.watchesNetwork = true
+        bench.gate.flushOnReturn = .seconds(30)
+        for (id, reachesNetwork) in [("local", false), ("remote", true)] {
+            bench.gate.addDispatcher(
+                DispatcherSettings(id: id), kind: "recording", sender: sender(id), reachesNetwork: reachesNetwork)
+        }
+        bench.gate.registerScopedBarrier(SwitchBarrier(.closed), id: "door", scopes: [.all])
+        bench.gate.network.value = .connected(.ethernet)
+        bench.settle()
+    }
+
+    private final class Senders {
+        var all: [String: RecordingSender] = [:]
+    }
+
+    private let senders = Senders()
+
+    private func sender(_ id: String) -> RecordingSender {
+        let sender = RecordingSender(worker: bench.worker)
+        senders.all[id] = sender
+        return sender
+    }
+
+    private func sent(_ id: String) -> [[SequenceNumber]] { senders.all[id]?.sent ?? [] }
+
+    private func go(_ states: NetworkState...) {
+        for state in states {
+            bench.gate.network.value = state
+            bench.settle()
+        }
+    }
+
+    @Test("F5: the network's return flushes what was queued by then, of the dispatchers behind the ConnectivityBarrier")
+    func flushes() {
+        bench.track(1)
+        go(.disconnected)
+        bench.track(1)
+        #expect(sent("remote").isEmpty)
+        go(.connected(.cellular))
+        bench.track(1)
+        #expect(sent("remote") == [[1, 2]] && sent("local").isEmpty)
+        senders.all["remote"]?.answer()
+        bench.settle()
+        #expect(sent("remote") == [[1, 2]], "what came afterwards is not in it")
+        #expect(bench.summary(of: "remote").isFlushing == false)
+    }
+
+    @Test("F5: that the network is known for the first time is no return, nor that it changes its kind")
+    func noReturn() {
+        bench.track(1)
+        go(.unknown, .connected(.wifi), .connected(.cellular), .unknown, .connected(.ethernet))
+        #expect(sent("remote").isEmpty)
+        go(.disconnected, .unknown, .connected(.ethernet))
+        #expect(sent("remote") == [[1]])
+    }
+
+    @Test("F5: it can be switched off, and a service that stops begins none")
+    func switchedOff() {
+        bench.track(1)
+        bench.gate.flushOnReturn = nil
+        go(.disconnected, .connected(.wifi))
+        #expect(sent("remote").isEmpty && !bench.summary(of: "remote").isFlushing)
+        bench.gate.flushOnReturn = .seconds(1)
+        bench.gate.stop(within: .seconds(1), flushing: false) { _ in }
+        go(.disconnected, .connected(.wifi))
+        #expect(sent("remote").isEmpty)
+    }
+
+    @Test("F5, F4: a network that comes and goes has one flush at a time, of all that was queued; it ends in its time")
+    func flapping() {
+        _ = bench.gate.pause("remote", reason: nil, isFlushable: false) { _ in }
+        for _ in 0..<100 {
+            bench.track(1)
+            go(.disconnected, .connected(.wifi))
+            bench.advance(by: .milliseconds(10))
+        }
+        #expect(bench.gate.flushes.table.flushes.count == 1)
+        bench.advance(by: .seconds(29))
+        #expect(bench.summary(of: "remote").isFlushing)
+        bench.advance(by: .seconds(1))
+        #expect(!bench.summary(of: "remote").isFlushing)
+    }
+}
