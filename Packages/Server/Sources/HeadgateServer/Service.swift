@@ -19,6 +19,7 @@ final class Service {
     let statuses: AnnouncedStatuses
     let boards: BoardDesk
     let flushQuota = FlushQuota()
+    private(set) lazy var programBoards = ProgramBoards(desk: boards, gate: gate)
     private(set) lazy var watches = Watches(service: self)
     let workforces: Workforces
     let log = Log()
@@ -125,7 +126,9 @@ final class Service {
         for listener in listeners {
             listener.onError = { [log] in log.warning("a connection could not be taken: \($0)") }
         }
-        do { try configuration.onStart(gate) } catch { throw StartFault("\(error)") }
+        do { try configuration.onStart(StartedServer(gate: gate, boards: programBoards)) } catch {
+            throw StartFault("\(error)")
+        }
         isReady = true
         if settings.flushOn.start { _ = gate.flush(timeout: FlushMethods.usualTimeout) { _ in } }
     }

@@ -19,9 +19,9 @@ extension Command {
     ) { invocation in
         let answers = try invocation.ask([Question(method: "dispatcher.list"), Question(method: "barrier.list")])
         let words = DispatcherText(
-            barriers: BarrierSummary.list(in: answers[1]) ?? [], clock: invocation.clock,
+            barriers: ListedBarrier.list(in: answers[1]) ?? [], clock: invocation.clock,
             style: invocation.terminal.style)
-        try invocation.show(answers[0], else: words.list(DispatcherSummary.list(in: answers[0]) ?? []))
+        try invocation.show(answers[0], else: words.list(ListedDispatcher.list(in: answers[0]) ?? []))
         return .success
     }
 
@@ -32,9 +32,9 @@ extension Command {
     ) { invocation in
         let answers = try invocation.ask([Question(method: "barrier.list"), Question(method: "dispatcher.list")])
         let words = BarrierText(
-            dispatchers: DispatcherSummary.list(in: answers[1]) ?? [], clock: invocation.clock,
+            dispatchers: ListedDispatcher.list(in: answers[1]) ?? [], clock: invocation.clock,
             style: invocation.terminal.style)
-        try invocation.show(answers[0], else: words.list(BarrierSummary.list(in: answers[0]) ?? []))
+        try invocation.show(answers[0], else: words.list(ListedBarrier.list(in: answers[0]) ?? []))
         return .success
     }
 
@@ -53,7 +53,7 @@ extension Command {
         params["after"] = try invocation.arguments.number(after, from: 0, of: "peek")
         let answer = try invocation.ask([Question(method: "queue.peek", params: params)])[0]
         let words = QueueText(clock: invocation.clock, style: invocation.terminal.style)
-        try invocation.show(answer, else: words.list(try QueuePage(answer), of: id))
+        try invocation.show(answer, else: words.list(try PeekedEvents(answer), of: id))
         return .success
     }
 }

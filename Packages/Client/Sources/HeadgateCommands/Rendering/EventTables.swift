@@ -10,7 +10,7 @@ struct QueueText {
     static let dataWidth = 60
 
     /// A dispatcher's events in a table, in their order.
-    func list(_ page: QueuePage, of dispatcher: String) -> String {
+    func list(_ page: PeekedEvents, of dispatcher: String) -> String {
         guard !page.events.isEmpty else { return "Nothing waits.\n" }
         var table = Table([
             .init("SEQ", isNumeric: true), .init("EVENT"), .init("ID"), .init("KEY"), .init("RECEIVED"),
@@ -49,7 +49,7 @@ struct DeadLetterText {
         return table.text(style) + "\nThere are more: `headgate dead-letters --after \(next)` shows them.\n"
     }
 
-    private func row(_ letter: DeadLetterSummary) -> [Table.Cell] {
+    private func row(_ letter: ListedDeadLetter) -> [Table.Cell] {
         let event = letter.event ?? [:]
         return [
             .init(String(letter.letter)), .init(letter.dispatcher, .strong), .init(letter.reason, .bad),

@@ -8,8 +8,8 @@ struct StatusText {
 
     /// The result of `status`, in words.
     func text(_ status: DataObject) -> String {
-        let barriers = BarrierSummary.list(in: status) ?? []
-        let dispatchers = DispatcherSummary.list(in: status) ?? []
+        let barriers = ListedBarrier.list(in: status) ?? []
+        let dispatchers = ListedDispatcher.list(in: status) ?? []
         let lines = [service(status), store(status), network(status), counters(status)].compactMap { $0 }
         let list = DispatcherText(barriers: barriers, clock: clock, style: style).list(dispatchers)
         return lines.joined() + warnings(status) + "\n" + list
@@ -67,12 +67,12 @@ struct StatusText {
 
 /// Says of dispatchers what they have done, what waits, and what holds them.
 struct DispatcherText {
-    let barriers: [BarrierSummary]
+    let barriers: [ListedBarrier]
     let clock: WallClock
     let style: Style
 
     /// All dispatchers in a table, and below it why any is held or fails.
-    func list(_ dispatchers: [DispatcherSummary]) -> String {
+    func list(_ dispatchers: [ListedDispatcher]) -> String {
         guard !dispatchers.isEmpty else { return "There are no dispatchers.\n" }
         var table = Table([
             .init("DISPATCHER"), .init("KIND"), .init("WAY"), .init("PENDING", isNumeric: true),
@@ -84,7 +84,7 @@ struct DispatcherText {
         return table.text(style) + (remarks.isEmpty ? "" : "\n") + remarks.joined()
     }
 
-    private func row(_ dispatcher: DispatcherSummary) -> [Table.Cell] {
+    private func row(_ dispatcher: ListedDispatcher) -> [Table.Cell] {
         [
             .init(dispatcher.id, .strong), .init(dispatcher.kind),
             dispatcher.isOpen ? .init("open", .good) : .init("closed", .attention),
@@ -94,7 +94,7 @@ struct DispatcherText {
         ]
     }
 
-    private func remarks(on dispatcher: DispatcherSummary, _ all: [DispatcherSummary]) -> [String] {
+    private func remarks(on dispatcher: ListedDispatcher, _ all: [ListedDispatcher]) -> [String] {
         let words = BarrierText(dispatchers: all, clock: clock, style: style)
         var remarks = words.holders(of: dispatcher, among: barriers)
         if dispatcher.isFlushing { remarks.append("is being flushed") }
@@ -110,7 +110,7 @@ struct FlushText {
     let style: Style
 
     /// The answer in words.
-    func text(_ answer: FlushAnswer) -> String {
+    func text(_ answer: FinishedFlush) -> String {
         guard !answer.dispatchers.isEmpty else { return heading(answer) + "\n" }
         var table = Table([
             .init("DISPATCHER"), .init("SENT", isNumeric: true), .init("FAILED", isNumeric: true),
@@ -125,7 +125,7 @@ struct FlushText {
         return heading(answer) + "\n" + table.text(style)
     }
 
-    private func heading(_ answer: FlushAnswer) -> String {
+    private func heading(_ answer: FinishedFlush) -> String {
         switch answer.ended {
         case .settled: style.apply(.good, to: "All is settled.")
         case .timeout: style.apply(.attention, to: "The time ran out before all was settled.")
