@@ -156,12 +156,17 @@ final class Service {
         connection.start(session)
     }
 
+    /// A client is gone, though what it sent may still be read: it wants nothing any more of what it asked for.
+    func askerLeft(_ session: Session) {
+        boards.clientLeft(session.number)
+    }
+
     func ended(_ session: Session) {
         sessions.remove(session)
         watches.sessionEnded(session)
         watches.clientsChanged()
         statuses.sessionEnded(session.number)
-        boards.clientLeft(session.number)
+        askerLeft(session)
         gate.remoteBarriers.ownerLeft(session.number)
         providerLeft(session)
     }

@@ -65,8 +65,8 @@ extension Activations {
 
     /// One who waited is gone; a cycle that nobody waits for is given up, and with it the one that it waits for, and so on:
     /// chains are short (Behaviour A8).
-    mutating func leave(_ number: Int) {
-        guard cycles[number]?.leave() == true, close(number) != nil else { return }
+    mutating func leave(_ number: Int, _ activation: Int) {
+        guard cycles[number]?.leave(activation) == true, close(number) != nil else { return }
         remove(number)
     }
 

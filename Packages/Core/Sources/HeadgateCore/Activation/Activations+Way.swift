@@ -45,7 +45,7 @@ extension Activations {
         if let client = activation.request.client { changePeer(client) { $0.activations.remove(id) } }
         switch activation.stage {
         case .unserved: stopAwaiting(activation)
-        case .held(let cycle): leave(cycle)
+        case .held(let cycle): leave(cycle, id)
         case .running(let run, let provider):
             if finish(run, of: provider) != nil { orders.append(.withdraw(run: run, provider: provider)) }
         }

@@ -227,6 +227,11 @@ struct ActivationRun {
         for number in machine.cycles.keys where !machine.deadlines.contains(number) {
             throw Violation(description: "cycle \(number) may live for ever")
         }
+        for (number, cycle) in machine.cycles {
+            for waiter in cycle.waiters where machine.activations[waiter.activation]?.stage != .held(cycle: number) {
+                throw Violation(description: "\(number) keeps \(waiter.activation), which is gone")
+            }
+        }
         for activation in machine.activations.values { try check(activation) }
     }
 

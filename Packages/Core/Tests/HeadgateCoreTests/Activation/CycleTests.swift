@@ -64,6 +64,44 @@ struct CycleTests {
         #expect(bench.runs.map(\.activation) == [second])
     }
 
+    @Test("A4, X2: nothing is kept of those who waited and are gone, however many there were")
+    func goneWaitersAreForgotten() throws {
+        var bench = try bench()
+        let first = try bench.activate("checkout", client: 1)
+        for _ in 1...1_000 {
+            try bench.activate("checkout", client: 2)
+            let third = try bench.activate("checkout", client: 3)
+            bench.cancel(third)
+            bench.clientLeaves(2)
+        }
+        let last = try bench.activate("checkout", client: 4)
+        #expect(bench.machine.cycles.values.map { $0.waiters.map(\.activation) } == [[first, last]])
+        #expect(bench.machine.activations.count == 3)
+        bench.answer("auth")
+        #expect(bench.runs.map(\.activation) == [first, last])
+    }
+
+    @Test("A4: those in the middle, at the front and at the end may go; the others are released in order")
+    func anyWaiterLeaves() throws {
+        var bench = try bench()
+        let activations = try (1...6).map { _ in try bench.activate("checkout") }
+        for place in [2, 0, 5, 3] { bench.cancel(activations[place]) }
+        let late = try bench.activate("checkout")
+        bench.answer("auth")
+        #expect(bench.runs.map(\.activation) == [activations[1], activations[4], late])
+    }
+
+    @Test("A4: sticky_ms of one who is gone does not count for those who come later")
+    func stickyOfOneWhoIsGone() throws {
+        var bench = try bench { $0.sticky = .seconds(60) }
+        try bench.serve("strict", behind: ActivationBarrier(board: "auth"))
+        let gone = try bench.activate("checkout")
+        try bench.activate("strict")
+        bench.cancel(gone)
+        bench.answer("auth")
+        #expect(bench.machine.completed.isEmpty)
+    }
+
     @Test("A4: sticky_ms: a completion counts for so long, for the same identity only")
     func sticky() throws {
         var bench = try bench { $0.sticky = .seconds(60) }

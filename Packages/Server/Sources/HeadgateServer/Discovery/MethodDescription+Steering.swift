@@ -80,7 +80,7 @@ extension MethodDescription {
                 .required("board", .name), .optional("input", .any),
                 .optional("mainboard", .name, "by default the connection's namespace"),
                 .optional("timeout_ms", .duration, "from when its process is asked; 30 000 if nothing is said"),
-                .optional("wait_ms", .count, "how long to wait for one that serves it; 0 if nothing is said"),
+                .optional("wait_ms", .durationOrNone, "how long to wait for one that serves it; 0 if nothing is said"),
             ],
             result: .object([.required("done", .bool), .optional("output", .any)]),
             reasons: [.notFound, .cancelled, .providerLost, .timeout, .activationCycle, .limit, .shuttingDown]),

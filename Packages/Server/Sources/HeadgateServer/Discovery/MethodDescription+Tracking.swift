@@ -52,7 +52,7 @@ extension MethodDescription {
             params: [
                 .optional("dispatchers", .array(.name), "all, if nothing is said"),
                 .optional("wait", .bool, "answers when it has ended"),
-                .optional("timeout_ms", .count, "30 000 if nothing is said; 0 is none"),
+                .optional("timeout_ms", .durationOrNone, "30 000 if nothing is said; 0 is none"),
                 .optional("flush", .name, "an id of the client's choice, to cancel it by"),
             ],
             result: .object([

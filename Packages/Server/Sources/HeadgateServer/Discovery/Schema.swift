@@ -28,10 +28,13 @@ indirect enum Schema: Sendable {
         var note: String?
     }
 
-    /// A count, a size, or a duration in the unit that its name ends with.
+    /// A count, a size, or a duration that the server tells, in the unit that its name ends with.
     static let count = Schema.integer(least: 0)
-    /// A duration in the unit that its name ends with, where none at all makes no sense.
-    static let duration = Schema.integer(least: 1)
+    /// Milliseconds that a client gives, where none at all makes no sense.
+    static let duration = Schema.integer(least: 1, most: mostMilliseconds)
+    /// Milliseconds that a client gives, or 0.
+    static let durationOrNone = Schema.integer(least: 0, most: mostMilliseconds)
+    private static let mostMilliseconds = Int(Limits.longestDuration.wholeMilliseconds)
     static let empty = Schema.object([])
 
     /// This, or null.

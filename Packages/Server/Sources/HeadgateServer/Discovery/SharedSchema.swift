@@ -28,7 +28,7 @@ extension SharedSchema {
         .optional("key", .name, "events of one key are delivered in order, whatever goes on beside them"),
         .optional("time", .time, "when it happened; else when it was received"),
         .optional("dispatchers", .array(.name), "narrows the dispatchers that may get it"),
-        .optional("ttl_ms", .duration, "how long after its receipt it is worth delivering"),
+        .optional("ttl_ms", .integer(least: 1), "how long after its receipt it is worth delivering"),
     ]
 
     private static let deliveredEventMembers: [Schema.Member] = [

@@ -11,6 +11,8 @@ enum BoardMethods {
 
     /// The most bytes that a mainboard's name may have.
     private static let longestMainboard = 256
+    /// The shortest duration where none at all makes no sense.
+    private static let shortest = Duration.milliseconds(1)
 
     private static func serve(_ service: Service, _ call: Call) throws(RPCError) {
         let board = try name(of: call.reader)
@@ -49,8 +51,6 @@ enum BoardMethods {
 
     private static func request(_ call: Call) throws(RPCError) -> ActivationRequest {
         let reader = call.reader
-        // Its answer is all that an activation is for; and what nobody is owed an answer for is held to no limit of bytes.
-        guard call.reply.isExpected else { throw .invalidRequest("board.activate needs an id") }
         let mainboard = try reader.optional("mainboard") ?? call.session.caller.namespace
         guard (1...longestMainboard).contains(mainboard.utf8.count) else {
             throw reader.fault("mainboard", "must have 1 to \(longestMainboard) bytes")
@@ -58,8 +58,8 @@ enum BoardMethods {
         var request = ActivationRequest(board: try name(of: reader), mainboard: mainboard)
         request.client = call.session.number
         request.input = try reader.optional("input") ?? .null
-        if let timeout = try milliseconds("timeout_ms", of: reader) { request.timeout = timeout }
-        request.wait = try reader.optional("wait_ms", in: 0...).map { .milliseconds($0) } ?? .zero
+        request.timeout = try reader.optionalDuration("timeout_ms", atLeast: shortest) ?? request.timeout
+        request.wait = try reader.optionalDuration("wait_ms") ?? .zero
         return request
     }
 
@@ -69,13 +69,9 @@ enum BoardMethods {
         barrier.option = try reader.optionalWord("option") ?? barrier.option
         barrier.scope = try reader.optionalWord("scope") ?? barrier.scope
         barrier.onTimeout = try reader.optionalWord("on_timeout") ?? barrier.onTimeout
-        barrier.timeout = try milliseconds("timeout_ms", of: reader) ?? barrier.timeout
-        barrier.sticky = try milliseconds("sticky_ms", of: reader)
+        barrier.timeout = try reader.optionalDuration("timeout_ms", atLeast: shortest) ?? barrier.timeout
+        barrier.sticky = try reader.optionalDuration("sticky_ms", atLeast: shortest)
         return barrier
-    }
-
-    private static func milliseconds(_ name: StaticString, of reader: ParameterReader) throws(RPCError) -> Duration? {
-        try reader.optional(name, in: 1...).map { .milliseconds($0) }
     }
 
     private static func name(of reader: ParameterReader) throws(RPCError) -> String {

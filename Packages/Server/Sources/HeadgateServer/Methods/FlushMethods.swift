@@ -13,10 +13,9 @@ enum FlushMethods {
         let reader = call.reader
         let ids: [String]? = try reader.optionalArray("dispatchers")
         let waits = try reader.optional("wait", as: Bool.self) ?? false
-        let milliseconds = try reader.optional("timeout_ms", in: 0...)
+        let timeout = try reader.optionalDuration("timeout_ms") ?? usualTimeout
         let name = try reader.optional("flush", upTo: Limits.longestName)
         guard name != "" else { throw reader.fault("flush", "must not be empty") }
-        let timeout = milliseconds.map { Duration.milliseconds($0) } ?? usualTimeout
         let waiting = WaitingReply(waits ? call.reply : nil)
         let (quota, uid) = (service.flushQuota, call.session.caller.credentials.uid)
         try quota.begin(for: uid)

@@ -11,8 +11,6 @@ struct PeerRequests {
     private var waiting: [Number: Completion] = [:]
     private var last: Number = 0
 
-    var count: Int { waiting.count }
-
     /// - Returns: the id of the request.
     mutating func add(_ then: @escaping Completion) -> Number {
         last += 1
@@ -28,11 +26,6 @@ struct PeerRequests {
     /// Who waits for the answer to a request; nil when nobody does, or not any more.
     mutating func take(_ number: Number) -> Completion? {
         waiting.removeValue(forKey: number)
-    }
-
-    /// Nobody waits for this answer any more.
-    mutating func remove(_ number: Number) {
-        waiting[number] = nil
     }
 
     /// All that wait, in the order in which they asked.

@@ -11,8 +11,9 @@ extension Session {
         _ method: StaticString, params: (inout JSONWriter) -> Void, then: @escaping PeerRequests.Completion
     ) -> PeerRequests.Number {
         let number = peerRequests.add(then)
-        guard connection.isOpen, !hasReachedEnd else {
-            service.worker.soon { self.peerRequests.take(number)?(.failure(.gone)) }
+        machine.askedClient()
+        guard connection.isOpen, machine.mayAnswer else {
+            service.worker.soon { self.take(.failure(.gone), of: self.peerRequests.take(number)) }
             return number
         }
         var writer = JSONWriter()
@@ -24,22 +25,27 @@ extension Session {
 
     /// Stops waiting for an answer: `then` is not called any more, and an answer that still comes is ignored.
     func withdraw(_ number: PeerRequests.Number) {
-        peerRequests.remove(number)
-        closeIfDone()
+        guard peerRequests.take(number) != nil else { return }
+        perform(machine.clientAnswered())
     }
 
     /// An answer to nothing that was asked may be a late one, and is no fault.
     func take(_ outcome: IncomingMessage.Outcome, of request: RequestID) {
-        guard let then = peerRequests.take(request) else { return }
+        let then = peerRequests.take(request)
         switch outcome {
-        case .result(let result): then(.success(result))
-        case .failure(let error): then(.failure(.refused(error)))
+        case .result(let result): take(.success(result), of: then)
+        case .failure(let error): take(.failure(.refused(error)), of: then)
         }
-        closeIfDone()
     }
 
     /// Nothing comes from this client any more: it answers none of what it was asked.
     func endPeerRequests() {
-        for then in peerRequests.takeAll() { then(.failure(.gone)) }
+        for then in peerRequests.takeAll() { take(.failure(.gone), of: then) }
+    }
+
+    private func take(_ result: Result<JSONView, PeerFault>, of then: PeerRequests.Completion?) {
+        guard let then else { return }
+        then(result)
+        perform(machine.clientAnswered())
     }
 }

@@ -15,29 +15,27 @@ final class Session {
 
     /// Strong: the loop closes connections also after the server is gone. The service lets go of closed sessions.
     let service: Service
+    /// What decides when it reads and when it closes.
+    var machine: SessionMachine
     private var framer: LineFramer
     /// Acknowledgements, by what each waits for: the oldest first.
     private var held: [HeldAnswers] = []
+    /// What the client waits for.
+    var waiting = WaitingReplies()
     /// What the client was asked.
     var peerRequests = PeerRequests()
-    private var unanswered = 0
-    private var unansweredBytes = 0
-    private var isPaused = false
-    private var isResumeDue = false
-    /// What it may still do in this turn.
-    var share = TurnShare()
-    private(set) var hasReachedEnd = false
-    /// Whether it has been told that it is closed when what was begun is done.
-    private var isEnding = false
-    private var isReadingLines = false
-    /// Bytes of the line that is being handled.
-    private var lineBytes = 0
+    /// Ends the time that a client that is gone has for what it sent before.
+    private var grace: (any Disposable)?
+
+    /// How long what a client sent before it went away is read: it is closed within a second (Behaviour X2).
+    private static let mostGrace = Duration.milliseconds(500)
 
     init(number: Int, connection: Connection, caller: Caller, service: Service) {
         self.number = number
         self.connection = connection
         self.caller = caller
         self.service = service
+        machine = SessionMachine(limits: service.settings.limits)
         framer = LineFramer(maxLineBytes: service.settings.limits.maxLineBytes)
         collectContext()
     }
@@ -53,7 +51,7 @@ final class Session {
         if new.access != old.access { regrant(new.access) }
         if new.collectors != old.collectors { collectContext() }
         framer.maxLineBytes = new.limits.maxLineBytes
-        resumeIfThereIsRoom()
+        perform(machine.limitsChanged(to: new.limits, surroundings))
     }
 
     /// What the session holds by rights that it loses ends, and the session with it: nobody would tell the client that a
@@ -69,138 +67,122 @@ final class Session {
         end(because: .unauthorized)
     }
 
-    // MARK: Reading
+    // MARK: Orders
 
-    /// Whether more requests may be taken on (Behaviour X2); else reading stops until there is room.
-    private var hasRoom: Bool {
-        hasRoomOfItsOwn && !service.gate.events.isGroupFull
+    /// Carries out what the machine orders, and what that leads to.
+    func perform(_ order: SessionMachine.Order) {
+        var order = order
+        while order != .nothing { order = carryOut(order) }
     }
 
-    private var hasRoomOfItsOwn: Bool {
-        let limits = service.settings.limits
-        return unanswered < limits.maxUnanswered && unansweredBytes < limits.maxUnansweredBytes
-            && connection.outputBytes < limits.maxOutputBytes
+    /// - Returns: what follows from it.
+    private func carryOut(_ order: SessionMachine.Order) -> SessionMachine.Order {
+        switch order {
+        case .nothing: break
+        case .takeLines: return takeLines()
+        case .pause(let awaited):
+            connection.pauseReading()
+            goOn(after: awaited)
+        case .stayPaused(let awaited): goOn(after: awaited)
+        case .resumeReading:
+            connection.resumeReading()
+            return machine.readingResumed()
+        case .letProviderGo:
+            service.providerLeft(self)
+            return machine.providerGone()
+        case .endWaits:
+            endWaits()
+            return machine.waitsEnded()
+        case .closeAfterFlush: connection.closeAfterFlush()
+        case .close: connection.close()
+        }
+        return .nothing
+    }
+
+    private func takeLines() -> SessionMachine.Order {
+        while connection.isOpen, machine.mayTakeLine(surroundings), let line = framer.next() { handle(line) }
+        framer.keepRest()
+        return machine.linesTaken(hasMore: framer.waitingBytes > 0, surroundings)
+    }
+
+    /// Has the machine told when this has come.
+    private func goOn(after awaited: SessionMachine.Awaited) {
+        switch awaited {
+        case .room: service.counters.pausedReadings += 1
+        case .commit: service.gate.events.whenCommitted { _ in self.perform(self.machine.groupCommitted()) }
+        case .turn: service.worker.nextTurn { self.perform(self.machine.turnCame()) }
+        case .endOfTurn: service.worker.soon { self.perform(self.machine.turnEnded()) }
+        }
+    }
+
+    /// The client is gone: nobody waits any more for what it has asked.
+    private func endWaits() {
+        grace = service.worker.schedule(at: service.worker.now + Session.mostGrace) { [weak self] in
+            guard let self else { return }
+            perform(machine.graceOver())
+        }
+        giveUpWaits()
+        service.askerLeft(self)
+    }
+
+    private func giveUpWaits() {
+        for reply in waiting.takeAll() { reply.giveUp() }
+    }
+
+    private var surroundings: SessionMachine.Surroundings {
+        SessionMachine.Surroundings(
+            outputBytes: connection.outputBytes, isGroupFull: service.gate.events.isGroupFull)
     }
 
     /// Whether the client leaves so much unread that it gets nothing but answers any more (Behaviour X2).
     var isOverfull: Bool { connection.outputBytes >= service.settings.limits.maxOutputBytes }
 
-    private func readLines() {
-        isReadingLines = true
-        while connection.isOpen, hasRoom, !share.isUsedUp, let line = framer.next() { handle(line) }
-        isReadingLines = false
-        framer.keepRest()
-        guard connection.isOpen else { return }
-        if hasReadAll { return readAll() }
-        if !hasRoom { return pause() }
-        if share.isUsedUp { return yield() }
-        closeIfDone()
-    }
-
-    /// Whether nothing comes from the client any more.
-    private var hasReadAll: Bool { hasReachedEnd && framer.waitingBytes == 0 }
-
-    /// The client may still wait for answers of its own. It gives none, and so does nothing for others any more.
-    private func readAll() {
-        service.providerLeft(self)
-        closeIfDone()
-    }
-
-    private func pause() {
-        isPaused = true
-        connection.pauseReading()
-        if !hasRoomOfItsOwn { service.counters.pausedReadings += 1 }
-        guard service.gate.events.isGroupFull else { return }
-        service.gate.events.whenCommitted { _ in self.resumeIfThereIsRoom() }
-    }
-
-    /// Its share of the turn is used up: the others have theirs before it goes on.
-    private func yield() {
-        isPaused = true
-        isResumeDue = true
-        connection.pauseReading()
-        awaitShare()
-    }
-
-    private func awaitShare() {
-        service.worker.nextTurn {
-            self.share.renew()
-            self.share.isUsedUp && self.connection.isOpen ? self.awaitShare() : self.resume()
-        }
-    }
-
-    /// Goes on reading if that had stopped and there is room now.
-    ///
-    /// Only at the end of the turn: what makes room may be a message of another session, whose line is still in the
-    /// one decoder, with more messages in it.
-    func resumeIfThereIsRoom() {
-        guard isPaused, !isResumeDue, hasRoom, connection.isOpen else { return }
-        isResumeDue = true
-        service.worker.soon { self.resume() }
-    }
-
-    private func resume() {
-        isResumeDue = false
-        guard isPaused, connection.isOpen else { return }
-        // Those that went on before may have taken the room.
-        guard hasRoom else { return pause() }
-        isPaused = false
-        readLines()
-        if !isPaused { connection.resumeReading() }
-    }
+    // MARK: Messages
 
     private func handle(_ line: LineFramer.Line) {
         switch line {
         case .tooLong:
-            share.spend()
+            machine.share.spend()
             service.counters.lineTooLong += 1
             sendError(RPCError(.lineTooLong))
         case .text(let bytes):
-            lineBytes = bytes.count
-            share.spend(line: bytes.count)
+            machine.share.spend(line: bytes.count)
             // A message may change the settings, and with them the service's decoder, with more of its line to come.
             let decoder = service.decoder
-            withExtendedLifetime(decoder) { handle(decoder.decode(bytes)) }
+            withExtendedLifetime(decoder) { handle(decoder.decode(bytes), bytes: bytes.count) }
         }
     }
 
-    // MARK: Messages
-
-    private func handle(_ line: IncomingLine) {
+    private func handle(_ line: IncomingLine, bytes: Int) {
         switch line {
-        case .message(let message): handle(message, batch: nil)
-        case .batch(let messages): handle(messages)
+        case .message(let message): handle(message, bytes: bytes, batch: nil)
+        case .batch(let messages): handle(messages, bytes: bytes)
         }
     }
 
-    private func handle(_ messages: IncomingBatch) {
+    private func handle(_ messages: IncomingBatch, bytes: Int) {
         guard messages.count <= Limits.mostInBatch else {
             return refuse(nil, RPCError(.limit, "a batch may have no more than \(Limits.mostInBatch) messages"), nil)
         }
-        let batch = BatchReply(to: self)
+        let batch = BatchReply(to: self, requestBytes: bytes)
         for message in messages {
-            share.spend()
-            handle(message, batch: batch)
+            machine.share.spend()
+            handle(message, bytes: 0, batch: batch)
         }
-        batch.close()
+        batch.end()
     }
 
-    private func handle(_ message: IncomingMessage, batch: BatchReply?) {
+    private func handle(_ message: IncomingMessage, bytes: Int, batch: BatchReply?) {
         switch message {
         case .request(let request):
             if let batch, batch.byteCount >= service.settings.limits.maxOutputBytes {
                 return refuse(request.id, RPCError(.limit, "the answers to this batch are too large"), batch)
             }
-            unanswered += 1
-            // A batch's bytes are counted with its first request.
-            let bytes = lineBytes
-            lineBytes = 0
-            unansweredBytes += bytes
-            if batch == nil, request.method.equals("track") { return track(request, requestBytes: bytes) }
+            if batch == nil, request.method.equals("track") { return track(request, bytes: bytes) }
             let reply = Reply(to: self, id: Array(request.id.raw), batch: batch, requestBytes: bytes)
             call(request.method, request.params, reply)
         case .notification(let notification):
-            let reply = Reply(to: self, id: nil)
+            let reply = Reply(to: self, id: nil, batch: batch, requestBytes: bytes)
             call(notification.method, notification.params, reply)
         case .invalid(let id, let error): refuse(id, error, batch)
         case .invalidNotification: notificationFailed()
@@ -210,34 +192,32 @@ final class Session {
     }
 
     private func call(_ method: JSONView, _ params: JSONView?, _ reply: Reply) {
-        share.spend(method.equals("track") ? TurnShare.event : TurnShare.call)
+        machine.share.spend(method.equals("track") ? TurnShare.event : TurnShare.call)
         service.call(method, params: params, session: self, reply: reply)
+        if reply.isWaiting { waiting.add(reply) }
     }
 
     private func refuse(_ id: RequestID?, _ error: RPCError, _ batch: BatchReply?) {
-        share.spend(TurnShare.refusal)
+        machine.share.spend(TurnShare.refusal)
         note(error)
         var writer = JSONWriter()
         writer.errorAnswer(id: id?.raw, error: error)
-        guard let batch else {
-            writer.endLine()
-            return send(writer.bytes)
-        }
-        batch.expect()
-        batch.add(writer.bytes)
+        if let batch { return batch.add(writer.bytes) }
+        writer.endLine()
+        send(writer.bytes)
     }
 
     // MARK: Tracking
 
     /// The one method on the hot path: the answer is rendered at once and held until the event is safe.
-    private func track(_ request: IncomingMessage.Request, requestBytes: Int) {
+    private func track(_ request: IncomingMessage.Request, bytes: Int) {
         hasSpoken = true
         do {
             let (event, admission) = try service.tracking.track(request.params, from: self)
-            hold(request.id, event.id, admission, requestBytes)
+            machine.took(1, bytes: bytes)
+            hold(request.id, event.id, admission, bytes)
         } catch {
             refuse(request.id, error, nil)
-            answered(1, bytes: requestBytes)
         }
     }
 
@@ -268,7 +248,7 @@ final class Session {
         } else {
             send(answers.bytes)
         }
-        answered(answers.count, bytes: answers.requestBytes)
+        settled(answers.count, bytes: answers.requestBytes)
     }
 
     // MARK: Answering
@@ -286,11 +266,14 @@ final class Session {
         send(writer.bytes)
     }
 
-    /// Requests have got their answers, and make room for others.
-    func answered(_ count: Int, bytes: Int) {
-        unanswered -= count
-        unansweredBytes -= bytes
-        isPaused ? resumeIfThereIsRoom() : closeIfDone()
+    /// Messages are answered or done, and make room for others.
+    func settled(_ count: Int, bytes: Int) {
+        perform(machine.settled(count, bytes: bytes, surroundings))
+    }
+
+    /// The last message of a batch is done, and its answers are sent.
+    func batchEnded(keptBytes: Int, requestBytes: Int) {
+        perform(machine.letGo(keptBytes: keptBytes, requestBytes: requestBytes, surroundings))
     }
 
     // MARK: The end
@@ -307,15 +290,7 @@ final class Session {
     /// connection is closed.
     private func end(because reason: ErrorReason) {
         announceClosing(because: reason)
-        isEnding = true
-        closeIfDone()
-    }
-
-    /// Closes the connection of a session that ends, once nothing is owed to the client, nor by one that is still there.
-    /// Lines that wait to be read come first.
-    func closeIfDone() {
-        guard hasReadAll || isEnding, !isReadingLines, !isPaused, connection.isOpen else { return }
-        if unanswered == 0, hasReachedEnd || peerRequests.count == 0 { connection.closeAfterFlush() }
+        perform(machine.ends())
     }
 
     /// Counts what was refused because of a limit (Behaviour X2).
@@ -331,29 +306,32 @@ final class Session {
 extension Session: ConnectionHandler {
     func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
         framer.lend(bytes)
-        share.renew()
-        readLines()
+        perform(machine.bytesCame())
+        framer.keepRest()
     }
 
     /// A client that half-closes its side still gets its answers (Protocol, Framing).
     func connectionDidReachEnd(_ connection: Connection) {
-        hasReachedEnd = true
         framer.finish()
-        if !isPaused { readLines() }
+        perform(machine.endReached())
     }
 
     func connectionDidDrain(_ connection: Connection) {
-        resumeIfThereIsRoom()
+        perform(machine.roomChanged(surroundings))
         service.watches.drained(self)
         service.workforces.drained(number)
     }
 
     /// What it sent before is still read and counts, answered or not.
     func connectionDidLosePeer(_ connection: Connection) {
-        if isPaused { connection.resumeReading() }
+        perform(machine.peerLost())
     }
 
     func connectionDidClose(_ connection: Connection, error: TransportError?) {
+        grace?.dispose()
+        grace = nil
+        machine.closed()
+        giveUpWaits()
         service.ended(self)
     }
 }

@@ -1,0 +1,125 @@
+import Glibc
+import HeadgateData
+import HeadgateTransport
+import Testing
+
+@testable import HeadgateServer
+
+/// A client's end of a connection in plain calls that never wait: what it sends is with the service when they return, and
+/// it can go away in all the ways that a process can.
+final class RawClient {
+    private var descriptor: Int32
+    private var unsent: ArraySlice<UInt8> = []
+    private var partial: [UInt8] = []
+    /// Whether the service has closed its end.
+    private(set) var isAtEnd = false
+
+    private static let atOnce = Int32(MSG_DONTWAIT | MSG_NOSIGNAL)
+
+    /// A connection that the service takes on at once; on the service's own thread.
+    init(of service: Service) throws {
+        var ends: [Int32] = [0, 0]
+        let result = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends)
+        guard result == 0 else { throw Missing(what: "a pair of sockets") }
+        descriptor = ends[0]
+        service.accept(try Connection(fileDescriptor: ends[1], on: service.worker.loop))
+    }
+
+    /// A connection over the service's socket.
+    init(connectingTo path: String) throws {
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let result = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
+        }
+        guard result == 0 else { throw Missing(what: "a connection to \(path)") }
+    }
+
+    deinit { close() }
+
+    /// Goes away: nothing is read from it any more, nor by it.
+    func close() {
+        guard descriptor >= 0 else { return }
+        Glibc.close(descriptor)
+        descriptor = -1
+    }
+
+    /// Sends nothing more, and still takes answers.
+    func finish() {
+        shutdown(descriptor, Int32(SHUT_WR))
+    }
+
+    // MARK: Sending
+
+    /// Sends a text over and over, as long as it is taken.
+    func fill(with text: String) {
+        while true {
+            if unsent.isEmpty { unsent = Array(text.utf8)[...] }
+            let count = offer(unsent)
+            guard count > 0 else { return }
+            unsent = unsent.dropFirst(count)
+        }
+    }
+
+    /// Sends a text, which has to fit into the socket.
+    func send(_ text: String) {
+        #expect(offer(Array(text.utf8)[...]) == text.utf8.count)
+    }
+
+    /// Sends a line if the socket has room for it: a short one is taken whole or not at all.
+    /// - Returns: whether it was taken.
+    func offer(line: String) -> Bool {
+        offer(Array((line + "\n").utf8)[...]) > 0
+    }
+
+    private func offer(_ bytes: ArraySlice<UInt8>) -> Int {
+        bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Self.atOnce) }
+    }
+
+    // MARK: Taking
+
+    /// How many lines have come, a batch's answers being one.
+    func takeLines() -> Int {
+        lines().count
+    }
+
+    /// The lines that have come.
+    func lines() -> [[UInt8]] {
+        receive()
+        var lines: [[UInt8]] = []
+        while let length = partial.firstIndex(of: UInt8(ascii: "\n")) {
+            lines.append(Array(partial[..<length]))
+            partial.removeFirst(length + 1)
+        }
+        return lines
+    }
+
+    private func receive() {
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        while true {
+            let count = recv(descriptor, &bytes, bytes.count, Self.atOnce)
+            if count == 0 { isAtEnd = true }
+            guard count > 0 else { return }
+            partial += bytes[..<count]
+        }
+    }
+
+    /// The messages that have come, those of batches one by one.
+    func messages() throws -> [DataItem] {
+        try lines().flatMap { line in
+            let message = try DataItem(parsing: line)
+            guard case .array(let messages) = message else { return [message] }
+            return messages
+        }
+    }
+}
+
+extension ServiceStage {
+    /// Lets the service go on until something is so in it.
+    nonisolated func until(_ isSo: @Sendable (Service) throws -> Bool) async throws {
+        while try await !look(isSo) { try await Task.sleep(for: .milliseconds(1)) }
+    }
+}

@@ -1,0 +1,129 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+/// Random lines of one client to a real service over a real socket, whose flushes another client cancels: whatever comes,
+/// each request is answered once, and nothing is left of the session.
+struct LiveHistory {
+    private var random: SeededGenerator
+    private var lastID = 0
+    /// What is owed an answer.
+    private var owed: Set<Int> = []
+    private var answered: [Int] = []
+    private var flushes: [String] = []
+    /// How many events the client has sent.
+    private(set) var events = 0
+
+    init(seed: UInt64) {
+        random = SeededGenerator(seed: seed)
+    }
+
+    /// How the client's part ends.
+    enum Ending: CaseIterable { case stays, finishes, goes }
+
+    mutating func run(_ stage: ServiceStage, other: LineClient) async throws {
+        let client = try RawClient(connectingTo: stage.socket)
+        for _ in 0..<number(20...120) {
+            try await step(client, other)
+        }
+        switch Ending.allCases.randomElement(using: &random) ?? .stays {
+        case .stays: try await finish(client, stage, other)
+        case .finishes:
+            client.finish()
+            try await finish(client, stage, other)
+            while !client.isAtEnd { try take(from: client, try await other.call("ping")) }
+        case .goes: client.close()
+        }
+        client.close()
+        try await stage.until { $0.sessions.count == 1 }
+    }
+
+    private mutating func step(_ client: RawClient, _ other: LineClient) async throws {
+        switch number(0...9) {
+        case 0...6: send(client)
+        case 7: try await cancel(other)
+        case 8: try await other.call("ping")
+        default: try take(from: client, .null)
+        }
+    }
+
+    /// Lets everything be answered.
+    private mutating func finish(_ client: RawClient, _ stage: ServiceStage, _ other: LineClient) async throws {
+        while answered.count < owed.count {
+            if !flushes.isEmpty { try await cancel(other) }
+            try await other.call("ping")
+            try take(from: client, .null)
+        }
+        #expect(Set(answered) == owed)
+        #expect(Set(answered).count == answered.count)
+        try await stage.until { $0.sessions.all.allSatisfy { $0.machine.account == SessionAccount() } }
+    }
+
+    private mutating func take(from client: RawClient, _: DataItem) throws {
+        answered += try client.messages().compactMap { $0["id"].get() }
+    }
+
+    /// Cancels a flush. It may not have been begun yet, and so stays on the list.
+    private mutating func cancel(_ other: LineClient) async throws {
+        guard let name = flushes.randomElement(using: &random) else { return }
+        _ = try? await other.call("flush.cancel", ["flush": .string(name)])
+    }
+
+    // MARK: Lines
+
+    private mutating func send(_ client: RawClient) {
+        let before = self
+        let line = line()
+        // What the socket has no room for was never sent.
+        if !client.offer(line: line) {
+            let random = random
+            self = before
+            self.random = random
+        }
+    }
+
+    private mutating func line() -> String {
+        switch number(0...9) {
+        case 0: return "this is no JSON"
+        case 1: return String(repeating: "x", count: 3_000)
+        case 2...3: return "[\((0..<number(1...5)).map { _ in message() }.joined(separator: ","))]"
+        default: return message()
+        }
+    }
+
+    private mutating func message() -> String {
+        let id = oneIn(5) ? "" : #""id":\#(newID()),"#
+        return #"{"jsonrpc":"2.0",\#(id)\#(call())}"#
+    }
+
+    private mutating func newID() -> Int {
+        lastID += 1
+        owed.insert(lastID)
+        return lastID
+    }
+
+    private mutating func call() -> String {
+        switch number(0...9) {
+        case 0...3:
+            events += 1
+            return
+                #""method":"track","params":{"event":"x","data":{"x":"\#(String(repeating: "x", count: number(0...300)))"}}"#
+        case 4:
+            events += 2
+            return #""method":"track_many","params":{"events":[{"event":"x"},{"event":"y"}]}"#
+        case 5...6:
+            let name = "f\(flushes.count)"
+            flushes.append(name)
+            return #""method":"flush","params":{"wait":true,"timeout_ms":0,"flush":"\#(name)"}"#
+        case 7: return #""method":"board.activate","params":{"board":"nobody's"}"#
+        case 8: return #""method":"status""#
+        default: return #""method":"ping""#
+        }
+    }
+
+    // MARK: Chance
+
+    private mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+    private mutating func oneIn(_ times: Int) -> Bool { number(1...times) == 1 }
+}

@@ -1,0 +1,453 @@
+@testable import HeadgateServer
+
+/// Random lines, pauses, half-closes, lost peers and answers in any order for the machine of a session, beside a model
+/// that is slow and obvious: it recounts from scratch what is outstanding, and from that whether a line may be taken.
+///
+/// It is the machine's session as well: it carries out the orders on a connection, a worker and a store of its own.
+struct SessionHistory {
+    private var random: SeededGenerator
+    private var machine: SessionMachine
+    private var limits: Limits
+
+    // The connection.
+    private var unread: [Line] = []
+    private var framed: [Line] = []
+    private var isReading = true
+    private var isOpen = true
+    private var outputBytes = 0
+    /// Whether the client has closed its sending side, or all of it.
+    private var client = Client.open
+    private var hasToldEnd = false
+    private var hasToldLoss = false
+    private var closesAfterFlush = 0
+
+    // The service.
+    private var isGroupFull = false
+    private var awaitsCommit = 0
+    private var awaitsTurn = 0
+    private var awaitsEndOfTurn = 0
+    private var asked = 0
+    private var isEnding = false
+
+    // What is owed.
+    private var lastID = 0
+    private var outstanding: [Outstanding] = []
+    private var batches: [Int: Batch] = [:]
+    private var owed: Set<Int> = []
+    private var answered: [Int: Int] = [:]
+    private var sent = 0
+    private var taken = 0
+    private var isTaking = false
+
+    enum Client { case open, finished, gone }
+
+    private struct Line {
+        var bytes: Int
+        /// What it takes of a turn's share.
+        var cost: Int
+        var messages: [Message]
+        var isBatch: Bool
+    }
+
+    private struct Message {
+        /// Nil for a notification.
+        var id: Int?
+        /// Whether its answer comes later.
+        var waits: Bool
+        var answerBytes: Int
+    }
+
+    private struct Outstanding {
+        var message: Message
+        var bytes: Int
+        var batch: Int?
+    }
+
+    private struct Batch {
+        var bytes: Int
+        var underWay = 1
+        var kept = 0
+        var ids: [Int] = []
+    }
+
+    struct Violation: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    init(seed: UInt64) {
+        random = SeededGenerator(seed: seed)
+        limits = Limits()
+        machine = SessionMachine(limits: limits)
+        changeLimits()
+        machine = SessionMachine(limits: limits)
+    }
+
+    mutating func run(steps: Int) throws(Violation) {
+        for _ in 0..<steps where isOpen {
+            try step()
+            try check()
+        }
+        try finish()
+    }
+
+    // MARK: Facts
+
+    private mutating func step() throws(Violation) {
+        switch number(0...24) {
+        case 0...7: send()
+        case 8...13: try answer()
+        case 14: try drain(to: number(0...2) == 0 ? outputBytes / 2 : 0)
+        case 15: isGroupFull = true
+        case 16...17: try commit()
+        case 18: try pump(lines: number(1...3))
+        case 19...20: try pump()
+        case 21:
+            changeLimits()
+            try perform(machine.limitsChanged(to: limits, surroundings))
+        case 22: try ask()
+        case 23 where oneIn(6): try leave()
+        case 24 where oneIn(10): try end()
+        default: outputBytes += number(0...200)
+        }
+        try turns(number(0...2))
+    }
+
+    private mutating func changeLimits() {
+        limits.maxUnanswered = number(1...6)
+        limits.maxUnansweredBytes = number(1...300)
+        limits.maxOutputBytes = number(1...300)
+    }
+
+    private mutating func send() {
+        guard client == .open else { return }
+        let isBatch = oneIn(3)
+        let messages = (0..<(isBatch ? number(1...4) : 1)).map { _ in
+            lastID += 1
+            let isRequest = !oneIn(4)
+            return Message(id: isRequest ? lastID : nil, waits: oneIn(2), answerBytes: number(1...120))
+        }
+        unread.append(
+            Line(bytes: number(1...120), cost: oneIn(10) ? number(1...2_000) : 1, messages: messages, isBatch: isBatch))
+        sent += 1
+    }
+
+    /// One that waits is answered.
+    private mutating func answer() throws(Violation) {
+        guard !outstanding.isEmpty else { return }
+        try settle(outstanding.remove(at: number(0...(outstanding.count - 1))))
+    }
+
+    private mutating func drain(to left: Int) throws(Violation) {
+        outputBytes = left
+        if left == 0 { try perform(machine.roomChanged(surroundings)) }
+    }
+
+    private mutating func commit() throws(Violation) {
+        isGroupFull = false
+        let waiting = awaitsCommit
+        awaitsCommit = 0
+        for _ in 0..<waiting { try perform(machine.groupCommitted()) }
+    }
+
+    /// Lets the ends of turns come, and the turns after them.
+    private mutating func turns(_ count: Int) throws(Violation) {
+        for _ in 0..<count {
+            let (ends, turns) = (awaitsEndOfTurn, awaitsTurn)
+            (awaitsEndOfTurn, awaitsTurn) = (0, 0)
+            for _ in 0..<ends { try perform(machine.turnEnded()) }
+            for _ in 0..<turns { try perform(machine.turnCame()) }
+        }
+    }
+
+    /// Lets all turns come until nothing waits for one.
+    private mutating func quiesce() throws(Violation) {
+        var rounds = 0
+        while awaitsTurn + awaitsEndOfTurn > 0 {
+            try turns(1)
+            rounds += 1
+            guard rounds < 10_000 else { throw Violation(description: "turns without end") }
+        }
+    }
+
+    private mutating func ask() throws(Violation) {
+        if asked > 0, oneIn(2) {
+            asked -= 1
+            try perform(machine.clientAnswered())
+        } else if isOpen, machine.mayAnswer {
+            asked += 1
+            machine.askedClient()
+        }
+    }
+
+    private mutating func end() throws(Violation) {
+        isEnding = true
+        try perform(machine.ends())
+    }
+
+    /// The client finishes its side, or goes.
+    private mutating func leave() throws(Violation) {
+        client = client == .open && oneIn(2) ? .finished : .gone
+        if !isReading || hasToldEnd { try tellLoss() }
+    }
+
+    // MARK: The connection
+
+    /// What is there to read is read as long as the session reads.
+    private mutating func pump(lines: Int = .max) throws(Violation) {
+        var left = lines
+        while isOpen, isReading, !unread.isEmpty, left > 0 {
+            let count = min(left, number(1...5), unread.count)
+            framed += unread.prefix(count)
+            unread.removeFirst(count)
+            left -= count
+            try perform(machine.bytesCame())
+        }
+        try tellEnd()
+    }
+
+    private mutating func tellEnd() throws(Violation) {
+        guard isOpen, isReading, unread.isEmpty, client != .open, !hasToldEnd else { return }
+        // A peer that went without reading resets the connection, and that comes first.
+        if client == .gone, oneIn(2) { try tellLoss() }
+        hasToldEnd = true
+        try perform(machine.endReached())
+        try tellLoss()
+        if hasToldLoss { close() }
+    }
+
+    private mutating func tellLoss() throws(Violation) {
+        guard isOpen, client == .gone, !hasToldLoss else { return }
+        hasToldLoss = true
+        outputBytes = 0
+        try perform(machine.peerLost())
+        if hasToldEnd { close() }
+    }
+
+    private mutating func close() {
+        isOpen = false
+        isReading = false
+        machine.closed()
+    }
+
+    private var surroundings: SessionMachine.Surroundings {
+        SessionMachine.Surroundings(outputBytes: outputBytes, isGroupFull: isGroupFull)
+    }
+
+    // MARK: Orders
+
+    private mutating func perform(_ first: SessionMachine.Order) throws(Violation) {
+        var order = first
+        while order != .nothing { order = try carryOut(order) }
+    }
+
+    private mutating func carryOut(_ order: SessionMachine.Order) throws(Violation) -> SessionMachine.Order {
+        switch order {
+        case .nothing: break
+        case .takeLines: return try takeLines()
+        case .pause(let awaited):
+            guard isReading else { throw Violation(description: "paused twice") }
+            isReading = false
+            goOn(after: awaited)
+            // A paused connection learns at once that its peer is gone.
+            try tellLoss()
+        case .stayPaused(let awaited):
+            guard !isReading else { throw Violation(description: "reads on while it awaits \(awaited)") }
+            goOn(after: awaited)
+        case .resumeReading:
+            guard isOpen, !isReading else { throw Violation(description: "resumed what is not paused") }
+            isReading = true
+            return machine.readingResumed()
+        case .letProviderGo:
+            for _ in 0..<asked { try perform(machine.clientAnswered()) }
+            asked = 0
+            return machine.providerGone()
+        case .endWaits:
+            guard client == .gone else { throw Violation(description: "a client that is there lost its waits") }
+            owed = []
+            let all = outstanding
+            outstanding = []
+            for one in all { try settle(one) }
+            return machine.waitsEnded()
+        case .closeAfterFlush:
+            try checkClose()
+            closesAfterFlush += 1
+            isReading = false
+            outputBytes = 0
+            close()
+        case .close:
+            guard client == .gone else { throw Violation(description: "a client that is there was cut off") }
+            close()
+        }
+        return .nothing
+    }
+
+    private mutating func goOn(after awaited: SessionMachine.Awaited) {
+        switch awaited {
+        case .room: break
+        case .commit: awaitsCommit += 1
+        case .turn: awaitsTurn += 1
+        case .endOfTurn: awaitsEndOfTurn += 1
+        }
+    }
+
+    private mutating func takeLines() throws(Violation) -> SessionMachine.Order {
+        guard !isTaking else { throw Violation(description: "lines are taken amid another line") }
+        isTaking = true
+        while isOpen {
+            let mayTake = machine.mayTakeLine(surroundings)
+            guard mayTake == isLineAllowed else {
+                throw Violation(description: "a line \(mayTake ? "was" : "was not") to be taken: \(machine)")
+            }
+            guard mayTake, !framed.isEmpty else { break }
+            try take(framed.removeFirst())
+        }
+        isTaking = false
+        return machine.linesTaken(hasMore: !framed.isEmpty, surroundings)
+    }
+
+    // MARK: Messages
+
+    private mutating func take(_ line: Line) throws(Violation) {
+        taken += 1
+        machine.share.spend(line.cost)
+        guard line.isBatch else { return try take(line.messages[0], bytes: line.bytes, batch: nil) }
+        let number = taken
+        batches[number] = Batch(bytes: line.bytes)
+        machine.took(0, bytes: line.bytes)
+        for message in line.messages {
+            batches[number]?.underWay += 1
+            try take(message, bytes: 0, batch: number)
+        }
+        try endOne(of: number)
+    }
+
+    private mutating func take(_ message: Message, bytes: Int, batch: Int?) throws(Violation) {
+        machine.took(1, bytes: bytes)
+        if let id = message.id, machine.isListening { owed.insert(id) }
+        let one = Outstanding(message: message, bytes: bytes, batch: batch)
+        if message.waits { outstanding.append(one) } else { try settle(one) }
+    }
+
+    /// As ``Reply`` does it.
+    private mutating func settle(_ one: Outstanding) throws(Violation) {
+        if let id = one.message.id, machine.isListening { answer(id, one) }
+        if let batch = one.batch { try endOne(of: batch) }
+        try perform(machine.settled(1, bytes: one.bytes, surroundings))
+    }
+
+    private mutating func answer(_ id: Int, _ one: Outstanding) {
+        guard let batch = one.batch else {
+            outputBytes += one.message.answerBytes
+            answered[id, default: 0] += 1
+            return
+        }
+        batches[batch]?.kept += one.message.answerBytes
+        batches[batch]?.ids.append(id)
+        machine.kept(bytes: one.message.answerBytes)
+    }
+
+    /// As ``BatchReply`` does it.
+    private mutating func endOne(of number: Int) throws(Violation) {
+        batches[number]?.underWay -= 1
+        guard let batch = batches[number], batch.underWay == 0 else { return }
+        batches[number] = nil
+        if machine.isListening {
+            outputBytes += batch.kept
+            for id in batch.ids { answered[id, default: 0] += 1 }
+        }
+        try perform(machine.letGo(keptBytes: batch.kept, requestBytes: batch.bytes, surroundings))
+    }
+
+    // MARK: The slow model
+
+    /// All that the connection makes the daemon keep, counted anew.
+    private var kept: (underWay: Int, requestBytes: Int, keptBytes: Int) {
+        let ofBatches = batches.values.reduce(into: (bytes: 0, kept: 0)) {
+            $0 = ($0.bytes + $1.bytes, $0.kept + $1.kept)
+        }
+        return (outstanding.count, outstanding.map(\.bytes).reduce(0, +) + ofBatches.bytes, ofBatches.kept)
+    }
+
+    private var hasRoom: Bool {
+        let kept = kept
+        return hasToldLoss
+            || kept.underWay < limits.maxUnanswered && kept.requestBytes < limits.maxUnansweredBytes
+                && kept.keptBytes + outputBytes < limits.maxOutputBytes
+    }
+
+    private var isLineAllowed: Bool { hasRoom && !isGroupFull && machine.share.left > 0 }
+
+    private func check() throws(Violation) {
+        let kept = kept
+        let account = machine.account
+        guard (account.underWay, account.requestBytes, account.keptBytes) == kept else {
+            throw Violation(description: "the account says \(account), but there are \(kept)")
+        }
+        guard !isOpen || machine.reading == .over || isReading == (machine.reading == .open) else {
+            throw Violation(
+                description: "\(isReading ? "reads" : "does not read"), and the machine is \(machine.reading)")
+        }
+        guard answered.values.allSatisfy({ $0 == 1 }) else { throw Violation(description: "answered twice") }
+    }
+
+    /// Whether all that the client has asked and been asked is done.
+    private func checkClose() throws(Violation) {
+        guard outstanding.isEmpty, batches.isEmpty else { throw Violation(description: "closed on what is owed") }
+        guard client == .open || framed.isEmpty && (unread.isEmpty || isEnding) else {
+            throw Violation(description: "closed on lines that were not taken")
+        }
+        guard client != .open || isEnding && asked == 0 else { throw Violation(description: "closed for no reason") }
+    }
+
+    /// Whenever all turns have come: either a line may not be taken, or none is left.
+    private func checkProgress() throws(Violation) {
+        guard isOpen, hasRoom, !isGroupFull else { return }
+        guard framed.isEmpty, unread.isEmpty else { throw Violation(description: "stuck with room: \(machine)") }
+    }
+
+    // MARK: The end
+
+    /// Once all is answered, taken and stored nothing is left, and who is done is closed.
+    private mutating func finish() throws(Violation) {
+        try quiesce()
+        try pump()
+        try quiesce()
+        try pump()
+        try checkProgress()
+        var rounds = 0
+        repeat {
+            try commit()
+            try drain(to: 0)
+            while !outstanding.isEmpty { try answer() }
+            while asked > 0, isOpen {
+                asked -= 1
+                try perform(machine.clientAnswered())
+            }
+            try quiesce()
+            try pump()
+            try quiesce()
+            try check()
+            rounds += 1
+            guard rounds < 1_000 else { throw Violation(description: "it never ends: \(machine)") }
+        } while isOpen && (!unread.isEmpty || !framed.isEmpty || !outstanding.isEmpty)
+        try checkEnd()
+    }
+
+    private func checkEnd() throws(Violation) {
+        guard machine.account.isSettled, batches.isEmpty else { throw Violation(description: "something is kept") }
+        guard isOpen == (client == .open && !isEnding) else {
+            throw Violation(description: "\(isOpen ? "not closed" : "closed"), and the client is \(client)")
+        }
+        guard closesAfterFlush == (isOpen || hasToldLoss ? 0 : 1) else {
+            throw Violation(description: "closed \(closesAfterFlush) times")
+        }
+        guard client != .gone else { return }
+        guard Set(answered.keys) == owed else { throw Violation(description: "not all that was owed was answered") }
+        guard isEnding || taken == sent else { throw Violation(description: "\(sent - taken) lines were never taken") }
+    }
+
+    // MARK: Chance
+
+    private mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+    private mutating func oneIn(_ times: Int) -> Bool { number(1...times) == 1 }
+}
