@@ -55,7 +55,7 @@ extension Headgate {
     func makeConfiguredBarriers() -> ConfiguredBarriers {
         // The gate owns what is made here and calls it; it is there whenever that asks.
         let barriers = ConfiguredBarriers(coordinator: coordinator) { [unowned self] in barrierContext }
-        barriers.factories = Barriers.builtIn
+        for factory in Barriers.builtIn { barriers.factories[factory.kind] = factory }
         barriers.factories[ConnectivityBarrier.id] = ConnectivityBarrier.Factory { [weak self] in
             self?.networkScopes ?? []
         }

@@ -5,29 +5,24 @@ import HeadgateData
 struct ConfiguredDispatcher: Sendable, Equatable {
     /// What all kinds have.
     var common: DispatcherSettings
-    /// What its kind has; nil where that was refused.
-    private let ofKind: KindSettings?
+    /// What its kind has.
+    var kind: KindSettings
 
     /// The dispatcher's name.
     var id: String { common.id }
-    /// What its kind has. Settings without a fault have it.
-    var kind: KindSettings {
-        guard let ofKind else { preconditionFailure("settings of no kind are refused") }
-        return ofKind
-    }
+}
 
-    init(common: DispatcherSettings, kind: KindSettings) {
-        self.common = common
-        ofKind = kind
-    }
-
+extension ConfiguredDispatcher {
     /// Reads an entry of `dispatchers`; what is wrong with it is noted and stands at its default.
     init(id: String, _ entry: SettingsReader, rules: RuleReader, kinds: DispatcherKinds) {
         if let complaint = DispatcherID.complaint(about: id) { entry.fault(complaint) }
         common = DispatcherSettings(id: id)
         common.read(entry)
         common.loadRule = rules.rule("load_rule", in: entry)
-        ofKind = ConfiguredDispatcher.kind(of: entry, kinds)?.settings(entry, common: &common)
+        // A kind that is refused is held against nothing; which of those that exist stands in for it does not matter.
+        kind =
+            ConfiguredDispatcher.kind(of: entry, kinds)?.settings(entry, common: &common)
+            ?? KindSettings(FileKind(), FileSettings(path: ""))
         common.boundHand(entry)
     }
 

@@ -209,11 +209,36 @@ struct BarrierSettingsTests {
         #expect(read.settings?.barriers.first?.stateOnError == .closed)
     }
 
-    @Test("Another program's kinds are read as values too")
+    @Test("S2, S6: a program's kinds check their configurations as the service's own do")
     func otherKinds() throws {
         var kinds = BarrierKinds.builtIn
-        kinds.add("Slow", reading: RateSettings.self)
-        let read = try reading(#"{"Slow": {"configuration": {"per_second": 0}}}"#, kinds: kinds)
-        #expect(read.faults.map(\.path) == ["barriers.Slow.configuration.per_second"])
+        kinds.add(SlowFactory())
+        let read = try reading(#"{"SlowBarrier": {"configuration": {"hours": 0, "colour": 1}}}"#, kinds: kinds)
+        #expect(
+            read.findings.lines == [
+                "barriers.SlowBarrier.configuration.hours: must be a whole number from 1 to 24",
+                "barriers.SlowBarrier.configuration.colour: warning: unknown key, ignored",
+            ])
+    }
+}
+
+/// A program's kind of barrier: always open.
+private final class SlowBarrier: ConfigurableBarrier {
+    static let id = "SlowBarrier"
+
+    func onState(for dispatcherId: String) -> Observable<BarrierState> {
+        Observables.just(.open)
+    }
+
+    func updateConfiguration(_ configuration: DataObject) {}
+}
+
+private struct SlowFactory: BarrierFactory {
+    func check(_ configuration: SettingsReader, timeZone: (String?) -> TimeZoneRules?) {
+        _ = configuration.integer("hours", in: 1...24)
+    }
+
+    func create(context: BarrierContext, configuration: DataObject) -> SlowBarrier {
+        SlowBarrier()
     }
 }

@@ -48,6 +48,10 @@ public final class ApplicationStatusBarrier: ConfigurableBarrier, DescribedBarri
             scopes = defaultScopes
         }
 
+        public func check(_ configuration: SettingsReader, timeZone: (String?) -> TimeZoneRules?) {
+            _ = ApplicationStatusSettings(reading: configuration)
+        }
+
         public func create(context: BarrierContext, configuration: DataObject) throws -> ApplicationStatusBarrier {
             try ApplicationStatusBarrier(context: context, configuration: configuration)
         }

@@ -36,9 +36,9 @@ public enum Barriers {
         RateBarrier.Factory(defaultScopes: defaultScopes)
     }
 
-    /// The kinds that need nothing but settings; connectivity follows the dispatchers that there are.
-    static var builtIn: [String: any BarrierFactory] {
-        let factories: [any BarrierFactory] = [batching(), schedule(), interval(), applicationStatus(), rate()]
-        return Dictionary(uniqueKeysWithValues: factories.map { ($0.kind, $0) })
+    /// The kinds that settings may name, but for connectivity, which follows the dispatchers that reach the network. A new
+    /// kind is a file of its own and a line here.
+    public static var builtIn: [any BarrierFactory] {
+        [batching(), schedule(), interval(), applicationStatus(), rate()]
     }
 }

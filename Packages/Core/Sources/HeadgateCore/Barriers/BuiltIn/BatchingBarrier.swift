@@ -33,6 +33,10 @@ public final class BatchingBarrier: ConfigurableBarrier, WordedBarrier {
             scopes = defaultScopes
         }
 
+        public func check(_ configuration: SettingsReader, timeZone: (String?) -> TimeZoneRules?) {
+            _ = BatchingSettings(reading: configuration)
+        }
+
         public func create(context: BarrierContext, configuration: DataObject) throws -> BatchingBarrier {
             try BatchingBarrier(context: context, configuration: configuration)
         }

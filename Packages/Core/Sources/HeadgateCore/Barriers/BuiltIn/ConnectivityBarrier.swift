@@ -67,6 +67,10 @@ public final class ConnectivityBarrier: ConfigurableBarrier, UncertainBarrier, D
             self.scopes = scopes
         }
 
+        public func check(_ configuration: SettingsReader, timeZone: (String?) -> TimeZoneRules?) {
+            _ = ConnectivitySettings(reading: configuration)
+        }
+
         public func create(context: BarrierContext, configuration: DataObject) throws -> ConnectivityBarrier {
             try ConnectivityBarrier(context: context, configuration: configuration)
         }

@@ -47,6 +47,10 @@ public final class IntervalBarrier: ConfigurableBarrier, WordedBarrier {
             scopes = defaultScopes
         }
 
+        public func check(_ configuration: SettingsReader, timeZone: (String?) -> TimeZoneRules?) {
+            _ = IntervalSettings(reading: configuration)
+        }
+
         public func create(context: BarrierContext, configuration: DataObject) throws -> IntervalBarrier {
             try IntervalBarrier(context: context, configuration: configuration)
         }

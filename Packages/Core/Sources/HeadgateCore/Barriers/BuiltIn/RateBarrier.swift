@@ -55,6 +55,10 @@ public final class RateBarrier: ConfigurableBarrier, DescribedBarrier, WordedBar
             scopes = defaultScopes
         }
 
+        public func check(_ configuration: SettingsReader, timeZone: (String?) -> TimeZoneRules?) {
+            _ = RateSettings(reading: configuration)
+        }
+
         public func create(context: BarrierContext, configuration: DataObject) throws -> RateBarrier {
             try RateBarrier(context: context, configuration: configuration)
         }

@@ -65,6 +65,13 @@ public final class ScheduleBarrier: ConfigurableBarrier, DescribedBarrier, Worde
             scopes = defaultScopes
         }
 
+        /// The zone has to be known here (Behaviour B24).
+        public func check(_ configuration: SettingsReader, timeZone: (String?) -> TimeZoneRules?) {
+            let settings = ScheduleSettings(reading: configuration)
+            let unknown = ScheduleSettings.unknownTimeZone
+            if timeZone(settings.timeZone) == nil { configuration.fault(unknown.key, "", unknown.message) }
+        }
+
         public func create(context: BarrierContext, configuration: DataObject) throws -> ScheduleBarrier {
             try ScheduleBarrier(context: context, configuration: configuration)
         }

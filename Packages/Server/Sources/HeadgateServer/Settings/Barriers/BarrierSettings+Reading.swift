@@ -10,7 +10,7 @@ extension BarrierSettings {
             scopes: reader.scopes("scopes"), configuration: reader.configuration("configuration"))
         reader.word("on_error", of: [.open, .closed], into: &stateOnError)
         if let complaint = BarrierSettings.complaint(about: id) { reader.fault(complaint) }
-        kinds.judge(kind: kind, reader)
+        kinds.check(kind: kind, reader)
         warnOfScopes(reader, kinds, dispatchers)
     }
 
