@@ -17,7 +17,7 @@ extension Duration {
     }
 }
 
-extension DispatcherSummary {
+extension ListedDispatcher {
     var object: DataObject {
         [
             "id": .string(id), "kind": .string(kind), "way": isOpen ? "open" : "closed",
@@ -30,7 +30,7 @@ extension DispatcherSummary {
     }
 }
 
-extension BarrierSummary {
+extension ListedBarrier {
     var object: DataObject {
         [
             "id": .string(id), "kind": .string(kind), "scopes": .texts(scopes),
@@ -41,7 +41,7 @@ extension BarrierSummary {
     }
 }
 
-extension OutcomeSummary {
+extension OutcomeCounts {
     var object: DataObject {
         [
             "dispatcher": .string(dispatcher), "delivered": .count(delivered), "retried": .count(retried),
@@ -51,13 +51,13 @@ extension OutcomeSummary {
     }
 }
 
-extension ClientSummary {
+extension ListedClient {
     var object: DataObject {
         ["session": .string(session), "client": .text(client), "uid": .count(uid), "pid": .count(pid)]
     }
 }
 
-extension FlushAnswer {
+extension FinishedFlush {
     var object: DataObject {
         let parts = dispatchers.map { part -> (String, DataItem) in
             let object: DataObject = [
@@ -70,7 +70,7 @@ extension FlushAnswer {
     }
 }
 
-extension QueuePage {
+extension PeekedEvents {
     var object: DataObject {
         ["events": .array(events.map { .object($0) }), "next": .count(next.map { Int($0) })]
     }
@@ -82,7 +82,7 @@ extension DeadLetterPage {
     }
 }
 
-extension DeadLetterSummary {
+extension ListedDeadLetter {
     fileprivate var object: DataObject {
         [
             "letter": .count(letter), "dispatcher": .string(dispatcher), "reason": .string(reason),

@@ -31,10 +31,10 @@ struct Calls {
 
     private func callEvents(_ method: String, _ given: Parameters) async throws -> DataObject {
         switch method {
-        case "track": return try await client.track(TrackedEvent(given)).object
+        case "track": return try await client.track(OutgoingEvent(given)).object
         case "track_many":
             let events: [DataObject] = given["events"] ?? []
-            return try await client.trackMany(events.map { TrackedEvent(Parameters(object: $0)) }).object
+            return try await client.trackMany(events.map { OutgoingEvent(Parameters(object: $0)) }).object
         case "flush" where given["wait"] == true:
             let answer = try await client.flush(
                 dispatchers: given["dispatchers"], as: given["flush"], wait: true, timeout: given.duration("timeout_ms")
@@ -144,7 +144,7 @@ struct Parameters {
     func word<Word: RawRepresentable<String>>(_ name: String) -> Word? { self[name].flatMap(Word.init(rawValue:)) }
 }
 
-extension TrackedEvent {
+extension OutgoingEvent {
     /// The params of `track`.
     fileprivate init(_ params: Parameters) {
         self.init(

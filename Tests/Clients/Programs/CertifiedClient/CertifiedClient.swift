@@ -21,7 +21,7 @@ struct CertifiedClient {
             throw UsageError("track COUNT NAME")
         }
         let client = try words.client()
-        let events = (0..<count).map { TrackedEvent(words.operands[1], data: ["n": .number(DataNumber($0))]) }
+        let events = (0..<count).map { OutgoingEvent(words.operands[1], data: ["n": .number(DataNumber($0))]) }
         for (number, result) in await client.trackEach(events).enumerated() {
             var line = result.map(\.object).outcome
             line["n"] = .number(DataNumber(number))
@@ -78,6 +78,7 @@ struct ProgramWords {
         case ("--max-unanswered", let number?): options.maxUnanswered = number
         case ("--greeting-timeout-ms", let number?): options.greetingTimeout = .milliseconds(number)
         case ("--connect-timeout-ms", let number?): options.connectTimeout = .milliseconds(number)
+        case ("--reconnect-timeout-ms", let number?): options.reconnectTimeout = .milliseconds(number)
         default: throw UsageError("\(option) \(value) is not known")
         }
     }

@@ -3,7 +3,7 @@ import HeadgateData
 /// Some dead letters, the oldest first (Protocol, `dead_letters.list`).
 public struct DeadLetterPage: Sendable, Equatable {
     /// The letters.
-    public let letters: [DeadLetterSummary]
+    public let letters: [ListedDeadLetter]
     /// What to give as `after` for those behind them; nil when these are all.
     public let next: Int?
 
@@ -12,7 +12,7 @@ public struct DeadLetterPage: Sendable, Equatable {
         guard let entries = result.get(key: "dead_letters", as: [DataObject].self) else {
             throw .badAnswer("a result of dead_letters.list without dead_letters")
         }
-        letters = entries.map(DeadLetterSummary.init)
+        letters = entries.map(ListedDeadLetter.init)
         next = result.get(key: "next")
     }
 }

@@ -3,7 +3,7 @@ import HeadgateData
 /// What the owner of a barrier says of it anew; nil is left as it is (Behaviour B29).
 public struct BarrierChange: Sendable, Equatable {
     /// Its state. One that is said of all dispatchers takes back what was said of single ones.
-    public var state: RemoteBarrier.State?
+    public var state: RegisteredBarrier.State?
     /// Why, for people. A state that comes without one has none.
     public var reason: String?
     /// The one dispatcher that state and reason are said of; nil is all.
@@ -13,7 +13,7 @@ public struct BarrierChange: Sendable, Equatable {
 
     /// A change of what is given.
     public init(
-        _ state: RemoteBarrier.State? = nil, reason: String? = nil, dispatcher: String? = nil,
+        _ state: RegisteredBarrier.State? = nil, reason: String? = nil, dispatcher: String? = nil,
         isFlushable: Bool? = nil
     ) {
         self.state = state

@@ -5,18 +5,18 @@ public struct BarrierRegistration: Sendable, Equatable {
     /// Its id, by which lists show it.
     public var id: String
     /// Its state for all its scopes.
-    public var state: RemoteBarrier.State
+    public var state: RegisteredBarrier.State
     /// `all`, or the ids of the dispatchers before which it stands; none switches it off; nil is `all`.
     public var scopes: [String]?
     /// Whether a flush goes through while it is closed; nil is yes.
     public var isFlushable: Bool?
     /// What becomes of it while this client is not connected; nil has it unregistered.
-    public var onDisconnect: RemoteBarrier.OnDisconnect?
+    public var onDisconnect: RegisteredBarrier.OnDisconnect?
 
     /// What is nil is as the daemon usually has it.
     public init(
-        _ id: String, _ state: RemoteBarrier.State, scopes: [String]? = nil, isFlushable: Bool? = nil,
-        onDisconnect: RemoteBarrier.OnDisconnect? = nil
+        _ id: String, _ state: RegisteredBarrier.State, scopes: [String]? = nil, isFlushable: Bool? = nil,
+        onDisconnect: RegisteredBarrier.OnDisconnect? = nil
     ) {
         self.id = id
         self.state = state

@@ -15,13 +15,13 @@ extension HeadgateClient {
     ///   - deadline: how long to wait; nil is for ever.
     /// - Throws: ``ClientError``; `refused` with the reason `conflict` when the id is another's.
     public func barrier(
-        _ id: String, _ state: RemoteBarrier.State, scopes: [String]? = nil, flushable: Bool? = nil,
-        onDisconnect: RemoteBarrier.OnDisconnect? = nil, deadline: Duration? = nil
-    ) async throws -> RemoteBarrier {
+        _ id: String, _ state: RegisteredBarrier.State, scopes: [String]? = nil, flushable: Bool? = nil,
+        onDisconnect: RegisteredBarrier.OnDisconnect? = nil, deadline: Duration? = nil
+    ) async throws -> RegisteredBarrier {
         let registration = BarrierRegistration(
             id, state, scopes: scopes, isFlushable: flushable, onDisconnect: onDisconnect)
         try await begin { $0.registerBarrier($1, registration, deadline: deadline, $2) }
-        return RemoteBarrier(id: id, client: self)
+        return RegisteredBarrier(id: id, client: self)
     }
 
     /// Takes a barrier away; with `force` that of another owner as well, which is for operators (Behaviour B29).
@@ -30,7 +30,7 @@ extension HeadgateClient {
         try await ask(nothing) { $0.unregisterBarrier($1, id, force: force, deadline: deadline, $2) }
     }
 
-    /// Says something anew of a barrier of this client's, by its id; ``RemoteBarrier`` does the same.
+    /// Says something anew of a barrier of this client's, by its id; ``RegisteredBarrier`` does the same.
     public func setBarrier(_ id: String, _ change: BarrierChange, deadline: Duration? = nil) async throws {
         try await ask(nothing) { $0.setBarrier($1, id, change, deadline: deadline, $2) }
     }

@@ -4,7 +4,7 @@ import HeadgateData
 struct OwnBarrier {
     /// What was said of the way to a dispatcher.
     private struct Statement {
-        var state: RemoteBarrier.State
+        var state: RegisteredBarrier.State
         var reason: String?
 
         mutating func apply(_ change: BarrierChange) {

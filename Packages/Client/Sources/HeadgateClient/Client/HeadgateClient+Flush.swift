@@ -14,11 +14,11 @@ extension HeadgateClient {
     public func flush(
         dispatchers: [String]? = nil, as flush: String? = nil, wait: Bool = false, timeout: Duration? = nil,
         deadline: Duration? = nil
-    ) async throws -> FlushAnswer? {
+    ) async throws -> FinishedFlush? {
         var params = flushParams(dispatchers, flush, timeout)
         if wait { params["wait"] = true }
         let result = try await object("flush", params, deadline)
-        return wait ? try FlushAnswer(result) : nil
+        return wait ? try FinishedFlush(result) : nil
     }
 
     /// Begins a flush, and does not wait for its end.

@@ -42,18 +42,18 @@ extension HeadgateClient {
     }
 
     /// All barriers, with what they hold and why (Behaviour B10).
-    public func barriers(deadline: Duration? = nil) async throws -> [BarrierSummary] {
+    public func barriers(deadline: Duration? = nil) async throws -> [ListedBarrier] {
         let result = try await object("barrier.list", [:], deadline)
-        guard let barriers = BarrierSummary.list(in: result) else {
+        guard let barriers = ListedBarrier.list(in: result) else {
             throw ClientError.badAnswer("a result of barrier.list without barriers")
         }
         return barriers
     }
 
     /// All dispatchers, with what they have done and what holds them.
-    public func dispatchers(deadline: Duration? = nil) async throws -> [DispatcherSummary] {
+    public func dispatchers(deadline: Duration? = nil) async throws -> [ListedDispatcher] {
         let result = try await object("dispatcher.list", [:], deadline)
-        guard let dispatchers = DispatcherSummary.list(in: result) else {
+        guard let dispatchers = ListedDispatcher.list(in: result) else {
             throw ClientError.badAnswer("a result of dispatcher.list without dispatchers")
         }
         return dispatchers

@@ -10,11 +10,11 @@ extension HeadgateClient {
     ///   - deadline: how long to wait; nil is for ever.
     public func peek(
         _ dispatcher: String, after: Int64? = nil, limit: Int? = nil, deadline: Duration? = nil
-    ) async throws -> QueuePage {
+    ) async throws -> PeekedEvents {
         var params: DataObject = ["dispatcher": .string(dispatcher)]
         params["limit"] = limit.map { .number(DataNumber($0)) }
         params["after"] = after.map { .number(DataNumber(Int($0))) }
-        return try QueuePage(await object("queue.peek", params, deadline))
+        return try PeekedEvents(await object("queue.peek", params, deadline))
     }
 
     /// Drops what waits for a dispatcher, but not what is on its way; it is counted as evicted.

@@ -20,7 +20,7 @@ extension HeadgateClient {
         _ event: String, data: DataObject = [:], id: String? = nil, key: String? = nil, time: Timestamp? = nil,
         dispatchers: [String]? = nil, timeToLive: Duration? = nil, deadline: Duration? = nil
     ) async throws -> TrackReceipt {
-        let tracked = TrackedEvent(
+        let tracked = OutgoingEvent(
             event, data: data, id: id, key: key, time: time, dispatchers: dispatchers, timeToLive: timeToLive)
         return try await track(tracked, deadline: deadline)
     }
@@ -30,7 +30,7 @@ extension HeadgateClient {
     ///   - event: what is tracked.
     ///   - deadline: how long to wait; nil is for ever. The event may be stored later than that.
     @discardableResult
-    public func track(_ event: TrackedEvent, deadline: Duration? = nil) async throws -> TrackReceipt {
+    public func track(_ event: OutgoingEvent, deadline: Duration? = nil) async throws -> TrackReceipt {
         try await ask(TrackReceipt.init) { $0.track($1, event, deadline: deadline, $2) }
     }
 
@@ -40,7 +40,7 @@ extension HeadgateClient {
     ///   - events: what is tracked, in this order.
     ///   - deadline: how long to wait; nil is for ever. Events may be stored later than that.
     public func trackEach(
-        _ events: [TrackedEvent], deadline: Duration? = nil
+        _ events: [OutgoingEvent], deadline: Duration? = nil
     ) async -> [Result<TrackReceipt, any Error>] {
         await askEach(events, TrackReceipt.init) { $0.track($1, $2, deadline: deadline, $3) }
     }
@@ -51,7 +51,7 @@ extension HeadgateClient {
     ///   - events: what is tracked, in this order.
     ///   - deadline: how long to wait; nil is for ever. The events may be stored later than that.
     @discardableResult
-    public func trackMany(_ events: [TrackedEvent], deadline: Duration? = nil) async throws -> TrackManyReceipt {
+    public func trackMany(_ events: [OutgoingEvent], deadline: Duration? = nil) async throws -> TrackManyReceipt {
         try await ask(TrackManyReceipt.init) { $0.trackMany($1, events, deadline: deadline, $2) }
     }
 }

@@ -22,7 +22,7 @@ extension ClientConnection {
 
     /// Tracks an event, in the order of the calls. Completed with the result of `track`; see ``TrackReceipt``.
     @discardableResult
-    public func track(_ event: TrackedEvent, deadline: Duration? = nil, _ completion: @escaping Completion) -> Call {
+    public func track(_ event: OutgoingEvent, deadline: Duration? = nil, _ completion: @escaping Completion) -> Call {
         let call = reserve()
         track(call, event, deadline: deadline, completion)
         return call
@@ -48,13 +48,13 @@ extension ClientConnection {
         begin(call, line, isRepeatable: isRepeatable, deadline: deadline, completion)
     }
 
-    func track(_ call: Call, _ event: TrackedEvent, deadline: Duration?, _ completion: @escaping Completion) {
+    func track(_ call: Call, _ event: OutgoingEvent, deadline: Duration?, _ completion: @escaping Completion) {
         let id = event.id ?? ids.next(at: loop.wallNow)
         let line = ClientConnection.line(call, "track") { event.write(into: &$0, id: id) }
         begin(call, line, isRepeatable: true, deadline: deadline, completion)
     }
 
-    func trackMany(_ call: Call, _ events: [TrackedEvent], deadline: Duration?, _ completion: @escaping Completion) {
+    func trackMany(_ call: Call, _ events: [OutgoingEvent], deadline: Duration?, _ completion: @escaping Completion) {
         let line = ClientConnection.line(call, "track_many") { writer in
             writer.beginObject()
             writer.member("events")

@@ -8,9 +8,9 @@ extension Command {
     ) { invocation in
         let answers = try invocation.ask([Question(method: "barrier.list"), Question(method: "dispatcher.list")])
         let words = BarrierText(
-            dispatchers: DispatcherSummary.list(in: answers[1]) ?? [], clock: invocation.clock,
+            dispatchers: ListedDispatcher.list(in: answers[1]) ?? [], clock: invocation.clock,
             style: invocation.terminal.style)
-        try invocation.show(answers[0], else: words.list(BarrierSummary.list(in: answers[0]) ?? []))
+        try invocation.show(answers[0], else: words.list(ListedBarrier.list(in: answers[0]) ?? []))
         return .success
     }
 }

@@ -8,9 +8,9 @@ extension Command {
     ) { invocation in
         let answers = try invocation.ask([Question(method: "dispatcher.list"), Question(method: "barrier.list")])
         let words = DispatcherText(
-            barriers: BarrierSummary.list(in: answers[1]) ?? [], clock: invocation.clock,
+            barriers: ListedBarrier.list(in: answers[1]) ?? [], clock: invocation.clock,
             style: invocation.terminal.style)
-        try invocation.show(answers[0], else: words.list(DispatcherSummary.list(in: answers[0]) ?? []))
+        try invocation.show(answers[0], else: words.list(ListedDispatcher.list(in: answers[0]) ?? []))
         return .success
     }
 }

@@ -18,7 +18,7 @@ extension Command {
             try invocation.show(answer, else: "The flush has begun.\n")
             return .success
         }
-        let end = try FlushAnswer(answer)
+        let end = try FinishedFlush(answer)
         try invocation.show(answer, else: FlushText(style: invocation.terminal.style).text(end))
         return end.ended == .settled ? .success : .failure
     }

@@ -17,7 +17,7 @@ extension Command {
         params["after"] = try invocation.arguments.number(after, from: 0, of: "peek")
         let answer = try invocation.ask([Question(method: "queue.peek", params: params)])[0]
         let words = QueueText(clock: invocation.clock, style: invocation.terminal.style)
-        try invocation.show(answer, else: words.list(try QueuePage(answer), of: id))
+        try invocation.show(answer, else: words.list(try PeekedEvents(answer), of: id))
         return .success
     }
 }

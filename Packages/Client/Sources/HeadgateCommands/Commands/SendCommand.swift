@@ -26,7 +26,7 @@ extension Command {
             throw UsageError(message: "send: neither EVENT nor --stdin", command: "send")
         }
         let data = try EventData.parse(invocation.arguments.operands.dropFirst())
-        let answer = try invocation.track(TrackedEvent(event, data: data))
+        let answer = try invocation.track(OutgoingEvent(event, data: data))
         try invocation.show(answer, else: (answer.get(key: "id") ?? "") + "\n")
         if answer.get(key: "unrouted") == true {
             invocation.terminal.complain("no dispatcher wants this event: it was not stored")

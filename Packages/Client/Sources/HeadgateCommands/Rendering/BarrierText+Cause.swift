@@ -3,7 +3,7 @@ import HeadgateData
 
 extension BarrierText {
     /// Why a barrier holds these dispatchers; nil where there is nothing to say.
-    func cause(of barrier: BarrierSummary, holding ids: [String]) -> String? {
+    func cause(of barrier: ListedBarrier, holding ids: [String]) -> String? {
         let reason = barrier.reason.map(clock.localised)
         if barrier.isWaiting { return reason ?? "it has not said yet whether it is open" }
         switch barrier.word {
@@ -46,7 +46,7 @@ struct BatchSize {
     }
 }
 
-extension BarrierSummary {
+extension ListedBarrier {
     /// Whether it has not given a state for somebody (Behaviour B3).
     var isWaiting: Bool {
         states.contains { $0.state == .waiting }

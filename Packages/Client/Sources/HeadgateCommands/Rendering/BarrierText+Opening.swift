@@ -3,7 +3,7 @@ import HeadgateData
 
 extension BarrierText {
     /// What would open a barrier that holds these dispatchers.
-    func opening(of barrier: BarrierSummary, holding ids: [String]) -> String {
+    func opening(of barrier: ListedBarrier, holding ids: [String]) -> String {
         if barrier.isWaiting { return "opens once it says so" }
         if barrier.kind == "RemoteBarrier" || barrier.owner != nil { return remote(barrier) }
         switch barrier.word {
@@ -20,7 +20,7 @@ extension BarrierText {
         }
     }
 
-    private func remote(_ barrier: BarrierSummary) -> String {
+    private func remote(_ barrier: ListedBarrier) -> String {
         guard let owner = barrier.owner else { return "nobody owns it: opens when a client takes it over and says so" }
         return "opens when its owner, \(owner), says so"
     }

@@ -18,7 +18,7 @@ struct DeadLetterText {
         return table.text(style) + "\nThere are more: `headgate dead-letters --after \(next)` shows them.\n"
     }
 
-    private func row(_ letter: DeadLetterSummary) -> [Table.Cell] {
+    private func row(_ letter: ListedDeadLetter) -> [Table.Cell] {
         let event = letter.event ?? [:]
         return [
             .init(String(letter.letter)), .init(letter.dispatcher, .strong), .init(letter.reason, .bad),

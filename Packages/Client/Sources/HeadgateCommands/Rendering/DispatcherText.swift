@@ -2,12 +2,12 @@ import HeadgateClient
 
 /// Says of dispatchers what they have done, what waits, and what holds them.
 struct DispatcherText {
-    let barriers: [BarrierSummary]
+    let barriers: [ListedBarrier]
     let clock: WallClock
     let style: Style
 
     /// All dispatchers in a table, and below it why any is held or fails.
-    func list(_ dispatchers: [DispatcherSummary]) -> String {
+    func list(_ dispatchers: [ListedDispatcher]) -> String {
         guard !dispatchers.isEmpty else { return "There are no dispatchers.\n" }
         var table = Table([
             .init("DISPATCHER"), .init("KIND"), .init("WAY"), .init("PENDING", isNumeric: true),
@@ -19,7 +19,7 @@ struct DispatcherText {
         return table.text(style) + (remarks.isEmpty ? "" : "\n") + remarks.joined()
     }
 
-    private func row(_ dispatcher: DispatcherSummary) -> [Table.Cell] {
+    private func row(_ dispatcher: ListedDispatcher) -> [Table.Cell] {
         [
             .init(dispatcher.id, .strong), .init(dispatcher.kind),
             dispatcher.isOpen ? .init("open", .good) : .init("closed", .attention),
@@ -29,7 +29,7 @@ struct DispatcherText {
         ]
     }
 
-    private func remarks(on dispatcher: DispatcherSummary, _ all: [DispatcherSummary]) -> [String] {
+    private func remarks(on dispatcher: ListedDispatcher, _ all: [ListedDispatcher]) -> [String] {
         let words = BarrierText(dispatchers: all, clock: clock, style: style)
         var remarks = words.holders(of: dispatcher, among: barriers)
         if dispatcher.isFlushing { remarks.append("is being flushed") }

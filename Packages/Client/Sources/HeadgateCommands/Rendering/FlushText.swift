@@ -5,7 +5,7 @@ struct FlushText {
     let style: Style
 
     /// The answer in words.
-    func text(_ answer: FlushAnswer) -> String {
+    func text(_ answer: FinishedFlush) -> String {
         guard !answer.dispatchers.isEmpty else { return heading(answer) + "\n" }
         var table = Table([
             .init("DISPATCHER"), .init("SENT", isNumeric: true), .init("FAILED", isNumeric: true),
@@ -20,7 +20,7 @@ struct FlushText {
         return heading(answer) + "\n" + table.text(style)
     }
 
-    private func heading(_ answer: FlushAnswer) -> String {
+    private func heading(_ answer: FinishedFlush) -> String {
         switch answer.ended {
         case .settled: style.apply(.good, to: "All is settled.")
         case .timeout: style.apply(.attention, to: "The time ran out before all was settled.")

@@ -10,7 +10,7 @@ struct QueueText {
     static let dataWidth = 60
 
     /// A dispatcher's events in a table, in their order.
-    func list(_ page: QueuePage, of dispatcher: String) -> String {
+    func list(_ page: PeekedEvents, of dispatcher: String) -> String {
         guard !page.events.isEmpty else { return "Nothing waits.\n" }
         var table = Table([
             .init("SEQ", isNumeric: true), .init("EVENT"), .init("ID"), .init("KEY"), .init("RECEIVED"),

@@ -8,8 +8,8 @@ struct StatusText {
 
     /// The result of `status`, in words.
     func text(_ status: DataObject) -> String {
-        let barriers = BarrierSummary.list(in: status) ?? []
-        let dispatchers = DispatcherSummary.list(in: status) ?? []
+        let barriers = ListedBarrier.list(in: status) ?? []
+        let dispatchers = ListedDispatcher.list(in: status) ?? []
         let lines = [service(status), store(status), network(status), counters(status)].compactMap { $0 }
         let list = DispatcherText(barriers: barriers, clock: clock, style: style).list(dispatchers)
         return lines.joined() + warnings(status) + "\n" + list

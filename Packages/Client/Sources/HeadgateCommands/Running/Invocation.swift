@@ -36,7 +36,7 @@ struct Invocation {
     }
 
     /// Has an event tracked, and waits for the answer.
-    func track(_ event: TrackedEvent) throws -> DataObject {
+    func track(_ event: OutgoingEvent) throws -> DataObject {
         try talk(count: 1) { connection, _, completion in connection.track(event, completion) }[0]
     }
 

@@ -12,15 +12,15 @@ struct WatchBoard {
     }
 
     private(set) var link = Link.lost
-    private var dispatchersByID = WatchedEntries<DispatcherSummary>()
-    private var barriersByID = WatchedEntries<BarrierSummary>()
-    private var outcomesByID = WatchedEntries<OutcomeSummary>()
-    private(set) var clients: [ClientSummary] = []
+    private var dispatchersByID = WatchedEntries<ListedDispatcher>()
+    private var barriersByID = WatchedEntries<ListedBarrier>()
+    private var outcomesByID = WatchedEntries<OutcomeCounts>()
+    private(set) var clients: [ListedClient] = []
     private var gauges: [String: RateGauge] = [:]
 
-    var dispatchers: [DispatcherSummary] { dispatchersByID.all }
-    var barriers: [BarrierSummary] { barriersByID.all }
-    var outcomes: [OutcomeSummary] { outcomesByID.all }
+    var dispatchers: [ListedDispatcher] { dispatchersByID.all }
+    var barriers: [ListedBarrier] { barriersByID.all }
+    var outcomes: [OutcomeCounts] { outcomesByID.all }
 
     /// How many events a dispatcher delivers in a second; nil until that is known.
     func rate(of dispatcher: String) -> Double? {
@@ -47,11 +47,11 @@ struct WatchBoard {
         let removed: [String] = params.get(key: "removed") ?? []
         switch params.get(key: "topic", as: String.self).flatMap(WatchTopic.init(rawValue:)) {
         case .dispatchers:
-            dispatchersByID.take(DispatcherSummary.list(in: params) ?? [], removed: removed, by: \.id)
+            dispatchersByID.take(ListedDispatcher.list(in: params) ?? [], removed: removed, by: \.id)
             for id in removed { gauges[id] = nil }
-        case .barriers: barriersByID.take(BarrierSummary.list(in: params) ?? [], removed: removed, by: \.id)
-        case .outcomes: take(OutcomeSummary.list(in: params) ?? [])
-        case .clients: clients = ClientSummary.list(in: params) ?? []
+        case .barriers: barriersByID.take(ListedBarrier.list(in: params) ?? [], removed: removed, by: \.id)
+        case .outcomes: take(OutcomeCounts.list(in: params) ?? [])
+        case .clients: clients = ListedClient.list(in: params) ?? []
         case nil: return
         }
     }
@@ -62,7 +62,7 @@ struct WatchBoard {
         for dispatcher in dispatchers { gauges[dispatcher.id, default: RateGauge()].look(dispatcher.sent, at: moment) }
     }
 
-    private mutating func take(_ news: [OutcomeSummary]) {
+    private mutating func take(_ news: [OutcomeCounts]) {
         outcomesByID.take(news, by: \.dispatcher) { known, news in
             guard var sum = known else { return news }
             sum.add(news)

@@ -52,7 +52,7 @@ struct WatchText {
         return table.lines(style) + board.dispatchers.flatMap { errors($0, columns) }
     }
 
-    private func row(_ dispatcher: DispatcherSummary, _ board: WatchBoard) -> [Table.Cell] {
+    private func row(_ dispatcher: ListedDispatcher, _ board: WatchBoard) -> [Table.Cell] {
         [
             .init(dispatcher.id, .strong),
             dispatcher.isOpen ? .init("open", .good) : .init("closed", .attention),
@@ -64,14 +64,14 @@ struct WatchText {
     }
 
     /// The reason words of barriers, which are shorter than their ids; whole sentences are below.
-    private func words(_ ids: [String], _ barriers: [BarrierSummary]) -> [String] {
+    private func words(_ ids: [String], _ barriers: [ListedBarrier]) -> [String] {
         ids.map { id in
             guard let word = barriers.first(where: { $0.id == id })?.word, !word.isEmpty else { return id }
             return word
         }
     }
 
-    private func errors(_ dispatcher: DispatcherSummary, _ columns: Int) -> [String] {
+    private func errors(_ dispatcher: ListedDispatcher, _ columns: Int) -> [String] {
         guard let error = dispatcher.lastError else { return [] }
         return sentence(of: dispatcher.id, "last error: \(error)", columns)
     }
@@ -111,7 +111,7 @@ struct WatchText {
         return table.lines(style)
     }
 
-    private func clients(_ clients: [ClientSummary]) -> [String] {
+    private func clients(_ clients: [ListedClient]) -> [String] {
         var table = Table([
             .init("CLIENT"), .init("UID", isNumeric: true), .init("PID", isNumeric: true), .init("SESSION"),
         ])

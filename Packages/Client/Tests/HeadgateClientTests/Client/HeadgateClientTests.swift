@@ -61,7 +61,7 @@ import Testing
             request.params["event"] == "" ? .refuse(refusal) : .answer
         } _: { scene in
             let client = try scene.client()
-            let events = ["a", "b", "", "c"].map { TrackedEvent($0, id: "id-\($0)") }
+            let events = ["a", "b", "", "c"].map { OutgoingEvent($0, id: "id-\($0)") }
             let results = await client.trackEach(events)
             #expect(await scene.daemon.record.stored == ["id-a", "id-b", "id-c"])
             #expect(results.map { (try? $0.get())?.sequenceNumber } == [1, 2, nil, 3])
@@ -74,7 +74,7 @@ import Testing
     func trackMany() async throws {
         try await withDaemon { scene in
             let client = try scene.client()
-            let receipt = try await client.trackMany([TrackedEvent("a", id: "one"), TrackedEvent("b")])
+            let receipt = try await client.trackMany([OutgoingEvent("a", id: "one"), OutgoingEvent("b")])
             #expect(receipt.ids.count == 2 && receipt.ids[0] == "one" && receipt.ids[1].count == 36)
             #expect((receipt.firstSequenceNumber, receipt.lastSequenceNumber) == (1, 2))
             #expect(receipt.duplicates == 0 && receipt.unrouted == 0)
@@ -127,7 +127,7 @@ import Testing
             .hold
         } _: { scene in
             let client = try scene.client()
-            async let receipts = client.trackEach((1...20).map { TrackedEvent("x", id: "\($0)") })
+            async let receipts = client.trackEach((1...20).map { OutgoingEvent("x", id: "\($0)") })
             await scene.daemon.wait { $0.held == 20 }
             await scene.daemon.release(reversed: true)
             #expect(await receipts.compactMap { try? $0.get().id } == (1...20).map { "\($0)" })

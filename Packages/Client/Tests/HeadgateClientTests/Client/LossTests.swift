@@ -18,7 +18,7 @@ import Testing
         } _: { scene in
             let client = try scene.client()
             let ids = (1...10_000).map { "e\($0)" }
-            let results = await client.trackEach(ids.map { TrackedEvent("x", data: ["n": 1], id: $0) })
+            let results = await client.trackEach(ids.map { OutgoingEvent("x", data: ["n": 1], id: $0) })
             #expect(try results.map { try $0.get().id } == ids)
             let record = await scene.daemon.record
             #expect(record.stored == ids)
@@ -66,7 +66,7 @@ import Testing
             $0.number == 1 ? .breakInAnswer : .answer
         } _: { scene in
             let client = try scene.client()
-            let receipt = try await client.trackMany([TrackedEvent("x"), TrackedEvent("y")])
+            let receipt = try await client.trackMany([OutgoingEvent("x"), OutgoingEvent("y")])
             #expect(receipt.duplicates == 2)
             #expect(await scene.daemon.record.stored == receipt.ids)
         }
@@ -114,7 +114,7 @@ import Testing
         } _: { scene in
             let client = try scene.client()
             let ids = (1...5).map { "e\($0)" }
-            let results = await client.trackEach(ids.map { TrackedEvent("x", id: $0) })
+            let results = await client.trackEach(ids.map { OutgoingEvent("x", id: $0) })
             #expect(results.compactMap { try? $0.get().id } == ids)
             let record = await scene.daemon.record
             #expect(record.stored == ids)
@@ -162,9 +162,9 @@ import Testing
         try await withDaemon { scene in
             await scene.daemon.greet(withLimits: ["max_line_bytes": 500, "max_depth": 6])
             let client = try scene.client()
-            let long = TrackedEvent("x", data: ["text": .string(String(repeating: "a", count: 600))])
-            let deep = TrackedEvent("x", data: ["a": ["b": ["c": ["d": ["e": [:]]]]]])
-            let results = await client.trackEach([long, deep, TrackedEvent("x", id: "fine")])
+            let long = OutgoingEvent("x", data: ["text": .string(String(repeating: "a", count: 600))])
+            let deep = OutgoingEvent("x", data: ["a": ["b": ["c": ["d": ["e": [:]]]]]])
+            let results = await client.trackEach([long, deep, OutgoingEvent("x", id: "fine")])
             let reasons = results.map { result -> ErrorReason? in
                 guard case .failure(ClientError.refused(let error)) = result else { return nil }
                 return error.reason

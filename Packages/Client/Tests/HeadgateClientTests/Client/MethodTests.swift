@@ -16,7 +16,7 @@ import Testing
         "ping": { try await $0.ping() },
         "rpc.discover": { _ = try await $0.discover() },
         "track": { try await $0.track("seen", id: "1", key: "k", dispatchers: ["a"], timeToLive: .seconds(1)) },
-        "track_many": { try await $0.trackMany([TrackedEvent("seen")]) },
+        "track_many": { try await $0.trackMany([OutgoingEvent("seen")]) },
         "flush": { try await $0.flush(dispatchers: ["a"], as: "f", wait: true, timeout: .seconds(1)) },
         "flush.cancel": { try await $0.cancelFlush("f") },
         "application.status": { try await $0.announce(.foreground) },

@@ -5,12 +5,12 @@ import Testing
 
 /// What a slow reader of a watch gets (Protocol, `watch`).
 @Suite struct WatchBacklogTests {
-    private func dispatcher(_ id: String, sent: Int = 0) -> DispatcherSummary {
-        DispatcherSummary(["id": .string(id), "sent": .number(DataNumber(sent))])
+    private func dispatcher(_ id: String, sent: Int = 0) -> ListedDispatcher {
+        ListedDispatcher(["id": .string(id), "sent": .number(DataNumber(sent))])
     }
 
-    private func outcome(_ id: String, delivered: Int) -> OutcomeSummary {
-        OutcomeSummary(["dispatcher": .string(id), "delivered": .number(DataNumber(delivered))])
+    private func outcome(_ id: String, delivered: Int) -> OutcomeCounts {
+        OutcomeCounts(["dispatcher": .string(id), "delivered": .number(DataNumber(delivered))])
     }
 
     private func told(_ updates: WatchUpdate...) -> [WatchUpdate] {
@@ -43,7 +43,7 @@ import Testing
         #expect(backlog.next() == .dispatchers([dispatcher("b"), dispatcher("x")], removed: ["y", "a"]))
         backlog.add(.dispatchers([], removed: ["b"]))
         #expect(backlog.next() == .dispatchers([], removed: ["b"]))
-        let barrier = BarrierSummary(["id": "door"])
+        let barrier = ListedBarrier(["id": "door"])
         #expect(
             told(.barriers([barrier], removed: []), .barriers([], removed: ["door"])) == [.barriers([], removed: [])])
         backlog.add(.barriers([barrier], removed: []))
@@ -54,7 +54,7 @@ import Testing
 
     @Test("Outcomes are counted together, and of clients the last list counts")
     func sums() {
-        let client = ClientSummary(["session": "1"])
+        let client = ListedClient(["session": "1"])
         #expect(
             told(
                 .outcomes([outcome("a", delivered: 1)]), .clients([]),
@@ -78,7 +78,7 @@ import Testing
     func bounded() {
         var backlog = WatchBacklog()
         for number in 1...5_000 {
-            let barrier = BarrierSummary(["id": .string("\(number)")])
+            let barrier = ListedBarrier(["id": .string("\(number)")])
             backlog.add(.barriers([barrier], removed: number > 3 ? ["\(number - 3)"] : []))
             backlog.add(.outcomes([outcome("a", delivered: 1)]))
         }

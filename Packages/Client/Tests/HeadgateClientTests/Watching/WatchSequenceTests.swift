@@ -12,7 +12,7 @@ import Testing
             + #""dispatchers":[{"id":"\#(dispatcher)"}],"removed":[]}}"#
     }
 
-    private func dispatcher(_ id: String) -> DispatcherSummary { DispatcherSummary(["id": .string(id)]) }
+    private func dispatcher(_ id: String) -> ListedDispatcher { ListedDispatcher(["id": .string(id)]) }
 
     @Test("B10: it tells what changes, that the connection is lost, and that it watches again")
     func restart() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct BarrierTextTests {
     private let words = BarrierText(
-        dispatchers: [DispatcherSummary(Fixed.collect)], clock: Fixed.clock, style: Fixed.style)
+        dispatchers: [ListedDispatcher(Fixed.collect)], clock: Fixed.clock, style: Fixed.style)
 
     @Test("B10: a line says what holds whom, since when, why, what would open it, and whether a flush passes")
     func manual() {
@@ -78,7 +78,7 @@ import Testing
         archive["id"] = "archive"
         archive["pending"] = 1
         let both = BarrierText(
-            dispatchers: [DispatcherSummary(Fixed.collect), DispatcherSummary(archive)], clock: Fixed.clock,
+            dispatchers: [ListedDispatcher(Fixed.collect), ListedDispatcher(archive)], clock: Fixed.clock,
             style: Fixed.style)
         let barrier = changed(["word": "batching", "configuration": ["batch_size": 20]])
         let cause = both.cause(of: barrier, holding: ["collect", "archive"])
@@ -121,13 +121,13 @@ import Testing
     func holders() {
         var entry = Fixed.collect
         entry["blocked_by"] = ["ManualBarrier:collect", "unheard"]
-        let lines = words.holders(of: DispatcherSummary(entry), among: [Fixed.barrier(Fixed.manual)])
+        let lines = words.holders(of: ListedDispatcher(entry), among: [Fixed.barrier(Fixed.manual)])
         #expect(lines.count == 2)
         #expect(lines[0].hasPrefix("held by ManualBarrier:collect since 11:58:00 (2 min): paused: maintenance; "))
         #expect(lines[1] == "held by unheard")
     }
 
-    private func changed(_ members: DataObject) -> BarrierSummary {
+    private func changed(_ members: DataObject) -> ListedBarrier {
         var entry = Fixed.manual
         for (key, value) in members { entry[key] = value }
         return Fixed.barrier(entry)

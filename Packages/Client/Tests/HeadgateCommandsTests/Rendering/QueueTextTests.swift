@@ -14,15 +14,15 @@ import Testing
             "data": ["text": .string(String(repeating: "x", count: 100))],
         ]
         #expect(
-            words.list(try QueuePage(["events": [.object(event)], "next": 12]), of: "collect") == """
+            words.list(try PeekedEvents(["events": [.object(event)], "next": 12]), of: "collect") == """
                 SEQ  EVENT  ID  KEY  RECEIVED  ATTEMPT  DATA
                  12  order  a1  k    11:59:00        2  {"text":"\(String(repeating: "x", count: 50))…
 
                 There are more: `headgate peek collect --after 12` shows them.
 
                 """)
-        #expect(words.list(try QueuePage(["events": [], "next": nil]), of: "collect") == "Nothing waits.\n")
-        #expect(throws: ClientError.self) { try QueuePage([:]) }
+        #expect(words.list(try PeekedEvents(["events": [], "next": nil]), of: "collect") == "Nothing waits.\n")
+        #expect(throws: ClientError.self) { try PeekedEvents([:]) }
     }
 
     @Test("D10: dead letters are shown in a table, with why and when they died")

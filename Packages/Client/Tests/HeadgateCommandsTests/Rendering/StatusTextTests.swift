@@ -11,7 +11,7 @@ import Testing
     func dispatchers() {
         let words = DispatcherText(barriers: [Fixed.barrier(Fixed.manual)], clock: Fixed.clock, style: Fixed.style)
         #expect(
-            words.list([DispatcherSummary(Fixed.collect)]) == """
+            words.list([ListedDispatcher(Fixed.collect)]) == """
                 DISPATCHER  KIND  WAY     PENDING  IN FLIGHT  SENT  FAILED  DEAD  OLDEST
                 collect     http  closed       12          0     3       1     0  2 min
 
@@ -58,7 +58,7 @@ import Testing
 
     @Test("F2: a flush says how it ended and what is left")
     func flush() throws {
-        let answer = try FlushAnswer([
+        let answer = try FinishedFlush([
             "flush": "f", "ended": "timeout",
             "dispatchers": ["collect": ["sent": 1, "failed": 0, "left": 2, "blocked_by": ["a", "b"]]],
         ])

@@ -14,8 +14,8 @@ enum Fixed {
         .string(Timestamp(milliseconds: clock.now.milliseconds - seconds * 1_000).text)
     }
 
-    static func barrier(_ entry: DataObject) -> BarrierSummary {
-        BarrierSummary(entry)
+    static func barrier(_ entry: DataObject) -> ListedBarrier {
+        ListedBarrier(entry)
     }
 
     /// A closed ManualBarrier of `collect`.

@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateData
 import HeadgateWire
 
 /// `application.status`.

@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateData
 
 /// What clients announce about themselves (Behaviour B26), and the flushes that follow from it (Behaviour F5).
 final class AnnouncedStatuses {

@@ -1,7 +1,7 @@
 import HeadgateData
 
 /// An event to be tracked.
-public struct TrackedEvent: Sendable, Equatable {
+public struct OutgoingEvent: Sendable, Equatable {
     /// Its name, not empty.
     public var event: String
     /// What there is to say about it.

@@ -1,7 +1,7 @@
 import HeadgateData
 
 /// A client that is connected to the daemon (Protocol, `watch`, topic `clients`).
-public struct ClientSummary: Sendable, Equatable {
+public struct ListedClient: Sendable, Equatable {
     /// The daemon's name for its connection.
     public let session: String
     /// Its name and version, if it told them.
@@ -20,7 +20,7 @@ public struct ClientSummary: Sendable, Equatable {
     }
 
     /// Reads the member `clients`; nil if there is none.
-    public static func list(in params: DataObject) -> [ClientSummary]? {
-        params.get(key: "clients", as: [DataObject].self)?.map(ClientSummary.init)
+    public static func list(in params: DataObject) -> [ListedClient]? {
+        params.get(key: "clients", as: [DataObject].self)?.map(ListedClient.init)
     }
 }

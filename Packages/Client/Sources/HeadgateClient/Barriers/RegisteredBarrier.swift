@@ -3,7 +3,7 @@
 /// It stands until ``unregister(deadline:)``, or as long as the client lives: a lost connection is made again, and the
 /// barrier registered with it as it was set last. What it does meanwhile was said when it was registered
 /// (``OnDisconnect``).
-public struct RemoteBarrier: Sendable {
+public struct RegisteredBarrier: Sendable {
     /// Whether a barrier lets a dispatcher's events through (Behaviour B1).
     public enum State: String, Sendable, CaseIterable {
         /// It does.

@@ -4,7 +4,7 @@ import HeadgateWire
 import Testing
 
 /// What the daemon shows, as values.
-@Suite struct SummaryTests {
+@Suite struct ListedEntryTests {
     @Test("A barrier's entry is read whole")
     func barrier() throws {
         let entry = try DataItem(
@@ -15,7 +15,7 @@ import Testing
                  "since":"2026-11-20T09:41:55.123Z","owner":"shop","word":"schedule","reason":"it is night",
                  "configuration":{"start_hour":9}}
                 """#.utf8))
-        let barrier = BarrierSummary(try #require(entry.get(as: DataObject.self)))
+        let barrier = ListedBarrier(try #require(entry.get(as: DataObject.self)))
         #expect(barrier.id == "night")
         #expect(barrier.scopes == ["collect", "archive"])
         #expect(barrier.states.map(\.state) == [.closed, .waiting, .open])
@@ -29,15 +29,15 @@ import Testing
 
     @Test("An entry with nothing in it, or with nulls, is no error")
     func empty() {
-        let barrier = BarrierSummary(["reason": .null, "owner": .null, "states": .null])
+        let barrier = ListedBarrier(["reason": .null, "owner": .null, "states": .null])
         #expect(barrier.reason == nil && barrier.owner == nil && barrier.held == [])
-        let dispatcher = DispatcherSummary(["oldest_ms": .null, "retry_at": .null, "way": "closed"])
+        let dispatcher = ListedDispatcher(["oldest_ms": .null, "retry_at": .null, "way": "closed"])
         #expect(dispatcher.oldest == nil && dispatcher.retryAt == nil && !dispatcher.isOpen)
     }
 
     @Test("F2: the answer of a flush is read whole; one that ended in no known way is a bad answer")
     func flush() throws {
-        let answer = try FlushAnswer([
+        let answer = try FinishedFlush([
             "flush": "f1", "ended": "timeout",
             "dispatchers": ["collect": ["sent": 3, "failed": 1, "left": 2, "blocked_by": ["ManualBarrier:collect"]]],
         ])
@@ -45,6 +45,6 @@ import Testing
         let part = try #require(answer.dispatchers.first)
         #expect((part.dispatcher, part.sent, part.failed, part.left) == ("collect", 3, 1, 2))
         #expect(part.blockedBy == ["ManualBarrier:collect"])
-        #expect(throws: ClientError.self) { try FlushAnswer(["ended": "somehow"]) }
+        #expect(throws: ClientError.self) { try FinishedFlush(["ended": "somehow"]) }
     }
 }

@@ -1,7 +1,7 @@
 import HeadgateData
 
 /// A dispatcher as the daemon shows it (Protocol, `dispatcher.list`).
-public struct DispatcherSummary: Sendable, Equatable {
+public struct ListedDispatcher: Sendable, Equatable {
     /// Its id.
     public let id: String
     /// Its kind.
@@ -54,7 +54,7 @@ public struct DispatcherSummary: Sendable, Equatable {
     }
 
     /// Reads the member `dispatchers` of `dispatcher.list` or `status`; nil if there is none.
-    public static func list(in result: DataObject) -> [DispatcherSummary]? {
-        result.get(key: "dispatchers", as: [DataObject].self)?.map(DispatcherSummary.init)
+    public static func list(in result: DataObject) -> [ListedDispatcher]? {
+        result.get(key: "dispatchers", as: [DataObject].self)?.map(ListedDispatcher.init)
     }
 }

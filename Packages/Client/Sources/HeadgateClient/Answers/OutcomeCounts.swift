@@ -1,7 +1,7 @@
 import HeadgateData
 
 /// What became of a dispatcher's events (Protocol, `watch`, topic `outcomes`).
-public struct OutcomeSummary: Sendable, Equatable {
+public struct OutcomeCounts: Sendable, Equatable {
     /// The dispatcher's id.
     public let dispatcher: String
     /// Events delivered.
@@ -30,7 +30,7 @@ public struct OutcomeSummary: Sendable, Equatable {
     }
 
     /// Adds what has happened since; each notification tells only that.
-    public mutating func add(_ news: OutcomeSummary) {
+    public mutating func add(_ news: OutcomeCounts) {
         // Whatever a peer counts, a sum that is too large is wrong and no more than that.
         delivered &+= news.delivered
         retried &+= news.retried
@@ -41,7 +41,7 @@ public struct OutcomeSummary: Sendable, Equatable {
     }
 
     /// Reads the member `outcomes`; nil if there is none.
-    public static func list(in params: DataObject) -> [OutcomeSummary]? {
-        params.get(key: "outcomes", as: [DataObject].self)?.map(OutcomeSummary.init)
+    public static func list(in params: DataObject) -> [OutcomeCounts]? {
+        params.get(key: "outcomes", as: [DataObject].self)?.map(OutcomeCounts.init)
     }
 }

@@ -1,7 +1,7 @@
 import HeadgateData
 
 /// How a flush ended that was waited for (Behaviour F2).
-public struct FlushAnswer: Sendable, Equatable {
+public struct FinishedFlush: Sendable, Equatable {
     /// How a flush can end.
     public enum End: String, Sendable {
         /// All that it covered is settled.
@@ -46,7 +46,7 @@ public struct FlushAnswer: Sendable, Equatable {
     }
 }
 
-extension FlushAnswer.Part {
+extension FinishedFlush.Part {
     fileprivate init(dispatcher: String, _ part: DataObject) {
         self.dispatcher = dispatcher
         sent = part.get(key: "sent") ?? 0

@@ -1,7 +1,7 @@
 import HeadgateData
 
 /// A barrier as the daemon shows it (Behaviour B10, Protocol `barrier.list`).
-public struct BarrierSummary: Sendable, Equatable {
+public struct ListedBarrier: Sendable, Equatable {
     /// Whether a barrier lets a dispatcher's events through.
     public enum State: String, Sendable {
         /// It does.
@@ -64,7 +64,7 @@ public struct BarrierSummary: Sendable, Equatable {
     }
 
     /// Reads the member `barriers` of `barrier.list` or `status`; nil if there is none.
-    public static func list(in result: DataObject) -> [BarrierSummary]? {
-        result.get(key: "barriers", as: [DataObject].self)?.map(BarrierSummary.init)
+    public static func list(in result: DataObject) -> [ListedBarrier]? {
+        result.get(key: "barriers", as: [DataObject].self)?.map(ListedBarrier.init)
     }
 }

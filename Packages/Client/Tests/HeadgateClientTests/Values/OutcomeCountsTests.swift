@@ -1,11 +1,11 @@
 import HeadgateClient
 import Testing
 
-@Suite struct OutcomeSummaryTests {
+@Suite struct OutcomeCountsTests {
     @Test("What is told since is added to what was; the last error is the latest, or none")
     func sum() throws {
         let list = try #require(
-            OutcomeSummary.list(in: [
+            OutcomeCounts.list(in: [
                 "outcomes": [
                     [
                         "dispatcher": "a", "delivered": 3, "retried": 1, "dead": 1, "expired": 2,
@@ -23,7 +23,7 @@ import Testing
 
     @Test("Numbers that are too large to be added do not end the program")
     func overflow() {
-        var sum = OutcomeSummary(["delivered": .number(.init(Int.max))])
+        var sum = OutcomeCounts(["delivered": .number(.init(Int.max))])
         sum.add(sum)
         #expect(sum.delivered < 0)
     }

@@ -1,7 +1,7 @@
 import HeadgateData
 
 /// A dead letter as the daemon shows it (Protocol, `dead_letters.list`).
-public struct DeadLetterSummary: Sendable, Equatable {
+public struct ListedDeadLetter: Sendable, Equatable {
     /// Its number, by which it can be requeued or purged.
     public let letter: Int
     /// The id of the dispatcher that gave the event up.

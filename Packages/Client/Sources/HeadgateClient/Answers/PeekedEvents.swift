@@ -1,7 +1,7 @@
 import HeadgateData
 
 /// Some of the events that wait for a dispatcher, in the order in which it would send them (Protocol, `queue.peek`).
-public struct QueuePage: Sendable, Equatable {
+public struct PeekedEvents: Sendable, Equatable {
     /// The events, as they are stored: not transformed yet.
     public let events: [DataObject]
     /// What to give as `after` for those behind them; nil when these are all.

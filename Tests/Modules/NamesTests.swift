@@ -1,0 +1,118 @@
+import Foundation
+import HeadgateClient
+import HeadgateCore
+import HeadgateData
+import HeadgateServer
+import HeadgateTransport
+import HeadgateWire
+import Testing
+
+/// A program that imports every module, as one does that embeds a server and is a client of another.
+@Suite("Names of all modules together")
+struct NamesTests {
+    @Test("A program with all modules writes their names as they are")
+    func unqualified() {
+        // Here each of these once was ambiguous, or could easily become so.
+        let types: [Any.Type] = [
+            ApplicationStatus.self, BarrierSummary.self, DispatcherSummary.self, FlushAnswer.self, QueuePage.self,
+            RemoteBarrier.self, TrackedEvent.self, ListedBarrier.self, ListedDispatcher.self, FinishedFlush.self,
+            PeekedEvents.self, RegisteredBarrier.self, OutgoingEvent.self, BoardActivation.self, ActivationBarrier.self,
+            BoardBarrier.self, BoardOutcome.self, ActivationOutcome.self, BoardTask.self, ProgramBoards.self,
+            Watch.self,
+            Connection.self, ClientConnection.self, Server.self, HeadgateClient.self, Headgate.self, RPCError.self,
+        ]
+        #expect(Set(types.map { String(reflecting: $0) }).count == types.count)
+        let event = OutgoingEvent("sale", data: ["n": 1])
+        let barrier = BarrierRegistration("consent", .closed)
+        #expect(event.event == "sale" && barrier.state == .closed && ApplicationStatus.allCases.count == 3)
+    }
+
+    @Test("No public name is in two modules, and no member is added to a type by two")
+    func collisions() throws {
+        var owners: [String: Set<String>] = [:]
+        for (module, files) in try Modules.sources() {
+            for name in files.flatMap(PublicNames.all) { owners[name, default: []].insert(module) }
+        }
+        #expect(owners.count > 200)
+        let collisions = owners.filter { $0.value.count > 1 }
+        #expect(collisions.isEmpty, "\(collisions)")
+    }
+
+    @Test(
+        "The search for names finds what it is to find",
+        arguments: [
+            ("public struct A: Sendable {\n    public let b: Int\n}", ["A"]),
+            (
+                "@frozen public indirect enum `B` {}\npublic protocol C: D {}\npublic func e(_ f: Int) {}",
+                ["B", "C", "e"]
+            ),
+            ("struct A {}\n    public struct B {}\nfinal class C {}", []),
+            ("public final class A<B> {}\npublic actor C {}\npublic typealias D = E", ["A", "C", "D"]),
+            ("extension Duration {\n    public var ms: Int { 1 }\n    var s: Int { 1 }\n}", ["Duration.ms"]),
+            (
+                "extension A {\n    public static func b(_ c: Int, d: Int) -> Int {\n        1\n    }\n}",
+                ["A.b(_ c: Int, d: Int)"]
+            ),
+        ])
+    func search(source: String, names: [String]) {
+        #expect(PublicNames.all(in: source) == names)
+    }
+}
+
+/// The modules of this repository that programs may import.
+private enum Modules {
+    /// The sources of each module.
+    static func sources(from testFile: String = #filePath) throws -> [(module: String, files: [String])] {
+        let root = URL(fileURLWithPath: testFile).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Packages")
+        let files = FileManager.default
+        var modules: [(String, [String])] = []
+        for package in try files.contentsOfDirectory(atPath: root.path) {
+            let folder = root.appendingPathComponent(package).appendingPathComponent("Sources")
+            for module in try files.contentsOfDirectory(atPath: folder.path) where module.hasPrefix("Headgate") {
+                let place = folder.appendingPathComponent(module)
+                let names = files.enumerator(atPath: place.path)?.compactMap { $0 as? String } ?? []
+                modules.append(
+                    (
+                        module,
+                        try names.filter { $0.hasSuffix(".swift") }.map {
+                            try String(contentsOf: place.appendingPathComponent($0), encoding: .utf8)
+                        }
+                    ))
+            }
+        }
+        return modules
+    }
+}
+
+/// What a source makes public: what it declares at its top, and what it adds to types of others.
+///
+/// It goes by the layout of the lines, which `swift format` holds: only what is at the top begins in the first column.
+private enum PublicNames {
+    static func all(in source: String) -> [String] {
+        var extended: String?
+        var names: [String] = []
+        for line in source.split(separator: "\n") {
+            if let found = line.prefixMatch(of: top) {
+                names.append(String(found.1))
+            } else if let found = line.prefixMatch(of: extending) {
+                extended = String(found.1)
+            } else if let type = extended, let found = line.prefixMatch(of: member) {
+                names.append("\(type).\(found.1.trimmingCharacters(in: .whitespaces))")
+            } else if line.first != " ", line.first != "}" {
+                extended = nil
+            }
+        }
+        return names
+    }
+
+    private static var top: Regex<(Substring, Substring)> {
+        #/(?:@\w+(?:\([^)]*\))? )*public (?:final |indirect |nonisolated )*(?:struct|class|enum|actor|protocol|typealias|func|let|var) `?(\w+)/#
+    }
+
+    private static var extending: Regex<(Substring, Substring)> { #/extension ([\w.]+)/# }
+
+    private static var member: Regex<(Substring, Substring)> {
+        #/    public (?:static |mutating |convenience )*(?:func|var|let|init|typealias|struct|enum|class) ?((?:[^{=\-]|-(?!>))+)/#
+    }
+}
