@@ -19,6 +19,7 @@ final class Service {
     let statuses: AnnouncedStatuses
     let boards: BoardDesk
     let flushQuota = FlushQuota()
+    private(set) lazy var programBoards = ProgramBoards(desk: boards, gate: gate)
     private(set) lazy var watches = Watches(service: self)
     private(set) lazy var workforces = Workforces(gate: gate)
     let log = Log()
@@ -119,7 +120,9 @@ final class Service {
         for listener in listeners {
             listener.onError = { [log] in log.warning("a connection could not be taken: \($0)") }
         }
-        do { try configuration.onStart(gate) } catch { throw StartFault("\(error)") }
+        do { try configuration.onStart(StartedServer(gate: gate, boards: programBoards)) } catch {
+            throw StartFault("\(error)")
+        }
         isReady = true
         if settings.flushOn.start { _ = gate.flush(timeout: FlushMethods.usualTimeout) { _ in } }
     }

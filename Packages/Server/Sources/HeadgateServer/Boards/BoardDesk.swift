@@ -8,8 +8,8 @@ final class BoardDesk {
     private var machine = Activations()
     let worker: any Worker
     private let log: Log
-    /// The sessions that serve boards.
-    private var providers: [Int: Session] = [:]
+    /// Those who serve boards.
+    private var providers: [Int: Provider] = [:]
     /// Who is told the end of each activation.
     private var askers: [Int: (ActivationOutcome) -> Void] = [:]
     /// The request of each run.
@@ -17,6 +17,11 @@ final class BoardDesk {
     var onServingChange: () -> Void = {}
     private var alarm: (any Disposable)?
     private var alarmTime: Instant?
+
+    private enum Provider {
+        case session(Session)
+        case program(ProgramBoard)
+    }
 
     init(worker: any Worker, log: Log) {
         self.worker = worker
@@ -37,19 +42,29 @@ final class BoardDesk {
     // MARK: Serving
 
     func serve(_ board: String, _ serving: BoardServing, by session: Session) throws(ServingRefusal) {
-        let orders = try machine.serve(board, serving, by: session.number, at: worker.now)
-        providers[session.number] = session
+        try serve(board, serving, by: session.number, .session(session))
         if machine.deniedBypasses.contains(board) {
             log.warning("board \(board) of \(session.name) asks to bypass the gateway, which the settings forbid")
         }
+    }
+
+    func serve(_ board: String, _ serving: BoardServing, by program: ProgramBoard) throws(ServingRefusal) {
+        try serve(board, serving, by: program.number, .program(program))
+    }
+
+    private func serve(
+        _ board: String, _ serving: BoardServing, by number: Int, _ provider: Provider
+    ) throws(ServingRefusal) {
+        let orders = try machine.serve(board, serving, by: number, at: worker.now)
+        providers[number] = provider
         perform(orders)
         onServingChange()
     }
 
-    /// - Returns: false when the session does not serve it.
-    func unserve(_ board: String, by session: Session) -> Bool {
+    /// - Returns: false when that provider does not serve it.
+    func unserve(_ board: String, by provider: Int) -> Bool {
         defer { onServingChange() }
-        return machine.unserve(board, by: session.number)
+        return machine.unserve(board, by: provider)
     }
 
     /// A process may serve no board any more. What it is running it may finish.
@@ -95,7 +110,11 @@ final class BoardDesk {
     }
 
     /// Whether nothing is under way.
-    var isIdle: Bool { askers.isEmpty && requests.isEmpty && machine.nextDeadline == nil }
+    var isIdle: Bool { askers.isEmpty && requests.isEmpty && machine.nextDeadline == nil && !isProgramBusy }
+
+    private var isProgramBusy: Bool {
+        providers.values.contains { if case .program(let program) = $0 { !program.isIdle } else { false } }
+    }
 
     /// Gives up all that is under way: the service stops.
     func close() {
@@ -110,9 +129,7 @@ final class BoardDesk {
         for order in orders {
             switch order {
             case .run(let run): ask(run)
-            case .withdraw(let run, let provider):
-                guard let request = requests.removeValue(forKey: run) else { continue }
-                providers[provider]?.withdraw(request)
+            case .withdraw(let run, let provider): withdraw(run, from: provider)
             case .end(let activation, let outcome): askers.removeValue(forKey: activation)?(outcome)
             }
         }
@@ -120,10 +137,24 @@ final class BoardDesk {
     }
 
     private func ask(_ run: BoardRun) {
-        guard let session = providers[run.provider], !session.isOverfull else {
+        switch providers[run.provider] {
+        case .session(let session) where !session.isOverfull: ask(session, run)
+        case .program(let program): program.begin(run)
+        case .session, nil:
             // Later: the machine's other orders come first.
-            return worker.soon { [weak self] in self?.answered(run, .failure(.notReading)) }
+            worker.soon { [weak self] in self?.answered(run, .failure(.notReading)) }
         }
+    }
+
+    private func withdraw(_ run: Int, from provider: Int) {
+        switch providers[provider] {
+        case .session(let session): requests.removeValue(forKey: run).map(session.withdraw)
+        case .program(let program): program.cancel(run)
+        case nil: requests[run] = nil
+        }
+    }
+
+    private func ask(_ session: Session, _ run: BoardRun) {
         requests[run.run] = session.ask("board.run") {
             $0.params(of: run)
         } then: { [weak self] in
@@ -137,7 +168,7 @@ final class BoardDesk {
         answered(run, BoardAnswer(result))
     }
 
-    private func answered(_ run: BoardRun, _ answer: BoardAnswer) {
+    func answered(_ run: BoardRun, _ answer: BoardAnswer) {
         perform(machine.answered(run.run, by: run.provider, with: answer, at: worker.now))
     }
 

@@ -3,7 +3,7 @@ import HeadgateTransport
 /// A Headgate daemon inside a program. It lives on the event loop that it is given.
 public actor Server {
     private nonisolated let loop: EventLoop
-    private var service: Service?
+    private(set) var service: Service?
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
         loop.asUnownedSerialExecutor()

@@ -18,9 +18,12 @@ public struct ServerConfiguration {
     /// Makes the event store, where a program brings its own (Behaviour Q1); it lives on the worker. Without it there is
     /// the one that `durability` asks for.
     public var makeStore: ((any Worker) -> any EventStore)?
-    /// Called with the gate once it stands behind its socket, before any client is served: for barriers that come and go
-    /// while the service runs (Behaviour B8), transformers, and whatever else a program does with it.
-    public var onStart: (Headgate) throws -> Void = { _ in }
+    /// Settings of the program's own, in the words of a configuration file: what the programmatic layer begins with
+    /// (Behaviour S1). They win over the file and the remote layer; what `config.set` says wins over them.
+    public var settings: DataObject = [:]
+    /// Called once the server stands behind its socket, before any client is served: for barriers that come and go while
+    /// the service runs (Behaviour B8), for boards, and whatever else a program does with it.
+    public var onStart: (StartedServer) throws -> Void = { _ in }
 
     /// Barriers of the program's own.
     private(set) var factories: [any BarrierFactory] = []
@@ -65,10 +68,24 @@ public struct ServerConfiguration {
         loadRules.append((id, rule))
     }
 
+    /// Puts a barrier before boards, whatever they say of themselves, or exempts some from what others say (Behaviour A7).
+    /// It is a part of ``settings``, and checked with them at the start.
+    /// - Parameter pattern: a board's name, or a prefix and `*`.
+    public mutating func setGateway(_ rule: GatewayRules.Rule, before pattern: String) {
+        settings = settings.patched(with: ["gateway": ["rules": .object(DataObject([(pattern, rule.setting)]))]])
+    }
+
+    /// What counts where there is no configuration file.
+    var withoutFile: DataObject {
+        settings["dispatchers"] == nil ? DefaultConfiguration.object : [:]
+    }
+
     /// Reads the settings and finds the places; `warn` is told what the settings can be used in spite of.
     func load(warn: (SettingsFault) -> Void = { _ in }) throws(StartFault) -> LoadedSettings {
         var layers = SettingsLayers()
-        let reading = layers.load(file: options.configuration, environment: environment, vocabulary: vocabulary)
+        layers[.programmatic] = settings
+        let reading = layers.load(
+            file: options.configuration, orElse: withoutFile, environment: environment, vocabulary: vocabulary)
         guard let settings = reading.settings else {
             throw StartFault(reading.faults.map(\.description).joined(separator: "\n"))
         }

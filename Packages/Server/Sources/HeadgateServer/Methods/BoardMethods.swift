@@ -27,7 +27,7 @@ enum BoardMethods {
 
     private static func unserve(_ service: Service, _ call: Call) throws(RPCError) {
         let board: String = try call.reader.required("board")
-        guard service.boards.unserve(board, by: call.session) else {
+        guard service.boards.unserve(board, by: call.session.number) else {
             throw RPCError(.notFound, "this connection does not serve board \(board)")
         }
         call.reply.answer()

@@ -154,12 +154,15 @@ struct Refusal: Error, Equatable {
     /// The path of a wrong parameter.
     var path: String?
     var message: String
+    /// All that the error says of itself.
+    var data: DataItem
 
     init(_ error: DataItem) {
         code = error["code"].get() ?? 0
         reason = error["data"]["reason"].get()
         path = error["data"]["path"].get()
         message = error["message"].get() ?? ""
+        data = error["data"]
     }
 }
 

@@ -28,8 +28,8 @@ final class SettingsControl {
     func reload() -> Outcome {
         change { layers in
             layers.load(
-                file: configuration.options.configuration, environment: configuration.environment,
-                vocabulary: configuration.vocabulary)
+                file: configuration.options.configuration, orElse: configuration.withoutFile,
+                environment: configuration.environment, vocabulary: configuration.vocabulary)
         }
     }
 

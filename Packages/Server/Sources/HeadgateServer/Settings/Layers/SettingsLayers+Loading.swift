@@ -5,14 +5,16 @@ extension SettingsLayers {
     ///
     /// With a fault in the file, or in what comes of all layers together, everything stays as it was.
     /// - Parameters:
-    ///   - file: the file's path; nil: the default configuration.
+    ///   - file: the file's path; nil: there is none.
+    ///   - fallback: what counts where there is none.
     ///   - environment: the process's environment, for warnings of what the settings miss in it.
     public mutating func load(
-        file: String?, environment: [String: String], vocabulary: SettingsVocabulary = .builtIn
+        file: String?, orElse fallback: DataObject = DefaultConfiguration.object, environment: [String: String],
+        vocabulary: SettingsVocabulary = .builtIn
     ) -> SettingsReading {
         let object: DataObject
         do throws(SettingsFault) {
-            object = try file.map(SettingsFile.read) ?? DefaultConfiguration.object
+            object = try file.map(SettingsFile.read) ?? fallback
         } catch {
             return SettingsReading(fault: error)
         }

@@ -1,0 +1,31 @@
+import Foundation
+import Testing
+
+/// Holds the guides for programs that embed the server against the code that is compiled and run here.
+@Suite("Guides for programs")
+struct GuideTests {
+    private static let examples = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    private static let root = (0..<5).reduce(examples) { folder, _ in folder.deletingLastPathComponent() }
+
+    @Test(
+        "Every piece of Swift in a guide stands in the examples, word for word", arguments: ["Boards.md", "Sending.md"])
+    func blocksAreCompiled(guide: String) throws {
+        let text = try String(contentsOf: Self.root.appendingPathComponent("Docs/\(guide)"), encoding: .utf8)
+        let blocks = text.components(separatedBy: "```swift\n").dropFirst().compactMap {
+            $0.components(separatedBy: "\n```").first
+        }
+        #expect(blocks.count >= 3)
+        let files = try FileManager.default.contentsOfDirectory(at: Self.examples, includingPropertiesForKeys: nil)
+        let sources = try files.filter { $0.pathExtension == "swift" }
+            .map { lines(try String(contentsOf: $0, encoding: .utf8)) }
+        for block in blocks {
+            let wanted = lines(block)
+            #expect(sources.contains { $0.contains(wanted) }, "\(block)")
+        }
+    }
+
+    /// The text's lines without what is in front of them.
+    private func lines(_ text: String) -> [Substring] {
+        text.split(separator: "\n").map { $0.drop { $0 == " " } }
+    }
+}

@@ -1,0 +1,30 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateServer
+
+/// A load rule and a transformation of a program's own.
+enum RulesExample {
+    static func add(to configuration: inout ServerConfiguration) {
+        let premium = Rule.just(.equals(ignoreCase: true, variable: "data.plan", target: "premium"))
+        let isTest = Rule.just(.startsWith(ignoreCase: false, variable: "event", target: "test."))
+        configuration.setLoadRule(.and([premium, .not(isTest)]), forId: "premium")
+    }
+
+    static func addTransformation(to gate: Headgate) throws {
+        gate.registerTransformer(Pseudonyms(), id: "pseudonyms")
+        try gate.setTransformation(
+            TransformationSettings(
+                id: "till_names", transformerId: "pseudonyms", scopes: [.dispatcher(id: "collect")],
+                when: .just(.startsWith(ignoreCase: false, variable: "event", target: "sale"))))
+    }
+}
+
+/// Takes the cashier's name out, and drops what has none.
+struct Pseudonyms: Transformer {
+    func transform(_ event: EventDocument, dispatcher: String?) throws -> EventDocument? {
+        guard let name: String = event.data.get(key: "cashier") else { return nil }
+        var changed = event
+        changed.data["cashier"] = .string("cashier of \(name.count) letters")
+        return changed
+    }
+}

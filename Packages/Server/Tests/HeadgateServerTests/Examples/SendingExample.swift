@@ -1,0 +1,69 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateServer
+
+/// Settings of a program that sends events to a collector.
+enum SendingExample {
+    static func configure(_ configuration: inout ServerConfiguration) {
+        configuration.settings = [
+            "dispatchers": ["collect": ["kind": "http", "endpoint": "https://collector.example/events"]]
+        ]
+    }
+
+    static func send(inGroups configuration: inout ServerConfiguration) {
+        configuration.settings["barriers"] = [
+            "BatchingBarrier": .object(
+                BatchingBarrierSettingsBuilder().setScopes([.dispatcher(id: "collect")])
+                    .setBatchSize(10).setMaxWait(.seconds(5)).build())
+        ]
+    }
+}
+
+/// Prints events on a till's paper roll, one after the other.
+final class PaperSender: Sender {
+    let format = BatchFormat.ndjson
+    private let roll: PaperRoll
+    private let worker: any Worker
+
+    init(roll: PaperRoll, worker: any Worker) {
+        self.roll = roll
+        self.worker = worker
+    }
+
+    func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
+        let hasPaper = roll.print(batch.body)
+        // Never before this has returned.
+        worker.soon { then(hasPaper ? .delivered : .noAnswer(cause: "there is no paper")) }
+    }
+
+    func interrupt() {}
+    func close() {}
+
+    struct Factory: SenderFactory {
+        let kind = "paper"
+        let reachesNetwork = false
+        let roll: PaperRoll
+
+        func makeSender(dispatcher id: String, configuration: DataObject, on worker: any Worker) -> any Sender {
+            PaperSender(roll: roll, worker: worker)
+        }
+    }
+}
+
+/// What is printed on.
+final class PaperRoll: @unchecked Sendable {
+    // Unchecked: the server's loop alone prints, and tests look once that has ended.
+    private(set) var lines: [String] = []
+
+    func print(_ bytes: [UInt8]) -> Bool {
+        lines += String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+        return true
+    }
+}
+
+enum PaperExample {
+    static func add(_ roll: PaperRoll, to configuration: inout ServerConfiguration) {
+        configuration.addDispatcherKind(PaperSender.Factory(roll: roll))
+        configuration.makeStore = { worker in MemoryEventStore(worker: worker) }
+    }
+}
