@@ -6,10 +6,11 @@ import Testing
 struct GuideTests {
     private let examples = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
 
+    private var root: URL { (0..<5).reduce(examples) { folder, _ in folder.deletingLastPathComponent() } }
+
     private var guide: String {
         get throws {
-            let root = (0..<5).reduce(examples) { folder, _ in folder.deletingLastPathComponent() }
-            return try String(contentsOf: root.appendingPathComponent("Docs/Barriers.md"), encoding: .utf8)
+            try String(contentsOf: root.appendingPathComponent("Docs/Barriers.md"), encoding: .utf8)
         }
     }
 
@@ -29,7 +30,11 @@ struct GuideTests {
 
     @Test("Every piece of Swift in the guide stands in the examples, word for word")
     func blocksAreCompiled() throws {
-        let files = try FileManager.default.contentsOfDirectory(at: examples, includingPropertiesForKeys: nil)
+        let others = ["Packages/Server/Tests/HeadgateServerTests/Examples", "Docs/Examples/SwiftClient"]
+        let folders = [examples] + others.map { root.appendingPathComponent($0) }
+        let files = try folders.flatMap {
+            try FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil)
+        }
         let sources = try files.filter { $0.pathExtension == "swift" }
             .map { try String(contentsOf: $0, encoding: .utf8) }
         let blocks = try blocks()
