@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import shutil
 import socket
 import tempfile
@@ -114,6 +115,10 @@ class FakeDaemon:
             raise Broken(f"nobody connected in {PATIENCE} s") from None
         self.connections.append(connection)
         return connection
+
+    def is_called(self):
+        """Whether somebody connects; waits a moment for it."""
+        return bool(select.select([self.listener], [], [], 0.02)[0])
 
     def greet(self, **result):
         """The next connection, greeted."""

@@ -55,6 +55,24 @@ def breaks_in_the_greeting(command):
         expect_receipts(program, ids(sent))
 
 
+def greets_and_drops(command):
+    """A greeting is no progress: a daemon that greets and drops at once is met with longer and longer waits, and given up."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "--reconnect-timeout-ms", 500, "track", 1, "x") as program:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            end = pool.submit(program.finish)
+            greeted = 0
+            while not end.done():
+                if daemon.is_called():
+                    daemon.greet().close()
+                    greeted += 1
+                if greeted > 40:
+                    program.process.kill()
+            expect_equal([line["error"]["reason"] for line in end.result()], ["disconnected"])
+    # Waits of 10, 20, 40 … 200 ms, each at least half as long.
+    if not 1 < greeted < 14:
+        raise Broken(f"connected {greeted} times")
+
+
 def answers_out_of_order(command):
     """Answers may come in any order."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "track", 20, "x") as program:
@@ -245,6 +263,25 @@ def forgets_barriers(command):
         expect_equal(program.line(), {"result": {}})
 
 
+def registers_a_barrier_again(command):
+    """Of an id that is registered again one registration stands: that of the last."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
+        first = None
+        for registration in ({"id": "consent", "state": "open", "scopes": ["a"]}, {"id": "consent", "state": "closed"}):
+            program.call("barrier.register", registration)
+            first = first or daemon.greet()
+            first.answer(first.request("barrier.register"), {})
+            program.line()
+        first.close()
+        second = daemon.greet()
+        register = second.request("barrier.register")
+        expect_equal(register["params"], {"id": "consent", "state": "closed"})
+        second.answer(register, {})
+        program.call("ping", {})
+        second.answer(second.request("ping"), {})
+        expect_equal(program.line(), {"result": {}})
+
+
 def still_knows_the_old_connection(command):
     """A barrier that the daemon takes for another's when it comes back is asked for again."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
@@ -316,9 +353,9 @@ def is_stopped_for_a_while(command):
 
 
 SCENES = [
-    breaks_in_an_answer, breaks_in_the_greeting, answers_out_of_order, answers_byte_by_byte, is_shutting_down,
+    breaks_in_an_answer, breaks_in_the_greeting, greets_and_drops, answers_out_of_order, answers_byte_by_byte, is_shutting_down,
     says_that_it_closes, greets_with_a_refusal, is_found_stopping, does_not_greet, is_slow, has_limits,
-    is_not_there, comes_later, forgets_barriers, still_knows_the_old_connection, forgets_who_serves, breaks_under_a_change,
+    is_not_there, comes_later, forgets_barriers, registers_a_barrier_again, still_knows_the_old_connection, forgets_who_serves, breaks_under_a_change,
     is_stopped_for_a_while,
 ]  # fmt: skip
 

@@ -404,6 +404,10 @@ int main(int count, char **words) {
         if (strcmp(option, "--namespace") == 0) options.id_namespace = value;
         if (strcmp(option, "--max-unanswered") == 0) options.max_unanswered = (size_t)atol(value);
         if (strcmp(option, "--greeting-timeout-ms") == 0) options.greeting_timeout_ms = atol(value);
+        if (strcmp(option, "--reconnect-timeout-ms") == 0) {
+            options.gives_up = true, options.reconnect_timeout_ms = atol(value);
+            options.connect_timeout_ms = 86400000;
+        }
         if (strcmp(option, "--connect-timeout-ms") == 0) options.gives_up = true, options.connect_timeout_ms = atol(value);
     }
     headgate_error error;

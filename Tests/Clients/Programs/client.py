@@ -137,11 +137,13 @@ def main():
     parser.add_argument("--max-unanswered", type=int, default=16_384)
     parser.add_argument("--greeting-timeout-ms", type=int, default=10_000)
     parser.add_argument("--connect-timeout-ms", type=int)
+    parser.add_argument("--reconnect-timeout-ms", type=int)
     parser.add_argument("verb", choices=VERBS)
     parser.add_argument("arguments", nargs="*")
     given = parser.parse_args()
     options = headgate.Options(
         connect_timeout=None if given.connect_timeout_ms is None else given.connect_timeout_ms / 1000,
+        reconnect_timeout=None if given.reconnect_timeout_ms is None else given.reconnect_timeout_ms / 1000,
         greeting_timeout=given.greeting_timeout_ms / 1000, max_unanswered=given.max_unanswered, backoff_base=0.01,
         backoff_cap=0.2,
     )  # fmt: skip

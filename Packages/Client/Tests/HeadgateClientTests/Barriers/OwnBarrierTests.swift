@@ -5,7 +5,7 @@ import Testing
 
 /// What is kept of a barrier, to register it again (Behaviour B29).
 @Suite struct OwnBarrierTests {
-    private func barrier(_ state: RemoteBarrier.State = .open) -> OwnBarrier {
+    private func barrier(_ state: RegisteredBarrier.State = .open) -> OwnBarrier {
         OwnBarrier(BarrierRegistration("door", state, scopes: ["a", "b"]), call: ClientConnection.Call(number: 1))
     }
 
@@ -55,7 +55,7 @@ import Testing
     func disconnect() {
         let call = ClientConnection.Call(number: 1)
         #expect(barrier().endsWithConnection)
-        for word in RemoteBarrier.OnDisconnect.allCases {
+        for word in RegisteredBarrier.OnDisconnect.allCases {
             let barrier = OwnBarrier(BarrierRegistration("door", .open, onDisconnect: word), call: call)
             #expect(barrier.endsWithConnection == (word == .unregister))
             #expect(barrier.params["on_disconnect"] == .string(word.rawValue))

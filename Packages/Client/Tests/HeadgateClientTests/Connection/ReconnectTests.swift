@@ -85,6 +85,42 @@ import Testing
         #expect((scene.machine.nextDeadline ?? 0) - scene.now <= 50_000_000)
     }
 
+    @Test(
+        "B29: a greeting is no progress: a daemon that greets and drops is given up when patience is over, and an answer renews it"
+    )
+    func patience() throws {
+        var scene = MachineScene { $0.reconnectTimeout = .seconds(10) }
+        scene.call()
+        scene.call()
+        scene.open()
+        scene.lose()
+        var lost = scene.now
+        for answered in [1, nil] as [CallNumber?] {
+            var attempts = 0
+            while scene.now < lost + 9_000_000_000 {
+                attempts += 1
+                try #require(attempts < 50, "the waits do not grow")
+                scene.passTime()
+                scene.open()
+                scene.lose()
+            }
+            #expect(scene.results.count == (answered == nil ? 1 : 0))
+            guard let answered else { break }
+            scene.passTime()
+            scene.open()
+            scene.answer(answered)
+            lost = scene.now
+            scene.lose()
+        }
+        for _ in 1...3 where scene.results.count < 2 {
+            scene.passTime()
+            scene.open()
+            scene.lose()
+        }
+        #expect(scene.now == lost + 10_000_000_000)
+        #expect(try #require(scene.results.last).result == .failure(.disconnected))
+    }
+
     @Test("With nothing to send it does not connect again before the next call")
     func idle() {
         var scene = MachineScene()

@@ -6,7 +6,7 @@ import Testing
 @testable import HeadgateClient
 
 /// Barriers of a client's over a real socket (Behaviour B29).
-@Suite(.timeLimit(.minutes(5))) struct RemoteBarrierTests {
+@Suite(.timeLimit(.minutes(5))) struct RegisteredBarrierTests {
     private func requests(_ scene: ClientScene) async -> [String] {
         await scene.daemon.record.requests.map { "\($0.connection) \($0.method) \(DataItem.object($0.params).json)" }
     }
@@ -110,6 +110,32 @@ import Testing
             try await client.ping()
             #expect(
                 await requests(scene).suffix(2) == [#"2 barrier.register {"id":"gate","state":"open"}"#, "2 ping {}"])
+            await client.close()
+        }
+    }
+
+    @Test("B29: of an id that is registered again one registration stands, that of the last")
+    func registeredAgain() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            _ = try await client.barrier("door", .open, scopes: ["collect"])
+            let barrier = try await client.barrier("door", .closed)
+            for connection in 2...3 {
+                await scene.daemon.kill()
+                try await scene.daemon.start()
+                try await client.ping()
+                #expect(
+                    await requests(scene).filter { $0.hasPrefix("\(connection) ") } == [
+                        #"\#(connection) barrier.register {"id":"door","state":"closed"}"#, "\(connection) ping {}",
+                    ])
+            }
+            // What is said from now on is said of the last.
+            try await barrier.set(.open)
+            await scene.daemon.kill()
+            try await scene.daemon.start()
+            try await client.ping()
+            #expect(
+                await requests(scene).suffix(2) == [#"4 barrier.register {"id":"door","state":"open"}"#, "4 ping {}"])
             await client.close()
         }
     }
