@@ -49,6 +49,9 @@ let package = Package(
         .testTarget(
             name: "HeadgateCommandsTests", dependencies: [.commands, .client, .clientTesting, .data, .wire],
             path: "Packages/Client/Tests/HeadgateCommandsTests"),
+        .testTarget(
+            name: "ModulesTests", dependencies: [.data, .core, .wire, .transport, .server, .client],
+            path: "Tests/Modules"),
         .target(name: "FuzzTargets", dependencies: [.data, .wire, .server], path: "Tests/Fuzz/Sources/FuzzTargets"),
         .testTarget(
             name: "FuzzReplayTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Tests/FuzzReplayTests"),

@@ -3,7 +3,7 @@ import HeadgateData
 
 func track(with client: HeadgateClient) async throws {
     try await client.track("signup", data: ["plan": "free"])  // returns when it is stored
-    let ticks = (1...1_000).map { TrackedEvent("tick", data: ["n": .number(DataNumber($0))]) }
+    let ticks = (1...1_000).map { OutgoingEvent("tick", data: ["n": .number(DataNumber($0))]) }
     for result in await client.trackEach(ticks) {  // many on their way at once
         if case .failure(let error) = result { print(error) }
     }

@@ -11,6 +11,6 @@ func watch(with client: HeadgateClient) async throws {
     }
 }
 
-private func show(_ dispatcher: DispatcherSummary) {
+private func show(_ dispatcher: ListedDispatcher) {
     print(dispatcher.id, dispatcher.isOpen ? "open" : "held by \(dispatcher.blockedBy.joined(separator: ", "))")
 }

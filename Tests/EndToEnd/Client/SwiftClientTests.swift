@@ -53,7 +53,7 @@ import Testing
             let collector = try scene.collector()
             let daemon = try await scene.daemon(sendingTo: collector)
             let client = try HeadgateClient(socketPath: daemon.socketPath, name: "shop", version: "2.1")
-            let events = (0..<5_000).map { TrackedEvent("bulk", data: ["n": .number(DataNumber($0))]) }
+            let events = (0..<5_000).map { OutgoingEvent("bulk", data: ["n": .number(DataNumber($0))]) }
             async let results = client.trackEach(events)
             try await collector.acceptedIDs(atLeast: 1)
             try await daemon.killNow()
@@ -92,7 +92,7 @@ import Testing
             let daemon = try await scene.daemon(sendingTo: collector)
             let client = try HeadgateClient(socketPath: daemon.socketPath, name: "shop", version: "2.1")
             try await client.pause("collect", reason: "audit")
-            let many = try await client.trackMany([TrackedEvent("a", id: "1"), TrackedEvent("b", id: "2")])
+            let many = try await client.trackMany([OutgoingEvent("a", id: "1"), OutgoingEvent("b", id: "2")])
             #expect(many.ids == ["1", "2"])
             let held = try #require(try await client.dispatchers().first)
             #expect(held.id == "collect")

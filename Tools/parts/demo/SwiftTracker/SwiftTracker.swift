@@ -42,10 +42,10 @@ struct SwiftTracker {
     }
 
     /// A line of the package history: day, time, what was done, and to what.
-    private static func event(_ line: Substring) -> TrackedEvent {
+    private static func event(_ line: Substring) -> OutgoingEvent {
         let words = line.split(separator: " ", maxSplits: 3)
         let word = { (place: Int) in place < words.count ? String(words[place]) : "" }
-        return TrackedEvent(
+        return OutgoingEvent(
             "package_" + word(2), data: ["at": .string("\(word(0)) \(word(1))"), "details": .string(word(3))])
     }
 }

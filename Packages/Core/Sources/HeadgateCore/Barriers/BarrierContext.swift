@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// What a barrier may look at and use.
 public struct BarrierContext {
     /// The executor that the barrier lives on, and its clock.

@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// The statuses that clients announced, by a number of each client's own.
 public struct ClientStatuses: Equatable, Sendable {
     private var statuses: [Int: ApplicationStatus] = [:]

@@ -67,7 +67,7 @@ public final class ProgramBoards {
     ///   - timeout: how long its process may take to answer, from when it was asked; nil: as long as it takes.
     ///   - wait: how long to wait for somebody who serves it; nil: as long as it takes.
     ///   - then: told what came of it on the worker, exactly once and later.
-    /// - Returns: what gives it up, after which `then` is told ``ActivationOutcome/givenUp``.
+    /// - Returns: what gives it up, after which `then` is told `givenUp`.
     @discardableResult
     public func activate(
         _ board: String, input: DataItem = .null, mainboard: String = ProgramBoards.mainboard,

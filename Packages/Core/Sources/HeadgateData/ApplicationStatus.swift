@@ -1,4 +1,4 @@
-/// What a client says about itself (`application.status`).
+/// What a client says of the program around it (Protocol, `application.status`; Behaviour B26, F5).
 public enum ApplicationStatus: String, CaseIterable, Sendable {
     /// Somebody is using it.
     case foreground
