@@ -64,6 +64,60 @@ import Testing
         }
     }
 
+    @Test("X2: what a peer takes of much output, however little, is progress")
+    func progressWhileBlocked() throws {
+        var timers: [LoopTimer] = []
+        try onLoop { loop in
+            let (forLoop, raw) = try RawSocket.pair()
+            let connection = try Connection(fileDescriptor: forLoop, on: loop)
+            connection.start(Recorder())
+            connection.write([UInt8](repeating: 120, count: 8 << 20))
+            var before: (stamp: Int64, left: Int)?
+            let look = LoopTimer(on: loop) {
+                guard let seen = before else {
+                    before = (connection.lastOutputProgress, connection.outputBytes)
+                    #expect(connection.outputBytes > 0)
+                    _ = raw.read()
+                    return timers[0].arm(after: .milliseconds(5))
+                }
+                guard connection.outputBytes < seen.left else { return timers[0].arm(after: .milliseconds(5)) }
+                #expect(connection.outputBytes > 0)
+                #expect(connection.lastOutputProgress > seen.stamp)
+                timers = []
+                loop.stop()
+            }
+            timers = [look]
+            look.arm(after: .milliseconds(5))
+        }
+    }
+
+    @Test(
+        "X2: output for a peer whose socket is full has waited since it was written, not since the last that went out")
+    func progressBeginsWithTheWait() throws {
+        var timer: LoopTimer?
+        try onLoop { loop in
+            let (forLoop, raw) = try RawSocket.pair()
+            let connection = try Connection(fileDescriptor: forLoop, on: loop)
+            connection.start(Recorder())
+            // Behind the connection's back: it has nothing to write and is not blocked.
+            while send(connection.number, Self.line, Self.line.count, Int32(MSG_DONTWAIT)) > 0 {}
+            while send(connection.number, Self.line, 1, Int32(MSG_DONTWAIT)) > 0 {}
+            let made = connection.lastOutputProgress
+            timer = LoopTimer(on: loop) {
+                let written = loop.monotonicNow
+                #expect(written > made)
+                connection.write(Self.line)
+                loop.later(turns: 2) {
+                    #expect(connection.outputBytes == Self.line.count)
+                    #expect(connection.lastOutputProgress >= written)
+                    withExtendedLifetime(raw) { timer = nil }
+                    loop.stop()
+                }
+            }
+            timer?.arm(after: .milliseconds(5))
+        }
+    }
+
     @Test("X2: a paused connection takes in nothing, and all once it is resumed")
     func pausedReader() throws {
         let reader = Recorder()

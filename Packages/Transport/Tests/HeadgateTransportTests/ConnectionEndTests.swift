@@ -243,6 +243,50 @@ import Testing
         #expect(recorder.closeError == nil)
     }
 
+    @Test("a peer whose bytes nobody read any more is not told that the connection crashed")
+    func closeAfterFlushIsClean() throws {
+        var result = -1
+        try onLoop { loop in
+            let (connection, raw) = try start(on: loop)
+            connection.pauseReading()
+            raw.send(String(repeating: "never read", count: 5_000))
+            connection.write(Array("bye".utf8))
+            connection.closeAfterFlush()
+            recorder.onClose = {
+                #expect(raw.read() == Array("bye".utf8))
+                // The end, not ECONNRESET.
+                var byte: UInt8 = 0
+                result = recv(raw.number, &byte, 1, Int32(MSG_DONTWAIT))
+                loop.stop()
+            }
+        }
+        #expect(result == 0)
+        #expect(recorder.reads == 0)
+    }
+
+    @Test(
+        "whoever waits for output to go out is told once that there is nobody any more to take it",
+        arguments: [true, false])
+    func drainedByLoss(hasOutput: Bool) throws {
+        try onLoop { loop in
+            let (connection, raw) = try start(on: loop)
+            connection.pauseReading()
+            if hasOutput { connection.write([UInt8](repeating: 1, count: 4 << 20)) }
+            recorder.onLoss = { [recorder] in
+                #expect(recorder.drains == 0)
+                #expect($0.outputBytes == 0)
+                #expect($0.output.bytes.capacity == 0)
+            }
+            loop.later(turns: 5) { raw.close() }
+            loop.later(turns: 20) {
+                connection.close()
+                loop.stop()
+            }
+        }
+        #expect(recorder.losses == 1)
+        #expect(recorder.drains == (hasOutput ? 1 : 0))
+    }
+
     @Test("closing while more waits to be read leaves the bytes alone that are just being looked at")
     func closeWhileReading() throws {
         final class Closer: ConnectionHandler {

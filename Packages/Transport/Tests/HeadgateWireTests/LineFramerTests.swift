@@ -45,6 +45,69 @@ struct LineFramerTests {
         }
     }
 
+    @Test("Pieces may come while nobody asks for lines: none is put together with the next", arguments: streams)
+    func lentWithoutNext(stream: String, lines: [String]) {
+        let bytes = Array(stream.utf8)
+        for first in 0...bytes.count {
+            for second in first...bytes.count {
+                let pieces = [Array(bytes[..<first]), Array(bytes[first..<second]), Array(bytes[second...])]
+                // A part of a line is looked at and kept, and what comes behind it is kept unseen.
+                #expect(read(pieces) { [.max, 0, .max][$0] } == lines, "split at \(first) and \(second)")
+                #expect(read(pieces) { [1, 0, 1][$0] } == lines, "split at \(first) and \(second)")
+            }
+        }
+    }
+
+    @Test("Framing: a part of a line, then a piece with its end and short lines, unseen: each line comes out alone")
+    func partThenUnseenPiece() {
+        let pieces = ["abcdefgh", "ij\nk\nlm\nn", "o\n"].map { Array($0.utf8) }
+        #expect(read(pieces) { [.max, 0, .max][$0] } == ["abcdefghij", "k", "lm", "no"])
+    }
+
+    @Test(
+        "Random lines in random pieces, now and then unseen, come out as they went in",
+        arguments: 21...28 as ClosedRange<UInt64>)
+    func randomPauses(seed: UInt64) {
+        var random = SplitMix(state: seed)
+        let lines = (0..<500).map { _ in String(repeating: "x", count: Int.random(in: 1...20, using: &random)) }
+        var stream = Array(lines.map { $0 + "\n" }.joined().utf8)[...]
+        var pieces: [[UInt8]] = []
+        while !stream.isEmpty {
+            let piece = stream.prefix(Int.random(in: 1...60, using: &random))
+            stream = stream.dropFirst(piece.count)
+            pieces.append(Array(piece))
+        }
+        let atATime = pieces.map { _ in [0, 0, 1, 2, .max].randomElement(using: &random) ?? 0 }
+        #expect(read(pieces, limit: 300) { atATime[$0] } == lines, "seed \(seed)")
+    }
+
+    @Test("X2: an idle connection keeps no memory of a long line, however that came")
+    func longLineIsForgotten() {
+        var framer = LineFramer(maxLineBytes: 1 << 20)
+        let piece = [UInt8](repeating: 0x61, count: 50_000)
+        for _ in 1...4 {
+            piece.withUnsafeBytes { chunk in
+                framer.lend(chunk)
+                #expect(length(of: framer.next()) == nil)
+                framer.keepRest()
+            }
+        }
+        #expect(framer.keptCapacity >= 200_000)
+        Array("\nb".utf8).withUnsafeBytes { chunk in
+            framer.lend(chunk)
+            #expect(length(of: framer.next()) == 200_000)
+            framer.keepRest()
+        }
+        // The rest of a line may lie behind it, and then goes with the next.
+        #expect(framer.waitingBytes == 1)
+        Array("\n".utf8).withUnsafeBytes { chunk in
+            framer.lend(chunk)
+            #expect(length(of: framer.next()) == 1)
+            framer.keepRest()
+        }
+        #expect(framer.keptCapacity <= 16 * 1024)
+    }
+
     @Test("X2: what is too long is told once, at once, and not kept")
     func forgetsWhatIsTooLong() {
         var framer = LineFramer(maxLineBytes: 100)
@@ -111,14 +174,24 @@ struct LineFramerTests {
         return bytes.baseAddress
     }
 
+    private func length(of line: LineFramer.Line?) -> Int? {
+        guard case .text(let bytes)? = line else { return nil }
+        return bytes.count
+    }
+
     /// Reads all pieces to the end, each from memory of its own that is gone afterwards.
     private func read(_ pieces: [[UInt8]], limit: Int = limit, linesAtATime: Int = .max) -> [String] {
+        read(pieces, limit: limit) { _ in linesAtATime }
+    }
+
+    /// - Parameter linesOf: how many lines are taken when a piece has come.
+    private func read(_ pieces: [[UInt8]], limit: Int = limit, taking linesOf: (Int) -> Int) -> [String] {
         var framer = LineFramer(maxLineBytes: limit)
         var lines: [String] = []
-        for piece in pieces {
+        for (place, piece) in pieces.enumerated() {
             GuardedText(piece).read { chunk in
                 framer.lend(chunk)
-                take(linesAtATime, from: &framer, into: &lines)
+                take(linesOf(place), from: &framer, into: &lines)
                 framer.keepRest()
             }
         }

@@ -3,7 +3,7 @@ internal import Glibc
 /// Bytes that wait for the rest of their line. What is taken from the front stays readable until something is appended.
 struct LineBuffer: ~Copyable {
     private var memory: UnsafeMutableRawPointer?
-    private var capacity = 0
+    private(set) var capacity = 0
     private var start = 0
     private var end = 0
 

@@ -37,6 +37,9 @@ public struct LineFramer: ~Copyable {
     /// How many bytes are held that `next` has not handed out.
     public var waitingBytes: Int { kept.count + lent.count }
 
+    /// How much memory is held for what waits.
+    var keptCapacity: Int { kept.capacity }
+
     /// Lends the bytes that were read last. They have to stay in place until `keepRest`.
     public mutating func lend(_ chunk: UnsafeRawBufferPointer) {
         keepRest()

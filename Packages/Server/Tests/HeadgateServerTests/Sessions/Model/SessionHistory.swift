@@ -169,6 +169,17 @@ struct SessionHistory {
         }
     }
 
+    /// Lets turns come and reads what is there until neither leads to anything.
+    private mutating func settleDown() throws(Violation) {
+        var before = -1
+        while before != unread.count + framed.count {
+            before = unread.count + framed.count
+            try quiesce()
+            try pump()
+            try quiesce()
+        }
+    }
+
     private mutating func ask() throws(Violation) {
         if asked > 0, oneIn(2) {
             asked -= 1
@@ -212,7 +223,7 @@ struct SessionHistory {
         hasToldEnd = true
         try perform(machine.endReached())
         try tellLoss()
-        if hasToldLoss { close() }
+        if hasToldLoss { try close() }
     }
 
     private mutating func tellLoss() throws(Violation) {
@@ -220,13 +231,21 @@ struct SessionHistory {
         hasToldLoss = true
         outputBytes = 0
         try perform(machine.peerLost())
-        if hasToldEnd { close() }
+        if hasToldEnd { try close() }
     }
 
-    private mutating func close() {
+    private mutating func close() throws(Violation) {
+        guard isOpen else { return }
         isOpen = false
         isReading = false
         machine.closed()
+        try giveUpWaits()
+    }
+
+    private mutating func giveUpWaits() throws(Violation) {
+        let all = outstanding
+        outstanding = []
+        for one in all { try settle(one) }
     }
 
     private var surroundings: SessionMachine.Surroundings {
@@ -264,19 +283,17 @@ struct SessionHistory {
         case .endWaits:
             guard client == .gone else { throw Violation(description: "a client that is there lost its waits") }
             owed = []
-            let all = outstanding
-            outstanding = []
-            for one in all { try settle(one) }
+            try giveUpWaits()
             return machine.waitsEnded()
         case .closeAfterFlush:
             try checkClose()
             closesAfterFlush += 1
             isReading = false
             outputBytes = 0
-            close()
+            try close()
         case .close:
             guard client == .gone else { throw Violation(description: "a client that is there was cut off") }
-            close()
+            try close()
         }
         return .nothing
     }
@@ -399,9 +416,11 @@ struct SessionHistory {
         guard client != .open || isEnding && asked == 0 else { throw Violation(description: "closed for no reason") }
     }
 
-    /// Whenever all turns have come: either a line may not be taken, or none is left.
+    /// Whenever all turns have come: either a line may not be taken, or none is left. Of output a connection tells only that
+    /// all of it is gone.
     private func checkProgress() throws(Violation) {
-        guard isOpen, hasRoom, !isGroupFull else { return }
+        let awaitsDrain = machine.reading == .paused(until: .room) && outputBytes > 0
+        guard isOpen, hasRoom, !isGroupFull, !awaitsDrain else { return }
         guard framed.isEmpty, unread.isEmpty else { throw Violation(description: "stuck with room: \(machine)") }
     }
 
@@ -409,10 +428,7 @@ struct SessionHistory {
 
     /// Once all is answered, taken and stored nothing is left, and who is done is closed.
     private mutating func finish() throws(Violation) {
-        try quiesce()
-        try pump()
-        try quiesce()
-        try pump()
+        try settleDown()
         try checkProgress()
         var rounds = 0
         repeat {
@@ -423,14 +439,18 @@ struct SessionHistory {
                 asked -= 1
                 try perform(machine.clientAnswered())
             }
-            try quiesce()
-            try pump()
-            try quiesce()
+            try settleDown()
             try check()
             rounds += 1
             guard rounds < 1_000 else { throw Violation(description: "it never ends: \(machine)") }
-        } while isOpen && (!unread.isEmpty || !framed.isEmpty || !outstanding.isEmpty)
+        } while isOpen && !isAllTold
         try checkEnd()
+    }
+
+    /// Whether nothing is on its way any more.
+    private var isAllTold: Bool {
+        unread.isEmpty && framed.isEmpty && outstanding.isEmpty && outputBytes == 0
+            && (client == .open || hasToldEnd)
     }
 
     private func checkEnd() throws(Violation) {

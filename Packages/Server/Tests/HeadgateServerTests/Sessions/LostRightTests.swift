@@ -1,0 +1,47 @@
+import HeadgateData
+import HeadgateTransport
+import Testing
+
+@testable import HeadgateServer
+
+/// X1: what a session does by a right ends with the right, and the session with it.
+@Suite("Lost rights", .timeLimit(.minutes(5)))
+struct LostRightTests {
+    /// What a client may do by the right to serve.
+    enum Serving: CaseIterable { case boards, batches, both, nothing }
+
+    @Test(
+        "X1: who serves boards, or works, loses its session with the right to; who does neither stays",
+        arguments: Serving.allCases)
+    func serving(what: Serving) async throws {
+        let settings: DataObject = ["dispatchers": ["jobs": ["kind": "worker"]]]
+        try await ServiceStage.run(settings) { stage in
+            let client = try await stage.client()
+            if what == .boards || what == .both { try await client.serve("till") }
+            if what == .batches || what == .both { try await client.call("dispatcher.subscribe", ["id": "jobs"]) }
+            let other = try await stage.client()
+            // The daemon's own user may do all: the client becomes another.
+            try await stage.look { service in
+                let session = try #require(service.sessions.all.min { $0.number < $1.number })
+                let person = PeerCredentials(pid: 1, uid: 45_001, gid: 45_001, groups: [])
+                var access = AccessSettings()
+                access.serve.uids = [person.uid]
+                session.caller = Caller(person, access: access, daemonUID: 0)
+                var without = service.settings
+                without.access.serve.uids = []
+                var with = without
+                with.access = access
+                session.settingsChanged(from: with, to: without)
+            }
+            guard what != .nothing else {
+                try await client.call("ping")
+                #expect(try await stage.look { $0.sessions.count } == 2)
+                return
+            }
+            #expect(try await client.notification()["reason"] == "unauthorized")
+            try await stage.until { $0.sessions.count == 1 }
+            #expect(try await stage.look { !$0.boards.isServed("till") })
+            #expect(try await other.listedDispatcher("jobs")["id"] == "jobs")
+        }
+    }
+}

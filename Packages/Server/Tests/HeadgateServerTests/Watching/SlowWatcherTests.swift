@@ -1,0 +1,101 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+/// B10: a watcher that has not taken what it was sent is told how things stand once it has.
+@Suite("Slow watchers", .timeLimit(.minutes(5)))
+struct SlowWatcherTests {
+    @Test("B10: what a slow watcher missed it is told as soon as it has taken what it was sent, without further news")
+    func toldOnDrain() async throws {
+        try await ServiceStage.run { stage in
+            let isTold = try await stage.slowWatcherIsTold()
+            #expect(isTold)
+        }
+    }
+}
+
+extension ServiceStage {
+    fileprivate func slowWatcherIsTold() async throws -> Bool {
+        try await withCheckedThrowingContinuation { done in
+            do {
+                try look { service in
+                    try SlowWatcher(service) { done.resume(returning: $0) }.begin()
+                }
+            } catch {
+                done.resume(throwing: error)
+            }
+        }
+    }
+}
+
+/// A client that watches dispatchers, and takes nothing until it has missed a change.
+private final class SlowWatcher {
+    private let service: Service
+    private let client: RawClient
+    /// Whether the change was told.
+    private let done: (Bool) -> Void
+    private var text = ""
+
+    /// Longer than any change waits to be told with others. Timers of one loop fire in the order of their times.
+    private static let longerThanAnyPace = Duration.milliseconds(200)
+    private static let blank = UInt8(ascii: " ")
+    private static let blankLine = [UInt8](repeating: blank, count: 65_535) + [UInt8(ascii: "\n")]
+
+    init(_ service: Service, done: @escaping (Bool) -> Void) throws {
+        self.service = service
+        self.done = done
+        client = try RawClient(of: service)
+    }
+
+    func begin() {
+        client.send(#"{"jsonrpc":"2.0","id":1,"method":"watch","params":{"topics":["dispatchers"]}}"# + "\n")
+        whenTold {
+            $0.contains(#""method":"changed""#)
+        } then: {
+            self.fall()
+        }
+    }
+
+    /// Falls behind: much is sent that it does not take.
+    private func fall() {
+        for session in service.sessions.all {
+            for _ in 1...32 { session.send(Self.blankLine) }
+        }
+        service.worker.nextTurn { [self] in
+            #expect(service.sessions.all.allSatisfy { $0.connection.outputBytes > 0 })
+            _ = service.gate.pause("archive", reason: "missed", isFlushable: false) { _ in }
+            // Behind the looks that this leads to, also one that would wait for its time.
+            after(Self.longerThanAnyPace) { self.catchUp() }
+        }
+    }
+
+    private func catchUp() {
+        take()
+        guard service.sessions.all.allSatisfy({ $0.connection.outputBytes == 0 }) else {
+            return service.worker.nextTurn { self.catchUp() }
+        }
+        after(Self.longerThanAnyPace) { [self] in
+            take()
+            done(text.contains("ManualBarrier:archive"))
+        }
+    }
+
+    private func whenTold(_ isTold: @escaping (String) -> Bool, then: @escaping () -> Void) {
+        take()
+        if isTold(text) {
+            text = ""
+            return then()
+        }
+        service.worker.nextTurn { self.whenTold(isTold, then: then) }
+    }
+
+    private func take() {
+        for line in client.lines() where line.first != Self.blank { text += String(decoding: line, as: UTF8.self) }
+    }
+
+    private func after(_ duration: Duration, _ work: @escaping () -> Void) {
+        // At the end of a turn: what was written in it is out.
+        _ = service.worker.schedule(at: service.worker.now + duration) { self.service.worker.nextTurn(work) }
+    }
+}
