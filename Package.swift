@@ -30,31 +30,33 @@ let package = Package(
         .executableTarget(
             name: "EmbeddedServer", dependencies: [.server, .core, .data, .transport],
             path: "Docs/Examples/EmbeddedServer"),
+        .testTarget(
+            name: "HeadgateSeedsTests", dependencies: [.seeds], path: "Packages/Core/Tests/HeadgateSeedsTests"),
         .testTarget(name: "HeadgateDataTests", dependencies: [.data], path: "Packages/Core/Tests/HeadgateDataTests"),
         .testTarget(
-            name: "HeadgateCoreTests", dependencies: [.core, .coreTesting],
+            name: "HeadgateCoreTests", dependencies: [.core, .coreTesting, .seeds],
             path: "Packages/Core/Tests/HeadgateCoreTests"),
         .testTarget(
-            name: "HeadgateWireTests", dependencies: [.wire, .data],
+            name: "HeadgateWireTests", dependencies: [.wire, .data, .seeds],
             path: "Packages/Transport/Tests/HeadgateWireTests"),
         .testTarget(
             name: "HeadgateTransportTests", dependencies: [.transport],
             path: "Packages/Transport/Tests/HeadgateTransportTests"),
         .testTarget(
-            name: "HeadgateServerTests", dependencies: [.server, .coreTesting],
+            name: "HeadgateServerTests", dependencies: [.server, .coreTesting, .seeds],
             path: "Packages/Server/Tests/HeadgateServerTests"),
         .testTarget(
-            name: "HeadgateClientTests", dependencies: [.client, .clientTesting, .data, .wire, .transport],
+            name: "HeadgateClientTests", dependencies: [.client, .clientTesting, .data, .wire, .transport, .seeds],
             path: "Packages/Client/Tests/HeadgateClientTests"),
         .testTarget(
-            name: "HeadgateCommandsTests", dependencies: [.commands, .client, .clientTesting, .data, .wire],
+            name: "HeadgateCommandsTests", dependencies: [.commands, .client, .clientTesting, .data, .wire, .seeds],
             path: "Packages/Client/Tests/HeadgateCommandsTests"),
         .testTarget(
             name: "ModulesTests", dependencies: [.data, .core, .wire, .transport, .server, .client],
             path: "Tests/Modules"),
         .target(name: "FuzzTargets", dependencies: [.data, .wire, .server], path: "Tests/Fuzz/Sources/FuzzTargets"),
         .testTarget(
-            name: "FuzzReplayTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Tests/FuzzReplayTests"),
+            name: "FuzzReplayTests", dependencies: ["FuzzTargets", .seeds], path: "Tests/Fuzz/Tests/FuzzReplayTests"),
         .testTarget(
             name: "EndToEndTests",
             dependencies: ["headgated", "headgate", "CertifiedClient", "EmbeddedServer", .client, .data],
@@ -66,6 +68,7 @@ extension Target.Dependency {
     static let data = product(name: "HeadgateData", package: "Core")
     static let core = product(name: "HeadgateCore", package: "Core")
     static let coreTesting = product(name: "HeadgateCoreTesting", package: "Core")
+    static let seeds = product(name: "HeadgateSeeds", package: "Core")
     static let wire = product(name: "HeadgateWire", package: "Transport")
     static let transport = product(name: "HeadgateTransport", package: "Transport")
     static let server = product(name: "HeadgateServer", package: "Server")

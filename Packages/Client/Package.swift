@@ -16,15 +16,16 @@ let package = Package(
         .target(name: "HeadgateCommands", dependencies: ["CWidth", "HeadgateClient", .data, .wire, .transport]),
         .testTarget(
             name: "HeadgateClientTests",
-            dependencies: ["HeadgateClient", "HeadgateClientTesting", .data, .wire, .transport]),
+            dependencies: ["HeadgateClient", "HeadgateClientTesting", .data, .wire, .transport, .seeds]),
         .testTarget(
             name: "HeadgateCommandsTests",
-            dependencies: ["HeadgateCommands", "HeadgateClient", "HeadgateClientTesting", .data, .wire]),
+            dependencies: ["HeadgateCommands", "HeadgateClient", "HeadgateClientTesting", .data, .wire, .seeds]),
     ]
 )
 
 extension Target.Dependency {
     static let data = product(name: "HeadgateData", package: "Core")
+    static let seeds = product(name: "HeadgateSeeds", package: "Core")
     static let wire = product(name: "HeadgateWire", package: "Transport")
     static let transport = product(name: "HeadgateTransport", package: "Transport")
 }

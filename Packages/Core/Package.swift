@@ -7,12 +7,15 @@ let package = Package(
         .library(name: "HeadgateData", targets: ["HeadgateData"]),
         .library(name: "HeadgateCore", targets: ["HeadgateCore"]),
         .library(name: "HeadgateCoreTesting", targets: ["HeadgateCoreTesting"]),
+        .library(name: "HeadgateSeeds", targets: ["HeadgateSeeds"]),
     ],
     targets: [
         .target(name: "HeadgateData"),
         .target(name: "HeadgateCore", dependencies: ["HeadgateData"]),
         .target(name: "HeadgateCoreTesting", dependencies: ["HeadgateCore"]),
+        .target(name: "HeadgateSeeds"),
+        .testTarget(name: "HeadgateSeedsTests", dependencies: ["HeadgateSeeds"]),
         .testTarget(name: "HeadgateDataTests", dependencies: ["HeadgateData"]),
-        .testTarget(name: "HeadgateCoreTests", dependencies: ["HeadgateCore", "HeadgateCoreTesting"]),
+        .testTarget(name: "HeadgateCoreTests", dependencies: ["HeadgateCore", "HeadgateCoreTesting", "HeadgateSeeds"]),
     ]
 )

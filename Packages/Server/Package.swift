@@ -24,7 +24,10 @@ let package = Package(
             ]),
         .testTarget(
             name: "HeadgateServerTests",
-            dependencies: ["HeadgateServer", .product(name: "HeadgateCoreTesting", package: "Core")]),
+            dependencies: [
+                "HeadgateServer", .product(name: "HeadgateCoreTesting", package: "Core"),
+                .product(name: "HeadgateSeeds", package: "Core"),
+            ]),
     ],
     cxxLanguageStandard: .cxx17
 )

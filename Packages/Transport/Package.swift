@@ -18,7 +18,8 @@ let package = Package(
         .target(
             name: "HeadgateTransport",
             dependencies: ["CUV", .product(name: "HeadgateData", package: "Core")]),
-        .testTarget(name: "HeadgateWireTests", dependencies: ["HeadgateWire"]),
+        .testTarget(
+            name: "HeadgateWireTests", dependencies: ["HeadgateWire", .product(name: "HeadgateSeeds", package: "Core")]),
         .testTarget(name: "HeadgateTransportTests", dependencies: ["HeadgateTransport"]),
     ],
     cxxLanguageStandard: .cxx17

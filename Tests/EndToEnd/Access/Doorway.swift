@@ -45,7 +45,7 @@ extension Scene {
     /// A doorway for a user. All may look into the scene's folder from then on, as into `/tmp`.
     func doorway(of person: Person, to daemon: Daemon) async throws -> Doorway {
         try openToAll()
-        let folder = directory.path("u\(UInt32.random(in: 0 ... .max))")
+        let folder = directory.path("u\(UUID().uuidString.prefix(8))")
         return keep(try await Doorway(of: person, to: daemon, folder: folder))
     }
 

@@ -30,9 +30,12 @@ final class LineClient {
     /// Sends these bytes and nothing else. Waits as long as the other side takes none.
     func send(bytes: [UInt8]) async throws {
         var rest = bytes[...]
-        try await eventually("room to send") {
+        while true {
             rest = rest.dropFirst(try offer(rest))
-            return rest.isEmpty
+            guard !rest.isEmpty else { return }
+            guard await Readiness.shared.untilWritable(descriptor, within: .patience) else {
+                throw NeverHappened("room to send")
+            }
         }
     }
 
@@ -67,14 +70,14 @@ final class LineClient {
     func nextLine() async throws -> String? {
         while true {
             if let line = takeLine() { return line }
-            var ended = false
-            try await eventually("a line from the daemon") {
-                guard let bytes = try read() else { return false }
-                received += bytes
-                ended = bytes.isEmpty
-                return true
+            guard let bytes = try read() else {
+                guard await Readiness.shared.untilReadable(descriptor, within: .patience) else {
+                    throw NeverHappened("a line from the daemon")
+                }
+                continue
             }
-            if ended { return nil }
+            if bytes.isEmpty { return nil }
+            received += bytes
         }
     }
 

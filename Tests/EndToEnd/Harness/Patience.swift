@@ -14,15 +14,18 @@ struct NeverHappened: Error, CustomStringConvertible {
     }
 }
 
-/// Waits until the probe finds something, and gives it back.
+/// Waits until the probe finds something, and gives it back. It looks often at first, and then less so: what takes long needs
+/// the processor more than it needs to be looked at.
 func eventually<Found>(
     _ what: String, within limit: Duration = .patience, probe: () async throws -> Found?
 ) async throws -> Found {
     let deadline = ContinuousClock.now + limit
+    var pause = Duration.milliseconds(2)
     while true {
         if let found = try await probe() { return found }
         guard ContinuousClock.now < deadline else { throw NeverHappened(what) }
-        try await Task.sleep(for: .milliseconds(5))
+        try await Task.sleep(for: pause)
+        pause = min(pause * 3 / 2, .milliseconds(25))
     }
 }
 

@@ -78,12 +78,13 @@ final class Scene {
 }
 
 /// Runs a test in a scene of its own. Only so many go on at once: each has processes of its own.
-func withScene(_ test: (Scene) async throws -> Void) async throws {
+/// - Parameter waitsLong: whether it takes many seconds and mostly waits for others, as for the election of a cluster. Such
+///   tests begin at once, and take no place from others: else all would end with waiting for them.
+func withScene(waitsLong: Bool = false, _ test: (Scene) async throws -> Void) async throws {
+    guard !waitsLong else { return try await play(test) }
     await SceneLimit.shared.enter()
     do {
-        let scene = try Scene()
-        defer { scene.strike() }
-        try await test(scene)
+        try await play(test)
     } catch {
         await SceneLimit.shared.leave()
         throw error
@@ -91,9 +92,15 @@ func withScene(_ test: (Scene) async throws -> Void) async throws {
     await SceneLimit.shared.leave()
 }
 
+private func play(_ test: (Scene) async throws -> Void) async throws {
+    let scene = try Scene()
+    defer { scene.strike() }
+    try await test(scene)
+}
+
 /// Lets so many scenes go on at once.
 private actor SceneLimit {
-    static let shared = SceneLimit(places: 4)
+    static let shared = SceneLimit(places: 6)
     private var places: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
 

@@ -4,7 +4,8 @@ import Testing
 
 /// X3: garbage beside a client at work.
 @Suite struct FairnessTests {
-    @Test("X3: between a client's request and its answer, senders of garbage get no more than about a turn each")
+    /// How much each gets in a turn is for `TurnShareTests`, where turns can be counted.
+    @Test("X3: beside senders of garbage that never stop, a client's requests are answered")
     func turns() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector(), top: ["durability": "memory"])
@@ -18,10 +19,7 @@ import Testing
                 _ = try await good.result("ping")
                 amounts.append(sources.reduce(0) { $0 + $1.sentBytes } - before)
             }
-            // A turn is one read of at most 256 KiB. The bound is generous, since the harness looks for the answer only
-            // every few milliseconds; to a client that must wait for the garbage to end there would be no bound.
-            #expect(amounts.sorted()[100] < 32 << 20, "\(amounts)")
-            // And all that time the garbage was read.
+            // All that time the garbage was read.
             #expect(amounts.reduce(0, +) > 0)
         }
     }

@@ -11,7 +11,7 @@ import Testing
             let deaf = try await daemon.connect()
             let idle = try await daemon.connect()
             // It may be closed before it is full.
-            _ = try? await fill(deaf)
+            _ = try? await fill(deaf, of: daemon)
             try await eventually("the slow reader is closed") { try await daemon.counter("slow_readers_closed") == 1 }
             // What it had left lying in the kernel is still there for it; then comes the end.
             while try await deaf.nextLine() != nil {}
@@ -28,26 +28,21 @@ import Testing
                 top: ["limits": ["slow_reader_timeout_ms": 600_000, "max_output_bytes": 65_536]])
             let before = try daemon.residentKilobytes()
             let deaf = try await daemon.connect()
-            let asked = try await fill(deaf)
+            let asked = try await fill(deaf, of: daemon)
             #expect(try daemon.residentKilobytes() - before < 16_384)
-            #expect(try await daemon.counter("paused_readings") ?? 0 >= 1)
             for _ in 1...asked { #expect(try await deaf.message()["result"]["ready"] == true) }
         }
     }
 
-    /// Asks for status until the daemon reads no more; gives back how often it asked.
-    @discardableResult
-    private func fill(_ client: LineClient) async throws -> Int {
+    /// Asks for status until the daemon reads no more, and the socket is full; gives back how often it asked.
+    private func fill(_ client: LineClient, of daemon: Daemon) async throws -> Int {
         let line = Array(#"{"jsonrpc":"2.0","id":1,"method":"status"}"#.utf8) + [0x0A]
-        var (asked, refused) = (0, 0)
-        // The daemon may be just about to read: only a socket that stays full is full.
-        while refused < 40 {
-            if try client.offer(line[...]) == line.count {
-                (asked, refused) = (asked + 1, 0)
-            } else {
-                refused += 1
-                try await Task.sleep(for: .milliseconds(25))
-            }
+        var asked = 0
+        try await eventually("a full socket that is not read") {
+            // Only then: the daemon may be just about to read when there is no room.
+            let isPaused = (try await daemon.counter("paused_readings") ?? 0) >= 1
+            while try client.offer(line[...]) == line.count { asked += 1 }
+            return isPaused
         }
         return asked
     }

@@ -4,13 +4,14 @@ import Testing
 /// Servers and daemons that go away and come back.
 @Suite struct NATSOutageTests {
     @Test(
-        "K4: the server stops and starts again while events flow: none is lost, none comes twice",
-        arguments: [SIGTERM, SIGKILL])
-    func serverRestarts(signal: Int32) async throws {
-        try await withScene { scene in
+        "K4, Q2: the server stops and starts again while events flow: none is lost, none comes twice, batches keep order",
+        arguments: [(SIGTERM, 10), (SIGKILL, 10), (SIGKILL, 1)])
+    func serverRestarts(signal: Int32, limit: Int) async throws {
+        try await withScene(waitsLong: true) { scene in
             let node = try await scene.natsNode()
             try await node.createStream()
-            let daemon = try await scene.daemon(["dispatchers": ["collect": node.dispatcher(["dispatch_limit": 10])]])
+            let settings = node.dispatcher(["dispatch_limit": JSON(limit)])
+            let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
             let socketPath = daemon.socketPath
             var ids: [String] = []
             for round in 0..<3 {
@@ -25,9 +26,12 @@ import Testing
             }
             let stored = try await node.messages(atLeast: ids.count)
             #expect(stored.compactMap(\.id).sorted() == ids.sorted())
-            let numbers = stored.compactMap { $0.event["seq"].int }
-            #expect(numbers == numbers.sorted())
             try await daemon.dispatcher(until: "all are settled") { $0["sent"].int == ids.count && $0["pending"] == 0 }
+            // Of a larger batch a part may be in the stream when the server goes: the rest is tried again, and then stands behind
+            // it. A batch is not sent before the one in front of it is settled (Behaviour Q2).
+            guard limit == 1 else { return }
+            let numbers = stored.compactMap { $0.event["seq"].int }
+            #expect(numbers.count == ids.count && numbers == numbers.sorted())
         }
     }
 
@@ -72,7 +76,7 @@ import Testing
 
     @Test("K4: three servers are one cluster; the stream's leader is killed while events flow: nothing is lost")
     func leaderKilled() async throws {
-        try await withScene { scene in
+        try await withScene(waitsLong: true) { scene in
             let nodes = try await scene.natsCluster(of: 3)
             try await nodes[0].createStream(["num_replicas": 3])
             let servers = JSON.array(nodes.map { .string($0.url) })

@@ -76,12 +76,12 @@ import Testing
     func stopInterruptsWaits() async throws {
         try await withScene { scene in
             let collector = try scene.collector(listening: false)
-            let daemon = try await scene.daemon(sendingTo: collector, OutageTests.slow, top: Self.noFlush)
+            // Longer than a test has patience for.
+            let top = Self.noFlush.merging(["shutdown_timeout_ms": 600_000])
+            let daemon = try await scene.daemon(sendingTo: collector, OutageTests.slow, top: top)
             try await daemon.track(1...3)
             try await daemon.dispatcher(until: "a closed way") { $0["way"] == "closed" }
-            let start = ContinuousClock.now
             #expect(try await daemon.stop() == 0)
-            #expect(ContinuousClock.now - start < .seconds(20))
         }
     }
 

@@ -4,7 +4,7 @@ import Testing
 @Suite struct RemoteLayerTests {
     @Test("S1: the remote layer wins over the file and is asked for again by its ETag; a new one is put in force")
     func fetchedAndRefreshed() async throws {
-        try await withScene { scene in
+        try await withScene(waitsLong: true) { scene in
             let (collector, server) = (try scene.collector(), try scene.collector())
             server.answerAlways(settings(3, tag: "\"v1\""))
             let daemon = try await scene.daemon(configuration(collector, server))
@@ -52,7 +52,7 @@ import Testing
             ScriptedAnswer(body: "[]"), ScriptedAnswer(body: "{\"dispatchers\":"), .status(500), .status(404),
         ])
     func faultyAnswer(answer: ScriptedAnswer) async throws {
-        try await withScene { scene in
+        try await withScene(waitsLong: true) { scene in
             let (collector, server) = (try scene.collector(), try scene.collector())
             server.answerAlways(settings(3, tag: "\"v1\""))
             let daemon = try await scene.daemon(configuration(collector, server))

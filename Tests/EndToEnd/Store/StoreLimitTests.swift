@@ -191,7 +191,7 @@ import Testing
 
     @Test("Q4: a time to live ends in the middle of a queue that is held; what is left arrives, also after kill -9")
     func expiresDeepInBacklog() async throws {
-        try await withScene { scene in
+        try await withScene(waitsLong: true) { scene in
             let collector = try scene.collector()
             let daemon = try await scene.daemon(sendingTo: collector)
             try await daemon.pause()

@@ -65,7 +65,7 @@ public final class ManualWorker: Worker {
 
     /// The next moment at which something would happen by itself.
     public var nextDeadline: Instant? {
-        scheduled.values.map(\.deadline).min()
+        scheduled.values.lazy.map(\.deadline).min()
     }
 
     private func due() -> [Int] {

@@ -43,11 +43,15 @@ final class Service {
     private var barrierFailures: (any Disposable)?
 
     /// Opens the store and builds everything behind the socket.
-    init(loop: EventLoop, configuration: ServerConfiguration, loaded: LoadedSettings) throws(StartFault) {
+    /// - Parameter worker: where time comes from; the loop's, unless a test brings its own.
+    init(
+        loop: EventLoop, configuration: ServerConfiguration, loaded: LoadedSettings, worker: LoopWorker? = nil
+    ) throws(StartFault) {
+        let worker = worker ?? LoopWorker(loop: loop)
         self.configuration = configuration
         places = loaded.places
         settings = loaded.settings
-        worker = LoopWorker(loop: loop)
+        self.worker = worker
         started = worker.now
         store = ServiceStore(configuration.makeStore, settings: settings, places: places, worker: worker)
         let state = try store.open()

@@ -1,22 +1,16 @@
 import Glibc
+import Synchronization
 
 @testable import HeadgateWire
 
 /// Text that ends where readable memory ends: whoever reads one byte too many does not get away with it.
 final class GuardedText {
     private let bytes: UnsafeRawBufferPointer
-    private let pages: UnsafeMutableRawPointer
-    private let length: Int
+    private let pages: GuardedPages
 
     init(_ text: some Collection<UInt8>) {
-        let page = Int(getpagesize())
-        let readable = (text.count + page) / page * page
-        length = readable + page
-        let mapped = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-        guard let mapped, mapped != MAP_FAILED else { fatalError("no pages for a test") }
-        pages = mapped
-        mprotect(pages + readable, page, PROT_NONE)
-        let start = pages + (readable - text.count)
+        pages = GuardedPages.forText(of: text.count)
+        let start = pages.end - text.count
         UnsafeMutableRawBufferPointer(start: start, count: text.count).copyBytes(from: text)
         bytes = UnsafeRawBufferPointer(start: start, count: text.count)
     }
@@ -41,6 +35,41 @@ final class GuardedText {
     }
 
     deinit {
-        munmap(pages, length)
+        pages.giveBack()
+    }
+}
+
+/// Memory with a page behind it that nobody may touch. One page of it is used again and again: to map memory takes longer
+/// than most tests do with it.
+private struct GuardedPages: @unchecked Sendable {
+    // Sendable: whoever has them has them alone.
+    private let start: UnsafeMutableRawPointer
+    private let readable: Int
+    private static let page = Int(getpagesize())
+    private static let spare = Mutex<[GuardedPages]>([])
+
+    var end: UnsafeMutableRawPointer { start + readable }
+
+    static func forText(of count: Int) -> GuardedPages {
+        let readable = (count + page) / page * page
+        let used = readable == page ? spare.withLock { $0.popLast() } : nil
+        return used ?? GuardedPages(readable: readable)
+    }
+
+    private init(readable: Int) {
+        let length = readable + Self.page
+        let mapped = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let mapped, mapped != MAP_FAILED else { fatalError("no pages for a test") }
+        mprotect(mapped + readable, Self.page, PROT_NONE)
+        start = mapped
+        self.readable = readable
+    }
+
+    func giveBack() {
+        guard readable == Self.page else {
+            munmap(start, readable + Self.page)
+            return
+        }
+        Self.spare.withLock { $0.append(self) }
     }
 }

@@ -1,7 +1,8 @@
+import HeadgateSeeds
 import Testing
 
 /// The short run of the fuzzers' targets: what is in `Tests/Fixtures/fuzz`, and what chance makes of it. `Tools/fuzz` is
-/// the long one. Each in a process of its own, which tells its seed; `HEADGATE_FUZZ_SEED` runs one again.
+/// the long one. Each in a process of its own, which tells its seeds (``Seeds``).
 @Suite("X3: inputs at random", .timeLimit(.minutes(5)))
 struct FuzzReplayTests {
     @Test("X3: the framer finds the same lines as a plain reading, however a stream is cut")
@@ -22,7 +23,7 @@ struct FuzzReplayTests {
     @Test("The same seed makes the same inputs, and few of them are alike")
     func seeds() throws {
         func inputs(_ seed: UInt64) throws -> [[UInt8]] {
-            var mutator = Mutator(corpus: try Replay.corpus(.message), seed: seed)
+            var mutator = Mutator(corpus: try Replay.corpus(.message), seed: Seed(seed))
             return (1...100).map { _ in mutator.next() }
         }
         #expect(try inputs(7) == inputs(7))

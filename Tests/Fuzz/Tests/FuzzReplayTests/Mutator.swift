@@ -1,7 +1,9 @@
+import HeadgateSeeds
+
 /// Makes new inputs out of those of a corpus: a few changes to one of them, the same for the same seed.
 struct Mutator {
     private let corpus: [[UInt8]]
-    private var random: SplitMix
+    private var random: SeededRandom
 
     private static let longest = 4096
     /// What means something to one reader or another.
@@ -14,9 +16,9 @@ struct Mutator {
         "barriers", "load_rules", "kind", "equals", "2026-02-29T24:00:60Z",
     ].map { Array($0.utf8) }
 
-    init(corpus: [[UInt8]], seed: UInt64) {
+    init(corpus: [[UInt8]], seed: Seed) {
         self.corpus = corpus
-        random = SplitMix(state: seed)
+        random = SeededRandom(seed: seed)
     }
 
     mutating func next() -> [UInt8] {
@@ -52,18 +54,5 @@ struct Mutator {
         let start = Int.random(in: 0...bytes.count, using: &random)
         let length = Int.random(in: 0...min(64, bytes.count - start), using: &random)
         return start..<start + length
-    }
-}
-
-/// Random numbers that are the same for the same seed.
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

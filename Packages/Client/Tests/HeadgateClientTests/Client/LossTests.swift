@@ -9,7 +9,7 @@ import Testing
     @Test("Q7: ten thousand pipelined events over a connection that breaks again and again: none lost, none doubled")
     func tenThousand() async throws {
         try await withDaemon { request in
-            switch request.number % 1_999 {
+            switch request.number % 3_499 {
             case 500: .doAndBreak
             case 1_000: .breakInAnswer
             case 1_500: .breakOff
@@ -22,7 +22,7 @@ import Testing
             #expect(try results.map { try $0.get().id } == ids)
             let record = await scene.daemon.record
             #expect(record.stored == ids)
-            #expect(record.connections > 10)
+            #expect(record.connections > 5)
             #expect(record.duplicates > 0)
         }
     }

@@ -105,6 +105,8 @@ import Testing
     ) async throws {
         let task = Task { try await serve(client) }
         while await !client.servesAnything { await Task.yield() }
+        // Answered behind it: what is given up before it was sent is not sent at all.
+        try await client.ping()
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
     }

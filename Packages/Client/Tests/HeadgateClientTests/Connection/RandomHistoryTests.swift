@@ -1,3 +1,4 @@
+import HeadgateSeeds
 import HeadgateWire
 import Testing
 
@@ -5,22 +6,12 @@ import Testing
 
 /// Any history of answers and losses against a daemon that remembers ids.
 @Suite struct RandomHistoryTests {
-    /// What happens, from a seed that is told when a test fails.
-    private struct Dice: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return state ^ state >> 29
-        }
-    }
-
     @Test(
         "Q7: nothing is lost, nothing is stored twice, and everybody is told once",
-        arguments: 1...200 as ClosedRange<UInt64>)
-    func history(seed: UInt64) {
-        var dice = Dice(state: seed)
-        var scene = MachineScene { $0.maxUnanswered = Int(1 + seed % 7) }
+        arguments: Seeds.first(100))
+    func history(seed: Seed) {
+        var dice = SeededRandom(seed: seed)
+        var scene = MachineScene { $0.maxUnanswered = Int(1 + seed.number % 7) }
         var stored: [String] = []
         var unanswered: [CallNumber] = []
         for _ in 1...300 {

@@ -1,11 +1,12 @@
+import HeadgateSeeds
 import Testing
 
 @testable import HeadgateClient
 
 @Suite struct SortedLineTests {
-    @Test("It keeps the order through any insertions and removals", arguments: 1...20 as ClosedRange<UInt64>)
-    func againstAnArray(seed: UInt64) {
-        var generator = SeededGenerator(state: seed)
+    @Test("It keeps the order through any insertions and removals", arguments: Seeds.first(20))
+    func againstAnArray(seed: Seed) {
+        var generator = SeededRandom(seed: seed)
         var line = SortedLine<Int>()
         var model: [Int] = []
         for _ in 1...600 {
@@ -34,15 +35,5 @@ import Testing
             line.removeFirst()
         }
         #expect(model.isEmpty)
-    }
-}
-
-/// Random numbers that can be repeated.
-private struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return state ^ state >> 29
     }
 }

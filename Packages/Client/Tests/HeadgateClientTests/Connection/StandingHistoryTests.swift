@@ -1,3 +1,4 @@
+import HeadgateSeeds
 import HeadgateWire
 import Testing
 
@@ -76,20 +77,11 @@ import Testing
         }
     }
 
-    private struct Dice: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return state ^ state >> 29
-        }
-    }
-
     @Test(
         "B29: in the end the daemon has granted all that stands, as it was asked for last, and nothing else",
-        arguments: 1...200 as ClosedRange<UInt64>)
-    func history(seed: UInt64) {
-        var dice = Dice(state: seed)
+        arguments: Seeds.first(100))
+    func history(seed: Seed) {
+        var dice = SeededRandom(seed: seed)
         var stage = Stage()
         for step in 1...200 {
             let number = stage.wanted.keys.sorted().randomElement(using: &dice)

@@ -2,6 +2,7 @@ import Foundation
 import HeadgateClientTesting
 import HeadgateData
 import HeadgateWire
+import HeadgateSeeds
 import Testing
 
 @testable import HeadgateCommands
@@ -97,17 +98,16 @@ import Testing
         #expect(painter.text(for: ["a"]) == "\u{1B}[H\u{1B}[J\u{1B}[1;1H\u{1B}[2Ka")
     }
 
-    @Test("Whatever was shown, the terminal shows the lines and nothing else", arguments: 1...30)
-    func onATerminal(seed: Int) {
+    @Test("Whatever was shown, the terminal shows the lines and nothing else", arguments: Seeds.first(30))
+    func onATerminal(seed: Seed) {
         var painter = ScreenPainter()
         var terminal = TinyTerminal()
-        var state = UInt64(seed)
-        func dice(_ sides: UInt64) -> Int {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return Int((state >> 33) % sides)
-        }
+        var random = SeededRandom(seed: seed)
+        func dice(_ sides: Int) -> Int { Int.random(in: 0..<sides, using: &random) }
         for _ in 1...50 {
-            let lines = (0..<dice(8)).map { _ in String(repeating: "abc".randomElement() ?? "a", count: dice(5)) }
+            let lines = (0..<dice(8)).map { _ in
+                String(repeating: "abc".randomElement(using: &random) ?? "a", count: dice(5))
+            }
             if dice(10) == 0 { painter.forget() }
             terminal.write(painter.text(for: lines))
             #expect(terminal.shown == lines + Array(repeating: "", count: 8 - lines.count))

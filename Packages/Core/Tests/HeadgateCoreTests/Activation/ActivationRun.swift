@@ -1,4 +1,5 @@
 import HeadgateData
+import HeadgateSeeds
 
 @testable import HeadgateCore
 
@@ -39,7 +40,7 @@ struct ActivationRun {
     private static let providers = 1...4
     private static let clients = 3...6
 
-    init(seed: UInt64) {
+    init(seed: Seed) {
         random = SeededRandom(seed: seed)
         var limits = ActivationLimits()
         limits.depth = Int.random(in: 0...4, using: &random)

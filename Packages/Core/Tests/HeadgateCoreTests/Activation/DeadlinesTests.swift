@@ -1,3 +1,4 @@
+import HeadgateSeeds
 import Testing
 
 @testable import HeadgateCore
@@ -17,8 +18,8 @@ struct DeadlinesTests {
         #expect(deadlines.isEmpty && deadlines.next == nil)
     }
 
-    @Test("Random runs beside a plain dictionary", arguments: 1...50)
-    func model(seed: UInt64) {
+    @Test("Random runs beside a plain dictionary", arguments: Seeds.first(50))
+    func model(seed: Seed) {
         var random = SeededRandom(seed: seed)
         var deadlines = Deadlines<Int>()
         var model: [Int: Int64] = [:]

@@ -1,5 +1,6 @@
 import HeadgateCore
 import HeadgateCoreTesting
+import HeadgateSeeds
 
 /// One random run of a gate beside its model.
 final class GateRun {
@@ -10,7 +11,7 @@ final class GateRun {
     private var nextId = 0
     private var nextFlush = 0
 
-    init(profile: ModelProfile, seed: UInt64) {
+    init(profile: ModelProfile, seed: Seed) {
         self.profile = profile
         random = SeededRandom(seed: seed)
         bench = GateRun.bench(profile, &random)

@@ -1,21 +1,9 @@
-/// Random numbers that are the same for the same seed (SplitMix64).
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
+// All random tests here take their chance from seeds.
+@_exported import HeadgateSeeds
 
+extension SeededRandom {
+    /// For tests that number their runs themselves.
     init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    /// True once in so many times.
-    mutating func oneIn(_ times: Int) -> Bool {
-        Int.random(in: 0..<times, using: &self) == 0
+        self.init(seed: Seed(seed))
     }
 }

@@ -1,13 +1,14 @@
+import HeadgateSeeds
 import Testing
 
 @testable import HeadgateCore
 
 @Suite("Events by number and by route")
 struct SequenceSetTests {
-    @Test("Ascending numbers are in, all others are not", arguments: 1...50 as ClosedRange<UInt64>)
-    func contains(seed: UInt64) {
+    @Test("Ascending numbers are in, all others are not", arguments: Seeds.first(50))
+    func contains(seed: Seed) {
         var random = SeededRandom(seed: seed)
-        let numbers = (1...200 as ClosedRange<SequenceNumber>).filter { _ in !random.oneIn(Int(seed % 7) + 2) }
+        let numbers = (1...200 as ClosedRange<SequenceNumber>).filter { _ in !random.oneIn(Int(seed.number % 7) + 2) }
         let set = SequenceSet(numbers)
         #expect((0...201).filter(set.contains) == numbers)
         #expect(set.count == numbers.count && set.isEmpty == numbers.isEmpty)
@@ -22,8 +23,8 @@ struct SequenceSetTests {
         #expect(!SequenceSet().contains(0))
     }
 
-    @Test("Q4: each route has what was added to it, in whatever order", arguments: 1...20 as ClosedRange<UInt64>)
-    func tallies(seed: UInt64) {
+    @Test("Q4: each route has what was added to it, in whatever order", arguments: Seeds.first(20))
+    func tallies(seed: Seed) {
         var random = SeededRandom(seed: seed)
         var (tallies, plain) = (RouteTallies(), [RouteNumber: Tally]())
         for _ in 0..<100 {
@@ -35,8 +36,8 @@ struct SequenceSetTests {
         }
     }
 
-    @Test("D13: what is written once for many is what each says", arguments: 1...50 as ClosedRange<UInt64>)
-    func annotations(seed: UInt64) {
+    @Test("D13: what is written once for many is what each says", arguments: Seeds.first(50))
+    func annotations(seed: Seed) {
         var random = SeededRandom(seed: seed)
         var held = HeldMarks()
         for word in ["manual", "batching", "schedule", "manual"] {

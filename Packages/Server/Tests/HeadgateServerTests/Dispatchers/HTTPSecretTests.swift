@@ -22,21 +22,25 @@ struct HTTPSecretTests {
         #expect(server.requests.map { $0.headers["authorization"] } == ["Bearer one", "Bearer two"])
     }
 
+    /// In a process of its own: the environment is that of all tests.
     @Test("K1: a header's variable is read again for each request")
-    func environment() async throws {
-        let variable = "HEADGATE_TEST_\(UUID().uuidString.prefix(8))"
-        defer { unsetenv(variable) }
-        let server = try ScriptedServer { _ in .ok }
-        defer { server.stop() }
-        let headers = [HTTPSettings.Header(name: "X-Key", value: .environment(variable))]
-        try await SenderStage.http(HTTPSettings(endpoint: server.url, headers: headers)) { stage in
-            #expect(await stage.send("{}") == .noAnswer(cause: "header X-Key: variable not set"))
-            setenv(variable, "first", 1)
-            #expect(await stage.send("{}") == .delivered)
-            setenv(variable, "second", 1)
-            #expect(await stage.send("{}") == .delivered)
+    func environment() async {
+        await #expect(processExitsWith: .success) {
+            let server = try ScriptedServer { _ in .ok }
+            let headers = [HTTPSettings.Header(name: "X-Key", value: .environment("HEADGATE_TEST_KEY"))]
+            try await SenderStage.http(HTTPSettings(endpoint: server.url, headers: headers)) { stage in
+                let unset = await stage.send("{}")
+                try #require(unset == .noAnswer(cause: "header X-Key: variable not set"))
+                for value in ["first", "second"] {
+                    setenv("HEADGATE_TEST_KEY", value, 1)
+                    let sent = await stage.send("{}")
+                    try #require(sent == .delivered)
+                }
+            }
+            let values = server.requests.map { $0.headers["x-key"] }
+            server.stop()
+            try #require(values == ["first", "second"])
         }
-        #expect(server.requests.map { $0.headers["x-key"] } == ["first", "second"])
     }
 
     @Test("K1: headers of the settings go before the service's own, and may be empty")

@@ -15,14 +15,16 @@ actor ServiceStage {
     private nonisolated let loop: EventLoop
     private nonisolated let clientLoop: EventLoop
     private var service: Service?
+    /// Where time comes from when it stands still.
+    private var stillWorker: StillWorker?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         loop.asUnownedSerialExecutor()
     }
 
-    /// Two dispatchers of kind `file`, and a store in memory.
+    /// Two dispatchers of kind `file`, and a store in memory. What a test leaves on its way holds up its end by nothing.
     static let usualSettings: DataObject = [
-        "durability": "memory",
+        "durability": "memory", "shutdown_timeout_ms": 0,
         "dispatchers": [
             "archive": ["kind": "file", "path": "archive.ndjson"],
             "collect": ["kind": "file", "path": "collect.ndjson"],
@@ -35,14 +37,15 @@ actor ServiceStage {
     /// Runs `body` with a service that listens, and stops it in an orderly way afterwards.
     /// - Parameters:
     ///   - settings: merged into ``usualSettings``, and with them in the file `headgate.json`.
+    ///   - timeStands: whether time passes by ``advance(by:)`` alone.
     ///   - adding: what a program adds to them.
     static func run(
-        _ settings: DataObject = [:], adding: Adding = { _ in },
+        _ settings: DataObject = [:], timeStands: Bool = false, adding: Adding = { _ in },
         _ body: (ServiceStage) async throws -> Void
     ) async throws {
         let stage = try ServiceStage()
         do {
-            try await stage.start(settings, adding)
+            try await stage.start(settings, timeStands, adding)
             try await body(stage)
         } catch {
             await stage.end()
@@ -77,14 +80,25 @@ actor ServiceStage {
         return try body(service)
     }
 
-    private func start(_ settings: DataObject, _ adding: (inout ServerConfiguration) -> Void) throws {
+    /// Lets time pass, where it stands still otherwise: what is due is done before this returns, but for what it leads to in
+    /// later turns.
+    func advance(by duration: Duration) throws {
+        guard let stillWorker else { throw Missing(what: "a clock that stands still") }
+        stillWorker.advance(by: duration)
+    }
+
+    private func start(
+        _ settings: DataObject, _ timeStands: Bool, _ adding: (inout ServerConfiguration) -> Void
+    ) throws {
         var text = JSONWriter()
         text.object(ServiceStage.usualSettings.patched(with: settings))
         let file = try folder.write(text.text, to: "headgate.json")
         let options = DaemonOptions(configuration: file, socket: socket, dataDirectory: folder("data"))
         var configuration = ServerConfiguration(options: options, environment: [:], userID: getuid())
         adding(&configuration)
-        let service = try Service(loop: loop, configuration: configuration, loaded: try configuration.load())
+        if timeStands { stillWorker = StillWorker(loop: loop) }
+        let service = try Service(
+            loop: loop, configuration: configuration, loaded: try configuration.load(), worker: stillWorker)
         self.service = service
         try service.listen()
     }
@@ -96,6 +110,7 @@ actor ServiceStage {
         }
         // A program may let go of a stopped server before its loop has ended.
         service = nil
+        stillWorker = nil
         for loop in [loop, clientLoop] {
             loop.stop()
             await loop.waitUntilClosed()

@@ -1,4 +1,5 @@
 import HeadgateData
+import HeadgateSeeds
 import Testing
 
 @testable import HeadgateServer
@@ -7,10 +8,10 @@ import Testing
 @Suite struct OddParameterTests {
     @Test(
         "X3: whatever the parameters of whatever method, every request is answered and the service goes on",
-        arguments: [1, 2, 3] as [UInt64])
-    func everyMethod(seed: UInt64) async throws {
+        arguments: Seeds.first(2))
+    func everyMethod(seed: Seed) async throws {
         try await ServiceStage.run { stage in
-            var chance = SeededGenerator(seed: seed)
+            var chance = SeededRandom(seed: seed)
             let client = try await stage.client()
             for round in 1...1_000 {
                 let method = MethodTable.all.randomElement(using: &chance)?.name ?? ""
@@ -27,7 +28,7 @@ import Testing
     }
 
     /// Some members that methods know, with values that fit now and then.
-    private static func params(using chance: inout SeededGenerator) -> DataObject {
+    private static func params(using chance: inout SeededRandom) -> DataObject {
         var params: DataObject = [:]
         for _ in 0..<Int.random(in: 0...6, using: &chance) {
             params[names.randomElement(using: &chance) ?? ""] = values.randomElement(using: &chance)

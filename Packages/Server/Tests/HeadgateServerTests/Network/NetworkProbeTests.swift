@@ -118,16 +118,21 @@ struct NetworkProbeTests {
     @Test("B21: a connection that the kernel tells of ends the checks, the one under way and those to come")
     func connectionEndsChecks() async throws {
         let isFirst = Mutex(true)
+        let asked = Meeting(of: 2)
         let server = try ScriptedServer { _ in
-            isFirst.withLock { isFirst in
+            let isMute = isFirst.withLock { isFirst in
                 defer { isFirst = false }
-                return isFirst ? .silence : .last("")
+                return isFirst
             }
+            if isMute { asked.arrive() }
+            return isMute ? .silence : .last("")
         }
         try await ProbeStage.run(server) { stage in
             var events = stage.events.makeAsyncIterator()
             await stage.kernelTells(.disconnected)
             #expect(await events.next() == .state(.disconnected))
+            // One that is ended before it has come to the server would leave its silence to the next.
+            await asked.wait()
             await stage.kernelTells(.connected(.wifi))
             #expect(await events.next() == .state(.connected(.wifi)))
             #expect(await !stage.isWaiting)

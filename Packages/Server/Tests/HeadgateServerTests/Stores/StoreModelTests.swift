@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateSeeds
 import Testing
 
 @testable import HeadgateServer
@@ -7,8 +8,8 @@ import Testing
 struct StoreModelTests {
     @Test(
         "Q3: whatever was done, a restart gives back what the model says",
-        arguments: (1...4).map { _ in UInt64.random(in: .min ... .max) })
-    func randomUse(_ seed: UInt64) throws {
+        arguments: Seeds.first(2))
+    func randomUse(_ seed: Seed) throws {
         var use = RandomUse(seed: seed)
         try use.scene.open()
         for _ in 1...400 { try use.step() }
@@ -18,15 +19,15 @@ struct StoreModelTests {
 
 /// Does random things to a store and to the model, and compares.
 private struct RandomUse {
-    let seed: UInt64
+    let seed: Seed
     let scene = StoreScene(durability: .normal)
-    private var random: SeededGenerator
+    private var random: SeededRandom
     private var model = StoreModel()
     private var nextRoute: RouteNumber = 1
 
-    init(seed: UInt64) {
+    init(seed: Seed) {
         self.seed = seed
-        random = SeededGenerator(seed: seed)
+        random = SeededRandom(seed: seed)
     }
 
     mutating func step() throws {
@@ -58,7 +59,7 @@ private struct RandomUse {
         let group = Groups.of(
             events, size: Int.random(in: 0...3_000, using: &random), newRoutes: routes,
             recentIDs: Bool.random(using: &random) ? ids : nil)
-        #expect(scene.append(group) == nil, "seed \(seed)")
+        #expect(scene.append(group) == nil, "\(seed)")
         model.append(group)
     }
 
@@ -84,7 +85,7 @@ private struct RandomUse {
     }
 
     private mutating func change(_ change: StoreChange) {
-        #expect(scene.write(change) == nil, "seed \(seed)")
+        #expect(scene.write(change) == nil, "\(seed)")
         model.apply(change)
     }
 
@@ -94,17 +95,17 @@ private struct RandomUse {
 
     private mutating func checkReading() throws {
         let place = Int64.random(in: model.trimmed...max(model.trimmed, model.lastSequenceNumber), using: &random)
-        #expect(try scene.numbers(after: place) == model.numbers(after: place), "seed \(seed)")
+        #expect(try scene.numbers(after: place) == model.numbers(after: place), "\(seed)")
     }
 
     mutating func checkRestart() throws {
         let state = try scene.reopenWhenIdle(turns: 4)
-        #expect(state.dispatchers == model.dispatchers.values.sorted { $0.number < $1.number }, "seed \(seed)")
-        #expect(state.routes == model.routes, "seed \(seed)")
-        #expect(state.unsettled == model.unsettled, "seed \(seed)")
-        #expect(state.recentIDs == model.recentIDs, "seed \(seed)")
-        #expect(state.kept == model.kept, "seed \(seed)")
-        #expect(state.lastSequenceNumber == model.lastSequenceNumber, "seed \(seed)")
-        #expect(state.warnings.isEmpty, "seed \(seed)")
+        #expect(state.dispatchers == model.dispatchers.values.sorted { $0.number < $1.number }, "\(seed)")
+        #expect(state.routes == model.routes, "\(seed)")
+        #expect(state.unsettled == model.unsettled, "\(seed)")
+        #expect(state.recentIDs == model.recentIDs, "\(seed)")
+        #expect(state.kept == model.kept, "\(seed)")
+        #expect(state.lastSequenceNumber == model.lastSequenceNumber, "\(seed)")
+        #expect(state.warnings.isEmpty, "\(seed)")
     }
 }

@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateSeeds
 import Testing
 
 @testable import HeadgateServer
@@ -226,9 +227,9 @@ import Testing
         #expect(scene.pool.answered(1) == nil)
     }
 
-    @Test("Every batch ends once, whatever happens", arguments: 1...200 as ClosedRange<UInt64>)
-    func chance(seed: UInt64) {
-        var random = SeededNumbers(seed)
+    @Test("Every batch ends once, whatever happens", arguments: Seeds.first(100))
+    func chance(seed: Seed) {
+        var random = SeededRandom(seed: seed)
         var pool = WorkerPool(lease: .seconds(5))
         var now = Instant(nanoseconds: 0)
         var (taken, open, loans) = (0, Set<Int>(), [Int: Int]())
@@ -263,27 +264,10 @@ import Testing
                 case .release: break
                 }
             }
-            #expect(pool.capacity.batches >= open.count, "seed \(seed)")
+            #expect(pool.capacity.batches >= open.count, "\(seed)")
         }
         pool.interrupted()
         while let order = pool.nextOrder() { if case .end(let batch, _) = order { open.remove(batch) } }
-        #expect(open.isEmpty, "seed \(seed)")
-    }
-}
-
-/// Chance that a seed repeats (SplitMix64).
-private struct SeededNumbers: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
+        #expect(open.isEmpty, "\(seed)")
     }
 }

@@ -5,14 +5,16 @@ import HeadgateData
 /// A service with a dispatcher `jobs` of kind `worker`, and who works for it.
 extension ServiceStage {
     /// Runs `body` with a service whose only dispatcher is `jobs`, with batches of two events and hardly any wait.
-    static func runWithWorkers(_ settings: DataObject = [:], _ body: (ServiceStage) async throws -> Void) async throws {
+    static func runWithWorkers(
+        _ settings: DataObject = [:], timeStands: Bool = false, _ body: (ServiceStage) async throws -> Void
+    ) async throws {
         let jobs: DataObject = [
             "dispatchers": [
                 "archive": nil,
                 "jobs": ["kind": "worker", "dispatch_limit": 2, "backoff": ["base_ms": 1, "cap_ms": 1]],
             ]
         ]
-        try await run(jobs.patched(with: settings), body)
+        try await run(jobs.patched(with: settings), timeStands: timeStands, body)
     }
 
     /// A worker, and the batches that it gets.

@@ -1,15 +1,11 @@
-/// Random numbers that can be had again: SplitMix64.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
+// All random tests here take their chance from seeds.
+@_exported import HeadgateSeeds
 
+typealias SeededGenerator = SeededRandom
+
+extension SeededRandom {
+    /// For tests that number their runs themselves.
     init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
+        self.init(seed: Seed(seed))
     }
 }

@@ -1,0 +1,66 @@
+import Foundation
+import Synchronization
+
+/// Waits until sockets can be read from or written to: no thread is held for each, and nobody looks again and again.
+final class Readiness: Sendable {
+    static let shared = Readiness()
+
+    private struct Waiter {
+        let events: Int16
+        let deadline: ContinuousClock.Instant
+        let continuation: CheckedContinuation<Bool, Never>
+    }
+
+    private let waiters = Mutex<[Int32: Waiter]>([:])
+    /// A byte through this pipe has the thread look at the waiters anew.
+    private let bell: (out: Int32, into: Int32)
+
+    private init() {
+        var ends: [Int32] = [-1, -1]
+        pipe2(&ends, O_CLOEXEC | O_NONBLOCK)
+        bell = (ends[0], ends[1])
+        Thread.detachNewThread { self.run() }
+    }
+
+    /// Waits until there is something to read, or the other side is gone. False: there was nothing for so long.
+    /// One task at a time may wait for a socket.
+    func untilReadable(_ descriptor: Int32, within limit: Duration) async -> Bool {
+        await wait(for: POLLIN, on: descriptor, within: limit)
+    }
+
+    /// Waits until there is room to write.
+    func untilWritable(_ descriptor: Int32, within limit: Duration) async -> Bool {
+        await wait(for: POLLOUT, on: descriptor, within: limit)
+    }
+
+    private func wait(for events: Int32, on descriptor: Int32, within limit: Duration) async -> Bool {
+        await withCheckedContinuation { continuation in
+            let waiter = Waiter(events: Int16(events), deadline: .now + limit, continuation: continuation)
+            waiters.withLock { $0[descriptor] = waiter }
+            var byte: UInt8 = 0
+            write(bell.into, &byte, 1)
+        }
+    }
+
+    private func run() {
+        var bytes = [UInt8](repeating: 0, count: 256)
+        while true {
+            var watched = [pollfd(fd: bell.out, events: Int16(POLLIN), revents: 0)]
+            waiters.withLock { waiters in
+                watched += waiters.map { pollfd(fd: $0.key, events: $0.value.events, revents: 0) }
+            }
+            poll(&watched, nfds_t(watched.count), 1_000)
+            while read(bell.out, &bytes, bytes.count) == bytes.count {}
+            for socket in watched.dropFirst() where socket.revents != 0 { end(socket.fd, isReady: true) }
+            for descriptor in overdue() { end(descriptor, isReady: false) }
+        }
+    }
+
+    private func overdue() -> [Int32] {
+        waiters.withLock { waiters in waiters.filter { $0.value.deadline < .now }.map(\.key) }
+    }
+
+    private func end(_ descriptor: Int32, isReady: Bool) {
+        waiters.withLock { $0.removeValue(forKey: descriptor) }?.continuation.resume(returning: isReady)
+    }
+}
