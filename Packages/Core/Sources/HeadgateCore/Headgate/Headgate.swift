@@ -65,6 +65,8 @@ public final class Headgate {
     var passBegan: Instant
     var nextPass: Instant
     private let chance: () -> Double
+    /// What was kept last of the age scale.
+    var keptClock: ClockPair
     var nextFlush = 1
     /// The route of an event that all dispatchers want.
     public internal(set) var routeToAll = RouteTable.nobody
@@ -82,6 +84,7 @@ public final class Headgate {
         self.chance = chance
         (nextChores, passBegan, nextPass) = (worker.now + .seconds(60), worker.now, worker.now)
         events = EventQueue(worker: worker, store: store, limits: limits, state: state)
+        keptClock = events.clockPair()
         flushes = Flushes(worker: worker)
         settlements = Settlements(worker: worker, store: store)
         known = Dictionary(state.dispatchers.map { ($0.id, $0) }) { first, _ in first }
@@ -97,6 +100,8 @@ public final class Headgate {
             self.map { $0.events.forgetUnusedRoutes(except: $0.routeToAll) } ?? []
         }
         events.onStored = { [weak self] in self?.stored($0, behind: $1) }
+        settlements.add(.keep(DedupeKey.name, events.dedupeKey.kept))
+        keepClock(isDue: true)
     }
 
     /// Those that were removed and have something on its way among them.
@@ -136,6 +141,7 @@ public final class Headgate {
         let ids = dirty.sorted()
         dirty = []
         guard stopping?.isClosing != true else { return }
+        keepClock(isDue: false)
         makeRoom()
         for id in ids { dispatchers[id]?.evaluate() }
         ids.forEach(finishLeaving)

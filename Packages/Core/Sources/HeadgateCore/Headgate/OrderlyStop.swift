@@ -97,7 +97,11 @@ final class OrderlyStop {
         alarm?.dispose()
         for dispatcher in gate.dispatchers.values { dispatcher.sender.close() }
         gate.events.whenCommitted { [gate] _ in
-            gate.settlements.whenWritten { _ in gate.events.store.close { self.end() } }
+            gate.keepClock(isDue: true)
+            gate.settlements.whenWritten { _ in
+                gate.settlements.close()
+                gate.events.store.close { self.end() }
+            }
         }
     }
 
