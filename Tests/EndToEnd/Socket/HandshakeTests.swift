@@ -1,3 +1,4 @@
+import HeadgateData
 import Testing
 
 /// `hello`, `ping`, `status`.
@@ -121,6 +122,11 @@ import Testing
             #expect(status["store"].contains(["kind": "sqlite", "durability": "normal", "events": 4]))
             #expect((status["store"]["bytes"].int ?? 0) > 0)
             #expect((status["store"]["oldest_ms"].int ?? -1) >= 0)
+            #expect(status["store"]["dedupe"] == ["ids": 0, "since": .null])
+            _ = try await daemon.ask("track", ["event": "order", "id": "a"])
+            let dedupe = try await daemon.ask("status")["store"]["dedupe"]
+            #expect(dedupe["ids"] == 1)
+            #expect(dedupe["since"].string.flatMap(Timestamp.init(rfc3339:)) != nil)
             #expect((status["clients"].int ?? 0) >= 1)
             #expect(status["dispatchers"].elements.map(\.["id"]) == ["collect"])
             #expect(status["barriers"].elements.contains { $0["id"] == "BackoffBarrier:collect" })

@@ -1,10 +1,13 @@
 """The daemon that is soaked: started on a folder of its own, and looked at from outside."""
 
+import contextlib
 import json
 import os
 import pathlib
 import re
 import signal
+import sqlite3
+import struct
 import subprocess
 import time
 
@@ -12,6 +15,7 @@ from ledger import Broken
 
 PATIENCE = 120
 KEEP = 20
+IDS_A_ROW = 1_000
 
 
 class Subject:
@@ -19,6 +23,7 @@ class Subject:
         self.program = program
         self.folder = folder
         self.socket = str(folder / "s")
+        self.database = folder / "data/events.db"
         self.archive = folder / "archive.ndjson"
         self.log = folder / "log"
         self.configuration = folder / "headgate.json"
@@ -71,7 +76,29 @@ class Subject:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stored_mebibytes(self) -> float:
-        return sum(file.stat().st_size for file in (self.folder / "data").iterdir()) / (1 << 20)
+        """What is on disk, but for the pages that the store will use again."""
+        files = sum(file.stat().st_size for file in (self.folder / "data").iterdir())
+        with contextlib.closing(sqlite3.connect(self.database)) as database:
+            free, size = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_size"))
+        return (files - free * size) / (1 << 20)
+
+    def remembered(self) -> int:
+        """How many ids lie in the store, also those that are to be forgotten."""
+        with contextlib.closing(sqlite3.connect(self.database)) as database:
+            return database.execute("SELECT ifnull(sum(count), 0) FROM recent_ids").fetchone()[0]
+
+    def remember(self, ids: int) -> None:
+        """Has the store hold so many ids as a busy daemon with larger limits would have left them. It is not running."""
+        now = int(time.time() * 1_000)
+        with contextlib.closing(sqlite3.connect(self.database, isolation_level=None)) as database:
+            database.execute("PRAGMA synchronous = OFF")
+            database.execute("BEGIN")
+            for last in range(IDS_A_ROW, ids + 1, IDS_A_ROW):
+                numbers = range(last - IDS_A_ROW + 1, last + 1)
+                row = b"".join(struct.pack("<qq", number, now) + os.urandom(16) for number in numbers)
+                database.execute("INSERT INTO recent_ids VALUES (?, ?, ?, ?, 2)", (last, now, IDS_A_ROW, row))
+            database.execute("COMMIT")
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def settings(collector: str, archive: pathlib.Path) -> dict:
@@ -80,8 +107,6 @@ def settings(collector: str, archive: pathlib.Path) -> dict:
     return {
         # A slow disk would be all that is seen.
         "durability": "normal",
-        # Else up to 16 MiB of ids are gathered in the first minutes, as they are meant to.
-        "store": {"dedupe_window_s": 30},
         "limits": {"slow_reader_timeout_ms": 3_000, "max_output_bytes": 1 << 20},
         "dispatchers": {
             "collect": {"kind": "http", "endpoint": collector, "timeout_ms": 1_000, "dispatch_limit": 50, **patient},

@@ -12,6 +12,8 @@ public final class FaultyStore: EventStore {
     public var readFault: StoreFault?
     /// Groups of events up to this one can be read no more.
     public var lostThrough: SequenceNumber = 0
+    /// Called before dead letters are purged, each time.
+    public var beforePurge: () -> Void = {}
     /// How often something was read, or tried to be.
     public private(set) var readCount = 0
     public private(set) var isClosed = false
@@ -66,6 +68,7 @@ public final class FaultyStore: EventStore {
     }
 
     public func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
+        beforePurge()
         memory.purgeLetters(query, then: then)
     }
 

@@ -6,6 +6,9 @@ public final class ManualWorker: Worker {
     public private(set) var now: Instant
     /// The wall clock, which a test may make jump.
     public var wall: Timestamp
+    public private(set) var sinceBoot: Int64
+    public private(set) var boot = "boot 1"
+    private var boots = 1
 
     /// Whether calls seem to come from the worker; false plays another thread.
     public var isCurrent = true
@@ -21,6 +24,7 @@ public final class ManualWorker: Worker {
     ) {
         self.now = now
         self.wall = wall
+        sinceBoot = now.nanoseconds / 1_000_000
     }
 
     public func soon(_ work: @escaping () -> Void) {
@@ -63,6 +67,22 @@ public final class ManualWorker: Worker {
         move(to: end)
     }
 
+    /// The machine sleeps: the monotonic clock stands still meanwhile.
+    public func sleep(for duration: Duration) {
+        sinceBoot += duration.wholeMilliseconds
+        wall.milliseconds += duration.wholeMilliseconds
+    }
+
+    /// The machine is started anew after a while, in which the wall clock went on; all that was to happen is gone.
+    public func reboot(after duration: Duration) {
+        (waiting, scheduled) = ([], [:])
+        boots += 1
+        boot = "boot \(boots)"
+        wall.milliseconds += duration.wholeMilliseconds
+        now = Instant(nanoseconds: 1_000_000_000)
+        sinceBoot = 1_000
+    }
+
     /// The next moment at which something would happen by itself.
     public var nextDeadline: Instant? {
         scheduled.values.lazy.map(\.deadline).min()
@@ -75,7 +95,10 @@ public final class ManualWorker: Worker {
     }
 
     private func move(to instant: Instant) {
-        wall.milliseconds += (instant - now).wholeMilliseconds
+        // Each clock gets whole milliseconds: what is less is not lost, however often a part of one passes.
+        let passed = instant.nanoseconds / 1_000_000 - now.nanoseconds / 1_000_000
+        wall.milliseconds += passed
+        sinceBoot += passed
         now = instant
     }
 }

@@ -9,36 +9,56 @@ public struct JSONUnescaper {
     }
 
     /// Appends the string's UTF-8.
-    public consuming func append(to bytes: inout [UInt8]) {
+    /// - Parameter keepingHalves: half a surrogate pair, which means nothing, becomes U+FFFD; if it is kept it is written as
+    ///   UTF-8 would write its number. Strings that are spelled to differ then do so here as well.
+    public consuming func append(to bytes: inout [UInt8], keepingHalves: Bool = false) {
         while place < source.count {
             let rest = UnsafeRawBufferPointer(rebasing: source[place...])
             let plain = rest.firstIndex(of: UInt8(ascii: "\\")) ?? rest.count
             bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: rest[..<plain]))
             place += plain
             guard place < source.count else { return }
-            bytes.append(contentsOf: UTF8.encode(nextScalar()) ?? UTF8.encodedReplacementCharacter)
+            switch nextCharacter() {
+            case .scalar(let scalar): bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+            case .half(let unit) where keepingHalves: JSONUnescaper.append(unit, to: &bytes)
+            case .half: bytes.append(contentsOf: UTF8.encodedReplacementCharacter)
+            }
         }
     }
 
-    /// The scalar that the escape here stands for, going past it.
-    private mutating func nextScalar() -> Unicode.Scalar {
+    /// What an escape stands for.
+    private enum Character {
+        case scalar(Unicode.Scalar)
+        /// Half of a surrogate pair whose other half is not there.
+        case half(UInt16)
+    }
+
+    /// Three bytes with four, six and six bits: no UTF-8 has these, so nothing else looks like it.
+    private static func append(_ half: UInt16, to bytes: inout [UInt8]) {
+        bytes.append(0xE0 | UInt8(half >> 12))
+        bytes.append(0x80 | UInt8(half >> 6 & 0x3F))
+        bytes.append(0x80 | UInt8(half & 0x3F))
+    }
+
+    /// What the escape here stands for, going past it.
+    private mutating func nextCharacter() -> Character {
         let rest = source.count - place
         let letter = rest > 1 ? source[place + 1] : UInt8(ascii: "u")
         guard letter == UInt8(ascii: "u") else {
             place += 2
-            return JSONUnescaper.scalar(of: letter)
+            return .scalar(JSONUnescaper.scalar(of: letter))
         }
         guard rest >= 6 else {
             place = source.count
-            return "\u{FFFD}"
+            return .scalar("\u{FFFD}")
         }
         let unit = takeCodeUnit()
         guard UTF16.isLeadSurrogate(unit), let trail = trailAhead() else {
-            return Unicode.Scalar(unit) ?? "\u{FFFD}"
+            return Unicode.Scalar(unit).map { .scalar($0) } ?? .half(unit)
         }
         place += 6
         let value = 0x1_0000 + (UInt32(unit) - 0xD800) << 10 + (UInt32(trail) - 0xDC00)
-        return Unicode.Scalar(value) ?? "\u{FFFD}"
+        return .scalar(Unicode.Scalar(value) ?? "\u{FFFD}")
     }
 
     private mutating func takeCodeUnit() -> UInt16 {

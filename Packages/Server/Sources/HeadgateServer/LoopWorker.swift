@@ -1,3 +1,4 @@
+import Glibc
 import HeadgateCore
 import HeadgateData
 import HeadgateTransport
@@ -5,6 +6,7 @@ import HeadgateTransport
 /// The worker of a service: its event loop (Behaviour B11). Not final: the tests have one whose time stands still.
 class LoopWorker: Worker {
     let loop: EventLoop
+    let boot = LoopWorker.bootID()
 
     init(loop: EventLoop) {
         self.loop = loop
@@ -12,6 +14,23 @@ class LoopWorker: Worker {
 
     var now: Instant { Instant(nanoseconds: loop.monotonicNow) }
     var wall: Timestamp { loop.wallNow }
+
+    var sinceBoot: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    /// The kernel makes a new one at each boot.
+    private static func bootID() -> String {
+        let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return "" }
+        defer { close(file) }
+        return withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
+            let count = max(0, read(file, buffer.baseAddress, buffer.count))
+            return String(decoding: buffer.prefix(count).prefix { $0 > 0x20 }, as: UTF8.self)
+        }
+    }
 
     func soon(_ work: @escaping () -> Void) {
         loop.atEndOfTurn(work)

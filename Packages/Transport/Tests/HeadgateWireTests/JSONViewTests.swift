@@ -50,6 +50,25 @@ struct JSONViewTests {
         }
     }
 
+    @Test("Q7: strings that are not the same have different bytes, however they are spelled, and others the same")
+    func exact() throws {
+        func bytes(_ source: String) throws -> [UInt8] {
+            try GuardedText(source).scan { view in
+                var bytes: [UInt8] = []
+                view.appendExact(to: &bytes)
+                return bytes
+            }
+        }
+        let different = [
+            #""\ud800""#, #""\udfff""#, #""\ufffd""#, #""\ud800\ud800""#, #""\udc00\ud800""#, #""\ud800\udc00""#,
+            #""\ud800x""#, #""x\ud800""#, #""x""#,
+        ]
+        #expect(Set(try different.map(bytes)).count == different.count)
+        #expect(try bytes(#""\ud83d\ude00a""#) == Array("😀a".utf8))
+        #expect(try bytes(#""\u0061é""#) == bytes(#""a\u00e9""#))
+        #expect(try bytes(#""\uD800""#) == [0xED, 0xA0, 0x80])
+    }
+
     @Test("A string is compared with what it means")
     func compares() throws {
         #expect(try GuardedText(#""track""#).scan { $0.equals("track") })

@@ -10,7 +10,7 @@ struct StatusText {
     func text(_ status: DataObject) -> String {
         let barriers = ListedBarrier.list(in: status) ?? []
         let dispatchers = ListedDispatcher.list(in: status) ?? []
-        let lines = [service(status), store(status), network(status), counters(status)].compactMap { $0 }
+        let lines = [service(status), store(status), ids(status), network(status), counters(status)].compactMap { $0 }
         let list = DispatcherText(barriers: barriers, clock: clock, style: style).list(dispatchers)
         return lines.joined() + warnings(status) + "\n" + list
     }
@@ -33,6 +33,16 @@ struct StatusText {
         let oldest = store.get(key: "oldest_ms", as: Int.self)
         let age = oldest.map { ", the oldest \(Quantity.time(.milliseconds($0))) old" } ?? ""
         return line("store", "\(PlainText.line("\(kind), durability \(durability)")): \(events), \(bytes)\(age)")
+    }
+
+    /// The ids of clients that are remembered, where there are any.
+    private func ids(_ status: DataObject) -> String? {
+        guard let store = status.get(key: "store", as: DataObject.self),
+            let dedupe = store.get(key: "dedupe", as: DataObject.self), let ids = dedupe.get(key: "ids", as: Int.self),
+            let since = dedupe.get(key: "since", as: String.self).flatMap(Timestamp.init(rfc3339:))
+        else { return nil }
+        return line(
+            "ids", "\(Quantity.grouped(ids)) remembered, the oldest \(Quantity.time(clock.age(since))) old")
     }
 
     private func network(_ status: DataObject) -> String? {

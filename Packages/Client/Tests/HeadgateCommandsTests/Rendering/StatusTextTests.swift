@@ -29,7 +29,10 @@ import Testing
     func status() {
         let status: DataObject = [
             "version": "0.1.0", "uptime_ms": 7_500_000, "ready": true,
-            "store": ["kind": "sqlite", "durability": "full", "events": 12, "bytes": 3_500, "oldest_ms": 4_000],
+            "store": [
+                "kind": "sqlite", "durability": "full", "events": 12, "bytes": 3_500, "oldest_ms": 4_000,
+                "dedupe": ["ids": 12_345, "since": "2027-01-15T11:58:00.000Z"],
+            ],
             "clients": 1, "network": ["state": "connected", "kind": "ethernet"],
             "dispatchers": [.object(Fixed.collect)], "barriers": [.object(Fixed.manual)],
             "warnings": ["barriers.x.scopes: there is no dispatcher y"],
@@ -41,6 +44,7 @@ import Testing
                 """
                 headgate  0.1.0, up 2 h 5 min, ready, 1 client
                 store     sqlite, durability full: 12 events, 3.4 KiB, the oldest 4 s old
+                ids       12 345 remembered, the oldest 2 min old
                 network   connected (ethernet)
                 counters  received 1 234, line too long 2
                 warning   barriers.x.scopes: there is no dispatcher y

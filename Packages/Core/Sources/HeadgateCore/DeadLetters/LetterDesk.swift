@@ -43,9 +43,9 @@ final class LetterDesk {
     /// Deletes letters.
     func purge(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
         var query = query
-        query.limit = LetterDesk.pageSize
-        inTurn { [self] done in
-            purgePage(query, before: 0) { result in
+        query.limit = 1
+        inTurn { [self, query] done in
+            purgeThere(query) { result in
                 done()
                 then(result)
             }
@@ -118,6 +118,20 @@ final class LetterDesk {
     }
 
     // MARK: Purging
+
+    /// Deletes what is there now: what dies while the pages go was not meant.
+    private func purgeThere(_ query: LetterQuery, _ then: @escaping (Result<Int, StoreFault>) -> Void) {
+        events.store.readLetters(query) { [self] result in
+            switch result {
+            case .success(let page):
+                var query = query
+                query.limit = LetterDesk.pageSize
+                query.through = min(query.through, page.newest)
+                purgePage(query, before: 0, then)
+            case .failure(let fault): then(.failure(fault))
+            }
+        }
+    }
 
     private func purgePage(
         _ query: LetterQuery, before: Int, _ then: @escaping (Result<Int, StoreFault>) -> Void

@@ -14,7 +14,7 @@ public final class Chunk: Sendable {
     /// The event whose record begins at `offset`; nil at the end, and where the bytes are no record.
     public func event(at offset: Int) -> StoredEvent? {
         guard offset >= 0, offset + RecordHeader.size <= bytes.count else { return nil }
-        let header = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: RecordHeader.self) }
+        let header = bytes.withUnsafeBytes { RecordHeader($0, at: offset) }
         guard header.isSound, offset + Int(header.length) <= bytes.count else { return nil }
         return StoredEvent(chunk: self, offset: offset, header: header)
     }

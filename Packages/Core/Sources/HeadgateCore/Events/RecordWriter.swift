@@ -28,7 +28,7 @@ struct RecordWriter {
             expiryStamp: RecordHeader.expiryStamp(of: event.timeToLive, receivedAt: receivedStamp),
             headLength: UInt32(headLength), contextLength: UInt32(event.context.count),
             idLength: UInt32(event.id.count), keyLength: UInt32(event.key?.count ?? 0))
-        json.bytes.withUnsafeMutableBytes { $0.storeBytes(of: header, toByteOffset: start, as: RecordHeader.self) }
+        json.bytes.withUnsafeMutableBytes { header.write(to: $0, at: start) }
         return json.bytes.count - start - RecordHeader.size
     }
 
@@ -49,7 +49,7 @@ struct RecordWriter {
         header.route = route
         header.receivedStamp = receivedStamp
         header.expiryStamp = RecordHeader.expiryStamp(of: event.timeToLive, receivedAt: receivedStamp)
-        json.bytes.withUnsafeMutableBytes { $0.storeBytes(of: header, toByteOffset: start, as: RecordHeader.self) }
+        json.bytes.withUnsafeMutableBytes { header.write(to: $0, at: start) }
         return byteCount
     }
 

@@ -25,7 +25,7 @@ public struct TrackedEvent {
     /// A client's own id and the namespace in which it is unique.
     public struct Identity {
         public var namespace: String
-        /// The id, unescaped, in UTF-8.
+        /// The id, unescaped, in UTF-8; half a surrogate pair is kept as it is.
         public var id: UnsafeRawBufferPointer
 
         public init(namespace: String, id: UnsafeRawBufferPointer) {

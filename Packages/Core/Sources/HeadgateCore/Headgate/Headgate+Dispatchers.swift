@@ -34,7 +34,7 @@ extension Headgate {
     /// Notes which known dispatchers are not configured any more; their queues are kept for a while (Behaviour Q3).
     public func noteOrphans() {
         for var dispatcher in known.values where dispatchers[dispatcher.id] == nil && dispatcher.orphanedSince == nil {
-            dispatcher.orphanedSince = events.ages.stamp(worker.now)
+            dispatcher.orphanedSince = events.presentStamp()
             remember(dispatcher)
         }
         forgetOrphans()

@@ -42,7 +42,7 @@ extension Headgate {
 
     /// Gives up the queues of dispatchers that have been gone for too long (Behaviour Q3).
     func forgetOrphans() {
-        let oldest = events.ages.stamp(worker.now) - events.limits.orphanRetention.wholeMilliseconds
+        let oldest = events.presentStamp() - events.limits.orphanRetention.wholeMilliseconds
         for orphan in orphans where orphan.orphanedSince.map({ $0 <= oldest }) ?? false {
             board.counters.expired += events.backlog.unsettled(of: orphan.number).events
             forget(orphan)
@@ -71,6 +71,7 @@ extension Headgate {
             nextChores = worker.now + .seconds(60)
             forgetOrphans()
             settlements.add(events.forgetOldIDs())
+            keepClock(isDue: true)
         }
         // Who looks at the end of the turn sets the next sweep. Set before, it would be due at once while what is too old
         // is still there: a timer that starts itself again lets nothing else run.
@@ -87,5 +88,15 @@ extension Headgate {
         let point = positions.min() ?? events.lastStored
         events.trimRecent(through: point)
         return point
+    }
+
+    /// Keeps where the age scale stands beside the clocks, so that the next start goes on from there (Behaviour P7): at the
+    /// start, once a minute, at an orderly stop, and when the wall clock has jumped, before anything else is done. Else a
+    /// clock that was set right would seem to have let that time pass while the machine was off.
+    func keepClock(isDue: Bool) {
+        let pair = events.clockPair()
+        guard isDue || pair.isApart(from: keptClock) else { return }
+        keptClock = pair
+        settlements.add(.keep(ClockPair.name, pair.kept))
     }
 }

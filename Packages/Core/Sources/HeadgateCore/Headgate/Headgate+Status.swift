@@ -55,7 +55,7 @@ extension Headgate {
 
     private func oldestAge(of dispatcher: Dispatcher) -> Duration? {
         guard let first = dispatcher.queue.first else { return nil }
-        let age = events.ages.stamp(worker.now) - first.event.receivedStamp
+        let age = events.presentStamp() - first.event.receivedStamp
         return .milliseconds(max(0, age))
     }
 }

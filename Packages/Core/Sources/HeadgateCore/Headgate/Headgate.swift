@@ -75,6 +75,8 @@ public final class Headgate {
     var passBegan: Instant
     var nextPass: Instant
     private let chance: () -> Double
+    /// What was kept last of the age scale.
+    var keptClock: ClockPair
     var nextFlush = 0
     /// The flush that began with the network's return, while it is under way.
     var returnFlush: String?
@@ -94,6 +96,7 @@ public final class Headgate {
         self.chance = chance
         (nextChores, passBegan, nextPass) = (worker.now + .seconds(60), worker.now, worker.now)
         events = EventQueue(worker: worker, store: store, limits: limits, state: state)
+        keptClock = events.clockPair()
         flushes = Flushes(worker: worker)
         settlements = Settlements(worker: worker, store: store)
         known = Dictionary(state.dispatchers.map { ($0.id, $0) }) { first, _ in first }
@@ -111,6 +114,8 @@ public final class Headgate {
             self.map { $0.events.forgetUnusedRoutes(except: $0.routeToAll) } ?? []
         }
         events.onStored = { [weak self] in self?.stored($0, behind: $1) }
+        settlements.add(.keep(DedupeKey.name, events.dedupeKey.kept))
+        keepClock(isDue: true)
     }
 
     /// Those that were removed and have something on its way among them.
@@ -165,6 +170,7 @@ public final class Headgate {
         let ids = dirty.sorted()
         dirty = []
         guard stopping?.isClosing != true else { return }
+        keepClock(isDue: false)
         makeRoom()
         for id in ids { dispatchers[id]?.evaluate() }
         ids.forEach(finishLeaving)

@@ -122,7 +122,9 @@ final class OrderlyStop {
     private func closeStore() {
         for dispatcher in gate.dispatchers.values { dispatcher.sender.close() }
         gate.events.whenCommitted { [gate] _ in
+            gate.keepClock(isDue: true)
             gate.settlements.whenWritten { _ in
+                gate.settlements.close()
                 gate.events.store.close { [weak self] in
                     guard let self else { return }
                     self.perform(self.machine.storeClosed())

@@ -1,9 +1,10 @@
 /// Remembers which ids clients gave to their events, so that an event that is sent again is stored once (Behaviour Q7).
 ///
-/// It is bounded in time and in number. An id takes 24 bytes and a slot of 4 to 8: it is known by 128 bits of two
-/// hashes that are keyed anew by every process, so that no client can aim at another's ids.
-public struct DedupeWindow {
-    /// Two keyed hashes of a namespace and an id.
+/// It ends with an age and with a number of ids, whichever is shorter, and it ends exactly there: what is beyond is not
+/// found, though it may still lie in the ring for a while. An id takes 32 bytes and a slot of 8 to 16: it is known by 128
+/// bits of a keyed hash (``DedupeKey``).
+struct DedupeWindow {
+    /// What is known of a namespace and an id.
     struct Fingerprint: Equatable {
         var first: UInt64
         var second: UInt64
@@ -12,93 +13,128 @@ public struct DedupeWindow {
     private struct Entry {
         var fingerprint: Fingerprint
         var sequenceNumber: SequenceNumber
+        var stamp: Int64
     }
 
-    /// The entries in the order of their sequence numbers, `head` being the oldest's place.
+    /// The entries in the order of their sequence numbers and of their stamps, `head` being the oldest's place.
     private var ring: [Entry] = []
     private var head = 0
     private var count = 0
     private var index = FingerprintIndex()
-    private let capacity: Int
-    /// How far the ids had come at some moments, a minute apart or more.
-    private var marks: [(stamp: Int64, sequenceNumber: SequenceNumber)] = []
+    /// The most ids remembered.
+    private(set) var capacity: Int
+    /// How long an id is remembered, in milliseconds of the age scale.
+    var length: Int64
+    /// The ids of events up to and including this one are forgotten.
+    private(set) var forgottenThrough: SequenceNumber = 0
+    /// How many ids were let go of because of their age or number.
+    private(set) var forgotten = 0
 
-    /// - Parameter capacity: the most ids remembered.
-    public init(capacity: Int = 500_000) {
+    /// Ids let go of with each new one: more than come in, so that none is held long beyond its time, and few enough for
+    /// nobody to wait.
+    private static let step = 64
+
+    init(capacity: Int, length: Int64) {
         self.capacity = capacity
+        self.length = length
     }
 
-    static func fingerprint(_ identity: TrackedEvent.Identity) -> Fingerprint {
-        Fingerprint(first: hash(identity, seed: 1), second: hash(identity, seed: 2))
+    /// The event that an id was given to, as the window is at a moment.
+    func find(_ fingerprint: Fingerprint, at now: Int64) -> SequenceNumber? {
+        let end = self.end(at: now)
+        return index.find(fingerprint.first) { ring[$0].fingerprint == fingerprint && ring[$0].stamp > end }
+            .map { ring[$0].sequenceNumber }
     }
 
-    private static func hash(_ identity: TrackedEvent.Identity, seed: UInt8) -> UInt64 {
-        var hasher = Hasher()
-        hasher.combine(seed)
-        var namespace = identity.namespace
-        // The length in front keeps apart what only differs in where the namespace ends.
-        namespace.withUTF8 { bytes in
-            hasher.combine(bytes.count)
-            hasher.combine(bytes: UnsafeRawBufferPointer(bytes))
+    /// How many ids are remembered at a moment, and when the oldest of them was received.
+    func remembered(at now: Int64) -> (ids: Int, since: Int64?) {
+        let old = beyond(end(at: now))
+        return (count - old, old < count ? entry(old).stamp : nil)
+    }
+
+    /// Remembers an id. Sequence numbers must grow, and stamps must not shrink; one that does counts as the one before.
+    mutating func insert(_ fingerprint: Fingerprint, sequenceNumber: SequenceNumber, stamp: Int64) {
+        forget(at: stamp, most: DedupeWindow.step)
+        guard capacity > 0 else {
+            forgotten += 1
+            forgottenThrough = sequenceNumber
+            return
         }
-        hasher.combine(bytes: identity.id)
-        return UInt64(bitPattern: Int64(hasher.finalize()))
-    }
-
-    /// The event that an id was given to.
-    func find(_ fingerprint: Fingerprint) -> SequenceNumber? {
-        index.find(fingerprint.first) { ring[$0].fingerprint == fingerprint }.map { ring[$0].sequenceNumber }
-    }
-
-    /// Remembers an id. Sequence numbers must grow.
-    mutating func insert(_ fingerprint: Fingerprint, sequenceNumber: SequenceNumber) {
         if count == capacity { dropOldest() }
-        if count == ring.count { grow() }
+        if count == ring.count { resize(min(capacity, max(64, ring.count * 2))) }
         let place = (head + count) % ring.count
-        ring[place] = Entry(fingerprint: fingerprint, sequenceNumber: sequenceNumber)
+        let stamp = count > 0 ? max(stamp, entry(count - 1).stamp) : stamp
+        ring[place] = Entry(fingerprint: fingerprint, sequenceNumber: sequenceNumber, stamp: stamp)
         count += 1
         index.insert(fingerprint.first, place: place)
     }
 
-    /// Notes that all ids so far had come by this moment of the age scale, so that they can be forgotten in time.
-    mutating func mark(_ stamp: Int64) {
-        guard count > 0, stamp >= (marks.last?.stamp ?? .min) + 60_000 else { return }
-        marks.append((stamp, ring[(head + count - 1) % ring.count].sequenceNumber))
-    }
-
-    /// Forgets the ids that had come by a moment, to the minute.
-    mutating func forget(markedBy stamp: Int64) {
-        let old = marks.prefix { $0.stamp <= stamp }
-        guard let last = old.last else { return }
-        forget(through: last.sequenceNumber)
-        marks.removeFirst(old.count)
-    }
-
-    /// Forgets the ids of events up to and including one.
-    private mutating func forget(through sequenceNumber: SequenceNumber) {
-        while count > 0, ring[head].sequenceNumber <= sequenceNumber { dropOldest() }
+    /// Lets go of ids that are beyond the window at a moment.
+    mutating func forget(at now: Int64, most: Int) {
+        let end = end(at: now)
+        var left = most
+        while count > 0, left > 0, entry(0).stamp <= end {
+            dropOldest()
+            left -= 1
+        }
     }
 
     /// Forgets the ids of events from one on, which could not be stored.
     mutating func forget(from sequenceNumber: SequenceNumber) {
-        while count > 0 {
+        while count > 0, entry(count - 1).sequenceNumber >= sequenceNumber {
             let place = (head + count - 1) % ring.count
-            guard ring[place].sequenceNumber >= sequenceNumber else { return }
             index.remove(ring[place].fingerprint.first, place: place)
             count -= 1
         }
     }
 
+    /// Remembers no more than so many ids from now on.
+    mutating func setCapacity(_ new: Int) {
+        capacity = new
+        guard new < ring.count else { return }
+        let surplus = max(0, count - new)
+        if surplus > 0 { forgottenThrough = entry(surplus - 1).sequenceNumber }
+        forgotten += surplus
+        head = ring.isEmpty ? 0 : (head + surplus) % ring.count
+        count -= surplus
+        resize(new)
+    }
+
+    /// Makes room for so many at once.
+    mutating func reserve(_ ids: Int) {
+        let size = min(ids, capacity)
+        if size > ring.count { resize(size) }
+    }
+
+    private func end(at now: Int64) -> Int64 {
+        let (end, overflow) = now.subtractingReportingOverflow(length)
+        return overflow ? .min : end
+    }
+
+    private func entry(_ place: Int) -> Entry { ring[(head + place) % ring.count] }
+
+    /// How many entries, which are the oldest, have their stamp at or before a moment.
+    private func beyond(_ end: Int64) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if entry(middle).stamp <= end { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
     private mutating func dropOldest() {
+        forgottenThrough = ring[head].sequenceNumber
+        forgotten += 1
         index.remove(ring[head].fingerprint.first, place: head)
         head = (head + 1) % ring.count
         count -= 1
     }
 
-    private mutating func grow() {
-        let entries = (0..<count).map { ring[(head + $0) % ring.count] }
-        let size = min(capacity, max(64, ring.count * 2))
-        let blank = Entry(fingerprint: Fingerprint(first: 0, second: 0), sequenceNumber: 0)
+    private mutating func resize(_ size: Int) {
+        let entries = (0..<count).map(entry)
+        let blank = Entry(fingerprint: Fingerprint(first: 0, second: 0), sequenceNumber: 0, stamp: 0)
         ring = entries + Array(repeating: blank, count: size - count)
         head = 0
         index = FingerprintIndex(places: size)

@@ -7,8 +7,13 @@ import HeadgateData
 /// it came.
 public final class EventQueue {
     let worker: any Worker
-    let ages: AgeScale
-    var limits: StoreLimits
+    private(set) var ages: AgeScale
+    var limits: StoreLimits {
+        didSet {
+            dedupe.setCapacity(limits.dedupeIDs)
+            dedupe.length = limits.dedupeWindow.wholeMilliseconds
+        }
+    }
     public let store: any EventStore
     var routes = RouteTable()
     var backlog = Backlog()
@@ -22,6 +27,10 @@ public final class EventQueue {
     /// The group that the store is committing.
     private var committing: CommittingGroup?
     private var dedupe: DedupeWindow
+    /// What ids are hashed with.
+    let dedupeKey: DedupeKey
+    /// How many ids had been let go of when the store was told last.
+    private var toldForgotten = 0
     private var recent: RecentChunks
     private var isCommitDue = false
     public private(set) var lastSequenceNumber: SequenceNumber = 0
@@ -38,8 +47,10 @@ public final class EventQueue {
         self.worker = worker
         self.store = store
         self.limits = limits
-        ages = AgeScale(start: worker.now, wall: worker.wall)
-        dedupe = DedupeWindow()
+        let pair = state.kept[ClockPair.name].flatMap { ClockPair(kept: $0) }
+        ages = AgeScale(worker.clocks, kept: pair, newest: state.newestStamp)
+        dedupe = DedupeWindow(capacity: limits.dedupeIDs, length: limits.dedupeWindow.wholeMilliseconds)
+        dedupeKey = state.kept[DedupeKey.name].flatMap { DedupeKey(kept: $0) } ?? DedupeKey()
         routes = RouteTable(saved: state.routes)
         lastSequenceNumber = state.lastSequenceNumber
         lastStored = state.lastSequenceNumber
@@ -51,11 +62,26 @@ public final class EventQueue {
         for (dispatcher, tallies) in state.unsettled {
             for (route, tally) in tallies { backlog.add(tally, route: route, dispatchers: [dispatcher]) }
         }
-        let oldest = ages.stamp(worker.now) - limits.dedupeWindow.wholeMilliseconds
-        for ids in state.recentIDs where ids.receivedStamp > oldest {
-            ids.visit { dedupe.insert(DedupeWindow.fingerprint($0), sequenceNumber: $1) }
-            dedupe.mark(ids.receivedStamp)
+        dedupe.reserve(state.recentIDs.reduce(0) { $0 + $1.count })
+        for ids in state.recentIDs {
+            ids.visit(dedupeKey) { dedupe.insert($0, sequenceNumber: $1, stamp: $2) }
         }
+    }
+
+    // MARK: Time
+
+    /// The present on the age scale.
+    func presentStamp() -> Int64 {
+        let now = worker.now
+        ages.look(now: now, sinceBoot: worker.sinceBoot)
+        return ages.stamp(now)
+    }
+
+    /// Where the age scale stands now, beside all clocks.
+    func clockPair() -> ClockPair {
+        let clocks = worker.clocks
+        ages.look(now: clocks.now, sinceBoot: clocks.sinceBoot)
+        return ClockPair(stamp: ages.stamp(clocks.now), clocks)
     }
 
     // MARK: Accepting
@@ -65,8 +91,9 @@ public final class EventQueue {
 
     /// Gives an event its place, or says why not. What was offered in one turn is committed in one group.
     public func admit(_ event: TrackedEvent) -> Admission {
-        let fingerprint = event.identity.map(DedupeWindow.fingerprint)
-        if let fingerprint, let first = dedupe.find(fingerprint) { return .duplicate(first) }
+        let now = presentStamp()
+        let fingerprint = event.identity.map(dedupeKey.fingerprint)
+        if let fingerprint, let first = dedupe.find(fingerprint, at: now) { return .duplicate(first) }
         guard event.route != RouteTable.nobody else { return .unrouted }
         switch refusal(of: Tally(events: 1, bytes: event.storedByteCount(lastSequenceNumber + 1))) {
         case .queueFull: return .queueFull
@@ -95,8 +122,8 @@ public final class EventQueue {
     private func gather(_ event: TrackedEvent, _ fingerprint: DedupeWindow.Fingerprint?) -> SequenceNumber {
         lastSequenceNumber += 1
         gathering.append(
-            event, sequenceNumber: lastSequenceNumber, receivedAt: worker.wall, receivedStamp: ages.stamp(worker.now))
-        if let fingerprint { dedupe.insert(fingerprint, sequenceNumber: lastSequenceNumber) }
+            event, known: fingerprint, sequenceNumber: lastSequenceNumber, receivedAt: worker.wall, receivedStamp: now)
+        if let fingerprint { dedupe.insert(fingerprint, sequenceNumber: lastSequenceNumber, stamp: now) }
         commitAtEndOfTurn()
         return lastSequenceNumber
     }
@@ -112,7 +139,7 @@ public final class EventQueue {
         lastSequenceNumber += 1
         gathering.append(
             event, of: letter.number, sequenceNumber: lastSequenceNumber,
-            route: routes.number(of: [letter.letter.dispatcher]), receivedStamp: ages.stamp(worker.now))
+            route: routes.number(of: [letter.letter.dispatcher]), receivedStamp: presentStamp())
         commitAtEndOfTurn()
         return .stored(lastSequenceNumber)
     }
@@ -172,7 +199,7 @@ public final class EventQueue {
         guard committing == nil, !gathering.isIdle else { return }
         let waiters = endGathering()
         guard let chunk = gathering.takeChunk() else { return waiters.tell(nil) }
-        let group = gathering.group(chunk, newRoutes: routes.takeUnsaved(), receivedStamp: ages.stamp(worker.now))
+        let group = gathering.group(chunk, newRoutes: routes.takeUnsaved(), forgottenIDs: newlyForgotten())
         committing = CommittingGroup(group: group, waiters: waiters)
         gathering = GatheringGroup(expecting: chunk.bytes.count)
         store.append(group) { [weak self] fault in self?.committed(fault) }
@@ -227,19 +254,34 @@ public final class EventQueue {
 
     /// What is too old now (Behaviour Q4).
     var ageLimit: AgeLimit {
-        let now = ages.stamp(worker.now)
+        let now = presentStamp()
         return AgeLimit(receivedBy: now - limits.maxAge.wholeMilliseconds, endedBy: now)
     }
 
     // MARK: Remembering ids
 
-    /// Forgets ids beyond the window.
+    /// How many ids are remembered, and since when by the wall clock (Behaviour Q7).
+    public var remembered: (ids: Int, since: Timestamp?) {
+        let now = presentStamp()
+        let (ids, since) = dedupe.remembered(at: now)
+        return (ids, since.map { Timestamp(milliseconds: worker.wall.milliseconds - (now - $0)) })
+    }
+
+    /// Lets go of ids beyond the window; those that many came at once, a part of them each time.
     /// - Returns: what the store may forget as well.
     func forgetOldIDs() -> StoreChange {
-        let now = ages.stamp(worker.now)
-        let oldest = now - limits.dedupeWindow.wholeMilliseconds
-        dedupe.mark(now)
-        dedupe.forget(markedBy: oldest)
-        return .forgetIDs(through: oldest)
+        dedupe.forget(at: presentStamp(), most: EventQueue.mostForgotten)
+        toldForgotten = dedupe.forgotten
+        return .forgetIDs(through: dedupe.forgottenThrough)
+    }
+
+    private static let mostForgotten = 65_536
+
+    /// What the store may forget with the next group. It is told now and then: to forget some rows costs hardly more than
+    /// to forget one. What it holds is thus at most a sixteenth more than is remembered.
+    private func newlyForgotten() -> SequenceNumber {
+        guard dedupe.forgotten - toldForgotten >= max(1, dedupe.capacity / 16) else { return 0 }
+        toldForgotten = dedupe.forgotten
+        return dedupe.forgottenThrough
     }
 }

@@ -64,19 +64,22 @@ public struct AppendGroup: Sendable {
     public var newRoutes: [RouteNumber: [DispatcherNumber]]
     /// The clients' own ids among the events; nil when there are none.
     public var recentIDs: RecentIDs?
+    /// The ids of events up to and including this one are no longer remembered: a store lets go of them bit by bit.
+    public var forgottenIDs: SequenceNumber
     /// Dead letters whose events are in the chunk again: they go with the commit, so that a crash neither loses an event
     /// nor sends it twice (Behaviour D10). One that is not there any more is no fault.
     public var requeued: [LetterNumber]
 
     public init(
         chunk: Chunk, tallies: [RouteNumber: Tally], ages: GroupAges, newRoutes: [RouteNumber: [DispatcherNumber]],
-        recentIDs: RecentIDs?, requeued: [LetterNumber] = []
+        recentIDs: RecentIDs?, forgottenIDs: SequenceNumber = 0, requeued: [LetterNumber] = []
     ) {
         self.chunk = chunk
         self.tallies = tallies
         self.ages = ages
         self.newRoutes = newRoutes
         self.recentIDs = recentIDs
+        self.forgottenIDs = forgottenIDs
         self.requeued = requeued
     }
 }
@@ -96,8 +99,8 @@ public enum StoreChange: Sendable, Equatable {
     case trim(through: SequenceNumber)
     /// No dispatcher needs events of these routes, and none will come: their numbers are not used again for long.
     case forgetRoutes([RouteNumber])
-    /// Ids received at or before this stamp are no longer needed.
-    case forgetIDs(through: Int64)
+    /// The ids of events up to and including this one are no longer remembered.
+    case forgetIDs(through: SequenceNumber)
     /// Something small to keep under a name, like the state of a ManualBarrier; nil takes it away.
     case keep(String, [UInt8]?)
 }

@@ -26,12 +26,15 @@ struct GatheringGroup {
     var isIdle: Bool { tally.events == 0 && waiters.isEmpty }
 
     mutating func append(
-        _ event: TrackedEvent, sequenceNumber: SequenceNumber, receivedAt: Timestamp, receivedStamp: Int64
+        _ event: TrackedEvent, known fingerprint: DedupeWindow.Fingerprint?, sequenceNumber: SequenceNumber,
+        receivedAt: Timestamp, receivedStamp: Int64
     ) {
         let bytes = records.append(
             event, sequenceNumber: sequenceNumber, receivedAt: receivedAt, receivedStamp: receivedStamp)
         ages.add(receivedStamp: receivedStamp, timeToLive: event.timeToLive)
-        if let identity = event.identity { ids.append(identity, sequenceNumber: sequenceNumber) }
+        if let fingerprint {
+            ids.append(fingerprint, sequenceNumber: sequenceNumber, receivedStamp: receivedStamp)
+        }
         count(sequenceNumber, route: event.route, bytes: bytes)
     }
 
@@ -66,11 +69,11 @@ struct GatheringGroup {
     }
 
     mutating func group(
-        _ chunk: Chunk, newRoutes: [RouteNumber: [DispatcherNumber]], receivedStamp: Int64
+        _ chunk: Chunk, newRoutes: [RouteNumber: [DispatcherNumber]], forgottenIDs: SequenceNumber
     ) -> AppendGroup {
         AppendGroup(
             chunk: chunk, tallies: tallies, ages: ages, newRoutes: newRoutes,
-            recentIDs: ids.take(lastSequenceNumber: lastSequenceNumber, receivedStamp: receivedStamp),
+            recentIDs: ids.take(lastSequenceNumber: lastSequenceNumber), forgottenIDs: forgottenIDs,
             requeued: requeued)
     }
 }

@@ -39,6 +39,8 @@ public final class MemoryEventStore: EventStore {
             state.lastSequenceNumber = group.chunk.lastSequenceNumber
             state.routes.merge(group.newRoutes) { _, new in new }
             if let ids = group.recentIDs { state.recentIDs.append(ids) }
+            state.newestStamp = group.ages.lastReceipt
+            forgetIDs(through: group.forgottenIDs)
             let requeued = Set(group.requeued)
             if !requeued.isEmpty { letters.removeAll { requeued.contains($0.number) } }
         }
@@ -119,11 +121,15 @@ public final class MemoryEventStore: EventStore {
             ages.removeFirst(settled)
         case .forgetRoutes(let numbers):
             for number in numbers { state.routes[number] = nil }
-        case .forgetIDs(let stamp):
-            state.recentIDs.removeAll { $0.receivedStamp <= stamp }
+        case .forgetIDs(let through): forgetIDs(through: through)
         case .keep(let name, let bytes):
             state.kept[name] = bytes
         }
+    }
+
+    private func forgetIDs(through last: SequenceNumber) {
+        let old = state.recentIDs.prefix { $0.lastSequenceNumber <= last }
+        state.recentIDs.removeFirst(old.count)
     }
 
     private func unsettled(of dispatcher: StoredDispatcher) -> [RouteNumber: Tally] {

@@ -7,6 +7,7 @@ final class Settlements {
     private var changes: [StoreChange] = []
     private var waiters: [StoreWaiter] = []
     private var isWriting = false
+    private var isClosed = false
     private var isDue = false
     private var lastTrim: SequenceNumber = 0
     /// Up to which event nobody needs anything.
@@ -47,6 +48,13 @@ final class Settlements {
         writeSoon()
     }
 
+    /// Nothing more is written: the store is about to be closed. Who waits from now on is told so.
+    func close() {
+        isClosed = true
+        (changes, settled) = ([], [:])
+        writeSoon()
+    }
+
     private func writeSoon() {
         guard !isDue, !isWriting else { return }
         isDue = true
@@ -58,6 +66,7 @@ final class Settlements {
 
     private func write() {
         guard !isWriting else { return }
+        guard !isClosed else { return refuse() }
         let (written, told) = (takeChanges(), waiters)
         waiters = []
         guard !written.isEmpty else { return told.tell(nil) }
@@ -69,6 +78,12 @@ final class Settlements {
             if fault != nil { return self.putBack(written) }
             if !self.isIdle { self.writeSoon() }
         }
+    }
+
+    private func refuse() {
+        let told = waiters
+        (changes, settled, waiters) = ([], [:], [])
+        told.tell(.failed("the event store is closed"))
     }
 
     private var isIdle: Bool { settled.isEmpty && changes.isEmpty && waiters.isEmpty }
@@ -94,6 +109,7 @@ final class Settlements {
             settled[dispatcher] = { all }
         }
         changes = Settlements.condensed(written + changes)
+        guard !isClosed else { return refuse() }
         isDue = true
         _ = worker.schedule(at: worker.now + Settlements.pauseAfterFault) { [weak self] in
             self?.isDue = false
@@ -107,11 +123,15 @@ final class Settlements {
         let lastTrim = changes.lastIndex { $0.isTrim }
         let lastForgotten = changes.lastIndex { $0.isForgottenIDs }
         var spareLetters = changes.count { $0.isDeadLetter } - mostLetters
+        let lastKept = Dictionary(changes.indices.compactMap { index in changes[index].keptName.map { ($0, index) } }) {
+            $1
+        }
         return changes.indices.compactMap { index in
             let change = changes[index]
             if change.isSettled { return nil }
             if change.isTrim, index != lastTrim { return nil }
             if change.isForgottenIDs, index != lastForgotten { return nil }
+            if let name = change.keptName, lastKept[name] != index { return nil }
             guard change.isDeadLetter, spareLetters > 0 else { return change }
             spareLetters -= 1
             return nil
@@ -123,5 +143,6 @@ extension StoreChange {
     fileprivate var isSettled: Bool { if case .settled = self { true } else { false } }
     fileprivate var isTrim: Bool { if case .trim = self { true } else { false } }
     fileprivate var isForgottenIDs: Bool { if case .forgetIDs = self { true } else { false } }
+    fileprivate var keptName: String? { if case .keep(let name, _) = self { name } else { nil } }
     fileprivate var isDeadLetter: Bool { if case .deadLetter = self { true } else { false } }
 }

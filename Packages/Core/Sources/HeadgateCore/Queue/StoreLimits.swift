@@ -7,6 +7,8 @@ public struct StoreLimits: Sendable, Equatable {
     public var overflow = Overflow.reject
     /// How long an event's id is remembered.
     public var dedupeWindow = Duration.seconds(86_400)
+    /// How many ids are remembered, the newest.
+    public var dedupeIDs = 500_000
     /// How long the queue of a removed dispatcher is kept.
     public var orphanRetention = Duration.seconds(7 * 86_400)
 

@@ -7,8 +7,10 @@ public struct StoredState: Sendable {
     public var lastSequenceNumber: SequenceNumber = 0
     /// What each dispatcher has not settled, by route.
     public var unsettled: [DispatcherNumber: [RouteNumber: Tally]] = [:]
-    /// The clients' own ids, oldest first.
+    /// The clients' own ids, oldest first. What is beyond the window may be among them, or left out.
     public var recentIDs: [RecentIDs] = []
+    /// The receipt of the newest event, on the age scale in milliseconds; nil where it is not known.
+    public var newestStamp: Int64?
     /// What was kept under a name.
     public var kept: [String: [UInt8]] = [:]
     /// What had to be repaired or set aside, for the log and for `status` (Behaviour Q8).
@@ -36,19 +38,33 @@ public struct StoredDispatcher: Sendable, Equatable {
     public var position: SequenceNumber { settled.position }
 }
 
-/// The ids that clients gave to a group of events, in a form of their own (``DedupeWindow`` reads and writes it).
+/// What is remembered of the ids that clients gave to a group of events.
 public struct RecentIDs: Sendable, Equatable {
     /// The highest sequence number of the group.
     public var lastSequenceNumber: SequenceNumber
-    /// When the group was received, on the age scale in milliseconds.
+    /// When the newest was received, on the age scale in milliseconds.
     public var receivedStamp: Int64
     public var count: Int
+    /// How the bytes are to be read.
+    public var form: Form
     public var bytes: [UInt8]
 
-    public init(lastSequenceNumber: SequenceNumber, receivedStamp: Int64, count: Int, bytes: [UInt8]) {
+    /// How ids are kept. A store keeps the number beside the bytes.
+    public enum Form: Int64, Sendable {
+        /// As they are: so older versions kept them.
+        case plain = 1
+        /// Hashed, under a key that is kept.
+        case fingerprints = 2
+    }
+
+    public init(
+        lastSequenceNumber: SequenceNumber, receivedStamp: Int64, count: Int, form: Form = .fingerprints,
+        bytes: [UInt8]
+    ) {
         self.lastSequenceNumber = lastSequenceNumber
         self.receivedStamp = receivedStamp
         self.count = count
+        self.form = form
         self.bytes = bytes
     }
 }

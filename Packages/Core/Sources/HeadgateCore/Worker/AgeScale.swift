@@ -1,14 +1,44 @@
 import HeadgateData
 
-/// The scale on which the ages of events are counted: wall time as it was when the daemon started, carried on by the
-/// monotonic clock. A jump of the wall clock neither expires nor strands anything, and stamps stay comparable over a
-/// restart (Behaviour P7).
+/// The scale on which the ages of events are counted, in milliseconds (Behaviour P7). No jump of the wall clock moves it:
+/// the monotonic clock carries it on, and the time that the machine sleeps, for which that clock stands still, is added.
+///
+/// It goes on over a restart: within one boot of the machine by the time since the boot, else by what the wall clock says
+/// has passed since a pair of wall and stamp that was kept, never back. Only where nothing was kept does it begin as the
+/// wall clock stands.
 public struct AgeScale: Sendable {
-    /// Milliseconds of the scale at the monotonic clock's origin.
-    private let origin: Int64
+    /// The stamp of the monotonic clock's origin.
+    private var origin: Int64
+    /// How long the machine has slept since its boot, as far as the scale knows.
+    private var asleep: Int64
 
-    public init(start: Instant, wall: Timestamp) {
-        origin = wall.milliseconds - start.nanoseconds / 1_000_000
+    /// Below this it is the time between the readings of two clocks.
+    private static let shortestSleep: Int64 = 10
+
+    /// - Parameters:
+    ///   - kept: what was kept last of the scale; nil when nothing was.
+    ///   - newest: a stamp that was given out; the scale does not go back behind it.
+    public init(_ clocks: ClockReading, kept: ClockPair? = nil, newest: Int64? = nil) {
+        let newest = newest.flatMap { AgeScale.possible.contains($0) ? $0 : nil }
+        let present = max(kept?.stamp(at: clocks) ?? clocks.wall.milliseconds, newest ?? .min)
+        origin = present - clocks.now.nanoseconds / 1_000_000
+        asleep = AgeScale.asleep(now: clocks.now, sinceBoot: clocks.sinceBoot)
+    }
+
+    /// Some 285 000 years, which no clock is off: what is beyond was never a stamp.
+    static let possible = -(Int64(1) << 53)...(Int64(1) << 53)
+
+    /// Takes in how long the machine has slept by now.
+    mutating func look(now: Instant, sinceBoot: Int64) {
+        let asleep = AgeScale.asleep(now: now, sinceBoot: sinceBoot)
+        guard asleep - self.asleep >= AgeScale.shortestSleep else { return }
+        origin += asleep - self.asleep
+        self.asleep = asleep
+    }
+
+    /// How long the machine has slept since its boot, give or take a constant.
+    private static func asleep(now: Instant, sinceBoot: Int64) -> Int64 {
+        sinceBoot - now.nanoseconds / 1_000_000
     }
 
     /// The stamp of a moment, in milliseconds.
@@ -16,10 +46,30 @@ public struct AgeScale: Sendable {
         origin + instant.nanoseconds / 1_000_000
     }
 
-    /// The moment that a stamp stands for. Stamps of an earlier run may lie before this one's start.
+    /// The moment that a stamp stands for, unless the machine sleeps before. Stamps of an earlier run may lie before this
+    /// one's start.
     public func instant(of stamp: Int64) -> Instant {
         let (scaled, overflow) = (stamp - origin).multipliedReportingOverflow(by: 1_000_000)
         guard overflow else { return Instant(nanoseconds: scaled) }
         return Instant(nanoseconds: stamp < origin ? .min : .max)
+    }
+}
+
+/// What all clocks say at one moment.
+public struct ClockReading: Sendable, Equatable {
+    /// Monotonic time.
+    public var now: Instant
+    /// Wall time, which may be wrong.
+    public var wall: Timestamp
+    /// Milliseconds since the machine's boot, sleep included.
+    public var sinceBoot: Int64
+    /// Which boot that was, as the kernel names it; empty where it is not known.
+    public var boot: String
+
+    public init(now: Instant, wall: Timestamp, sinceBoot: Int64, boot: String) {
+        self.now = now
+        self.wall = wall
+        self.sinceBoot = sinceBoot
+        self.boot = boot
     }
 }

@@ -10,6 +10,10 @@ public protocol Worker: AnyObject {
     var now: Instant { get }
     /// Wall time, for what people read. It may jump.
     var wall: Timestamp { get }
+    /// Milliseconds since the machine's boot. Unlike ``now`` it goes on while the machine sleeps (Behaviour P7).
+    var sinceBoot: Int64 { get }
+    /// Which boot that was, as the kernel names it; empty where that is not known.
+    var boot: String { get }
     /// Runs `work` on the worker at the end of its present turn, once all facts of the turn are in.
     func soon(_ work: @escaping () -> Void)
     /// Runs `work` on the worker once `deadline` has come. Disposing the result cancels it.
@@ -20,4 +24,9 @@ public protocol Worker: AnyObject {
     func submit(_ work: @escaping @Sendable () -> Void)
     /// Stops the program when the caller is not on the worker.
     func preconditionOnWorker()
+}
+
+extension Worker {
+    /// What all its clocks say now.
+    var clocks: ClockReading { ClockReading(now: now, wall: wall, sinceBoot: sinceBoot, boot: boot) }
 }

@@ -72,6 +72,18 @@ struct RequeueTests {
         #expect(bench.track(EventDraft(id: "a")) == .duplicate(1))
     }
 
+    @Test("D10: a purge means the letters of its moment: what dies while its pages go stays")
+    func purgeThere() throws {
+        bury(600)
+        let event = try #require(letters(limit: 1)?.letters.first).letter
+        bench.store.beforePurge = { [memory = bench.store.memory] in memory.write([.deadLetter(event)]) { _ in } }
+        var purged: Int?
+        #expect(bench.gate.purgeDeadLetters { purged = try? $0.get() })
+        bench.settle()
+        #expect(purged == 600)
+        #expect(letters()?.letters.map(\.number) == [601, 602, 603])
+    }
+
     @Test("D10: it goes to the dispatcher it died for alone, whatever the load rules say now")
     func oneDispatcher() {
         let bench = GateBench([DispatcherSettings(id: "a"), DispatcherSettings(id: "b")])

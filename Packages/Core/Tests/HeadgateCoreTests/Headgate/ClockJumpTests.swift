@@ -1,7 +1,8 @@
-import HeadgateCore
 import HeadgateCoreTesting
 import HeadgateData
 import Testing
+
+@testable import HeadgateCore
 
 @Suite("Jumps of the wall clock")
 struct ClockJumpTests {
@@ -73,5 +74,92 @@ struct ClockJumpTests {
         #expect(bench.counters.expired == 0)
         bench.advance(by: .milliseconds(1))
         #expect(bench.counters.expired == 1)
+    }
+
+    // MARK: Restarts
+
+    private static let days40: Int64 = 40 * 86_400_000
+
+    private func held(_ bench: GateBench) {
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.settle()
+    }
+
+    @Test(
+        "P7: a clock that was behind and is set right while it runs makes no later start expire anything",
+        arguments: [false, true])
+    func wasBehind(isRebooted: Bool) throws {
+        var limits = StoreLimits()
+        limits.maxAge = .seconds(7_200)
+        let bench = GateBench(limits: limits) { _ in }
+        held(bench)
+        bench.track(1)
+        bench.worker.wall.milliseconds += ClockJumpTests.days40
+        bench.track(1)
+        if isRebooted { bench.worker.reboot(after: .seconds(3_600)) }
+        try bench.restart()
+        #expect(bench.counters.expired == 0 && bench.gate.stored.events == 2)
+        bench.advance(by: .seconds(isRebooted ? 3_599 : 7_199))
+        #expect(bench.counters.expired == 0)
+        bench.advance(by: .seconds(1))
+        #expect(bench.counters.expired == 2)
+    }
+
+    @Test("P7: a clock that is set right is noted within a minute also when nothing else happens")
+    func wasBehindAndIdle() throws {
+        let bench = GateBench()
+        held(bench)
+        bench.track(1)
+        bench.worker.wall.milliseconds += ClockJumpTests.days40
+        bench.advance(by: .seconds(60))
+        bench.worker.reboot(after: .seconds(10))
+        try bench.restart()
+        #expect(bench.counters.expired == 0 && bench.summary().oldest == .seconds(70))
+    }
+
+    @Test("P7: a clock that was ahead strands no time to live", arguments: [false, true])
+    func wasAhead(isRebooted: Bool) throws {
+        let bench = GateBench()
+        held(bench)
+        bench.track(1, EventDraft(timeToLive: .seconds(5)))
+        bench.advance(by: .seconds(2))
+        bench.worker.wall.milliseconds -= ClockJumpTests.days40
+        if isRebooted { bench.worker.reboot(after: .zero) }
+        try bench.restart()
+        bench.advance(by: .milliseconds(2_999))
+        #expect(bench.counters.expired == 0)
+        bench.advance(by: .milliseconds(isRebooted ? 2_001 : 1))
+        #expect(bench.counters.expired == 1)
+    }
+
+    @Test("P7: a store that kept nothing of the clocks does not make ages go back behind its newest event")
+    func nothingKept() throws {
+        let bench = GateBench()
+        held(bench)
+        bench.track(1, EventDraft(timeToLive: .seconds(5)))
+        bench.worker.wall.milliseconds -= ClockJumpTests.days40
+        var state = try bench.store.open()
+        state.kept = [:]
+        let queue = EventQueue(worker: bench.worker, store: bench.store, limits: bench.limits, state: state)
+        #expect(queue.presentStamp() == bench.gate.events.presentStamp())
+        state.newestStamp = .max
+        let other = EventQueue(worker: bench.worker, store: bench.store, limits: bench.limits, state: state)
+        #expect(other.presentStamp() == bench.worker.wall.milliseconds)
+    }
+
+    @Test("P7: time asleep counts as age, and nothing that comes after it is older for it")
+    func asleep() {
+        let bench = GateBench()
+        held(bench)
+        bench.track(1, EventDraft(id: "old", timeToLive: .seconds(3_600)))
+        bench.worker.sleep(for: .seconds(7_200))
+        bench.track(1, EventDraft(timeToLive: .seconds(100)))
+        #expect(bench.counters.expired == 1)
+        bench.advance(by: .milliseconds(99_999))
+        #expect(bench.counters.expired == 1)
+        bench.advance(by: .milliseconds(1))
+        #expect(bench.counters.expired == 2)
+        bench.worker.sleep(for: .seconds(86_400))
+        #expect(bench.track(EventDraft(id: "old")) == .stored(3))
     }
 }

@@ -1,4 +1,5 @@
 import HeadgateCoreTesting
+import HeadgateData
 import Testing
 
 @testable import HeadgateCore
@@ -54,6 +55,29 @@ struct DedupeTests {
         #expect(track("a", of: "other") == .stored(3))
     }
 
+    @Test("Q7, Q11: ids as older versions kept them are known as well")
+    func olderForm() throws {
+        _ = track("x")
+        var bytes: [UInt8] = []
+        for (number, id) in [(7, "a"), (8, "b")] as [(SequenceNumber, String)] {
+            bytes +=
+                LittleEndian.bytes(number) + LittleEndian.bytes(UInt32(2)) + LittleEndian.bytes(UInt32(id.utf8.count))
+            bytes += Array("ns".utf8) + Array(id.utf8)
+        }
+        var state = try bench.store.open()
+        let stamp = bench.gate.events.presentStamp()
+        state.recentIDs = [
+            RecentIDs(lastSequenceNumber: 9, receivedStamp: stamp, count: 2, form: .plain, bytes: bytes + [1])
+        ]
+        let queue = EventQueue(worker: bench.worker, store: bench.store, limits: bench.limits, state: state)
+        for (id, namespace, number) in [("a", "ns", 7), ("b", "ns", 8), ("a", "other", nil)]
+            as [(String, String, SequenceNumber?)]
+        {
+            let admission = EventDraft(id: id, namespace: namespace).withTracked(route: 1, spareId: "s", queue.admit)
+            #expect(admission == number.map { .duplicate($0) } ?? .stored(state.lastSequenceNumber + 1))
+        }
+    }
+
     @Test("Q7: also when the event itself is long delivered")
     func afterDelivery() throws {
         bench.sender.reply = { _ in .delivered }
@@ -63,13 +87,93 @@ struct DedupeTests {
         #expect(track("a") == .duplicate(1))
     }
 
-    @Test("Q7: within the window, and not long behind it")
+    @Test("Q7: the window ends when it says, to the millisecond, and a repeat does not renew an id")
     func window() throws {
         _ = track("a")
-        bench.advance(by: .seconds(86_399))
+        bench.advance(by: .seconds(40_000))
         #expect(track("a") == .duplicate(1))
-        bench.advance(by: .seconds(181))
+        bench.advance(by: .milliseconds(46_399_999))
+        #expect(track("a") == .duplicate(1))
+        bench.advance(by: .milliseconds(1))
         #expect(track("a") == .stored(2))
+    }
+
+    @Test("Q7: the window ends when it says also for what a slow store has long held up")
+    func windowOfAHeldGroup() throws {
+        bench.store.holdsAppends = true
+        _ = track("first")
+        _ = track("a")
+        bench.advance(by: .seconds(30))
+        bench.store.holdsAppends = false
+        bench.store.releaseAppend()
+        bench.settle()
+        try bench.restart()
+        bench.advance(by: .milliseconds(86_369_999))
+        #expect(track("a") == .duplicate(2))
+        bench.advance(by: .milliseconds(1))
+        #expect(track("a") == .stored(3))
+    }
+
+    @Test("Q7: what is there already needs no room, and a refused id is not remembered")
+    func full() {
+        bench.gate.events.limits.maxEvents = 1
+        #expect(track("a") == .stored(1))
+        #expect(track("b") == .queueFull)
+        #expect(track("a") == .duplicate(1))
+    }
+
+    @Test("Q7: dedupe_ids bounds what is remembered, also when it changes while it runs")
+    func number() {
+        bench.gate.events.limits.dedupeIDs = 10
+        for number in 1...30 { #expect(track("\(number)") == .stored(SequenceNumber(number))) }
+        #expect(bench.gate.events.remembered.ids == 10)
+        #expect(track("21") == .duplicate(21))
+        #expect(track("20") == .stored(31))
+        #expect(track("21") == .stored(32))
+        bench.gate.events.limits.dedupeIDs = 2
+        #expect(bench.gate.events.remembered.ids == 2)
+        #expect(track("21") == .duplicate(32))
+        #expect(track("30") == .stored(33))
+        bench.gate.events.limits.dedupeIDs = 0
+        #expect(track("30") == .stored(34) && track("30") == .stored(35))
+        #expect(bench.gate.events.remembered.ids == 0)
+    }
+
+    @Test("Q7: the store is told what it may forget as ids come in, so that it holds little more than is remembered")
+    func storeForgets() throws {
+        bench.gate.events.limits.dedupeIDs = 160
+        for number in 1...1000 { _ = track("\(number)") }
+        let kept = try bench.store.open().recentIDs.reduce(0) { $0 + $1.count }
+        #expect(160...170 ~= kept)
+        bench.limits.dedupeIDs = 160
+        try bench.restart()
+        #expect(track("841") == .duplicate(841))
+        #expect(track("840") == .stored(1001))
+    }
+
+    @Test("Q7: a start with more ids than are to be remembered takes the newest")
+    func startWithMany() throws {
+        for number in 1...100 { _ = track("\(number)") }
+        bench.limits.dedupeIDs = 20
+        try bench.restart()
+        #expect(bench.gate.events.remembered.ids == 20)
+        #expect(track("81") == .duplicate(81))
+        #expect(track("80") == .stored(101))
+    }
+
+    @Test("Q7: status tells how many ids are remembered, and since when by the wall clock")
+    func told() {
+        #expect(bench.gate.events.remembered == (0, nil))
+        _ = track("a")
+        let first = bench.worker.wall
+        bench.advance(by: .seconds(10))
+        _ = track("b")
+        let second = bench.worker.wall
+        #expect(bench.gate.events.remembered == (2, first))
+        bench.advance(by: .seconds(86_390))
+        #expect(bench.gate.events.remembered == (1, second))
+        bench.advance(by: .seconds(10))
+        #expect(bench.gate.events.remembered == (0, nil))
     }
 
     @Test("Q7: the window goes on over a restart")
@@ -78,7 +182,7 @@ struct DedupeTests {
         bench.advance(by: .seconds(80_000))
         _ = track("b")
         try bench.restart()
-        bench.advance(by: .seconds(6_600))
+        bench.advance(by: .seconds(6_400))
         #expect(track("a") == .stored(3))
         #expect(track("b") == .duplicate(2))
         bench.advance(by: .seconds(20_000))
@@ -117,32 +221,5 @@ struct DedupeTests {
         #expect(track(long, of: long) == .stored(1))
         try bench.restart()
         #expect(track(long, of: long) == .duplicate(1))
-    }
-
-    @Test("Q7: the window is bounded in number, the oldest go, and the rest are found")
-    func bounded() {
-        var window = DedupeWindow(capacity: 1000)
-        for number in 1...5000 { window.insert(fingerprint(number), sequenceNumber: SequenceNumber(number)) }
-        for number in 1...4000 { #expect(window.find(fingerprint(number)) == nil) }
-        for number in 4001...5000 { #expect(window.find(fingerprint(number)) == SequenceNumber(number)) }
-    }
-
-    @Test("Q7: forgetting the newest and the oldest leaves the others")
-    func forgetting() {
-        var window = DedupeWindow(capacity: 100)
-        for number in 1...150 { window.insert(fingerprint(number), sequenceNumber: SequenceNumber(number)) }
-        window.forget(from: 141)
-        window.mark(0)
-        for number in 151...160 { window.insert(fingerprint(number), sequenceNumber: SequenceNumber(number)) }
-        let present = (1...160).filter { window.find(fingerprint($0)) != nil }
-        #expect(present == Array(51...140) + Array(151...160))
-        window.forget(markedBy: 0)
-        #expect((1...160).filter { window.find(fingerprint($0)) != nil } == Array(151...160))
-    }
-
-    private func fingerprint(_ number: Int) -> DedupeWindow.Fingerprint {
-        Array("id-\(number)".utf8).withUnsafeBytes {
-            DedupeWindow.fingerprint(TrackedEvent.Identity(namespace: "n", id: $0))
-        }
     }
 }

@@ -20,6 +20,10 @@ struct SettlementsTests {
         let kind = "written"
         var fault: StoreFault?
         var writes: [[StoreChange]] = []
+        /// How often something was to be written.
+        var attempts = 0
+        /// Called while a write is on its way.
+        var whileWriting: () -> Void = {}
         private let worker: ManualWorker
 
         init(worker: ManualWorker) { self.worker = worker }
@@ -33,8 +37,12 @@ struct SettlementsTests {
 
         func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
             let fault = fault
+            attempts += 1
             if fault == nil { writes.append(changes) }
-            worker.soon { then(fault) }
+            worker.soon { [self] in
+                whileWriting()
+                then(fault)
+            }
         }
     }
 
@@ -69,10 +77,77 @@ struct SettlementsTests {
         #expect(store.writes.isEmpty)
         worker.advance(by: .seconds(1))
         let written = try #require(store.writes.first)
-        #expect(written.prefix(2) == [.keep("a", [1]), .keep("a", nil)])
+        #expect(written.first == .keep("a", [1]) && written.dropFirst().first == .keep("a", nil))
         #expect(
             written.contains(.settled(1, Settled(through: 4))) && written.contains(.settled(2, Settled(through: 9))))
         #expect(written.count == 4 && store.writes.count == 1)
+    }
+
+    @Test("Q8: what came while a write was on its way that then fails is newer than what was in it, and stays so")
+    func newerWins() throws {
+        store.fault = .noRoom("full")
+        let (old, new) = (Settled(through: 3), Settled(through: 5))
+        let older = StoredDispatcher(number: 1, id: "collect", settled: old, orphanedSince: 7)
+        var newer = older
+        newer.orphanedSince = nil
+        settlements.add(.keep("pause", [1]))
+        settlements.add(.dispatcher(older))
+        settlements.add(.forgetDispatcher(2))
+        settlements.settled(1, old)
+        store.whileWriting = { [store, settlements] in
+            settlements.add(.keep("pause", [2]))
+            settlements.add(.dispatcher(newer))
+            settlements.add(.dispatcher(StoredDispatcher(number: 2, id: "again", settled: new)))
+            settlements.settled(1, new)
+            (store.whileWriting, store.fault) = ({}, nil)
+        }
+        worker.settle()
+        worker.advance(by: .seconds(1))
+        #expect(store.attempts == 2)
+        #expect(
+            try #require(store.writes.first) == [
+                .dispatcher(older), .forgetDispatcher(2), .keep("pause", [2]), .dispatcher(newer),
+                .dispatcher(StoredDispatcher(number: 2, id: "again", settled: new)), .settled(1, new),
+            ])
+    }
+
+    @Test("Q8: of what is kept under a name only the last waits for a store that fails")
+    func keptOnce() throws {
+        store.fault = .noRoom("full")
+        for value in 1...100 as ClosedRange<UInt8> {
+            settlements.add(.keep("clock", [value]))
+            settlements.add(.keep("other \(value % 2)", value < 50 ? [value] : nil))
+            worker.advance(by: .seconds(1))
+        }
+        store.fault = nil
+        worker.advance(by: .seconds(1))
+        #expect(
+            try #require(store.writes.first) == [.keep("other 1", nil), .keep("clock", [100]), .keep("other 0", nil)])
+    }
+
+    @Test("D11: once the store is closed nothing is tried any more, and who waits is told so")
+    func closed() {
+        store.fault = .failed("broken")
+        settlements.add(.keep("a", [1]))
+        worker.settle()
+        #expect(store.attempts == 1)
+        settlements.close()
+        var answers: [StoreFault?] = []
+        settlements.add(.keep("b", [1]))
+        settlements.settled(1, Settled(through: 3))
+        settlements.whenWritten { answers.append($0) }
+        worker.advance(by: .seconds(100))
+        #expect(store.attempts == 1 && worker.nextDeadline == nil)
+        #expect(answers == [.failed("the event store is closed")])
+    }
+
+    @Test("D11: closed while a write is on its way that then fails, it is not tried again")
+    func closedMeanwhile() {
+        store.fault = .failed("broken")
+        settlements.add(.keep("a", [1]))
+        settlements.whenWritten { [settlements] _ in settlements.close() }
+        worker.advance(by: .seconds(100))
+        #expect(store.attempts == 1 && worker.nextDeadline == nil)
     }
 
     @Test("Q8: what waits for a store that fails is bounded, and only old dead letters go")

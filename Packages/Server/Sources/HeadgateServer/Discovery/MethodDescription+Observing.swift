@@ -12,6 +12,12 @@ extension MethodDescription {
                         .required("kind", .name), .required("durability", .words(["full", "normal", "memory"])),
                         .required("events", .count), .required("bytes", .count),
                         .required("oldest_ms", .nullable(.count)),
+                        .required(
+                            "dedupe",
+                            .object([
+                                .required("ids", .count, "how many ids of clients are remembered"),
+                                .required("since", .nullable(.time), "when the oldest of them was received"),
+                            ])),
                     ])),
                 .required("clients", .count),
                 .required(

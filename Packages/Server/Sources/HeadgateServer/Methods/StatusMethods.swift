@@ -40,8 +40,14 @@ enum StatusMethods {
             "kind": .string(service.gate.events.store.kind),
             "durability": .string(service.settings.durability.rawValue),
             "events": .number(DataNumber(stored.events)), "bytes": .number(DataNumber(stored.bytes)),
-            "oldest_ms": service.gate.oldestAge.milliseconds,
+            "oldest_ms": service.gate.oldestAge.milliseconds, "dedupe": .object(dedupe(service)),
         ]
+    }
+
+    /// Which clients' ids are remembered (Behaviour Q7).
+    private static func dedupe(_ service: Service) -> DataObject {
+        let (ids, since) = service.gate.events.remembered
+        return ["ids": .number(DataNumber(ids)), "since": since.map { .string($0.text) } ?? .null]
     }
 
     private static func network(_ state: NetworkState) -> DataObject {

@@ -133,7 +133,7 @@ final class EventReader {
 
     private func unescaped(_ id: JSONView) -> UnsafeRawBufferPointer {
         var bytes: [UInt8] = []
-        id.appendUnescaped(to: &bytes)
+        id.appendExact(to: &bytes)
         return arena.keep(bytes)
     }
 

@@ -1,19 +1,15 @@
-import CSQLite
 import HeadgateCore
 
 /// Why a database could not be opened.
 enum OpeningFault: Error {
-    /// The file is no event store, or no longer.
+    /// The file is no event store, or no longer: that is what its header or SQLite says, and nothing else counts.
     case damaged(String)
     case fault(StoreFault)
 
-    /// Beside what SQLite calls damage, tables that are not there or not as they should be are damage as well: else the
-    /// daemon could not start until somebody deletes the file.
+    /// Damage is what SQLite calls so. Anything else, a statement that does not fit for one, may be the daemon's own slip,
+    /// which must not cost anybody their events.
     init(_ error: SQLiteError) {
-        switch error.primaryCode {
-        case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR, SQLITE_MISMATCH: self = .damaged(error.message)
-        default: self = .fault(error.fault)
-        }
+        self = error.isDamage ? .damaged(error.message) : .fault(error.fault)
     }
 
     /// Does work of SQLite's as a part of opening.

@@ -15,8 +15,9 @@ final class ServiceStore {
         } else if settings.durability == .memory {
             store = MemoryEventStore(worker: worker)
         } else {
-            let options = SQLiteEventStore.Options(
+            var options = SQLiteEventStore.Options(
                 directory: places.dataDirectory, durability: settings.durability)
+            options.mostRecentIDs = settings.store.dedupeIDs
             store = SQLiteEventStore(options: options) { [loop = worker.loop] in loop.submit($0) }
         }
     }

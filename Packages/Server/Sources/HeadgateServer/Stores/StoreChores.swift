@@ -4,8 +4,8 @@ import HeadgateCore
 struct StoreChores {
     /// Groups up to here may go.
     private(set) var trimThrough: SequenceNumber?
-    /// Ids received up to here may go.
-    private(set) var forgetThrough: Int64?
+    /// Ids of events up to here may go.
+    private(set) var forgetThrough: SequenceNumber?
     /// Groups up to here are gone, or cannot be deleted.
     private(set) var trimmed: SequenceNumber = 0
     private var isPaused = false
@@ -47,14 +47,18 @@ struct StoreChores {
 /// A bounded piece of a chore.
 struct ChoreStep {
     /// The last row that goes; 0 when none does.
-    var last: SequenceNumber = 0
+    private(set) var last: SequenceNumber = 0
     private var rows = 0
+    private let mostRows: Int
     private var bytes = 0
     /// Whether nothing is left for another step.
     private(set) var isLast = true
 
-    private static let mostRows = 64
     private static let mostBytes = 4 << 20
+
+    init(mostRows: Int = 64) {
+        self.mostRows = mostRows
+    }
 
     /// Takes a row in.
     /// - Returns: whether there is room for more.
@@ -62,7 +66,7 @@ struct ChoreStep {
         last = row
         rows += 1
         bytes += size
-        isLast = rows < ChoreStep.mostRows && bytes < ChoreStep.mostBytes
+        isLast = rows < mostRows && bytes < ChoreStep.mostBytes
         return isLast
     }
 }

@@ -53,15 +53,17 @@ extension StoreDatabase {
         }
     }
 
-    /// Rows lie in order of receipt, but for those from before a clock was set back: these stay until their time comes.
-    private func forgetIDs(through: Int64) throws(SQLiteError) {
-        var step = ChoreStep()
-        try connection.query("SELECT last_seq, received_stamp, length(ids) FROM recent_ids ORDER BY last_seq") {
-            row throws(SQLiteError) in
-            guard row.integer(1) <= through else { return false }
-            return step.take(row.integer(0), bytes: Int(row.integer(2)))
+    /// Deletes some rows of ids. They are small: there may be one for each event.
+    private func forgetIDs(through: SequenceNumber) throws(SQLiteError) {
+        var step = ChoreStep(mostRows: 512)
+        try connection.query(
+            "SELECT last_seq, length(ids) FROM recent_ids WHERE last_seq <= ? ORDER BY last_seq", .integer(through)
+        ) { row throws(SQLiteError) in
+            step.take(row.integer(0), bytes: Int(row.integer(1)))
         }
-        try connection.run("DELETE FROM recent_ids WHERE last_seq <= ?", .integer(step.last))
+        if step.last > 0 {
+            try connection.run("DELETE FROM recent_ids WHERE last_seq <= ?", .integer(step.last))
+        }
         chores.forgot(step)
     }
 }

@@ -52,19 +52,39 @@ extension StoreDatabase {
             try prepare(connection, options, path, freshBehind: last)
             return try OpeningFault.of { () throws(SQLiteError) in try open(connection, directory, options) }
         } catch {
+            let error = examined(error, connection)
             // What is damaged or of a newer version stays as it was found.
             connection.closeWithoutCheckpoint()
             throw error
         }
     }
 
+    /// A fault may come of damage that SQLite has not met as such: then its own check finds it. There is no other way to
+    /// tell a file that cannot be used any more from one that only this program cannot use.
+    private static func examined(_ error: OpeningFault, _ connection: SQLiteConnection) -> OpeningFault {
+        guard case .fault(.failed) = error else { return error }
+        do throws(SQLiteError) {
+            var verdict = "ok"
+            try connection.query("PRAGMA quick_check(1)") { row throws(SQLiteError) in
+                verdict = row.text(0)
+                return false
+            }
+            return verdict == "ok" ? error : .damaged(verdict)
+        } catch {
+            return OpeningFault(error)
+        }
+    }
+
     private static func open(
         _ connection: SQLiteConnection, _ directory: DataDirectory, _ options: SQLiteEventStore.Options
     ) throws(SQLiteError) -> (StoreDatabase, StoredState) {
-        var (state, damaged) = try state(of: connection)
+        var (state, damaged) = try state(of: connection, mostIDs: options.mostRecentIDs)
         let database = StoreDatabase(
             connection, directory: directory, options: options, lastAppended: state.lastSequenceNumber)
         damaged.forEach(database.quarantine)
+        if let oldest = state.recentIDs.first {
+            database.chores.note(.forgetIDs(through: oldest.lastSequenceNumber - 1))
+        }
         state.warnings += damaged.map { "the group of events that ends with \($0) was damaged and is put aside" }
         return (database, state)
     }

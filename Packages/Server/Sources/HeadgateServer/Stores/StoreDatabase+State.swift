@@ -1,15 +1,18 @@
 import HeadgateCore
+import HeadgateData
 
 extension StoreDatabase {
     /// What the file keeps.
-    static func state(of connection: SQLiteConnection) throws(SQLiteError) -> (
+    /// - Parameter mostIDs: of the clients' ids, so many of the newest.
+    static func state(of connection: SQLiteConnection, mostIDs: Int) throws(SQLiteError) -> (
         state: StoredState, damaged: [SequenceNumber]
     ) {
         var state = StoredState()
         state.routes = try routes(connection)
-        state.recentIDs = try recentIDs(connection)
+        state.recentIDs = try recentIDs(connection, most: mostIDs)
         state.kept = try kept(connection)
         state.lastSequenceNumber = try lastSequenceNumber(connection)
+        state.newestStamp = try newestStamp(connection)
         state.dispatchers = try dispatchers(connection, through: state.lastSequenceNumber)
         var scan = BacklogScan(connection: connection)
         state.unsettled = try scan.count(state)
@@ -47,17 +50,41 @@ extension StoreDatabase {
         return routes
     }
 
-    private static func recentIDs(_ connection: SQLiteConnection) throws(SQLiteError) -> [RecentIDs] {
+    /// Reads back from the newest, and no further than it has to, however many there are (Behaviour Q7). A row whose form
+    /// is not known holds nothing that could be compared.
+    private static func recentIDs(
+        _ connection: SQLiteConnection, most: Int
+    ) throws(SQLiteError) -> [RecentIDs] {
         var ids: [RecentIDs] = []
-        try connection.query("SELECT last_seq, received_stamp, count, ids FROM recent_ids ORDER BY last_seq") {
-            row throws(SQLiteError) in
-            ids.append(
-                RecentIDs(
-                    lastSequenceNumber: row.integer(0), receivedStamp: row.integer(1), count: Int(row.integer(2)),
-                    bytes: row.blob(3)))
+        var count = 0
+        try connection.query(
+            "SELECT last_seq, received_stamp, count, form, ids FROM recent_ids ORDER BY last_seq DESC"
+        ) { row throws(SQLiteError) in
+            guard count < most else { return false }
+            guard let form = RecentIDs.Form(rawValue: row.integer(3)) else { return true }
+            let group = RecentIDs(
+                lastSequenceNumber: row.integer(0), receivedStamp: row.integer(1),
+                count: Int(max(0, min(row.integer(2), Int64(Int32.max)))), form: form, bytes: row.blob(4))
+            count += group.count
+            ids.append(group)
             return true
         }
-        return ids
+        return ids.reversed()
+    }
+
+    /// The newest group's row is always there. What older versions wrote does not know when it was received.
+    private static func newestStamp(_ connection: SQLiteConnection) throws(SQLiteError) -> Int64? {
+        var newest: [Int64] = []
+        for query in [
+            "SELECT last_receipt FROM chunks ORDER BY last_seq DESC LIMIT 1",
+            "SELECT received_stamp FROM recent_ids ORDER BY last_seq DESC LIMIT 1",
+        ] {
+            try connection.query(query) { row throws(SQLiteError) in
+                newest.append(row.integer(0))
+                return false
+            }
+        }
+        return newest.filter { $0 < .max }.max()
     }
 
     private static func kept(_ connection: SQLiteConnection) throws(SQLiteError) -> [String: [UInt8]] {

@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateData
 
 /// The event store's database, as its thread sees it: carries out jobs, one after the other.
 final class StoreDatabase {
@@ -27,10 +28,21 @@ final class StoreDatabase {
         self.lastAppended = lastAppended
     }
 
-    /// Carries out jobs. Appends and writes are committed together first, whatever reads stand between them; a read
-    /// sees what was asked for before it and no more. Outcomes are reported in the jobs' order.
+    /// Carries out jobs. Appends and writes are committed together first, whatever reads of events stand between them; a
+    /// read sees what was asked for before it and no more. Outcomes are reported in the jobs' order.
     func carryOut(_ jobs: [StoreJob], report: ([StoreOutcome]) -> Void) {
         guard !jobs.isEmpty else { return }
+        var rest = jobs[...]
+        while !rest.isEmpty {
+            // Who reads or deletes dead letters means those of that moment: what is put aside behind waits until then.
+            let end = rest.firstIndex(where: \.isAboutLetters).map { $0 + 1 } ?? rest.endIndex
+            carryOutTogether(rest[..<end], report: report)
+            rest = rest[end...]
+        }
+        chores.resume()
+    }
+
+    private func carryOutTogether(_ jobs: ArraySlice<StoreJob>, report: ([StoreOutcome]) -> Void) {
         var faults = commit(jobs.filter(\.isChange))[...]
         var news: [StoreOutcome] = []
         for job in jobs {
@@ -56,7 +68,6 @@ final class StoreDatabase {
             }
         }
         report(news)
-        chores.resume()
     }
 
     /// Commits appends and writes in one transaction. If that fails, each is tried alone, so that none suffers for
@@ -103,8 +114,10 @@ final class StoreDatabase {
         try removeLetters(group.requeued)
         guard let ids = group.recentIDs else { return }
         try connection.run(
-            "INSERT OR REPLACE INTO recent_ids VALUES (?, ?, ?, ?)", .integer(ids.lastSequenceNumber),
-            .integer(ids.receivedStamp), .integer(ids.count), .blob(ids.bytes))
+            """
+            INSERT OR REPLACE INTO recent_ids (last_seq, received_stamp, count, ids, form) VALUES (?, ?, ?, ?, ?)
+            """, .integer(ids.lastSequenceNumber), .integer(ids.receivedStamp), .integer(ids.count), .blob(ids.bytes),
+            .integer(ids.form.rawValue))
     }
 
     private func insert(_ group: AppendGroup) throws(SQLiteError) {
@@ -127,7 +140,9 @@ final class StoreDatabase {
 
     private func committed(_ job: StoreJob) {
         switch job {
-        case .append: unsavedRoutes = [:]
+        case .append(let group):
+            unsavedRoutes = [:]
+            if group.forgottenIDs > 0 { chores.note(.forgetIDs(through: group.forgottenIDs)) }
         case .write(let changes): for change in changes { chores.note(change) }
         case .read, .readAged, .readLetters, .purgeLetters, .close: break
         }
@@ -159,6 +174,13 @@ final class StoreDatabase {
 extension StoreJob {
     fileprivate var isAppend: Bool {
         if case .append = self { true } else { false }
+    }
+
+    fileprivate var isAboutLetters: Bool {
+        switch self {
+        case .readLetters, .purgeLetters: true
+        case .append, .write, .read, .readAged, .close: false
+        }
     }
 
     fileprivate var isChange: Bool {

@@ -1,6 +1,8 @@
+import HeadgateCore
+
 extension StoreSchema {
     /// What makes a file of an older version one of the next, by the older version.
-    private static let upgrades: [UInt32: String] = [2: agesOfGroups]
+    private static let upgrades: [UInt32: String] = [2: agesOfGroups, 3: formOfIDs]
 
     /// What makes a file of an older version one of this; nil for a version that none has ever had.
     static func upgrade(from older: UInt32) -> String? {
@@ -18,5 +20,10 @@ extension StoreSchema {
         ALTER TABLE chunks ADD COLUMN last_expiry INTEGER NOT NULL DEFAULT \(Int64.max);
         DROP INDEX chunk_tallies;
         \(chunkIndex)
+        """
+
+    /// The older rows hold ids as they are. They go with the window.
+    private static let formOfIDs = """
+        ALTER TABLE recent_ids ADD COLUMN form INTEGER NOT NULL DEFAULT \(RecentIDs.Form.plain.rawValue);
         """
 }

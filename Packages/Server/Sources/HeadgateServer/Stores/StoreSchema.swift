@@ -2,7 +2,7 @@
 enum StoreSchema {
     /// `Hgte`, so that a file tells what it is.
     static let applicationID: UInt32 = 0x4867_7465
-    static let version: UInt32 = 3
+    static let version: UInt32 = 4
 
     /// The most damaged groups that are kept for whoever wants to look into them.
     static let mostQuarantined = 256
@@ -75,7 +75,8 @@ enum StoreSchema {
             last_seq INTEGER PRIMARY KEY,
             received_stamp INTEGER NOT NULL,
             count INTEGER NOT NULL,
-            ids BLOB NOT NULL
+            ids BLOB NOT NULL,
+            form INTEGER NOT NULL DEFAULT 1
         ) STRICT;
         CREATE TABLE dead_letters (
             letter INTEGER PRIMARY KEY AUTOINCREMENT,

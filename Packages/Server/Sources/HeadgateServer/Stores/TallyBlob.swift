@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateData
 
 /// The bytes in which the store keeps how much a group holds of each route: for each its number (4 bytes), its events
 /// (8) and their bytes (8), little-endian.

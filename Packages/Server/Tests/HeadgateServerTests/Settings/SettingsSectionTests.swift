@@ -15,6 +15,7 @@ struct SettingsSectionTests {
         #expect(settings.store.maxAge == .seconds(2_592_000))
         #expect(settings.store.overflow == .reject)
         #expect(settings.store.dedupeWindow == .seconds(86_400))
+        #expect(settings.store.dedupeIDs == 500_000)
         #expect(settings.store.orphanRetention == .seconds(604_800))
         #expect(settings.shutdownTimeout == .seconds(5))
     }
@@ -61,7 +62,7 @@ struct SettingsSectionTests {
           "access": {"observe": {"uids": [1000], "gids": [50, 51]}, "control": {"uids": [0], "gids": []},
                      "serve": {"uids": [], "gids": [7]}},
           "store": {"max_events": 1, "max_bytes": 2, "max_age_s": 3, "overflow": "drop_oldest",
-                    "dedupe_window_s": 0, "orphan_retention_s": 5},
+                    "dedupe_window_s": 0, "dedupe_ids": 4, "orphan_retention_s": 5},
           "flush_on": {"start": false, "connected": false, "background": false, "foreground": false, "exiting": false, "shutdown": false},
           "collectors": {"peer": false, "client": false, "host": false, "network": false},
           "network": {"interface_kinds": {"eth0": "wifi", "wwan*": "cellular"}, "require_default_route": true,

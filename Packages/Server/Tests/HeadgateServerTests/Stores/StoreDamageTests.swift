@@ -29,7 +29,7 @@ struct StoreDamageTests {
     }
 
     enum Damage: CaseIterable {
-        case noDatabase, short, cut, wrongPage, anotherProgram, missingTable
+        case noDatabase, short, cut, wrongPage, anotherProgram
 
         func apply(to path: String) throws {
             let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
@@ -40,7 +40,6 @@ struct StoreDamageTests {
             case .cut: try file.truncate(atOffset: 16_384)
             case .wrongPage: try overwriteSchema(file)
             case .anotherProgram: try SQLiteConnection(path: path).execute("PRAGMA application_id = 7")
-            case .missingTable: try SQLiteConnection(path: path).execute("DROP TABLE kept")
             }
         }
 
@@ -49,6 +48,33 @@ struct StoreDamageTests {
             try file.seek(toOffset: 100)
             try file.write(contentsOf: Data(repeating: 0xA5, count: 16_284))
         }
+    }
+
+    @Test(
+        "Q8: what is no damage stops the start with its message: the file stays where it is, and what it holds",
+        arguments: ["DROP TABLE kept", "ALTER TABLE recent_ids RENAME COLUMN form TO shape"])
+    func noDamage(_ slip: String) throws {
+        try scene.open()
+        scene.append(Groups.of(1...5))
+        scene.close()
+        try SQLiteConnection(path: scene.databasePath).execute(slip)
+        let fault = #expect(throws: StoreFault.self) { try scene.open() }
+        #expect(fault?.message.contains("no such") == true)
+        #expect(setAsideFiles.isEmpty)
+        #expect(try scene.sql("SELECT max(last_seq) FROM chunks") == 5)
+    }
+
+    @Test("Q8: a fault for which SQLite's own check finds damage is damage")
+    func damageThatLooksLikeAFault() throws {
+        try scene.open()
+        for number in 1...50 as ClosedRange<SequenceNumber> { scene.append(Groups.of(number...number, size: 5_000)) }
+        scene.close()
+        try SQLiteConnection(path: scene.databasePath).execute("DROP TABLE kept")
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: scene.databasePath))
+        try file.truncate(atOffset: 10 * 16_384)
+        try file.close()
+        #expect(try scene.open().warnings.count == 1)
+        #expect(!setAsideFiles.isEmpty)
     }
 
     private var setAsideFiles: [String] {

@@ -63,6 +63,24 @@ struct StoreLetterTests {
         #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [7])
     }
 
+    @Test("D10: a purge means what was put aside before it was asked for, though all is carried out at once")
+    func purgeInOrder() throws {
+        let (database, _) = try StoreDatabase.open(scene.options)
+        var purged: [Int] = []
+        let all = LetterQuery(limit: 9)
+        database.carryOut([
+            .write([.deadLetter(.sample(1))]), .purgeLetters(all), .write([.deadLetter(.sample(2))]), .readLetters(all),
+            .write([.deadLetter(.sample(3))]),
+        ]) { news in
+            for case .purged(let result) in news { purged.append((try? result.get()) ?? -1) }
+            for case .letters(let result) in news {
+                #expect((try? result.get())?.letters.map(\.letter.sequenceNumber) == [2])
+            }
+        }
+        #expect(purged == [1])
+        #expect(try database.readLetters(all).get().letters.map(\.letter.sequenceNumber) == [2, 3])
+    }
+
     @Test("D10: a letter goes in the commit that puts its event into the queue, and stays when that fails")
     func requeued() throws {
         try scene.open()

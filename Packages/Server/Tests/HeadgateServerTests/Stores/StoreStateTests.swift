@@ -104,7 +104,7 @@ struct StoreStateTests {
                 == [StoredDispatcher(number: 1, id: "collect", settled: Settled(through: 9), orphanedSince: 3)])
     }
 
-    @Test("Q7: recent ids come back oldest first, and those that are too old are forgotten")
+    @Test("Q7: recent ids come back oldest first, and those that nobody needs are forgotten")
     func recentIDs() throws {
         try scene.open()
         for number in 1...200 as ClosedRange<SequenceNumber> {
@@ -113,10 +113,67 @@ struct StoreStateTests {
             scene.append(Groups.of(number...number, recentIDs: ids))
         }
         #expect(try scene.reopen().recentIDs.map(\.lastSequenceNumber) == Array(1...200))
-        scene.write(.forgetIDs(through: 1_980))
+        scene.write(.forgetIDs(through: 198))
         let ids = try scene.reopenWhenIdle().recentIDs
         #expect(ids.map(\.lastSequenceNumber) == [199, 200])
         #expect(ids.last == RecentIDs(lastSequenceNumber: 200, receivedStamp: 2_000, count: 1, bytes: [200]))
+    }
+
+    @Test(
+        "Q7: a start gives back no more ids than are to be remembered, and the rest goes bit by bit, its room used again"
+    )
+    func manyRecentIDs() throws {
+        let jobs = (1...3_000 as ClosedRange<SequenceNumber>).map { number in
+            let ids = RecentIDs(
+                lastSequenceNumber: number, receivedStamp: number, count: 10,
+                bytes: [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 320))
+            return StoreJob.append(Groups.of(number...number, recentIDs: ids))
+        }
+        try openDatabase().carryOut(jobs) { _ in }
+        scene.options.mostRecentIDs = 95
+        let state = try scene.open()
+        #expect(state.recentIDs.map(\.lastSequenceNumber) == Array(2_991...3_000))
+        #expect(try scene.sql("SELECT count(*) FROM recent_ids") > 1_000)
+        _ = try scene.reopenWhenIdle()
+        #expect(try scene.sql("SELECT count(*) FROM recent_ids") == 10)
+        #expect(try scene.sql("PRAGMA freelist_count") > 40)
+    }
+
+    @Test("Q7: the ids that a group says are forgotten go with the groups that follow")
+    func forgottenWithGroups() throws {
+        try scene.open()
+        for number in 1...120 as ClosedRange<SequenceNumber> {
+            let ids = RecentIDs(lastSequenceNumber: number, receivedStamp: number, count: 1, bytes: [1])
+            var group = Groups.of(number...number, recentIDs: ids)
+            group.forgottenIDs = number > 20 && number % 10 == 0 ? number - 20 : 0
+            scene.append(group)
+            let rows = try scene.sql("SELECT count(*) FROM recent_ids")
+            #expect(rows <= 32, "\(rows) after \(number)")
+        }
+    }
+
+    @Test(
+        "Q3: no number is given twice, wherever alone the last one is still known",
+        arguments: [
+            "INSERT INTO chunks VALUES (50, 50, x'', 0, 0, 0, 0, 0, x'')",
+            "INSERT INTO quarantined (last_seq) VALUES (50)",
+            "INSERT INTO recent_ids VALUES (50, 0, 1, x'01', 2)",
+            "INSERT INTO dispatchers VALUES (1, 'a', 50, x'', NULL)",
+        ])
+    func lastNumber(_ insertion: String) throws {
+        try scene.open()
+        scene.close()
+        try SQLiteConnection(path: scene.databasePath).execute(insertion)
+        #expect(try scene.open().lastSequenceNumber == 50)
+    }
+
+    @Test("P7: the receipt of the newest event is told, so that ages do not go back behind it")
+    func newestStamp() throws {
+        #expect(try scene.open().newestStamp == nil)
+        scene.append(Groups.of(1...1, received: 7_000))
+        scene.append(Groups.of(2...3, received: 9_000))
+        scene.write(.trim(through: 3))
+        #expect(try scene.reopenWhenIdle().newestStamp == 9_000)
     }
 
     @Test("B23: what is kept under a name comes back, empty or not, until it is taken away")
@@ -134,7 +191,7 @@ struct StoreStateTests {
         database.carryOut([.write([.dispatcher(.at(2_500))])] + jobs) { _ in }
         // Whoever reads the events now is told that they are damaged.
         try database.connection.execute("UPDATE chunks SET records = x'00'")
-        let (state, damaged) = try StoreDatabase.state(of: database.connection)
+        let (state, damaged) = try StoreDatabase.state(of: database.connection, mostIDs: 0)
         #expect(state.unsettled[1]?[1]?.events == 7_500)
         #expect(damaged.isEmpty)
     }

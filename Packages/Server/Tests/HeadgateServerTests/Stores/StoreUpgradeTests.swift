@@ -22,8 +22,12 @@ struct StoreUpgradeTests {
         INSERT INTO chunks SELECT last_seq, first_seq, tallies, checksum, records FROM later;
         DROP TABLE later;
         CREATE INDEX chunk_tallies ON chunks (first_seq, tallies);
+        ALTER TABLE recent_ids DROP COLUMN form;
         PRAGMA user_version = 2;
         """
+
+    /// `recent_ids` as version 3 had it.
+    private let version3 = "ALTER TABLE recent_ids DROP COLUMN form; PRAGMA user_version = 3;"
 
     /// A store with some events, settled in part, as version 2 left it.
     private func makeOlder() throws {
@@ -67,6 +71,32 @@ struct StoreUpgradeTests {
         let limit = AgeLimit(receivedBy: 10, endedBy: 2_000)
         #expect(try aged(limit) == Array(1...8) + Array(13...16))
         #expect(try aged(AgeLimit(receivedBy: 10, endedBy: 3_000), earlier: limit) == Array(1...8))
+    }
+
+    @Test("Q7, Q11: ids of an older file are taken over as they are, and new ones go beside them")
+    func ids() throws {
+        try scene.open()
+        let plain = RecentIDs(lastSequenceNumber: 4, receivedStamp: 7, count: 2, form: .plain, bytes: [1, 2, 3])
+        scene.append(Groups.of(1...4, recentIDs: plain))
+        scene.close()
+        try SQLiteConnection(path: scene.databasePath).execute(version3)
+        #expect(try scene.open().recentIDs == [plain])
+        let new = RecentIDs(lastSequenceNumber: 5, receivedStamp: 8, count: 1, bytes: [UInt8](repeating: 7, count: 32))
+        scene.append(Groups.of(5...5, recentIDs: new))
+        #expect(try scene.reopen().recentIDs == [plain, new])
+    }
+
+    @Test("Q8, Q11: an older file that cannot be upgraded stops the start, and stays as it was")
+    func failedUpgrade() throws {
+        try makeOlder()
+        // The column that the upgrade is about to add.
+        try SQLiteConnection(path: scene.databasePath).execute("ALTER TABLE chunks ADD COLUMN last_expiry INTEGER")
+        let fault = #expect(throws: StoreFault.self) { try scene.open() }
+        #expect(fault?.message.contains("duplicate column name: last_expiry") == true)
+        #expect(try scene.sql("PRAGMA user_version") == 2)
+        #expect(try scene.sql("SELECT count(*) FROM pragma_table_info('chunks') WHERE name = 'first_receipt'") == 0)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: scene.directory).allSatisfy { !$0.contains("damaged") })
     }
 
     @Test("Q8: a version that never was is put aside, not guessed at")

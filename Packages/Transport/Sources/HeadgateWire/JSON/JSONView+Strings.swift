@@ -37,6 +37,14 @@ extension JSONView {
         JSONUnescaper(inside).append(to: &bytes)
     }
 
+    /// Appends a string, unescaped, so that two that are not the same never give the same bytes: half a surrogate pair
+    /// stays what it is, though that is not UTF-8. Nothing when this is no string.
+    public func appendExact(to bytes: inout [UInt8]) {
+        guard kind == .string else { return }
+        if let contents { return bytes.append(contentsOf: contents) }
+        JSONUnescaper(inside).append(to: &bytes, keepingHalves: true)
+    }
+
     private func equalsUnescaped(_ wanted: UnsafeRawBufferPointer) -> Bool {
         var bytes: [UInt8] = []
         appendUnescaped(to: &bytes)

@@ -11,6 +11,7 @@ extension StoreLimits {
             "max_age_s": .init(seconds: maxAge),
             "overflow": .string(overflow.rawValue),
             "dedupe_window_s": .init(seconds: dedupeWindow),
+            "dedupe_ids": .number(DataNumber(dedupeIDs)),
             "orphan_retention_s": .init(seconds: orphanRetention),
         ]
     }
@@ -21,6 +22,10 @@ extension StoreLimits {
         reader.seconds("max_age_s", into: &maxAge)
         reader.word("overflow", of: Overflow.allCases, into: &overflow)
         reader.seconds("dedupe_window_s", atLeast: 0, into: &dedupeWindow)
+        reader.integer("dedupe_ids", in: 0...StoreLimits.mostDedupeIDs, into: &dedupeIDs)
         reader.seconds("orphan_retention_s", atLeast: 0, into: &orphanRetention)
     }
+
+    /// More than this would take gigabytes of memory.
+    private static let mostDedupeIDs = 100_000_000
 }

@@ -96,6 +96,8 @@ private final class AlarmTeller: Worker {
 
     var now: Instant { clock.now }
     var wall: Timestamp { clock.wall }
+    var sinceBoot: Int64 { clock.sinceBoot }
+    var boot: String { clock.boot }
     var isCurrent: Bool { clock.isCurrent }
     func soon(_ work: @escaping () -> Void) { clock.soon(work) }
     func submit(_ work: @escaping @Sendable () -> Void) { clock.submit(work) }

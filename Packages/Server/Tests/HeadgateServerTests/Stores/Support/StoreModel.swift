@@ -26,7 +26,7 @@ struct StoreModel {
         case .deadLetter: break
         case .trim(let through): trimmed = max(trimmed, through)
         case .forgetRoutes(let numbers): for number in numbers { routes[number] = nil }
-        case .forgetIDs(let through): recentIDs.removeAll { $0.receivedStamp <= through }
+        case .forgetIDs(let through): recentIDs.removeAll { $0.lastSequenceNumber <= through }
         case .keep(let name, let value): kept[name] = value
         }
     }

@@ -1,0 +1,112 @@
+import HeadgateData
+
+/// What ids are hashed with, so that no client can aim at another's ids (Behaviour Q7). It is made once for a store and
+/// kept in it: what is remembered of an id is its hash alone, which a restart could not compare under another key.
+struct DedupeKey: Equatable {
+    private var first: UInt64
+    private var second: UInt64
+
+    /// Under which name the store keeps it.
+    static let name = "dedupe_key"
+
+    /// A new one.
+    init() {
+        var random = SystemRandomNumberGenerator()
+        first = random.next()
+        second = random.next()
+    }
+
+    /// One that was kept; nil when the bytes are none.
+    init?(kept bytes: [UInt8]) {
+        guard bytes.count == 16 else { return nil }
+        (first, second) = bytes.withUnsafeBytes {
+            (LittleEndian.load($0, at: 0, as: UInt64.self), LittleEndian.load($0, at: 8, as: UInt64.self))
+        }
+    }
+
+    /// What the store keeps.
+    var kept: [UInt8] { LittleEndian.bytes(first) + LittleEndian.bytes(second) }
+
+    /// Two hashes of a namespace and an id in it.
+    func fingerprint(_ identity: TrackedEvent.Identity) -> DedupeWindow.Fingerprint {
+        var namespace = identity.namespace
+        return namespace.withUTF8 { namespace in
+            let count = 8 + namespace.count + identity.id.count
+            return withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { buffer in
+                // The length in front keeps apart what only differs in where the namespace ends.
+                buffer.storeBytes(of: UInt64(namespace.count).littleEndian, as: UInt64.self)
+                UnsafeMutableRawBufferPointer(rebasing: buffer[8...]).copyMemory(
+                    from: UnsafeRawBufferPointer(namespace))
+                UnsafeMutableRawBufferPointer(rebasing: buffer[(8 + namespace.count)...]).copyMemory(from: identity.id)
+                return fingerprint(UnsafeRawBufferPointer(buffer))
+            }
+        }
+    }
+
+    private func fingerprint(_ bytes: UnsafeRawBufferPointer) -> DedupeWindow.Fingerprint {
+        let (first, second) = SipHash.hash(bytes, key: (first, second))
+        return DedupeWindow.Fingerprint(first: first, second: second)
+    }
+}
+
+/// SipHash-2-4 with 128 bits of result, by Aumasson and Bernstein: as good as random to whoever does not know the key.
+struct SipHash {
+    private var v0: UInt64
+    private var v1: UInt64
+    private var v2: UInt64
+    private var v3: UInt64
+
+    /// The two halves of the result.
+    static func hash(_ bytes: UnsafeRawBufferPointer, key: (UInt64, UInt64)) -> (UInt64, UInt64) {
+        var state = SipHash(key)
+        let whole = bytes.count & ~7
+        for offset in stride(from: 0, to: whole, by: 8) {
+            state.mix(LittleEndian.load(bytes, at: offset, as: UInt64.self))
+        }
+        var last = UInt64(bytes.count & 0xff) << 56
+        for offset in whole..<bytes.count { last |= UInt64(bytes[offset]) << UInt64(8 * (offset - whole)) }
+        state.mix(last)
+        return state.finish()
+    }
+
+    private init(_ key: (UInt64, UInt64)) {
+        v0 = 0x736f_6d65_7073_6575 ^ key.0
+        v1 = 0x646f_7261_6e64_6f6d ^ key.1 ^ 0xee
+        v2 = 0x6c79_6765_6e65_7261 ^ key.0
+        v3 = 0x7465_6462_7974_6573 ^ key.1
+    }
+
+    private mutating func mix(_ word: UInt64) {
+        v3 ^= word
+        rounds(2)
+        v0 ^= word
+    }
+
+    private mutating func finish() -> (UInt64, UInt64) {
+        v2 ^= 0xee
+        rounds(4)
+        let first = v0 ^ v1 ^ v2 ^ v3
+        v1 ^= 0xdd
+        rounds(4)
+        return (first, v0 ^ v1 ^ v2 ^ v3)
+    }
+
+    private mutating func rounds(_ count: Int) {
+        for _ in 0..<count {
+            v0 &+= v1
+            v1 = v1 << 13 | v1 >> 51
+            v1 ^= v0
+            v0 = v0 << 32 | v0 >> 32
+            v2 &+= v3
+            v3 = v3 << 16 | v3 >> 48
+            v3 ^= v2
+            v0 &+= v3
+            v3 = v3 << 21 | v3 >> 43
+            v3 ^= v0
+            v2 &+= v1
+            v1 = v1 << 17 | v1 >> 47
+            v1 ^= v2
+            v2 = v2 << 32 | v2 >> 32
+        }
+    }
+}

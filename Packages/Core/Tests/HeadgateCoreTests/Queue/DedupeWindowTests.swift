@@ -1,0 +1,94 @@
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("The window of ids")
+struct DedupeWindowTests {
+    @Test(
+        "Q7: whatever comes, repeats, fails, grows old or is limited anew, the window says what a slow one says",
+        arguments: 1...20 as ClosedRange<UInt64>)
+    func model(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var (window, model) = (DedupeWindow(capacity: 50, length: 1_000), SlowWindow(capacity: 50, length: 1_000))
+        var (now, number) = (Int64.random(in: -5_000...5_000, using: &random), SequenceNumber(0))
+        for _ in 1...2_000 {
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0: now += Int64.random(in: 0...1_500, using: &random)
+            case 1: now += 1
+            case 2:
+                let first = number - SequenceNumber.random(in: 0...20, using: &random)
+                window.forget(from: first)
+                model.ids.removeAll { $0.number >= first }
+            case 3 where random.oneIn(4):
+                let capacity = Int.random(in: 0...80, using: &random)
+                window.setCapacity(capacity)
+                (model.capacity, model.ids) = (capacity, model.ids.suffix(capacity))
+            case 4 where random.oneIn(4):
+                let length = Int64.random(in: 0...2_000, using: &random)
+                // What was beyond a shorter window may be gone for good.
+                window.forget(at: now, most: .max)
+                model.ids.removeAll { $0.stamp <= now - model.length }
+                (window.length, model.length) = (length, length)
+            default:
+                number += SequenceNumber.random(in: 1...3, using: &random)
+                let id = Int.random(in: 0..<100, using: &random)
+                let found = window.find(SlowWindow.fingerprint(id), at: now)
+                #expect(found == model.find(id, at: now), "seed \(seed), id \(id) at \(now)")
+                guard found == nil else { continue }
+                window.insert(SlowWindow.fingerprint(id), sequenceNumber: number, stamp: now)
+                model.insert(id, number, now)
+            }
+            let remembered = window.remembered(at: now)
+            #expect(remembered.ids == model.live(at: now).count, "seed \(seed)")
+            #expect(remembered.since == model.live(at: now).first?.stamp, "seed \(seed)")
+            // Nothing that is remembered may be forgotten by the store.
+            #expect(model.live(at: now).allSatisfy { $0.number > window.forgottenThrough }, "seed \(seed)")
+        }
+    }
+
+    @Test("Q7: a stamp behind the one before counts as that one: nothing is forgotten early")
+    func backwards() {
+        var window = DedupeWindow(capacity: 10, length: 100)
+        window.insert(SlowWindow.fingerprint(1), sequenceNumber: 1, stamp: 1_000)
+        window.insert(SlowWindow.fingerprint(2), sequenceNumber: 2, stamp: 500)
+        #expect(window.find(SlowWindow.fingerprint(2), at: 1_099) == 2)
+        #expect(window.find(SlowWindow.fingerprint(2), at: 1_100) == nil)
+        #expect(window.remembered(at: 1_099) == (2, 1_000))
+    }
+
+    @Test("Q7: many ids that grow old at once are let go of bit by bit, and none of them is found meanwhile")
+    func bitByBit() {
+        var window = DedupeWindow(capacity: 1_000, length: 100)
+        for id in 1...1_000 {
+            window.insert(SlowWindow.fingerprint(id), sequenceNumber: SequenceNumber(id), stamp: 0)
+        }
+        window.insert(SlowWindow.fingerprint(5_000), sequenceNumber: 5_000, stamp: 100)
+        #expect(window.forgotten < 100)
+        #expect((1...1_000).allSatisfy { window.find(SlowWindow.fingerprint($0), at: 100) == nil })
+        #expect(window.remembered(at: 100) == (1, 100))
+    }
+}
+
+/// The same in the plainest way.
+private struct SlowWindow {
+    var capacity: Int
+    var length: Int64
+    var ids: [(id: Int, number: SequenceNumber, stamp: Int64)] = []
+
+    static func fingerprint(_ id: Int) -> DedupeWindow.Fingerprint {
+        // Many of the first halves are equal, so that they alone prove nothing.
+        DedupeWindow.Fingerprint(first: UInt64(id % 17), second: UInt64(id))
+    }
+
+    func live(at now: Int64) -> [(id: Int, number: SequenceNumber, stamp: Int64)] {
+        ids.filter { $0.stamp > now - length }
+    }
+
+    func find(_ id: Int, at now: Int64) -> SequenceNumber? {
+        live(at: now).last { $0.id == id }?.number
+    }
+
+    mutating func insert(_ id: Int, _ number: SequenceNumber, _ stamp: Int64) {
+        ids = (ids + [(id, number, stamp)]).suffix(capacity)
+    }
+}

@@ -1,0 +1,84 @@
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("The age scale over restarts and reboots")
+struct AgeScaleTests {
+    @Test(
+        "P7: whatever the clocks do, while it runs and while it does not, ages go on with the time that passes",
+        arguments: 1...20 as ClosedRange<UInt64>)
+    func model(seed: UInt64) throws {
+        let run = ClockRun(seed: seed)
+        for _ in 1...200 { try run.step() }
+    }
+}
+
+/// A gate whose machine sleeps and boots, whose process is killed, and whose wall clock jumps.
+private final class ClockRun {
+    private let bench = GateBench()
+    private let seed: UInt64
+    private var random: SeededRandom
+    /// Where the scale has to stand.
+    private var stamp: Int64
+    /// No stamp may be given that is older.
+    private var newest: Int64 = .min
+
+    init(seed: UInt64) {
+        self.seed = seed
+        random = SeededRandom(seed: seed)
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.settle()
+        stamp = bench.gate.events.presentStamp()
+    }
+
+    func step() throws {
+        switch Int.random(in: 0..<12, using: &random) {
+        case 0..<4: pass(Int64.random(in: 1...200_000, using: &random)) { bench.advance(by: $0) }
+        case 4:
+            pass(Int64.random(in: 10...10_000_000, using: &random)) { bench.worker.sleep(for: $0) }
+            // The pair is kept every minute that is not slept through.
+            pass(60_000) { bench.advance(by: $0) }
+        case 5, 6: jump()
+        case 7: try bench.restart()
+        case 8: try reboot()
+        default: track()
+        }
+        #expect(bench.gate.events.presentStamp() == stamp, "seed \(seed)")
+    }
+
+    private func pass(_ milliseconds: Int64, _ move: (Duration) -> Void) {
+        move(.milliseconds(milliseconds))
+        stamp += milliseconds
+    }
+
+    private func track() {
+        bench.track(1)
+        newest = max(newest, stamp)
+    }
+
+    private func jump() {
+        let year: Int64 = 365 * 86_400_000
+        let far = Int64.random(in: -year...year, using: &random)
+        bench.worker.wall.milliseconds += random.oneIn(2) ? far : (far < 0 ? -1 : 1) * (1_000 + abs(far) % 10_000)
+        // Whatever happens next, the jump is noted with it; with nothing at all, within a minute.
+        if random.oneIn(2) { track() } else { pass(60_000) { bench.advance(by: $0) } }
+    }
+
+    private func reboot() throws {
+        let before = bench.worker.wall.milliseconds
+        bench.worker.reboot(after: .milliseconds(Int64.random(in: 0...100_000_000, using: &random)))
+        // The clock may come up wrong: behind, so that it seems that no time has passed.
+        let isBehind = random.oneIn(3)
+        if isBehind { bench.worker.wall.milliseconds = before - Int64.random(in: 60_000...1 << 40, using: &random) }
+        try bench.restart()
+        guard isBehind else {
+            stamp += bench.worker.wall.milliseconds - before
+            return
+        }
+        let present = bench.gate.events.presentStamp()
+        #expect(present <= stamp && present > stamp - 61_000 && present >= newest, "seed \(seed)")
+        stamp = present
+    }
+}
