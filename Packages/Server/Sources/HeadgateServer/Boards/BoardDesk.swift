@@ -124,7 +124,7 @@ final class BoardDesk {
             // Later: the machine's other orders come first.
             return worker.soon { [weak self] in self?.answered(run, .failure(.notReading)) }
         }
-        requests[run.run] = session.ask("board.run") {
+        requests[run.run] = session.ask(BoardMethods.run.name) {
             $0.params(of: run)
         } then: { [weak self] in
             self?.answered(run, $0)

@@ -13,7 +13,7 @@ import Testing
             var chance = SeededGenerator(seed: seed)
             let client = try await stage.client()
             for round in 1...1_000 {
-                let method = MethodTable.all.randomElement(using: &chance)?.name ?? ""
+                let method = MethodTable.all.randomElement(using: &chance)?.name.description ?? ""
                 let params = Self.params(using: &chance)
                 let id = await client.request(method, params)
                 do {
