@@ -17,7 +17,7 @@ import python
 import swift
 from method import Document
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
 OPENRPC = ROOT / "Docs" / "openrpc.json"
 
 BLOCK = re.compile(
