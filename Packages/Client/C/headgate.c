@@ -1527,8 +1527,12 @@ static bool call_or_job_is(headgate *client, const void *what) {
 
 /* ---- Making calls ---- */
 
-static const char *const repeatable_methods[] = {"ping",       "status",     "barrier.list",      "dispatcher.list",
-                                                 "queue.peek", "config.get", "dead_letters.list", "rpc.discover"};
+/* written by Tools/protocol: repeatable */
+static const char *const repeatable_methods[] = {
+    "ping", "rpc.discover", "status", "barrier.list", "dispatcher.list", "queue.peek", "dead_letters.list",
+    "config.get"
+};
+/* end of what Tools/protocol has written */
 
 static bool is_repeatable(const char *method) {
     for (size_t place = 0; place < sizeof repeatable_methods / sizeof *repeatable_methods; place++)
@@ -2030,21 +2034,6 @@ bool headgate_track_many(headgate *client, const headgate_event *events, size_t 
 
 /* ---- Looking and operating ---- */
 
-bool headgate_ping(headgate *client, long deadline_ms, headgate_error *error) {
-    bytes params = params_begin();
-    return ask(client, "ping", &params, deadline_ms, NULL, error);
-}
-
-bool headgate_status(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {
-    bytes params = params_begin();
-    return ask(client, "status", &params, deadline_ms, answer, error);
-}
-
-bool headgate_discover(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {
-    bytes params = params_begin();
-    return ask(client, "rpc.discover", &params, deadline_ms, answer, error);
-}
-
 bool headgate_flush(headgate *client, const headgate_flush_options *options, long deadline_ms, headgate_answer *answer,
                     headgate_error *error) {
     static const headgate_flush_options usual;
@@ -2065,12 +2054,6 @@ bool headgate_flush(headgate *client, const headgate_flush_options *options, lon
     if (answer) *answer = got;
     else headgate_answer_free(&got);
     return true;
-}
-
-bool headgate_flush_cancel(headgate *client, const char *flush, long deadline_ms, headgate_error *error) {
-    bytes params = params_begin();
-    member_text(&params, "flush", flush);
-    return ask(client, "flush.cancel", &params, deadline_ms, NULL, error);
 }
 
 bool headgate_dispatchers(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {
@@ -2137,6 +2120,28 @@ bool headgate_dead_letters_purge(headgate *client, const char *dispatcher, const
     return count_letters(client, "dead_letters.purge", dispatcher, letters, deadline_ms, count, error);
 }
 
+/* written by Tools/protocol: definitions */
+bool headgate_ping(headgate *client, long deadline_ms, headgate_error *error) {
+    bytes params = params_begin();
+    return ask(client, "ping", &params, deadline_ms, NULL, error);
+}
+
+bool headgate_discover(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {
+    bytes params = params_begin();
+    return ask(client, "rpc.discover", &params, deadline_ms, answer, error);
+}
+
+bool headgate_flush_cancel(headgate *client, const char *flush, long deadline_ms, headgate_error *error) {
+    bytes params = params_begin();
+    member_text(&params, "flush", flush);
+    return ask(client, "flush.cancel", &params, deadline_ms, NULL, error);
+}
+
+bool headgate_status(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {
+    bytes params = params_begin();
+    return ask(client, "status", &params, deadline_ms, answer, error);
+}
+
 bool headgate_config(headgate *client, const char *layer, long deadline_ms, headgate_answer *answer,
                      headgate_error *error) {
     bytes params = params_begin();
@@ -2146,7 +2151,7 @@ bool headgate_config(headgate *client, const char *layer, long deadline_ms, head
 
 bool headgate_config_set(headgate *client, const char *patch, bool persist, long deadline_ms, headgate_error *error) {
     bytes params = params_begin();
-    member_json(&params, "patch", patch, HEADGATE_OBJECT, "a patch that is no JSON object");
+    member_json(&params, "patch", patch, HEADGATE_OBJECT, "patch that is no JSON object");
     member_true(&params, "persist", persist);
     return ask(client, "config.set", &params, deadline_ms, NULL, error);
 }
@@ -2155,6 +2160,7 @@ bool headgate_config_reload(headgate *client, long deadline_ms, headgate_answer 
     bytes params = params_begin();
     return ask_for(client, "config.reload", &params, "changed", HEADGATE_ARRAY, deadline_ms, answer, error);
 }
+/* end of what Tools/protocol has written */
 
 /* ---- What lasts as long as a connection ---- */
 

@@ -166,12 +166,8 @@ typedef struct headgate_flush_options {
     const char *flush;              /* an id to cancel it by */
 } headgate_flush_options;
 
-bool headgate_ping(headgate *client, long deadline_ms, headgate_error *error);
-bool headgate_status(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
-bool headgate_discover(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 bool headgate_flush(headgate *client, const headgate_flush_options *options, long deadline_ms, headgate_answer *answer,
                     headgate_error *error);
-bool headgate_flush_cancel(headgate *client, const char *flush, long deadline_ms, headgate_error *error);
 bool headgate_dispatchers(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 bool headgate_pause(headgate *client, const char *dispatcher, const char *reason, bool flushable, long deadline_ms,
                     headgate_error *error);
@@ -189,14 +185,29 @@ bool headgate_dead_letters_requeue(headgate *client, const char *dispatcher, con
                                    int64_t *count, headgate_error *error);
 bool headgate_dead_letters_purge(headgate *client, const char *dispatcher, const char *letters, long deadline_ms,
                                  int64_t *count, headgate_error *error);
-bool headgate_config(headgate *client, const char *layer, long deadline_ms, headgate_answer *answer,
-                     headgate_error *error);
-/* `patch` is a JSON object, merged into the programmatic layer; null removes. */
-bool headgate_config_set(headgate *client, const char *patch, bool persist, long deadline_ms, headgate_error *error);
-bool headgate_config_reload(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* Announces foreground, background or exiting. What was announced last is announced again on each connection, but for
  * exiting. */
 bool headgate_application_status(headgate *client, const char *status, long deadline_ms, headgate_error *error);
+
+/* ---- Calls that are nothing but their params and their result ---- */
+
+/* written by Tools/protocol: declarations */
+/* Answers, and does nothing else. */
+bool headgate_ping(headgate *client, long deadline_ms, headgate_error *error);
+/* The protocol as the daemon describes it: an OpenRPC document. */
+bool headgate_discover(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
+/* Ends a flush; what it did not send waits again. */
+bool headgate_flush_cancel(headgate *client, const char *flush, long deadline_ms, headgate_error *error);
+/* How things stand: what a person asks first. */
+bool headgate_status(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
+/* The settings in force, or those of one layer; secrets are blanked. */
+bool headgate_config(headgate *client, const char *layer, long deadline_ms, headgate_answer *answer,
+                     headgate_error *error);
+/* Merges a patch into the programmatic layer; null removes. `patch` is JSON. */
+bool headgate_config_set(headgate *client, const char *patch, bool persist, long deadline_ms, headgate_error *error);
+/* Reads the configuration file again. */
+bool headgate_config_reload(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
+/* end of what Tools/protocol has written */
 
 /* ---- Barriers (Behaviour B29) ---- */
 

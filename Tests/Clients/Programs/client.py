@@ -34,8 +34,6 @@ CALLS = {
     "track": track,
     "track_many": lambda client, values: dataclasses.asdict(client.track_many(**values)),
     "flush": lambda client, values: client.flush(**values),
-    "flush.cancel": lambda client, values: client.cancel_flush(**values),
-    "status": lambda client, values: client.status(),
     "barrier.list": lambda client, values: {"barriers": client.barriers()},
     "barrier.register": lambda client, values: client.register_barrier(**values),
     "barrier.set": lambda client, values: client.set_barrier(**values),
@@ -50,11 +48,15 @@ CALLS = {
     "dead_letters.purge": lambda client, values: {"count": client.purge_dead_letters(**values)},
     "application.status": lambda client, values: client.application_status(**values),
     "board.activate": lambda client, values: client.activate(**values),
+    # written by Tools/protocol: certified
+    "ping": lambda client, values: client.ping(**values),
+    "rpc.discover": lambda client, values: client.discover(**values),
+    "flush.cancel": lambda client, values: client.cancel_flush(**values),
+    "status": lambda client, values: client.status(**values),
     "config.get": lambda client, values: client.config(**values),
     "config.set": lambda client, values: client.set_config(**values),
-    "config.reload": lambda client, values: {"changed": client.reload_config()},
-    "ping": lambda client, values: client.ping(),
-    "rpc.discover": lambda client, values: client.discover(),
+    "config.reload": lambda client, values: {"changed": client.reload_config(**values)},
+    # end of what Tools/protocol has written
 }
 
 

@@ -19,7 +19,18 @@ import Testing
         }
     }
 
-    @Test("Every method, in both directions, has an example, and the table of groups has it where the daemon has it")
+    @Test(
+        "What follows from the declarations is written: tables, and the clients' calls; else Tools/protocol writes it")
+    func written() async throws {
+        let root = URL(filePath: #filePath).appending(path: "../../../..").standardized.path
+        let folder = try TemporaryDirectory()
+        defer { folder.remove() }
+        let check = try ChildProcess(
+            root + "/Tools/protocol", ["--check"], outputPath: folder.path + "/out", errorPath: folder.path + "/err")
+        #expect(try await check.exitCode() == 0, "\(check.errorOutput)")
+    }
+
+    @Test("Every method, in both directions, has an example")
     func methods() async throws {
         let described = try await withDiscovery { $0["methods"].elements }
         let examples =
@@ -28,9 +39,6 @@ import Testing
         for method in described {
             let name = try #require(method["name"].string)
             #expect(examples.contains("\"method\":\"\(name)\""), "no example of \(name)")
-            guard let group = method["x-group"].string else { continue }
-            let row = document.split(separator: "\n").first { $0.hasPrefix("| `\(group)` |") }
-            #expect(row?.contains("`\(name)`") == true, "\(name) is not in the row of \(group)")
         }
     }
 

@@ -381,9 +381,11 @@ def _whole(value: Any, usual: int) -> int:
     return value if type(value) is int else usual
 
 
+# written by Tools/protocol: repeatable
 _REPEATABLE = frozenset(
-    "ping status barrier.list dispatcher.list queue.peek dead_letters.list config.get rpc.discover".split()
+    "ping rpc.discover status barrier.list dispatcher.list queue.peek dead_letters.list config.get".split()
 )
+# end of what Tools/protocol has written
 
 
 # MARK: The connection
@@ -1147,17 +1149,6 @@ class Client:
         others end with `disconnected` if they had been written."""
         return self._wait_for(_Call(method, dict(params or {}), method in _REPEATABLE, deadline))
 
-    def ping(self, deadline: Optional[float] = None) -> None:
-        self.call("ping", None, deadline)
-
-    def status(self, deadline: Optional[float] = None) -> JSONObject:
-        """What a person asks first: how the daemon is and what it has done."""
-        return self.call("status", None, deadline)
-
-    def discover(self, deadline: Optional[float] = None) -> JSONObject:
-        """The daemon's OpenRPC document."""
-        return self.call("rpc.discover", None, deadline)
-
     def flush(
         self, dispatchers: Optional[Sequence[str]] = None, *, wait: bool = False, timeout_ms: Optional[int] = None,
         flush: Optional[str] = None, deadline: Optional[float] = None,
@@ -1172,9 +1163,6 @@ class Client:
         if wait:
             answer["ended"], answer["dispatchers"] = result["ended"], result.get("dispatchers", {})
         return answer
-
-    def cancel_flush(self, flush: str, deadline: Optional[float] = None) -> None:
-        self.call("flush.cancel", {"flush": flush}, deadline)
 
     def dispatchers(self, deadline: Optional[float] = None) -> List[Dispatcher]:
         """All dispatchers, with what they have done and what holds them."""
@@ -1227,18 +1215,37 @@ class Client:
         params = _given(dispatcher=dispatcher, letters=letters)
         return int(_member(self.call("dead_letters.purge", params, deadline), "count", int))
 
+    # written by Tools/protocol: calls
+    def ping(self, deadline: Optional[float] = None) -> None:
+        """Answers, and does nothing else."""
+        self.call("ping", None, deadline)
+
+    def discover(self, deadline: Optional[float] = None) -> JSONObject:
+        """The protocol as the daemon describes it: an OpenRPC document."""
+        return self.call("rpc.discover", None, deadline)
+
+    def cancel_flush(self, flush: str, deadline: Optional[float] = None) -> None:
+        """Ends a flush; what it did not send waits again. (`flush`: its id)"""
+        self.call("flush.cancel", {"flush": flush}, deadline)
+
+    def status(self, deadline: Optional[float] = None) -> JSONObject:
+        """How things stand: what a person asks first."""
+        return self.call("status", None, deadline)
+
     def config(self, layer: Optional[str] = None, deadline: Optional[float] = None) -> JSONObject:
-        """The settings in force, or those of one layer."""
+        """The settings in force, or those of one layer; secrets are blanked. (`layer`: only what it says)"""
         return self.call("config.get", _given(layer=layer), deadline)
 
     def set_config(self, patch: Mapping[str, Any], persist: bool = False, deadline: Optional[float] = None) -> None:
-        """Merges a patch into the programmatic layer; None removes (Behaviour S1)."""
+        """Merges a patch into the programmatic layer; null removes. (`patch`: what is merged; `persist`: whether it
+        outlives a restart)"""
         self.call("config.set", _given(patch=patch, persist=persist or None), deadline)
 
     def reload_config(self, deadline: Optional[float] = None) -> List[str]:
-        """Reads the configuration again; gives the paths that changed."""
+        """Reads the configuration file again. Gives the places that differ."""
         found: List[str] = _member(self.call("config.reload", None, deadline), "changed", list)
         return found
+    # end of what Tools/protocol has written
 
     def watch(self, topics: Optional[Sequence[str]] = None, deadline: Optional[float] = None) -> Watch:
         """Watches what happens in the daemon; None is all there is. Returns when the watch has begun."""

@@ -24,8 +24,8 @@ struct Calls {
         switch method.split(separator: ".").first {
         case "barrier": try await callBarriers(method, given)
         case "dispatcher", "queue", "dead_letters": try await callDispatchers(method, given)
-        case "config", "ping", "rpc", "status", "application": try await callService(method, given)
-        default: try await callEvents(method, given)
+        case "track", "track_many", "flush", "board", "application": try await callEvents(method, given)
+        default: try await callPlainly(method, given)
         }
     }
 
@@ -44,13 +44,13 @@ struct Calls {
             let id = try await client.beginFlush(
                 dispatchers: given["dispatchers"], as: given["flush"], timeout: given.duration("timeout_ms"))
             return ["flush": .string(id)]
-        case "flush.cancel": try await client.cancelFlush(given.text("flush"))
         case "board.activate":
             return try await client.activate(
                 given.text("board"), input: given.object["input"], mainboard: given["mainboard"],
                 timeout: given.duration("timeout_ms"), wait: given.duration("wait_ms")
             ).object
-        default: throw UsageError("there is no method \(method)")
+        case "application.status": try await client.announce(given.word("status") ?? .foreground)
+        default: return try await callPlainly(method, given)
         }
         return [:]
     }
@@ -69,7 +69,7 @@ struct Calls {
                 isFlushable: given["flushable"])
             try await client.setBarrier(id, change)
         case "barrier.unregister": try await client.unregisterBarrier(id, force: given["force"] ?? false)
-        default: throw UsageError("there is no method \(method)")
+        default: return try await callPlainly(method, given)
         }
         return [:]
     }
@@ -104,24 +104,29 @@ struct Calls {
         case "dead_letters.purge":
             let count = try await client.purgeDeadLetters(of: given["dispatcher"], given["letters"])
             return ["count": .number(DataNumber(count))]
-        default: throw UsageError("there is no method \(method)")
+        default: return try await callPlainly(method, given)
         }
     }
 
-    private func callService(_ method: String, _ given: Parameters) async throws -> DataObject {
+    private func callPlainly(_ method: String, _ given: Parameters) async throws -> DataObject {
         switch method {
+        // written by Tools/protocol: certified
         case "ping": try await client.ping()
-        case "status": return try await client.status()
         case "rpc.discover": return try await client.discover()
-        case "application.status": try await client.announce(given.word("status") ?? .foreground)
+        case "flush.cancel": try await client.cancelFlush(given["flush"] ?? "")
+        case "status": return try await client.status()
         case "config.get": return try await client.settings(given.word("layer"))
-        case "config.set":
-            try await client.changeSettings(given["patch"] ?? [:], persist: given["persist"] ?? false)
-        case "config.reload": return ["changed": .array(try await client.reloadSettings().map { .string($0) })]
+        case "config.set": try await client.changeSettings(given["patch"] ?? [:], persist: given["persist"] ?? false)
+        case "config.reload": return ["changed": items(try await client.reloadSettings())]
+        // end of what Tools/protocol has written
         default: throw UsageError("there is no method \(method)")
         }
         return [:]
     }
+
+    private func items(_ words: [String]) -> DataItem { .array(words.map { .string($0) }) }
+
+    private func number(_ number: Int) -> DataItem { .number(DataNumber(number)) }
 
     private static func object(_ line: String) throws -> DataObject {
         guard case .object(let object) = try DataItem(parsing: Array(line.utf8), maxDepth: 1_000) else {

@@ -44,17 +44,19 @@ enum MessageTarget {
         }
     }
 
+    private enum State: String, CaseIterable { case open, closed }
+
     /// As methods read their params.
     private static func read(_ params: JSONView?) {
-        let reader = ParameterReader(params)
-        _ = try? reader.optional("id", as: String.self)
-        _ = try? reader.optional("timeout_ms", in: 0...)
-        _ = try? reader.optional("wait", as: Bool.self)
-        _ = try? reader.optional("time", as: Timestamp.self)
-        _ = try? reader.optional("rate", as: Double.self)
-        _ = try? reader.optionalArray("dispatchers", of: String.self)
-        _ = try? reader.optionalObject("client")?.required("name", as: String.self)
-        _ = try? reader.requiredObjects("events").map { try $0.required("event", as: String.self) }
+        _ = try? Field("id", .string(1...8)).read(params)
+        _ = try? Field(optional: "timeout_ms", .milliseconds(atLeast: 0)).read(params)
+        _ = try? Field(optional: "wait", usually: false).read(params)
+        _ = try? Field(optional: "state", Shape<State>.word).read(params)
+        _ = try? Field(optional: "input", .any).read(params)
+        _ = try? Field(optional: "data", .object).read(params)
+        _ = try? Field(optional: "dispatchers", .array(of: .string)).read(params)
+        let event = Shape.object(Field("event", .string), Field(optional: "seq", .integer)) { ($0, $1) }
+        _ = try? Field("events", .array(of: event, atLeast: 1)).read(params)
     }
 
     /// Every value lies inside of the one around it, and can be read as each kind.

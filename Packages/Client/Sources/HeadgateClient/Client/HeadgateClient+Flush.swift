@@ -33,11 +33,6 @@ extension HeadgateClient {
         return id
     }
 
-    /// Ends a flush before its time (Behaviour F2); others of the same dispatchers go on (Behaviour F4).
-    public func cancelFlush(_ flush: String, deadline: Duration? = nil) async throws {
-        _ = try await object("flush.cancel", ["flush": .string(flush)], deadline)
-    }
-
     private func flushParams(_ dispatchers: [String]?, _ flush: String?, _ timeout: Duration?) -> DataObject {
         var params: DataObject = [:]
         params["dispatchers"] = dispatchers.map { .array($0.map { .string($0) }) }

@@ -16,11 +16,6 @@ extension HeadgateClient {
         try await ask(\.item) { $0.call($1, method, params, deadline: deadline, $2) }
     }
 
-    /// What a person asks first: how the daemon is and what it has done (Protocol, `status`).
-    public func status(deadline: Duration? = nil) async throws -> DataObject {
-        try await object("status", [:], deadline)
-    }
-
     /// Closes the way to a dispatcher by its ManualBarrier, which survives a restart (Behaviour B23).
     /// - Parameters:
     ///   - dispatcher: its id.
@@ -64,5 +59,15 @@ extension HeadgateClient {
             throw ClientError.badAnswer("a result of \(method) that is no object")
         }
         return object
+    }
+
+    /// A member of a result that there has to be.
+    func member<Value: DataItemConvertible>(
+        _ name: String, of method: String, _ params: DataObject, _ deadline: Duration?
+    ) async throws -> Value {
+        guard let value = try await object(method, params, deadline).get(key: name, as: Value.self) else {
+            throw ClientError.badAnswer("a result of \(method) without \(name)")
+        }
+        return value
     }
 }

@@ -29,7 +29,7 @@ extension HeadgateClient {
     ) async throws -> Int {
         var params: DataObject = ["dispatcher": .string(dispatcher)]
         params["before_seq"] = sequenceNumber.map { .number(DataNumber(Int($0))) }
-        return try await count("purged", of: "queue.purge", params, deadline)
+        return try await member("purged", of: "queue.purge", params, deadline)
     }
 
     /// Events that dispatchers gave up, the oldest first (Behaviour D10).
@@ -59,7 +59,7 @@ extension HeadgateClient {
     public func requeueDeadLetters(
         of dispatcher: String? = nil, _ letters: [Int]? = nil, deadline: Duration? = nil
     ) async throws -> Int {
-        try await count("count", of: "dead_letters.requeue", selection(dispatcher, letters), deadline)
+        try await member("count", of: "dead_letters.requeue", selection(dispatcher, letters), deadline)
     }
 
     /// Deletes dead letters for good.
@@ -72,7 +72,7 @@ extension HeadgateClient {
     public func purgeDeadLetters(
         of dispatcher: String? = nil, _ letters: [Int]? = nil, deadline: Duration? = nil
     ) async throws -> Int {
-        try await count("count", of: "dead_letters.purge", selection(dispatcher, letters), deadline)
+        try await member("count", of: "dead_letters.purge", selection(dispatcher, letters), deadline)
     }
 
     private func selection(_ dispatcher: String?, _ letters: [Int]?) -> DataObject {
@@ -80,14 +80,5 @@ extension HeadgateClient {
         params["dispatcher"] = dispatcher.map { .string($0) }
         params["letters"] = letters.map { .array($0.map { .number(DataNumber($0)) }) }
         return params
-    }
-
-    private func count(
-        _ member: String, of method: String, _ params: DataObject, _ deadline: Duration?
-    ) async throws -> Int {
-        guard let count = try await object(method, params, deadline).get(key: member, as: Int.self) else {
-            throw ClientError.badAnswer("a result of \(method) without \(member)")
-        }
-        return count
     }
 }

@@ -87,8 +87,10 @@ extension ClientConnection {
 
     /// The methods that change nothing. An event is tracked under an id, so that `track` is repeatable, too; but only
     /// here, where it is certain to have one.
+    // written by Tools/protocol: repeatable
     private static let repeatableMethods: Set<String> = [
-        "ping", "status", "barrier.list", "dispatcher.list", "queue.peek", "dead_letters.list", "config.get",
-        "rpc.discover",
+        "ping", "rpc.discover", "status", "barrier.list", "dispatcher.list", "queue.peek", "dead_letters.list",
+        "config.get",
     ]
+    // end of what Tools/protocol has written
 }

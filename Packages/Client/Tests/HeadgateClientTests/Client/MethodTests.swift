@@ -13,14 +13,10 @@ import Testing
     /// How each method of the daemon is called. `hello` is every connection's.
     private static let functions: [String: Function] = [
         "hello": { _ = try await $0.greeting() },
-        "ping": { try await $0.ping() },
-        "rpc.discover": { _ = try await $0.discover() },
         "track": { try await $0.track("seen", id: "1", key: "k", dispatchers: ["a"], timeToLive: .seconds(1)) },
         "track_many": { try await $0.trackMany([OutgoingEvent("seen")]) },
         "flush": { try await $0.flush(dispatchers: ["a"], as: "f", wait: true, timeout: .seconds(1)) },
-        "flush.cancel": { try await $0.cancelFlush("f") },
         "application.status": { try await $0.announce(.foreground) },
-        "status": { _ = try await $0.status() },
         "watch": { for try await _ in $0.watch([.barriers]) { break } },
         "unwatch": { for try await _ in $0.watch() { break } },
         "dispatcher.list": { _ = try await $0.dispatchers() },
@@ -48,9 +44,15 @@ import Testing
         "board.activate": {
             try await $0.activate("b", input: 1, mainboard: "m", timeout: .seconds(1), wait: .seconds(1))
         },
-        "config.get": { _ = try await $0.settings(.file) },
-        "config.set": { try await $0.changeSettings(["store": [:]], persist: true) },
-        "config.reload": { try await $0.reloadSettings() },
+        // written by Tools/protocol: tried
+        "ping": { _ = try await $0.ping() },
+        "rpc.discover": { _ = try await $0.discover() },
+        "flush.cancel": { _ = try await $0.cancelFlush("a") },
+        "status": { _ = try await $0.status() },
+        "config.get": { _ = try await $0.settings(HeadgateClient.SettingsLayer.allCases[0]) },
+        "config.set": { _ = try await $0.changeSettings([:], persist: true) },
+        "config.reload": { _ = try await $0.reloadSettings() },
+        // end of what Tools/protocol has written
     ]
 
     /// What a daemon may answer, where `{}` is not enough.

@@ -158,7 +158,7 @@ final class BoardDesk {
     }
 
     private func ask(_ session: Session, _ run: BoardRun) {
-        requests[run.run] = session.ask("board.run") {
+        requests[run.run] = session.ask(BoardMethods.run.name) {
             $0.params(of: run)
         } then: { [weak self] in
             self?.answered(run, $0)

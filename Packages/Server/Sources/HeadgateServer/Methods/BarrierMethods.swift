@@ -5,12 +5,10 @@ import HeadgateWire
 /// `barrier.list`, and what clients do to barriers of their own (Behaviour B29): `barrier.register`, `barrier.set` and
 /// `barrier.unregister`.
 enum BarrierMethods {
-    static let all = [
-        Method("barrier.list", .observe, list), Method("barrier.register", .control, register),
-        Method("barrier.set", .control, set), Method("barrier.unregister", .control, unregister),
-    ]
-
-    private static func list(_ service: Service, _ call: Call) throws(RPCError) {
+    private static let list = Method(
+        "barrier.list", .observe, "Every barrier, with its states.", changesNothing: true,
+        result: .object([.required("barriers", .array(barrier))])
+    ) { service, call in
         call.reply.answer { writer in
             writer.beginObject()
             writer.barriers(service.gate.barrierSummaries)
@@ -18,14 +16,21 @@ enum BarrierMethods {
         }
     }
 
-    private static func register(_ service: Service, _ call: Call) throws(RPCError) {
-        let reader = call.reader
-        let id: String = try reader.required("id")
-        if let complaint = BarrierName.complaint(about: id) { throw reader.fault("id", complaint) }
+    private static let register = Method(
+        "barrier.register", .control,
+        "Registers a barrier of the client's own, or takes over one that was left behind.",
+        Field("id", .string(1...BarrierName.longest, complaint: BarrierName.complaint)),
+        Field(optional: "scopes", scopes, usually: [.all], told: "all", "`all`, or ids of dispatchers"),
+        Field("state", Shape<BarrierState>.word), Field(optional: "flushable", usually: true),
+        Field(
+            optional: "on_disconnect", usually: RemoteBarrierRegistration.OnDisconnect.unregister,
+            "what becomes of it when the client disconnects"), reasons: [.conflict, .limit]
+    ) { service, call, id, scopes, state, isFlushable, onDisconnect throws(RPCError) in
+        guard scopes.count <= Limits.mostScopes else {
+            throw RPCError(.limit, "a barrier may have no more than \(Limits.mostScopes) scopes")
+        }
         let registration = RemoteBarrierRegistration(
-            scopes: try scopes(reader), state: try reader.requiredWord("state"),
-            isFlushable: try reader.optional("flushable") ?? true,
-            onDisconnect: try reader.optionalWord("on_disconnect") ?? .unregister)
+            scopes: distinct(scopes), state: state, isFlushable: isFlushable, onDisconnect: onDisconnect)
         do throws(RemoteBarrierRefusal) {
             try service.gate.remoteBarriers.register(id, registration, by: call.session.asOwner)
         } catch {
@@ -34,13 +39,14 @@ enum BarrierMethods {
         call.reply.answer()
     }
 
-    private static func set(_ service: Service, _ call: Call) throws(RPCError) {
-        let reader = call.reader
-        let id: String = try reader.required("id")
+    private static let set = Method(
+        "barrier.set", .control, "Changes a barrier of the client's own.", Field("id", .string),
+        Field(optional: "state", Shape<BarrierState>.word), Field(optional: "flushable", .bool),
+        Field(optional: "dispatcher", .string, "for this one only"),
+        Field(optional: "reason", .string(0...Limits.longestReason), "for people"), reasons: [.notFound, .conflict]
+    ) { service, call, id, state, isFlushable, dispatcher, reason throws(RPCError) in
         let change = RemoteBarrierChange(
-            state: try reader.optionalWord("state"), isFlushable: try reader.optional("flushable"),
-            dispatcher: try reader.optional("dispatcher"),
-            reason: try reader.optional("reason", upTo: Limits.longestReason))
+            state: state, isFlushable: isFlushable, dispatcher: dispatcher, reason: reason)
         do throws(RemoteBarrierRefusal) {
             try service.gate.remoteBarriers.set(id, change, by: call.session.asOwner)
         } catch {
@@ -49,9 +55,10 @@ enum BarrierMethods {
         call.reply.answer()
     }
 
-    private static func unregister(_ service: Service, _ call: Call) throws(RPCError) {
-        let id: String = try call.reader.required("id")
-        let force: Bool = try call.reader.optional("force") ?? false
+    private static let unregister = Method(
+        "barrier.unregister", .control, "Takes a barrier away.", Field("id", .string),
+        Field(optional: "force", usually: false, "another client's, too"), reasons: [.notFound, .conflict]
+    ) { service, call, id, force throws(RPCError) in
         do throws(RemoteBarrierRefusal) {
             try service.gate.remoteBarriers.unregister(id, by: call.session.asOwner, force: force)
         } catch {
@@ -60,29 +67,46 @@ enum BarrierMethods {
         call.reply.answer()
     }
 
-    /// Scopes: a list, or one alone; all when nothing is said (Behaviour B4).
-    private static func scopes(_ reader: ParameterReader) throws(RPCError) -> [BarrierScope] {
-        if case .string(let word) = try reader.optional("scopes", as: DataItem.self) {
-            guard isScope(word) else { throw reader.fault("scopes", mustBeScope) }
-            return [BarrierScope(rawValue: word)]
-        }
-        let words: [String] = try reader.optionalArray("scopes") ?? [BarrierScope.all.rawValue]
-        guard words.count <= Limits.mostScopes else {
-            throw RPCError(.limit, "a barrier may have no more than \(Limits.mostScopes) scopes")
-        }
-        if let place = words.firstIndex(where: { !isScope($0) }) {
-            throw .invalidParams(path: "scopes[\(place)]", mustBeScope)
-        }
-        var scopes: [BarrierScope] = []
-        for scope in words.map(BarrierScope.init) where !scopes.contains(scope) { scopes.append(scope) }
-        return scopes
+    // MARK: Scopes
+
+    private static let scope = Shape<BarrierScope>(
+        .string(least: 1, most: DispatcherID.longest), mustBe: "`all` or the id of a dispatcher"
+    ) { view in
+        guard let word = view.string, (1...DispatcherID.longest).contains(word.utf8.count) else { return nil }
+        return BarrierScope(rawValue: word)
     }
 
-    private static func isScope(_ word: String) -> Bool {
-        (1...DispatcherID.longest).contains(word.utf8.count)
+    /// A list, or one alone (Behaviour B4).
+    private static let scopes = Shape<[BarrierScope]>(
+        .either([.array(scope.schema), scope.schema])
+    ) { view throws(ParameterFault) in
+        if view.kind == .string { return [try scope.read(view)] }
+        return try Shape.array(of: scope).read(view)
     }
 
-    private static let mustBeScope = "must be `all` or the id of a dispatcher"
+    private static func distinct(_ scopes: [BarrierScope]) -> [BarrierScope] {
+        var distinct: [BarrierScope] = []
+        for scope in scopes where !distinct.contains(scope) { distinct.append(scope) }
+        return distinct
+    }
+
+    // MARK: What is told of barriers
+
+    /// As `barrier.list`, `status` and the topic `barriers` have it.
+    static let barrier = Schema.named(
+        "Barrier",
+        .object([
+            .required("id", .name), .required("kind", .name),
+            .required("scopes", .array(.name), "`all`, or the ids of dispatchers; none: switched off"),
+            .required("states", .dictionary(.words(["open", "closed", "waiting"])), "by dispatcher"),
+            .required("flushable", .bool), .required("since", .time),
+            .required("owner", .nullable(.name), "the session that registered it"),
+            .required("word", .name, "the reason word for people and for `queue_reason`"),
+            .required("reason", .nullable(.text), "what the operator or the owner said, or the cause"),
+            .required("configuration", .anyObject),
+        ]))
+
+    static let family = MethodFamily(methods: [list, register, set, unregister])
 }
 
 extension RPCError {

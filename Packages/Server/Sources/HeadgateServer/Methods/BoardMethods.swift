@@ -2,23 +2,44 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// `board.serve`, `board.unserve` and `board.activate` (Behaviour A1–A8).
+/// `board.serve`, `board.unserve` and `board.activate`, and what the server asks of those who serve: `board.run` (Behaviour
+/// A1–A8).
 enum BoardMethods {
-    static let all = [
-        Method("board.serve", .serve, serve), Method("board.unserve", .serve, unserve),
-        Method("board.activate", .track, activate),
-    ]
-
     /// The most bytes that a mainboard's name may have.
     private static let longestMainboard = 256
-    /// The shortest duration where none at all makes no sense.
-    private static let shortest = Duration.milliseconds(1)
 
-    private static func serve(_ service: Service, _ call: Call) throws(RPCError) {
-        let board = try name(of: call.reader)
-        let serving = BoardServing(
-            barrier: try barrier(call.reader.optionalObject("barrier")),
-            bypassesGateway: try call.reader.optional("bypass_gateway") ?? false)
+    private static let board = Field(
+        "board", .string(1...BoardName.longest, complaint: BoardName.complaint))
+
+    // MARK: Serving
+
+    private static let usual = ActivationBarrier(board: "")
+
+    private static let barrier = Shape.object(
+        board, Field(optional: "option", usually: usual.option, "which activations share one cycle of it"),
+        Field(optional: "scope", usually: usual.scope, "how far one cycle reaches"),
+        Field(optional: "timeout_ms", .milliseconds(atLeast: 1), usually: usual.timeout),
+        Field(optional: "on_timeout", usually: usual.onTimeout),
+        Field(
+            optional: "sticky_ms", .milliseconds(atLeast: 1), "how long its completion counts for those who come later")
+    ) { board, option, scope, timeout, onTimeout, sticky in
+        var barrier = ActivationBarrier(board: board)
+        barrier.option = option
+        barrier.scope = scope
+        barrier.timeout = timeout
+        barrier.onTimeout = onTimeout
+        barrier.sticky = sticky
+        return barrier
+    }
+
+    private static let serve = Method(
+        "board.serve", .serve, "Serves a board, which then comes as `board.run`.", board,
+        Field(optional: "barrier", barrier, "the board that must complete before this one runs"),
+        Field(
+            optional: "bypass_gateway", usually: false, "no gateway stands before it, where settings allow that"),
+        reasons: [.conflict, .activationCycle, .limit]
+    ) { service, call, board, barrier, bypassesGateway throws(RPCError) in
+        let serving = BoardServing(barrier: barrier, bypassesGateway: bypassesGateway)
         do throws(ServingRefusal) {
             try service.boards.serve(board, serving, by: call.session)
         } catch {
@@ -27,58 +48,59 @@ enum BoardMethods {
         call.reply.answer()
     }
 
-    private static func unserve(_ service: Service, _ call: Call) throws(RPCError) {
-        let board: String = try call.reader.required("board")
+    private static let unserve = Method(
+        "board.unserve", .serve, "Serves a board no more.", Field("board", .string), reasons: [.notFound]
+    ) { service, call, board throws(RPCError) in
         guard service.boards.unserve(board, by: call.session.number) else {
             throw RPCError(.notFound, "this connection does not serve board \(board)")
         }
         call.reply.answer()
     }
 
-    private static func activate(_ service: Service, _ call: Call) throws(RPCError) {
-        let request = try request(call)
+    /// What a client hands in, and what came of it.
+    private static let outcome = Schema.object([.required("done", .bool), .optional("output", .any)])
+
+    // MARK: Activating
+
+    /// How long an activation may take when nothing is said (Behaviour A5).
+    private static let usualTimeout = Duration.seconds(30)
+
+    private static let activate = Method(
+        "board.activate", .track, "Activates a board, after its barriers, and answers with its outcome.", board,
+        Field(optional: "input", .any, usually: .null, told: .null),
+        Field(optional: "mainboard", .string(1...longestMainboard), "by default the connection's namespace"),
+        Field(
+            optional: "timeout_ms", .milliseconds(atLeast: 1), usually: usualTimeout,
+            "from when its process is asked"),
+        Field(
+            optional: "wait_ms", .milliseconds(atLeast: 0), usually: .zero,
+            "how long to wait for one that serves it"),
+        result: outcome,
+        reasons: [.notFound, .cancelled, .providerLost, .timeout, .activationCycle, .limit, .shuttingDown]
+    ) { service, call, board, input, mainboard, timeout, wait throws(RPCError) in
+        var request = ActivationRequest(board: board, mainboard: mainboard ?? call.session.caller.namespace)
+        request.client = call.session.number
+        request.input = input
+        request.timeout = timeout
+        request.wait = wait
         if service.gate.isStopping { throw RPCError(.shuttingDown) }
         do throws(TooManyActivations) {
             try service.boards.activate(request) { [reply = call.reply] outcome in
-                reply.tell(outcome, of: request.board)
+                reply.tell(outcome, of: board)
             }
         } catch {
             throw RPCError(.limit, "a connection may have \(error.limit) activations under way")
         }
     }
 
-    // MARK: Params
+    static let run = ServerMessage(
+        "board.run", "Runs a board.",
+        params: [
+            .required("board", .name), .required("activation", .name), .required("input", .any),
+            .required("mainboard", .text), .required("as_barrier", .bool),
+        ], result: outcome)
 
-    private static func request(_ call: Call) throws(RPCError) -> ActivationRequest {
-        let reader = call.reader
-        let mainboard = try reader.optional("mainboard") ?? call.session.caller.namespace
-        guard (1...longestMainboard).contains(mainboard.utf8.count) else {
-            throw reader.fault("mainboard", "must have 1 to \(longestMainboard) bytes")
-        }
-        var request = ActivationRequest(board: try name(of: reader), mainboard: mainboard)
-        request.client = call.session.number
-        request.input = try reader.optional("input") ?? .null
-        request.timeout = try reader.optionalDuration("timeout_ms", atLeast: shortest) ?? request.timeout
-        request.wait = try reader.optionalDuration("wait_ms") ?? .zero
-        return request
-    }
-
-    private static func barrier(_ reader: ParameterReader?) throws(RPCError) -> ActivationBarrier? {
-        guard let reader else { return nil }
-        var barrier = ActivationBarrier(board: try name(of: reader))
-        barrier.option = try reader.optionalWord("option") ?? barrier.option
-        barrier.scope = try reader.optionalWord("scope") ?? barrier.scope
-        barrier.onTimeout = try reader.optionalWord("on_timeout") ?? barrier.onTimeout
-        barrier.timeout = try reader.optionalDuration("timeout_ms", atLeast: shortest) ?? barrier.timeout
-        barrier.sticky = try reader.optionalDuration("sticky_ms", atLeast: shortest)
-        return barrier
-    }
-
-    private static func name(of reader: ParameterReader) throws(RPCError) -> String {
-        let board: String = try reader.required("board")
-        if let complaint = BoardName.complaint(about: board) { throw reader.fault("board", complaint) }
-        return board
-    }
+    static let family = MethodFamily(methods: [serve, unserve, activate], messages: [run])
 }
 
 extension Reply {

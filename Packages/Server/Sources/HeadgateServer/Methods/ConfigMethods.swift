@@ -1,17 +1,14 @@
 import HeadgateData
 import HeadgateWire
 
-extension SettingsLayer: ParameterValue {}
-
 /// `config.get`, `config.set` and `config.reload`.
 enum ConfigMethods {
-    static let all = [
-        Method("config.get", .observe, get), Method("config.set", .control, set),
-        Method("config.reload", .control, reload),
-    ]
-
-    private static func get(_ service: Service, _ call: Call) throws(RPCError) {
-        let layer: SettingsLayer? = try call.reader.optional("layer")
+    private static let get = Method(
+        "config.get", .observe, "The settings in force, or those of one layer; secrets are blanked.",
+        changesNothing: true,
+        Field(optional: "layer", Shape<SettingsLayer>.word.named("SettingsLayer"), "only what it says"),
+        result: .anyObject
+    ) { service, call, layer in
         guard let layer else {
             return call.reply.answer(
                 SettingsDisplay.inForce(
@@ -20,9 +17,12 @@ enum ConfigMethods {
         call.reply.answer(SettingsDisplay.blanked(service.layers[layer], secrets: service.settings.secrets))
     }
 
-    private static func set(_ service: Service, _ call: Call) throws(RPCError) {
-        let patch: DataObject = try call.reader.required("patch")
-        let persists = try call.reader.optional("persist", as: Bool.self) ?? false
+    private static let set = Method(
+        "config.set", .control, "Merges a patch into the programmatic layer; null removes.",
+        Field("patch", .object, "what is merged"),
+        Field(optional: "persist", usually: false, "whether it outlives a restart"),
+        reasons: [.invalidSettings, .storage]
+    ) { service, call, patch, persists in
         service.set(patch, persists: persists) { [reply = call.reply] result in
             switch result {
             case .success: reply.answer()
@@ -33,12 +33,17 @@ enum ConfigMethods {
         }
     }
 
-    private static func reload(_ service: Service, _ call: Call) throws(RPCError) {
+    private static let reload = Method(
+        "config.reload", .control, "Reads the configuration file again.",
+        result: .object([.required("changed", .array(.name), "the places that differ")]), reasons: [.invalidSettings]
+    ) { service, call throws(RPCError) in
         switch service.control.reload() {
         case .changed(let paths): call.reply.answer(["changed": .array(paths.map { .string($0) })])
         case .refused(let faults): throw .invalidSettings(faults)
         }
     }
+
+    static let family = MethodFamily(methods: [get, set, reload])
 }
 
 extension RPCError {

@@ -1,29 +1,44 @@
 import Glibc
+import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// `hello`, `ping` and `rpc.discover`.
+/// What a client says of itself, and what it is told of the daemon: `hello`, `ping`, `rpc.discover`, `application.status`;
+/// and the notification `closing`.
 enum ConnectionMethods {
-    static let all = [
-        Method("hello", .track, hello), Method("ping", .track, ping), Method("rpc.discover", .track, discover),
-    ]
-
     private static let protocolNumber = 1
 
-    private static func hello(_ service: Service, _ call: Call) throws(RPCError) {
-        let reader = call.reader
-        let client = try reader.requiredObject("client")
-        let name = try client.required("name", upTo: Limits.longestName)
-        let version = try client.optional("version", upTo: Limits.longestName)
-        let namespace: String? = try reader.optional("namespace")
-        let number: Int? = try reader.optional("protocol")
-        guard number ?? protocolNumber == protocolNumber else {
+    // MARK: hello
+
+    private struct Client {
+        let name: String
+        let version: String?
+    }
+
+    private static let client = Shape.object(
+        Field("name", .string(0...Limits.longestName)), Field(optional: "version", .string(0...Limits.longestName)),
+        make: Client.init)
+
+    private static let hello = Method(
+        "hello", .track, "Says who the client is. Optional, and the first request if sent.",
+        Field("client", client),
+        Field(optional: "namespace", .string(1...256), "in which its events' ids are unique; by default its user's"),
+        Field(
+            optional: "protocol", .integer, usually: protocolNumber, "any other is refused with the reason `conflict`"),
+        result: .object([
+            .required(
+                "server",
+                .object([.required("name", .name), .required("version", .name), .required("pid", .place)])),
+            .required("protocol", .place), .required("session", .name), .required("limits", .dictionary(.count)),
+        ]), reasons: [.conflict]
+    ) { service, call, client, namespace, number throws(RPCError) in
+        guard number == protocolNumber else {
             throw RPCError(.conflict, "this daemon speaks protocol \(protocolNumber)")
         }
         guard !call.session.hasSpoken else { throw RPCError(.conflict, "hello comes first, and once") }
-        if let namespace { try check(namespace, of: call.session.caller, reader) }
+        if let namespace { try check(namespace, of: call.session.caller) }
         call.session.hasSpoken = true
-        call.session.caller.client = version.map { "\(name)/\($0)" } ?? name
+        call.session.caller.client = client.version.map { "\(client.name)/\($0)" } ?? client.name
         call.session.caller.namespace = namespace ?? call.session.caller.namespace
         call.session.collectContext()
         service.watches.clientsChanged()
@@ -31,12 +46,9 @@ enum ConnectionMethods {
     }
 
     /// Nobody may take the namespace that another user has by default.
-    private static func check(_ namespace: String, of caller: Caller, _ reader: ParameterReader) throws(RPCError) {
-        guard !namespace.isEmpty, namespace.utf8.count <= 256 else {
-            throw reader.fault("namespace", "must have 1 to 256 bytes")
-        }
+    private static func check(_ namespace: String, of caller: Caller) throws(RPCError) {
         guard !namespace.hasPrefix("uid:") || namespace == caller.namespace else {
-            throw reader.fault("namespace", "must not begin with \"uid:\"")
+            throw .invalidParams(path: "namespace", "must not begin with \"uid:\"")
         }
     }
 
@@ -50,11 +62,34 @@ enum ConnectionMethods {
         ])
     }
 
-    private static func ping(_ service: Service, _ call: Call) throws(RPCError) {
+    // MARK: ping, rpc.discover, application.status
+
+    private static let ping = Method("ping", .track, "Answers, and does nothing else.", changesNothing: true) {
+        _, call in
         call.reply.answer()
     }
 
-    private static func discover(_ service: Service, _ call: Call) throws(RPCError) {
+    private static let discover = Method(
+        "rpc.discover", .track, "The protocol as the daemon describes it: an OpenRPC document.", changesNothing: true,
+        result: .object([
+            .required("openrpc", .name), .required("info", .anyObject), .required("methods", .array(.anyObject)),
+            .required("components", .anyObject),
+        ])
+    ) { _, call in
         call.reply.answer { $0.raw(OpenRPCDocument.json) }
     }
+
+    private static let status = Method(
+        "application.status", .track, "Announces whether the client's application is in front of people.",
+        Field("status", Shape<ApplicationStatus>.word)
+    ) { service, call, status in
+        service.statuses.announce(status, by: call.session.number, flushingOn: service.settings.flushOn)
+        call.reply.answer()
+    }
+
+    static let closing = ServerMessage(
+        "closing", "The server is about to close this connection.",
+        params: [.required("reason", .words([ErrorReason.shuttingDown.rawValue, ErrorReason.unauthorized.rawValue]))])
+
+    static let family = MethodFamily(methods: [hello, ping, discover, status], messages: [closing])
 }

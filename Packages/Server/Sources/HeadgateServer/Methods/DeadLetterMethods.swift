@@ -4,18 +4,15 @@ import HeadgateWire
 
 /// `dead_letters.list`, `dead_letters.requeue` and `dead_letters.purge` (Behaviour D10).
 enum DeadLetterMethods {
-    static let all = [
-        Method("dead_letters.list", .observe, list), Method("dead_letters.requeue", .control, requeue),
-        Method("dead_letters.purge", .control, purge),
-    ]
-
-    private static let usualPage = 100
-    static let largestPage = 1_000
-
-    private static func list(_ service: Service, _ call: Call) throws(RPCError) {
-        let dispatcher: String? = try call.reader.optional("dispatcher")
-        let limit = try call.reader.optional("limit", in: 1...largestPage) ?? usualPage
-        let after = try call.reader.optional("after", in: 0...) ?? 0
+    private static let list = Method(
+        "dead_letters.list", .observe, "The events that were given up, the oldest first.", changesNothing: true,
+        Field(optional: "dispatcher", .string), Field(optional: "limit", .integer(1...1_000), usually: 100),
+        Field(optional: "after", .integer(0...), usually: 0, "a letter's number: those behind it, as `next` tells"),
+        result: .object([
+            .required("dead_letters", .array(letter)),
+            .required("next", .nullable(.place), "for `after`; null when there are no more"),
+        ]), reasons: [.notFound, .storage]
+    ) { service, call, dispatcher, limit, after throws(RPCError) in
         let isKnown = service.gate.readDeadLetters(
             of: dispatcher, after: LetterNumber(after), limit: limit
         ) { [reply = call.reply, gate = service.gate] result in
@@ -27,8 +24,15 @@ enum DeadLetterMethods {
         guard isKnown else { throw .unknownDispatcher(dispatcher ?? "") }
     }
 
-    private static func requeue(_ service: Service, _ call: Call) throws(RPCError) {
-        let (dispatcher, letters) = try selection(call.reader)
+    private static let dispatcher = Field(optional: "dispatcher", .string, "those of one dispatcher")
+    private static let letters = Field(optional: "letters", numbers, "these; all, if neither is said")
+    private static let numbers = Shape<[Int]>.array(of: .integer).map { Set($0.map { LetterNumber($0) }) }
+    private static let count = Schema.object([.required("count", .count)])
+
+    private static let requeue = Method(
+        "dead_letters.requeue", .control, "Queues dead letters anew, under the ids that they had.", dispatcher, letters,
+        result: count, reasons: [.notFound, .queueFull, .storage]
+    ) { service, call, dispatcher, letters throws(RPCError) in
         let isKnown = service.gate.requeueDeadLetters(of: dispatcher, letters) { [reply = call.reply] result in
             switch result {
             case .success(let count): reply.answer(["count": .number(DataNumber(count))])
@@ -38,8 +42,10 @@ enum DeadLetterMethods {
         guard isKnown else { throw .unknownDispatcher(dispatcher ?? "") }
     }
 
-    private static func purge(_ service: Service, _ call: Call) throws(RPCError) {
-        let (dispatcher, letters) = try selection(call.reader)
+    private static let purge = Method(
+        "dead_letters.purge", .control, "Drops dead letters.", dispatcher, letters, result: count,
+        reasons: [.notFound, .storage]
+    ) { service, call, dispatcher, letters throws(RPCError) in
         let isKnown = service.gate.purgeDeadLetters(of: dispatcher, letters) { [reply = call.reply] result in
             switch result {
             case .success(let count): reply.answer(["count": .number(DataNumber(count))])
@@ -49,12 +55,18 @@ enum DeadLetterMethods {
         guard isKnown else { throw .unknownDispatcher(dispatcher ?? "") }
     }
 
-    private static func selection(
-        _ reader: ParameterReader
-    ) throws(RPCError) -> (dispatcher: String?, letters: Set<LetterNumber>?) {
-        let letters: [LetterNumber]? = try reader.optionalArray("letters")
-        return (try reader.optional("dispatcher"), letters.map(Set.init))
-    }
+    private static let letter = Schema.named(
+        "DeadLetter",
+        .object([
+            .required("letter", .place), .required("dispatcher", .nullable(.name)),
+            .required("reason", .words(of: DeadLetter.Reason.self)),
+            .required("status", .nullable(.count), "the last answer's status"),
+            .required("answer", .nullable(.text), "the beginning of the last answer"),
+            .required("attempts", .count), .required("first_failed_at", .time), .required("died_at", .time),
+            .required("event", .anyObject),
+        ]))
+
+    static let family = MethodFamily(methods: [list, requeue, purge])
 }
 
 extension RPCError {

@@ -4,12 +4,10 @@ import HeadgateWire
 
 /// `dispatcher.list`, `dispatcher.pause` and `dispatcher.resume`.
 enum DispatcherMethods {
-    static let all = [
-        Method("dispatcher.list", .observe, list), Method("dispatcher.pause", .control, pause),
-        Method("dispatcher.resume", .control, resume),
-    ]
-
-    private static func list(_ service: Service, _ call: Call) throws(RPCError) {
+    private static let list = Method(
+        "dispatcher.list", .observe, "Every dispatcher, with its queue.", changesNothing: true,
+        result: .object([.required("dispatchers", .array(dispatcher))])
+    ) { service, call in
         call.reply.answer { writer in
             writer.beginObject()
             writer.dispatchers(service.gate.dispatcherSummaries)
@@ -17,20 +15,21 @@ enum DispatcherMethods {
         }
     }
 
-    private static func pause(_ service: Service, _ call: Call) throws(RPCError) {
-        let id: String = try call.reader.required("id")
-        let reason = try call.reader.optional("reason", upTo: Limits.longestReason)
-        let isFlushable = try call.reader.optional("flushable", as: Bool.self) ?? false
+    private static let reason = Field(optional: "reason", .string(0...Limits.longestReason), "for people")
+
+    private static let pause = Method(
+        "dispatcher.pause", .control, "Closes a dispatcher's ManualBarrier.", Field("id", .string), reason,
+        Field(optional: "flushable", usually: false, "whether a flush goes through"), reasons: [.notFound, .storage]
+    ) { service, call, id, reason, isFlushable throws(RPCError) in
         let isKnown = service.gate.pause(id, reason: reason, isFlushable: isFlushable, then: answer(call.reply))
-        guard isKnown else { throw RPCError(.notFound, "there is no dispatcher \(id)") }
+        guard isKnown else { throw .unknownDispatcher(id) }
     }
 
-    private static func resume(_ service: Service, _ call: Call) throws(RPCError) {
-        let id: String = try call.reader.required("id")
-        let reason = try call.reader.optional("reason", upTo: Limits.longestReason)
-        guard service.gate.resume(id, then: answer(call.reply)) else {
-            throw RPCError(.notFound, "there is no dispatcher \(id)")
-        }
+    private static let resume = Method(
+        "dispatcher.resume", .control, "Opens a dispatcher's ManualBarrier.", Field("id", .string), reason,
+        reasons: [.notFound, .storage]
+    ) { service, call, id, reason throws(RPCError) in
+        guard service.gate.resume(id, then: answer(call.reply)) else { throw .unknownDispatcher(id) }
         // An open barrier has no reason to show: whoever looks later finds it in the log.
         if let reason { service.log.notice("dispatcher \(id) is resumed: \(reason)") }
     }
@@ -42,6 +41,30 @@ enum DispatcherMethods {
             }
             reply.answer()
         }
+    }
+
+    /// As `dispatcher.list`, `status` and the topic `dispatchers` have it.
+    static let dispatcher = Schema.named(
+        "Dispatcher",
+        .object([
+            .required("id", .name), .required("kind", .name), .required("way", .words(of: BarrierState.self)),
+            .required("blocked_by", .array(.name), "the ids of the barriers that close the way"),
+            .required("pending", .count, "events that wait"), .required("in_flight", .count),
+            .required("sent", .count, "events delivered since the start"),
+            .required("failed", .count, "attempts that failed since the start"),
+            .required("dead", .count), .required("expired", .count), .required("evicted", .count),
+            .required("oldest_ms", .nullable(.count), "the age of the oldest event that waits"),
+            .required("retry_at", .nullable(.time)), .required("last_error", .nullable(.text)),
+            .required("flushing", .bool),
+        ]))
+
+    static let family = MethodFamily(methods: [list, pause, resume])
+}
+
+extension RPCError {
+    /// There is no dispatcher of this id.
+    static func unknownDispatcher(_ id: String) -> RPCError {
+        RPCError(.notFound, "there is no dispatcher \(id)")
     }
 }
 

@@ -4,18 +4,20 @@ import HeadgateWire
 
 /// `flush` and `flush.cancel`.
 enum FlushMethods {
-    static let all = [Method("flush", .track, flush), Method("flush.cancel", .control, cancel)]
-
     /// How long a flush lasts when nothing is said; 0 is for ever (Behaviour F2).
     static let usualTimeout = Duration.seconds(30)
 
-    private static func flush(_ service: Service, _ call: Call) throws(RPCError) {
-        let reader = call.reader
-        let ids: [String]? = try reader.optionalArray("dispatchers")
-        let waits = try reader.optional("wait", as: Bool.self) ?? false
-        let timeout = try reader.optionalDuration("timeout_ms") ?? usualTimeout
-        let name = try reader.optional("flush", upTo: Limits.longestName)
-        guard name != "" else { throw reader.fault("flush", "must not be empty") }
+    private static let flush = Method(
+        "flush", .track, "Sends what is queued now, flushable barriers or not.",
+        Field(optional: "dispatchers", .array(of: .string), "all, if nothing is said"),
+        Field(optional: "wait", usually: false, "answers when it has ended"),
+        Field(optional: "timeout_ms", .milliseconds(atLeast: 0), usually: usualTimeout, "0 is none"),
+        Field(optional: "flush", .string(1...Limits.longestName), "an id of the client's choice, to cancel it by"),
+        result: .object([
+            .required("flush", .name), .optional("ended", .words(["settled", "timeout", "cancelled"])),
+            .optional("dispatchers", .dictionary(part)),
+        ]), reasons: [.notFound, .conflict, .limit]
+    ) { service, call, ids, waits, timeout, name throws(RPCError) in
         let waiting = WaitingReply(waits ? call.reply : nil)
         let (quota, uid) = (service.flushQuota, call.session.caller.credentials.uid)
         try quota.begin(for: uid)
@@ -33,11 +35,20 @@ enum FlushMethods {
         }
     }
 
-    private static func cancel(_ service: Service, _ call: Call) throws(RPCError) {
-        let name: String = try call.reader.required("flush")
+    private static let part = Schema.object([
+        .required("sent", .count), .required("failed", .count), .required("left", .count),
+        .required("blocked_by", .array(.name)),
+    ])
+
+    private static let cancel = Method(
+        "flush.cancel", .control, "Ends a flush; what it did not send waits again.", Field("flush", .string, "its id"),
+        reasons: [.notFound]
+    ) { service, call, name throws(RPCError) in
         guard service.gate.cancelFlush(name) else { throw RPCError(.notFound, "there is no flush \(name)") }
         call.reply.answer()
     }
+
+    static let family = MethodFamily(methods: [flush, cancel])
 }
 
 /// Answers a flush's `wait` when it has ended.

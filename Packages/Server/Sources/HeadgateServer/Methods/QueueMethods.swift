@@ -4,14 +4,16 @@ import HeadgateWire
 
 /// `queue.peek` and `queue.purge`.
 enum QueueMethods {
-    static let all = [Method("queue.peek", .observe, peek), Method("queue.purge", .control, purge)]
-
-    static let mostPeeked = 1_000
-
-    private static func peek(_ service: Service, _ call: Call) throws(RPCError) {
-        let id: String = try call.reader.required("dispatcher")
-        let limit = try call.reader.optional("limit", in: 1...mostPeeked) ?? 10
-        let after = try call.reader.optional("after", in: 0...) ?? 0
+    private static let peek = Method(
+        "queue.peek", .observe, "The next events of a dispatcher, as they are stored.", changesNothing: true,
+        Field("dispatcher", .string), Field(optional: "limit", .integer(1...1_000), usually: 10),
+        Field(
+            optional: "after", .integer(0...), usually: 0, "a sequence number: what comes behind it, as `next` tells"),
+        result: .object([
+            .required("events", .array(.anyObject)),
+            .required("next", .nullable(.place), "for `after`; null when there are no more"),
+        ]), reasons: [.notFound, .storage]
+    ) { service, call, id, limit, after throws(RPCError) in
         let isKnown = service.gate.peek(at: id, after: SequenceNumber(after), limit: limit) {
             [reply = call.reply] result in
             switch result {
@@ -22,9 +24,11 @@ enum QueueMethods {
         guard isKnown else { throw .unknownDispatcher(id) }
     }
 
-    private static func purge(_ service: Service, _ call: Call) throws(RPCError) {
-        let id: String = try call.reader.required("dispatcher")
-        let before = try call.reader.optional("before_seq", in: 1...)
+    private static let purge = Method(
+        "queue.purge", .control, "Drops what waits for a dispatcher; what is in flight stays.",
+        Field("dispatcher", .string), Field(optional: "before_seq", .integer(1...), "only what is older"),
+        result: .object([.required("purged", .count)]), reasons: [.notFound, .storage]
+    ) { service, call, id, before throws(RPCError) in
         let isKnown = service.gate.purge(id, before: before.map(SequenceNumber.init)) { [reply = call.reply] result in
             switch result {
             case .success(let count): reply.answer(["purged": .number(DataNumber(count))])
@@ -34,13 +38,8 @@ enum QueueMethods {
         }
         guard isKnown else { throw .unknownDispatcher(id) }
     }
-}
 
-extension RPCError {
-    /// There is no dispatcher of this id.
-    static func unknownDispatcher(_ id: String) -> RPCError {
-        RPCError(.notFound, "there is no dispatcher \(id)")
-    }
+    static let family = MethodFamily(methods: [peek, purge])
 }
 
 extension JSONWriter {

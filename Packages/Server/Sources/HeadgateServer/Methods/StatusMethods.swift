@@ -4,9 +4,35 @@ import HeadgateWire
 
 /// `status`.
 enum StatusMethods {
-    static let all = [Method("status", .observe, status)]
-
-    private static func status(_ service: Service, _ call: Call) throws(RPCError) {
+    private static let status = Method(
+        "status", .observe, "How things stand: what a person asks first.", changesNothing: true,
+        result: .object([
+            .required("version", .name), .required("uptime_ms", .count), .required("ready", .bool),
+            .required(
+                "store",
+                .object([
+                    .required("kind", .name), .required("durability", .words(of: Durability.self)),
+                    .required("events", .count), .required("bytes", .count),
+                    .required("oldest_ms", .nullable(.count)),
+                    .required(
+                        "dedupe",
+                        .object([
+                            .required("ids", .count, "how many ids of clients are remembered"),
+                            .required("since", .nullable(.time), "when the oldest of them was received"),
+                        ])),
+                ])),
+            .required("clients", .count),
+            .required(
+                "network",
+                .object([
+                    .required("state", .words(["connected", "disconnected", "unknown"])),
+                    .required("kind", .nullable(.words(of: ConnectionKind.self))),
+                ])),
+            .required("dispatchers", .array(DispatcherMethods.dispatcher)),
+            .required("barriers", .array(BarrierMethods.barrier)), .required("warnings", .array(.text)),
+            .required("counters", .dictionary(.count)),
+        ])
+    ) { service, call in
         call.reply.answer { writer in
             writer.beginObject()
             writer.member("version", Version.current)
@@ -71,4 +97,6 @@ enum StatusMethods {
         ]
         return DataObject(all.map { ($0.key, .number(DataNumber($0.value))) })
     }
+
+    static let family = MethodFamily(methods: [status])
 }

@@ -4,11 +4,18 @@ import HeadgateWire
 
 /// `track` and `track_many`.
 enum TrackMethods {
-    static let all = [Method("track", .track, track), Method("track_many", .track, trackMany)]
+    private static let reasons: [ErrorReason] = [.queueFull, .eventTooLarge, .storage, .limit, .shuttingDown]
 
     /// For a `track` in a batch or without an id; the others take the session's hot path.
-    private static func track(_ service: Service, _ call: Call) throws(RPCError) {
-        let (event, admission) = try service.tracking.track(call.params, from: call.session)
+    private static let track = Method(
+        "track", .track, "Takes an event, and answers once it is safe.", readingItself: EventReader.members,
+        result: .object([
+            .required("id", .name), .optional("seq", .place, "its place in the order of receipt"),
+            .optional("duplicate", .bool, "true: it was here before, and is not stored again"),
+            .optional("unrouted", .bool, "true: no dispatcher wants it, and it is not stored"),
+        ]), reasons: reasons
+    ) { service, call, params throws(RPCError) in
+        let (event, admission) = try service.tracking.track(params, from: call.session)
         let id = Array(event.id)
         answer(service, call, events: 1) { writer in
             id.withUnsafeBytes { writer.acknowledgement(of: $0, admission) }
@@ -16,16 +23,24 @@ enum TrackMethods {
     }
 
     /// All or none, and all go into one group.
-    private static func trackMany(_ service: Service, _ call: Call) throws(RPCError) {
-        let views = try events(call)
+    private static let trackMany = Method(
+        "track_many", .track, "Takes events, all or none.",
+        readingItself: [.required("events", .array(.named("TrackedEvent", .object(EventReader.members))))],
+        result: .object([
+            .required("ids", .array(.name)), .optional("first_seq", .place, "absent when all are unrouted"),
+            .optional("last_seq", .place, "likewise"), .required("duplicates", .count),
+            .required("unrouted", .count),
+        ]), reasons: reasons
+    ) { service, call, params throws(RPCError) in
+        let views = try events(params)
         var summary = TrackSummary()
         try service.tracking.track(all: views, from: call.session) { summary.add($0, $1) }
         answer(service, call, events: views.count) { [summary] in summary.write(into: &$0) }
     }
 
-    private static func events(_ call: Call) throws(RPCError) -> [JSONView] {
-        guard let events = call.params?.member("events") else { throw call.reader.fault("events", "is missing") }
-        guard let elements = events.elements else { throw call.reader.fault("events", "must be an array") }
+    private static func events(_ params: JSONView?) throws(RPCError) -> [JSONView] {
+        guard let events = params?.member("events") else { throw .invalidParams(path: "events", "is missing") }
+        guard let elements = events.elements else { throw .invalidParams(path: "events", "must be an array") }
         return Array(elements)
     }
 
@@ -37,6 +52,8 @@ enum TrackMethods {
             if let fault { reply.fail(tracking.refusal(of: events, fault)) } else { reply.answer(write) }
         }
     }
+
+    static let family = MethodFamily(methods: [track, trackMany])
 }
 
 /// What `track_many` answers.

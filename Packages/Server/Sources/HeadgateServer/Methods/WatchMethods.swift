@@ -1,23 +1,48 @@
 import HeadgateWire
 
-extension WatchTopic: ParameterValue {}
-
-/// `watch` and `unwatch` (Behaviour B10).
+/// `watch` and `unwatch`, and what the server tells those who watch: `changed` (Behaviour B10).
 enum WatchMethods {
-    static let all = [Method("watch", .observe, watch), Method("unwatch", .observe, unwatch)]
-
-    private static func watch(_ service: Service, _ call: Call) throws(RPCError) {
-        let topics: [WatchTopic]? = try call.reader.optionalArray("topics")
-        guard topics?.isEmpty != true else { throw call.reader.fault("topics", "must not be empty") }
-        let id = try service.watches.start(Set(topics ?? WatchTopic.allCases), for: call.session)
+    private static let watch = Method(
+        "watch", .observe, "Tells what changes from now on, by `changed`.",
+        Field(
+            optional: "topics", .array(of: Shape<WatchTopic>.word, atLeast: 1), usually: WatchTopic.allCases,
+            told: .array(WatchTopic.allCases.map { .string($0.rawValue) })),
+        result: .object([.required("watch", .name)]), reasons: [.limit]
+    ) { service, call, topics throws(RPCError) in
+        let id = try service.watches.start(Set(topics), for: call.session)
         call.reply.answer(["watch": .string(id)])
     }
 
-    private static func unwatch(_ service: Service, _ call: Call) throws(RPCError) {
-        let id: String = try call.reader.required("watch")
+    private static let unwatch = Method(
+        "unwatch", .observe, "Ends a watch.", Field("watch", .string), reasons: [.notFound]
+    ) { service, call, id throws(RPCError) in
         guard service.watches.end(id, of: call.session) else {
             throw RPCError(.notFound, "there is no watch \(id) of this connection")
         }
         call.reply.answer()
     }
+
+    static let changed = ServerMessage(
+        "changed", "Something that a watch is about has changed. The topic's member holds how it is now.",
+        params: [
+            .required("watch", .name), .required("topic", .words(of: WatchTopic.self)),
+            .optional("dispatchers", .array(DispatcherMethods.dispatcher)),
+            .optional("barriers", .array(BarrierMethods.barrier)),
+            .optional("removed", .array(.name), "the ids of those that are there no more"),
+            .optional("outcomes", .array(outcomes), "since the notification before"),
+            .optional("clients", .array(client)), .optional("count", .count, "of the clients"),
+        ])
+
+    private static let outcomes = Schema.object([
+        .required("dispatcher", .name), .required("delivered", .count), .required("retried", .count),
+        .required("dead", .count), .required("expired", .count), .required("evicted", .count),
+        .required("last_error", .nullable(.text)),
+    ])
+
+    private static let client = Schema.object([
+        .required("session", .name), .required("client", .nullable(.text), "as it named itself"),
+        .required("uid", .count), .required("pid", .count),
+    ])
+
+    static let family = MethodFamily(methods: [watch, unwatch], messages: [changed])
 }

@@ -1,31 +1,55 @@
 import HeadgateCore
 import HeadgateWire
 
-/// `dispatcher.subscribe` and `dispatcher.unsubscribe` (Behaviour K3).
+/// `dispatcher.subscribe` and `dispatcher.unsubscribe`, and what the server asks of those who subscribed: `dispatch`
+/// (Behaviour K3).
 enum WorkerMethods {
-    static let all = [
-        Method("dispatcher.subscribe", .serve, subscribe), Method("dispatcher.unsubscribe", .serve, unsubscribe),
-    ]
-
-    private static func subscribe(_ service: Service, _ call: Call) throws(RPCError) {
-        let reader = call.reader
-        let id: String = try reader.required("id")
-        let credit = try reader.optional("credit", in: 1...DispatcherSettings.mostInFlight) ?? 1
-        let mostEvents = try reader.optional("limit", in: 1...) ?? .max
+    private static let subscribe = Method(
+        "dispatcher.subscribe", .serve, "Takes batches of a dispatcher of kind `worker`, which come as `dispatch`.",
+        Field("id", .string),
+        Field(optional: "credit", .integer(1...DispatcherSettings.mostInFlight), usually: 1, "batches at once"),
+        Field(optional: "limit", .integer(1...), "the most events of a batch"), reasons: [.notFound, .conflict]
+    ) { service, call, id, credit, mostEvents throws(RPCError) in
         guard let workforce = service.workforces.open(id) else {
-            guard service.gate.hasDispatcher(id) else { throw RPCError(.notFound, "there is no dispatcher \(id)") }
+            guard service.gate.hasDispatcher(id) else { throw .unknownDispatcher(id) }
             throw RPCError(.conflict, "dispatcher \(id) is not of kind worker")
         }
         call.reply.answer()
-        workforce.subscribe(call.session, credit: credit, mostEvents: mostEvents)
+        workforce.subscribe(call.session, credit: credit, mostEvents: mostEvents ?? .max)
     }
 
-    private static func unsubscribe(_ service: Service, _ call: Call) throws(RPCError) {
-        let id: String = try call.reader.required("id")
+    private static let unsubscribe = Method(
+        "dispatcher.unsubscribe", .serve, "Takes no more batches; answered once those under way are settled.",
+        Field("id", .string), reasons: [.notFound]
+    ) { service, call, id throws(RPCError) in
         let reply = call.reply
         let workforce = service.workforces.known(id)
         guard workforce?.unsubscribe(call.session.number, then: { reply.answer() }) == true else {
             throw RPCError(.notFound, "no subscription to dispatcher \(id)")
         }
     }
+
+    static let dispatch = ServerMessage(
+        "dispatch", "A batch for a worker. An error in answer, or none within the lease: all of it is tried again.",
+        params: [
+            .required("dispatcher", .name), .required("batch", .name), .required("attempt", .place),
+            .required("events", .array(deliveredEvent)),
+        ],
+        result: .object([
+            .optional(
+                "outcomes", .dictionary(.words(of: WorkerAnswer.Word.self)),
+                "by event id; those not named are delivered")
+        ]))
+
+    /// As dispatchers of every kind send it.
+    private static let deliveredEvent = Schema.named(
+        "DeliveredEvent",
+        .object([
+            .required("id", .name), .required("seq", .place, "its place in the order of receipt"),
+            .required("event", .name), .required("time", .time), .required("received_at", .time),
+            .optional("key", .name), .required("attempt", .place, "charged attempts so far, and one"),
+            .required("context", .anyObject, "where it comes from"), .required("data", .anyObject),
+        ]))
+
+    static let family = MethodFamily(methods: [subscribe, unsubscribe], messages: [dispatch])
 }

@@ -9,8 +9,20 @@ final class EventReader {
     private let arena: ByteArena
     private var ids = UUIDv7()
 
-    /// Most bytes of an id or a key as they stand in the message.
+    /// Most bytes of an id or a key as they stand between their quotes.
     static let longestWord = 1024
+
+    /// What this reads, as it is told. A test holds the two together.
+    static let members: [Schema.Member] = [
+        .required("event", .name, "what happened"), .optional("data", .anyObject, "kept as it is"),
+        .optional("id", word, "the same id again, in one namespace and within the dedupe window, is stored once"),
+        .optional("key", word, "events of one key are delivered in their order, whatever goes on beside them"),
+        .optional("time", .time, "when it happened, if that is not when it is received"),
+        .optional("dispatchers", .array(.name), "narrows the dispatchers that may get it"),
+        .optional("ttl_ms", .integer(least: 1), "how long after its receipt it is worth delivering"),
+    ]
+
+    private static let word = Schema.string(least: 1, most: longestWord)
 
     init(gate: Headgate, arena: ByteArena) {
         self.gate = gate
@@ -68,7 +80,7 @@ final class EventReader {
         guard members.data?.kind ?? .object == .object else { throw fault("data", "must be an object") }
         guard isWord(members.id) else { throw fault("id", EventReader.wordExpectation) }
         guard isWord(members.key) else { throw fault("key", EventReader.wordExpectation) }
-        guard let time = time(members.time) else { throw fault("time", Timestamp.expectation) }
+        guard let time = time(members.time) else { throw fault("time", "must be a time in RFC 3339") }
         guard let timeToLive = duration(members.timeToLive) else {
             throw fault("ttl_ms", "must be a whole number of milliseconds, at least 1")
         }
@@ -90,7 +102,7 @@ final class EventReader {
 
     private func isWord(_ view: JSONView?) -> Bool {
         guard let view else { return true }
-        return view.kind == .string && (3...EventReader.longestWord).contains(view.raw.count)
+        return view.kind == .string && (1...EventReader.longestWord).contains(view.raw.count - 2)
     }
 
     /// Nil: wrong; a nil inside: there is none.

@@ -281,7 +281,7 @@ final class Session {
     /// Tells the client that the server is about to close the connection.
     func announceClosing(because reason: ErrorReason) {
         var writer = JSONWriter()
-        writer.notification(method: "closing") { $0.object(["reason": .string(reason.rawValue)]) }
+        writer.notification(method: ConnectionMethods.closing.name) { $0.object(["reason": .string(reason.rawValue)]) }
         writer.endLine()
         send(writer.bytes)
     }

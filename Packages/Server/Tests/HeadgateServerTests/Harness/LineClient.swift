@@ -59,17 +59,31 @@ actor LineClient {
     /// The whole answer to a request that was sent before.
     func message(to id: Int) async throws -> DataItem {
         let message = DataItem.object(try await next(.answer(id)))
-        expectDescribed(Refusal(message["error"]), of: methods.removeValue(forKey: id))
+        let name = methods.removeValue(forKey: id)
+        if let method = MethodTable.all.first(where: { $0.name.description == name }) {
+            expectDeclared(message, of: method)
+        }
         return message
     }
 
-    /// Whatever a request is refused for has to be among the reasons that `rpc.discover` tells of its method; all methods
-    /// may be refused to those who may not use them.
-    private func expectDescribed(_ refusal: Refusal, of method: String?) {
-        guard let reason = refusal.reason.flatMap(ErrorReason.init), reason != .unauthorized,
-            let method = MethodDescription.all.first(where: { $0.name == method })
-        else { return }
+    /// Whatever a method answers has to be as its declaration says, and whatever it refuses for has to be among the reasons
+    /// there; all methods may be refused to those who may not use them.
+    private func expectDeclared(_ answer: DataItem, of method: Method) {
+        if answer["error"] == .null {
+            let complaint = method.result.complaint(about: answer["result"])
+            return #expect(complaint == nil, "the result of \(method.name)")
+        }
+        let refusal = Refusal(answer["error"])
+        guard let reason = refusal.reason.flatMap(ErrorReason.init), reason != .unauthorized else { return }
         #expect(method.reasons.contains(reason), "\(method.name) is not said to be refused for \(reason)")
+    }
+
+    /// Whatever the server sends of its own accord has to be as it is declared.
+    private func expectDeclared(_ message: DataObject) {
+        let name = message["method"] ?? .null
+        let declared = MethodTable.families.flatMap(\.messages).first { .string($0.name.description) == name }
+        let complaint = Schema.object(declared?.params ?? []).complaint(about: message["params"] ?? .null)
+        #expect(declared != nil && complaint == nil, "what the server sends as \(name)")
     }
 
     /// Whether a request's answer has come and nobody has taken it.
@@ -89,12 +103,16 @@ actor LineClient {
 
     /// The params of the next notification.
     func notification() async throws -> DataItem {
-        try await next(.notification)["params"] ?? .null
+        let message = try await next(.notification)
+        expectDeclared(message)
+        return message["params"] ?? .null
     }
 
     /// The next request of the server's, whole.
     func peerRequest() async throws -> DataItem {
-        .object(try await next(.request))
+        let message = try await next(.request)
+        expectDeclared(message)
+        return .object(message)
     }
 
     /// Requests of the server's that have come and that nobody has taken.

@@ -6,37 +6,6 @@ import Testing
 
 @Suite("Groups of methods")
 struct MethodGroupTests {
-    /// As the protocol lists them.
-    private static let groups: [MethodGroup: Set<String>] = [
-        .track: [
-            "hello", "ping", "track", "track_many", "flush", "application.status", "board.activate", "rpc.discover",
-        ],
-        .observe: [
-            "status", "watch", "unwatch", "barrier.list", "dispatcher.list", "dead_letters.list", "queue.peek",
-            "config.get",
-        ],
-        .control: [
-            "flush.cancel", "barrier.register", "barrier.set", "barrier.unregister", "dispatcher.pause",
-            "dispatcher.resume", "queue.purge", "dead_letters.requeue", "dead_letters.purge", "config.set",
-            "config.reload",
-        ],
-        .serve: ["dispatcher.subscribe", "dispatcher.unsubscribe", "board.serve", "board.unserve"],
-    ]
-
-    @Test("X1: every method is in the group that the protocol says")
-    func groups() {
-        for method in MethodTable.all {
-            #expect(Self.groups[method.group]?.contains(method.name) == true, "\(method.name)")
-        }
-    }
-
-    @Test("Protocol, Client to server: the daemon has the methods that the protocol lists, and no others")
-    func complete() {
-        let names = MethodTable.all.map(\.name)
-        #expect(names.count == Set(names).count)
-        #expect(Set(names) == Self.groups.values.reduce(into: []) { $0.formUnion($1) })
-    }
-
     @Test("X1: who is granted nothing may track, and is refused all else", arguments: MethodGroup.allCases)
     func stranger(_ group: MethodGroup) {
         let peer = PeerCredentials(pid: 7, uid: 4711, gid: 4711, groups: [])

@@ -14,7 +14,7 @@ import Testing
             var chance = SeededRandom(seed: seed)
             let client = try await stage.client()
             for round in 1...1_000 {
-                let method = MethodTable.all.randomElement(using: &chance)?.name ?? ""
+                let method = MethodTable.all.randomElement(using: &chance)?.name.description ?? ""
                 let params = Self.params(using: &chance)
                 let id = await client.request(method, params)
                 do {

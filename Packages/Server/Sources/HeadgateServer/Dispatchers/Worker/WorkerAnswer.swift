@@ -5,12 +5,12 @@ import HeadgateWire
 /// Reads a worker's answer to `dispatch` (Protocol, Server to client).
 enum WorkerAnswer {
     /// What a worker says of one event.
-    private enum Word: String, CaseIterable, ParameterValue {
+    enum Word: String, CaseIterable {
         case delivered
         case retry
         case dead
 
-        var outcome: EventOutcome {
+        fileprivate var outcome: EventOutcome {
             switch self {
             case .delivered: .delivered
             case .retry: .retry(cause: "a worker asks for it again", charged: true)
@@ -53,10 +53,11 @@ enum WorkerAnswer {
         for (key, value) in members {
             let id = key.string ?? ""
             guard ids.contains(id) else { throw Malformed(message: "outcomes: no event \(id) in the batch") }
-            guard let word = Word(parameter: value) else {
-                throw Malformed(message: "outcomes.\(id): \(Word.expectation)")
+            do throws(ParameterFault) {
+                words[id] = try Shape<Word>.word.read(value)
+            } catch {
+                throw Malformed(message: "outcomes.\(id): \(error.message)")
             }
-            words[id] = word
         }
         return words
     }

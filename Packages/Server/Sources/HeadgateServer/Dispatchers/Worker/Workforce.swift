@@ -123,7 +123,7 @@ final class Workforce {
         }
         work[number]?.batch = batch
         let write = { (writer: inout JSONWriter) in writer.dispatch(batch, of: self.dispatcher) }
-        session.ask("dispatch", params: write) { [weak self] answer in
+        session.ask(WorkerMethods.dispatch.name, params: write) { [weak self] answer in
             if case .failure(.gone) = answer { self?.left(subscriber) }
             self?.answered(loan) { WorkerAnswer.result(of: answer, for: $0) }
         }

@@ -1,0 +1,199 @@
+import HeadgateData
+import HeadgateWire
+import Testing
+
+@testable import HeadgateServer
+
+/// What is declared of parameters, held against what the server takes: the document, and the methods that read their
+/// parameters themselves, can promise nothing else.
+@Suite("Declared parameters", .timeLimit(.minutes(5))) struct DeclaredParameterTests {
+    @Test(
+        "A parameter is taken at both ends of its bounds, and may be left out where that is said; in objects and arrays, too"
+    )
+    func taken() async throws {
+        try await calling { method, call in
+            for place in method.places {
+                let told = "\(method.name): \(place.path)"
+                for value in place.schema.right {
+                    let refusal = try await call(method.params(with: place, being: value))
+                    // Names of dispatchers that there are not are right, and yet refused.
+                    if place.path.hasSuffix("dispatchers[0]"), value != "archive" { continue }
+                    #expect(refusal?.path.map { !$0.hasPrefix(place.path) } ?? true, "\(told): \(value)")
+                }
+                guard let isRequired = place.isRequired else { continue }
+                let without = try await call(method.params(with: place, being: nil))
+                #expect(without?.path == (isRequired ? place.path : nil), "\(told) left out")
+            }
+        }
+    }
+
+    @Test("The wrong type of a parameter, and a value just out of its bounds, is -32602 with the path")
+    func refused() async throws {
+        try await calling { method, call in
+            for place in method.places {
+                for value in place.schema.wrong {
+                    let told = "\(method.name): \(place.path): \(value)"
+                    let refusal = try await call(method.params(with: place, being: value))
+                    #expect(refusal?.code == RPCError.invalidParamsCode && refusal?.path == place.path, "\(told)")
+                }
+            }
+        }
+    }
+
+    @Test("What a parameter is when it is left out has the parameter's own schema")
+    func usual() async throws {
+        try await calling { method, call in
+            for place in method.places {
+                guard let usual = place.usual else { continue }
+                let refusal = try await call(method.params(with: place, being: usual))
+                #expect(refusal?.path == nil, "\(method.name): \(place.path): \(usual)")
+            }
+        }
+    }
+
+    /// How a method with these params is refused at once; nil when it is not.
+    private typealias Calling = (DataObject) async throws -> Refusal?
+
+    /// Has every method called.
+    private func calling(_ body: (Method, Calling) async throws -> Void) async throws {
+        try await ServiceStage.run { stage in
+            let usual = try await stage.client()
+            for method in MethodTable.all {
+                try await body(method) { params in
+                    // Nothing comes before `hello`.
+                    let client = method.name.description == "hello" ? try await stage.client() : usual
+                    return try await Self.refusal(of: method, params, by: client)
+                }
+            }
+        }
+    }
+
+    /// Some answer only in a while; what is wrong with params is told before anything else is done.
+    private static func refusal(of method: Method, _ params: DataObject, by client: LineClient) async throws -> Refusal?
+    {
+        let id = await client.request(method.name.description, params)
+        try await client.call("ping")
+        guard await client.hasAnswer(to: id) else { return nil }
+        let error = try await client.message(to: id)["error"]
+        return error == .null ? nil : Refusal(error)
+    }
+}
+
+/// A parameter, or something in one.
+private struct Place {
+    let schema: Schema
+    /// Nil for what has no name: the elements of an array.
+    var isRequired: Bool?
+    var usual: DataItem?
+    let steps: [Step]
+
+    /// As an error tells it: `events[0].event`.
+    var path: String {
+        steps.reduce("") { path, step in
+            switch step {
+            case .member(let name): path.isEmpty ? name : "\(path).\(name)"
+            case .element: path + "[0]"
+            }
+        }
+    }
+
+    /// From an object to a member of this name, or from an array to its one element.
+    enum Step: Equatable {
+        case member(String)
+        case element
+    }
+}
+
+extension Method {
+    fileprivate var places: [Place] {
+        Schema.object(params).places([])
+    }
+
+    /// Params with what has to be there, and at one place this; nil: it is left out there.
+    fileprivate func params(with place: Place, being value: DataItem?) -> DataObject {
+        guard case .object(let params) = Schema.object(params).sample(place.steps[...], value) else { return [:] }
+        return params
+    }
+}
+
+extension Schema {
+    fileprivate func places(_ steps: [Place.Step]) -> [Place] {
+        switch self {
+        case .object(let members):
+            members.flatMap { member in
+                let inside = steps + [.member(member.name)]
+                let place = Place(
+                    schema: member.schema, isRequired: member.isRequired, usual: member.usual, steps: inside)
+                return [place] + member.schema.places(inside)
+            }
+        case .array(let element, _):
+            [Place(schema: element, steps: steps + [.element])] + element.places(steps + [.element])
+        case .named(_, let schema): schema.places(steps)
+        default: []
+        }
+    }
+
+    /// A value that has the schema, but for what these steps lead to.
+    fileprivate func sample(_ steps: ArraySlice<Place.Step>, _ value: DataItem?) -> DataItem? {
+        guard let step = steps.first else { return value }
+        let rest = steps.dropFirst()
+        switch (self, step) {
+        case (.object(let members), _):
+            var object = DataObject()
+            for member in members where member.isRequired || step == .member(member.name) {
+                let isOnTheWay = step == .member(member.name)
+                object[member.name] = isOnTheWay ? member.schema.sample(rest, value) : member.schema.right[0]
+            }
+            return .object(object)
+        case (.array(let element, _), .element): return .array([element.sample(rest, value)].compactMap(\.self))
+        case (.named(_, let schema), _): return schema.sample(steps, value)
+        default: return nil
+        }
+    }
+
+    /// Values that have the schema: the usual one first, then those at its bounds.
+    fileprivate var right: [DataItem] {
+        switch self {
+        case .any: ["archive", .null, [1]]
+        // A dispatcher that there is.
+        case .string(let least, let most): ["archive"] + Schema.texts([least, most])
+        case .time: ["2026-01-02T03:04:05.678Z"]
+        case .null: [.null]
+        case .bool: [true, false]
+        case .integer(let least, let most):
+            [.number(DataNumber(least ?? 1))] + (most.map { [.number(DataNumber($0))] } ?? [])
+        case .words(let words): words.map { .string($0) }
+        case .object(let members):
+            [.object(DataObject(members.filter(\.isRequired).map { ($0.name, $0.schema.right[0]) }))]
+        case .dictionary: [[:]]
+        case .array(let element, let least): [[element.right[0]]] + (least == 0 ? [[]] : [])
+        case .either(let schemas): schemas.flatMap(\.right)
+        case .named(_, let schema): schema.right
+        }
+    }
+
+    /// Values that do not have the schema, among them those next to its bounds.
+    fileprivate var wrong: [DataItem] {
+        switch self {
+        case .any: []
+        case .null: [0]
+        case .bool: ["yes", 1, .null]
+        case .string(let least, let most): [-1, .null] + Schema.texts([least - 1, most.map { $0 + 1 }])
+        case .integer(let least, let most):
+            ["1", 1.5, .null] + [least.map { $0 - 1 }, most.map { $0 + 1 }].compactMap(\.self).map(Schema.number)
+        case .words, .time: [-1, "", .null]
+        case .array(_, let least): [-1, .null] + (least > 0 ? [[]] : [])
+        case .object, .dictionary, .either: [-1, .null]
+        case .named(_, let schema): schema.wrong
+        }
+    }
+
+    private static func number(_ number: Int) -> DataItem {
+        .number(DataNumber(number))
+    }
+
+    /// Texts of so many bytes, where there are any.
+    private static func texts(_ counts: [Int?]) -> [DataItem] {
+        counts.compactMap(\.self).filter { $0 >= 0 }.map { .string(String(repeating: "x", count: $0)) }
+    }
+}

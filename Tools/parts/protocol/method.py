@@ -1,0 +1,101 @@
+"""The methods of an OpenRPC document, as those who write of them need them."""
+
+import dataclasses
+import re
+
+# Calls whose names in a client are not those of their methods.
+NAMES = {
+    "rpc.discover": {"swift": "discover", "python": "discover", "c": "discover"},
+    "flush.cancel": {"swift": "cancelFlush", "python": "cancel_flush"},
+    "config.get": {"swift": "settings", "python": "config", "c": "config"},
+    "config.set": {"swift": "changeSettings", "python": "set_config"},
+    "config.reload": {"swift": "reloadSettings", "python": "reload_config"},
+}
+
+# Methods whose functions the clients have by hand: what lasts as long as a connection, is called in a way of its own, or gives
+# values of its own types. For any other method the functions are written.
+BY_HAND = {
+    "hello", "track", "track_many", "flush", "application.status", "watch", "unwatch", "barrier.list", "barrier.register",
+    "barrier.set", "barrier.unregister", "dispatcher.list", "dispatcher.pause", "dispatcher.resume",
+    "dispatcher.subscribe", "dispatcher.unsubscribe", "queue.peek", "queue.purge", "dead_letters.list",
+    "dead_letters.requeue", "dead_letters.purge", "board.serve", "board.unserve", "board.activate",
+}
+
+
+def camel(name):
+    first, *rest = re.split(r"[._]", name)
+    return first + "".join(word.capitalize() for word in rest)
+
+
+@dataclasses.dataclass
+class Member:
+    """A parameter, or a member of a result."""
+
+    name: str
+    schema: dict
+    is_required: bool
+    note: str
+
+    @property
+    def kind(self):
+        """`string`, `integer`, `boolean`, `object`, `array`, `any`, or `word`, whose type is `reference`."""
+        return "word" if self.reference else self.schema.get("type", "any")
+
+    @property
+    def reference(self):
+        return self.schema.get("$ref", "").rsplit("/", 1)[-1]
+
+
+class Method:
+    def __init__(self, entry):
+        self.name = entry["name"]
+        self.summary = entry["summary"]
+        self.direction = entry["x-direction"]
+        self.group = entry.get("x-group")
+        self.changes_nothing = entry.get("x-changes-nothing", False)
+        self.reasons = [error["$ref"].rsplit("/", 1)[-1] for error in entry.get("errors", [])]
+        self.params = [
+            Member(one["name"], one["schema"], one["required"], one.get("description", "")) for one in entry["params"]
+        ]
+        self.result = entry.get("result", {}).get("schema")
+        self.is_answered_empty = self.result == {"type": "object"}
+
+    @property
+    def results(self):
+        """The members of the result."""
+        result = self.result or {}
+        required = result.get("required", [])
+        return [
+            Member(name, schema, name in required, schema.get("description", ""))
+            for name, schema in result.get("properties", {}).items()
+        ]
+
+    @property
+    def only_result(self):
+        """The one member that the result has, if it is a number or an array; else nothing."""
+        one = self.results[0] if len(self.results) == 1 else None
+        return one if one and one.is_required and one.kind in ("integer", "array") else None
+
+    def ordered(self):
+        """The params as functions take them: those that have to be there first."""
+        return sorted(self.params, key=lambda one: not one.is_required)
+
+    def called(self, language):
+        """What the method's function is called."""
+        usual = camel(self.name) if language == "swift" else self.name.replace(".", "_")
+        return NAMES.get(self.name, {}).get(language, usual)
+
+
+class Document:
+    def __init__(self, document):
+        self.methods = [Method(entry) for entry in document["methods"]]
+        self.schemas = document["components"]["schemas"]
+
+    @property
+    def of_clients(self):
+        return [one for one in self.methods if one.direction == "client-to-server"]
+
+    @property
+    def plain(self):
+        """The methods whose functions are written."""
+        return [one for one in self.of_clients if one.name not in BY_HAND]
