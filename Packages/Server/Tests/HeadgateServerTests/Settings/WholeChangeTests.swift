@@ -1,3 +1,4 @@
+import Foundation
 import HeadgateCore
 import HeadgateData
 import Synchronization
@@ -74,6 +75,53 @@ struct WholeChangeTests {
             try await client.call("track_many", ["events": [["event": "a"], ["event": "b"]]])
         }
         #expect(tally.value == ["made", "closed"])
+    }
+
+    @Test(
+        "S2, B7: settings that come back at a start are in force whole, and told so, where a barrier keeps its old ones"
+    )
+    func comingBack() async throws {
+        let url = "http://127.0.0.1:1/settings"
+        let copy = #"""
+            {"url": "\#(url)", "settings": {"store": {"max_events": 1},
+             "barriers": {"FussyBarrier": {"configuration": {"bad": true}}}}}
+            """#
+        let adding: ServiceStage.Adding = { configuration in
+            configuration.addBarrier(FussyBarrier.Factory())
+            let directory = configuration.options.dataDirectory ?? ""
+            try? FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            try? copy.write(toFile: "\(directory)/remote-settings.json", atomically: true, encoding: .utf8)
+        }
+        try await ServiceStage.run(["remote": ["url": .string(url)]], adding: adding) { stage in
+            let client = try await stage.client()
+            #expect(try await client.call("config.get")["store"]["max_events"] == 1)
+            #expect(try await client.call("config.get", ["layer": "remote"])["store"]["max_events"] == 1)
+            #expect(try await client.listedBarrier("FussyBarrier")["states"]["collect"] == "open")
+            try await client.call("dispatcher.pause", ["id": "collect"])
+            try await client.call("track", ["event": "a"])
+            #expect(try await client.refusal("track", ["event": "b"]).reason == "queue_full")
+        }
+    }
+}
+
+/// One that does not take everything.
+private final class FussyBarrier: ConfigurableBarrier {
+    static let id = "FussyBarrier"
+
+    @StateSubject(.open) private var state: ObservableState<BarrierState>
+
+    struct Factory: BarrierFactory {
+        func create(context: BarrierContext, configuration: DataObject) -> FussyBarrier {
+            FussyBarrier()
+        }
+    }
+
+    func onState(for dispatcherId: String) -> Observable<BarrierState> {
+        state
+    }
+
+    func updateConfiguration(_ configuration: DataObject) throws {
+        if configuration["bad"] != nil { throw Missing(what: "something good") }
     }
 }
 
