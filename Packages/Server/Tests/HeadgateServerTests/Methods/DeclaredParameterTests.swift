@@ -129,6 +129,7 @@ extension Schema {
         case .array(let element, _):
             [Place(schema: element, steps: steps + [.element])] + element.places(steps + [.element])
         case .named(_, let schema): schema.places(steps)
+        case .either(let schemas): schemas.flatMap { $0.places(steps) }
         default: []
         }
     }
@@ -147,6 +148,7 @@ extension Schema {
             return .object(object)
         case (.array(let element, _), .element): return .array([element.sample(rest, value)].compactMap(\.self))
         case (.named(_, let schema), _): return schema.sample(steps, value)
+        case (.either(let schemas), _): return schemas.lazy.compactMap { $0.sample(steps, value) }.first
         default: return nil
         }
     }

@@ -14,7 +14,7 @@ struct MethodGroupTests {
         for method in MethodTable.all where method.group == group {
             let reason: ErrorReason?
             do throws(RPCError) {
-                _ = try table.method(method.name, for: caller)
+                _ = try table.method(method.name.description, for: caller)
                 reason = nil
             } catch {
                 reason = error.reason
@@ -56,6 +56,6 @@ struct MethodGroupTests {
 
     private func mayCall(_ method: Method, _ peer: PeerCredentials, _ access: AccessSettings) -> Bool {
         let caller = Caller(peer, access: access, daemonUID: 1000)
-        return (try? MethodTable().method(method.name, for: caller)) != nil
+        return (try? MethodTable().method(method.name.description, for: caller)) != nil
     }
 }
