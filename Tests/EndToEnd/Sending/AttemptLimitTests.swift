@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("D9: after max_retry_age an event is dead, counted from its first failure")
+    @Test("D9: after max_retry_age an event is dead, counted from its first charged attempt")
     func maxRetryAge() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
