@@ -17,7 +17,11 @@ final class Readiness: Sendable {
 
     private init() {
         var ends: [Int32] = [-1, -1]
-        pipe2(&ends, O_CLOEXEC | O_NONBLOCK)
+        pipe(&ends)
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
         bell = (ends[0], ends[1])
         Thread.detachNewThread { self.run() }
     }
