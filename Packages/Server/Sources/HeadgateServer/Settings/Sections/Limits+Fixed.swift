@@ -7,8 +7,6 @@ extension Limits {
     static let mostInBatch = 1024
     /// The most flushes that one user may have under way. They go on when the connection has ended that asked for them.
     static let mostFlushesPerUser = 256
-    /// The longest duration that a client may give, the time to live of events aside: what it waits for is kept so long.
-    static let longestDuration = Duration.seconds(86_400)
     /// The most bytes of what clients call themselves, of a version, and of a flush.
     static let longestName = 256
     /// The most bytes of a reason, which is shown wherever its barrier is.
