@@ -51,18 +51,21 @@ struct LineFramerTests {
         let bytes = Array(stream.utf8)
         for first in 0...bytes.count {
             for second in first...bytes.count {
-                let pieces = [Array(bytes[..<first]), Array(bytes[first..<second]), Array(bytes[second...])]
-                // A part of a line is looked at and kept, and what comes behind it is kept unseen.
-                #expect(read(pieces) { [.max, 0, .max][$0] } == lines, "split at \(first) and \(second)")
-                #expect(read(pieces) { [1, 0, 1][$0] } == lines, "split at \(first) and \(second)")
+                // A part of a line is looked at and kept, twice, and what comes behind it is kept unseen.
+                let pieces = [
+                    bytes[..<(first / 2)], bytes[(first / 2)..<first], bytes[first..<second], bytes[second...],
+                ]
+                let copies = pieces.map { Array($0) }
+                #expect(read(copies) { [.max, .max, 0, .max][$0] } == lines, "split at \(first) and \(second)")
+                #expect(read(copies) { [1, 1, 0, 1][$0] } == lines, "split at \(first) and \(second)")
             }
         }
     }
 
     @Test("Framing: a part of a line, then a piece with its end and short lines, unseen: each line comes out alone")
     func partThenUnseenPiece() {
-        let pieces = ["abcdefgh", "ij\nk\nlm\nn", "o\n"].map { Array($0.utf8) }
-        #expect(read(pieces) { [.max, 0, .max][$0] } == ["abcdefghij", "k", "lm", "no"])
+        let pieces = ["abcd", "efgh", "ij\nk\nlm\nn", "o\n"].map { Array($0.utf8) }
+        #expect(read(pieces) { [.max, .max, 0, .max][$0] } == ["abcdefghij", "k", "lm", "no"])
     }
 
     @Test(

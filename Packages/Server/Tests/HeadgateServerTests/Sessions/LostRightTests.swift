@@ -21,7 +21,7 @@ struct LostRightTests {
             if what == .batches || what == .both { try await client.call("dispatcher.subscribe", ["id": "jobs"]) }
             let other = try await stage.client()
             // The daemon's own user may do all: the client becomes another.
-            try await stage.look { service in
+            let ends = try await stage.look { service in
                 let session = try #require(service.sessions.all.min { $0.number < $1.number })
                 let person = PeerCredentials(pid: 1, uid: 45_001, gid: 45_001, groups: [])
                 var access = AccessSettings()
@@ -32,7 +32,9 @@ struct LostRightTests {
                 var with = without
                 with.access = access
                 session.settingsChanged(from: with, to: without)
+                return !session.connection.isWritable
             }
+            try #require(ends == (what != .nothing))
             guard what != .nothing else {
                 try await client.call("ping")
                 #expect(try await stage.look { $0.sessions.count } == 2)
