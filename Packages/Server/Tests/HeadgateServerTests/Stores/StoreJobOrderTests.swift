@@ -26,6 +26,8 @@ private struct JobRun {
     /// The numbers that are stored, and those of the letters.
     private var stored: [SequenceNumber] = []
     private var letters: [SequenceNumber] = []
+    /// Where groups end, stored or not.
+    private var ends: [SequenceNumber] = [0]
 
     init(seed: UInt64) throws {
         self.seed = seed
@@ -61,6 +63,7 @@ private struct JobRun {
             lastNumber += SequenceNumber.random(in: 1...3, using: &random)
             let isStored = !lastNumber.isMultiple(of: 5)
             if isStored { stored += first...lastNumber }
+            ends.append(lastNumber)
             return (.append(Groups.of(first...lastNumber)), isStored ? "done" : "failed")
         case 4..<6:
             lastNumber += 1
@@ -68,7 +71,8 @@ private struct JobRun {
             if isStored { letters.append(lastNumber) }
             return (.write([.deadLetter(.sample(lastNumber))]), isStored ? "done" : "failed")
         case 6..<8:
-            let place = SequenceNumber.random(in: 0...lastNumber, using: &random)
+            // From the end of a group: what is read may begin with the rest of the one that a place lies in.
+            let place = ends.randomElement(using: &random) ?? 0
             return (.read(after: place), "\(stored.filter { $0 > place })")
         case 8:
             return (.readLetters(LetterQuery(limit: 1_000)), "letters \(letters)")
