@@ -98,28 +98,31 @@ public final class EventQueue {
         switch refusal(of: Tally(events: 1, bytes: event.storedByteCount(lastSequenceNumber + 1))) {
         case .queueFull: return .queueFull
         case .tooLarge: return .tooLarge
-        case nil: return .stored(gather(event, fingerprint))
+        case nil: return .stored(gather(event, fingerprint, at: now))
         }
     }
 
     /// Gives events their places, all of them or, when there is no room for those that are new, none.
     /// - Returns: what became of each, in their order.
     public func admit(all events: [TrackedEvent]) throws(AdmissionRefusal) -> [Admission] {
+        let now = presentStamp()
         var plan = AdmissionPlan(after: lastSequenceNumber)
         for event in events {
-            let fingerprint = event.identity.map(DedupeWindow.fingerprint)
-            plan.add(event, fingerprint, remembered: fingerprint.flatMap { dedupe.find($0) })
+            let fingerprint = event.identity.map(dedupeKey.fingerprint)
+            plan.add(event, fingerprint, remembered: fingerprint.flatMap { dedupe.find($0, at: now) })
         }
         if let refusal = refusal(of: plan.new) { throw refusal }
         for (event, entry) in zip(events, plan.entries) {
-            if case .stored = entry.admission { gather(event, entry.fingerprint) }
+            if case .stored = entry.admission { gather(event, entry.fingerprint, at: now) }
         }
         return plan.entries.map(\.admission)
     }
 
     /// Puts an event into the group in the making.
     @discardableResult
-    private func gather(_ event: TrackedEvent, _ fingerprint: DedupeWindow.Fingerprint?) -> SequenceNumber {
+    private func gather(
+        _ event: TrackedEvent, _ fingerprint: DedupeWindow.Fingerprint?, at now: Int64
+    ) -> SequenceNumber {
         lastSequenceNumber += 1
         gathering.append(
             event, known: fingerprint, sequenceNumber: lastSequenceNumber, receivedAt: worker.wall, receivedStamp: now)
