@@ -21,7 +21,7 @@ let package = Package(
         .executableTarget(
             name: "headgate", dependencies: [.commands], path: "Tools/headgate", linkerSettings: .selfContained),
         .executableTarget(
-            name: "SwiftTracker", dependencies: [.client, .data], path: "Tools/demonstration/SwiftTracker"),
+            name: "SwiftTracker", dependencies: [.client, .data], path: "Tools/parts/demo/SwiftTracker"),
         .executableTarget(
             name: "CertifiedClient", dependencies: [.client, .data, .wire],
             path: "Tests/Clients/Programs/CertifiedClient"),

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from servers import BenchmarkError
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def build(command: list[str]) -> str:
@@ -30,7 +30,7 @@ def build_program(name: str) -> pathlib.Path:
 
 def build_c() -> pathlib.Path:
     """Builds the programs in C; returns where they are."""
-    build(["make", "--silent", "-C", "Tools/benchmarks", f"OUT={ROOT / '.build/bench'}"])
+    build(["make", "--silent", "-C", "Tools/parts/bench", f"OUT={ROOT / '.build/bench'}"])
     return ROOT / ".build/bench"
 
 

@@ -3,7 +3,7 @@ import PackageDescription
 
 let package = Package(
     name: "barriers",
-    dependencies: [.package(name: "Core", path: "../../../Packages/Core")],
+    dependencies: [.package(name: "Core", path: "../../../../Packages/Core")],
     targets: [
         .executableTarget(
             name: "barriers",

@@ -1,7 +1,7 @@
-# Sourced by the scripts beside it: the repository's root, the Swift toolchain, what the sources are.
+# Sourced by the scripts of Tools: the repository's root, the Swift toolchain, what the sources are.
 # shellcheck shell=bash
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 if ! command -v swift >/dev/null && [ -x /opt/swift/usr/bin/swift ]; then
     PATH=$PATH:/opt/swift/usr/bin

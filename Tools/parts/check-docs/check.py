@@ -19,7 +19,7 @@ import time
 from blocks import blocks_of
 from session import Session
 
-REPOSITORY = pathlib.Path(__file__).resolve().parent.parent.parent
+REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 PATIENCE, LONG_PATIENCE, READING_PATIENCE = 60, 3600, 20
 # They only look, and what they are to see may take a moment.
 READERS = re.compile(r"(cat|tail|ls|headgate (status|barriers|dispatchers|peek|dead-letters))\b")

@@ -83,7 +83,7 @@ offers() {
 }
 
 test_completions() {
-    cp "$here"/packaging/tests/completes.* "$root/root"
+    cp "$here"/parts/package/tests/completes.* "$root/root"
     local shell
     for shell in bash zsh fish; do
         offers "$shell" "headgate dis" "dispatchers"

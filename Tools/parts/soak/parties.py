@@ -15,7 +15,7 @@ from collections.abc import Callable
 from ledger import Ledger
 from subject import Subject
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Packages/Client/Python"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "Packages/Client/Python"))
 import headgate  # noqa: E402
 
 # Long past any wait of the daemon's: who has no answer by then is stuck.
