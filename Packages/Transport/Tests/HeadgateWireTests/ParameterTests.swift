@@ -14,7 +14,7 @@ struct ParameterTests {
         var age: Int?
     }
 
-    static let person = Shape.object(Field("name", .string(1...4)), Field(optional: "age", .integer(0...150))) {
+    static let person = Shape.object(Field("name", .string(1...5)), Field(optional: "age", .integer(0...150))) {
         Person(name: $0, age: $1)
     }
 
@@ -88,7 +88,7 @@ struct ParameterTests {
     func schema() {
         #expect(Shape.string(1...9).schema.item == ["type": "string", "minLength": 1, "maxLength": 9])
         let properties: DataItem = [
-            "name": ["type": "string", "minLength": 1, "maxLength": 4],
+            "name": ["type": "string", "minLength": 1, "maxLength": 5],
             "age": ["type": "integer", "minimum": 0, "maximum": 150],
         ]
         #expect(Self.person.schema.item == ["type": "object", "properties": properties, "required": ["name"]])
