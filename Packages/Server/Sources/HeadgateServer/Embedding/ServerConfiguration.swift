@@ -84,18 +84,6 @@ public struct ServerConfiguration {
         settings["dispatchers"] == nil ? DefaultConfiguration.object : [:]
     }
 
-    /// Puts a barrier before boards, whatever they say of themselves, or exempts some from what others say (Behaviour A7).
-    /// It is a part of ``settings``, and checked with them at the start.
-    /// - Parameter pattern: a board's name, or a prefix and `*`.
-    public mutating func setGateway(_ rule: GatewayRules.Rule, before pattern: String) {
-        settings = settings.patched(with: ["gateway": ["rules": .object(DataObject([(pattern, rule.setting)]))]])
-    }
-
-    /// What counts where there is no configuration file.
-    var withoutFile: DataObject {
-        settings["dispatchers"] == nil ? DefaultConfiguration.object : [:]
-    }
-
     /// Reads the settings and finds the places; `warn` is told what the settings can be used in spite of.
     func load(warn: (SettingsFault) -> Void = { _ in }) throws(StartFault) -> LoadedSettings {
         var layers = SettingsLayers()
