@@ -132,9 +132,12 @@ extension ServiceStage {
     fileprivate func ask(_ client: LineClient, withdrawing: Bool = false) async throws -> Answers {
         try await client.call("ping")
         let answers = Answers()
+        let run: DataObject = [
+            "board": "login", "activation": "1", "input": .null, "mainboard": "shop", "as_barrier": false,
+        ]
         try look { service in
             for session in service.sessions.all {
-                let number = session.ask("board.run", params: { $0.object(["board": "login"]) }, then: answers.take)
+                let number = session.ask(BoardMethods.run.name, params: { $0.object(run) }, then: answers.take)
                 if withdrawing { session.withdraw(number) }
             }
         }
