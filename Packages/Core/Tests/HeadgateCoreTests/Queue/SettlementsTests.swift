@@ -93,12 +93,12 @@ struct SettlementsTests {
         settlements.add(.keep("pause", [1]))
         settlements.add(.dispatcher(older))
         settlements.add(.forgetDispatcher(2))
-        settlements.settled(1, old)
+        settlements.settled(1) { old }
         store.whileWriting = { [store, settlements] in
             settlements.add(.keep("pause", [2]))
             settlements.add(.dispatcher(newer))
             settlements.add(.dispatcher(StoredDispatcher(number: 2, id: "again", settled: new)))
-            settlements.settled(1, new)
+            settlements.settled(1) { new }
             (store.whileWriting, store.fault) = ({}, nil)
         }
         worker.settle()
@@ -134,7 +134,7 @@ struct SettlementsTests {
         settlements.close()
         var answers: [StoreFault?] = []
         settlements.add(.keep("b", [1]))
-        settlements.settled(1, Settled(through: 3))
+        settlements.settled(1) { Settled(through: 3) }
         settlements.whenWritten { answers.append($0) }
         worker.advance(by: .seconds(100))
         #expect(store.attempts == 1 && worker.nextDeadline == nil)

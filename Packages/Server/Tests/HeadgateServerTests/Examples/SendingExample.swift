@@ -38,15 +38,23 @@ final class PaperSender: Sender {
 
     func interrupt() {}
     func close() {}
+}
 
-    struct Factory: SenderFactory {
-        let kind = "paper"
-        let reachesNetwork = false
-        let roll: PaperRoll
+struct PaperKind: DispatcherKind {
+    let name = "paper"
+    let roll: PaperRoll
 
-        func makeSender(dispatcher id: String, configuration: DataObject, on worker: any Worker) -> any Sender {
-            PaperSender(roll: roll, worker: worker)
-        }
+    /// There is nothing to be told.
+    struct Settings: Sendable, Equatable {}
+
+    func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> Settings {
+        Settings()
+    }
+
+    func reachesNetwork(_ settings: Settings) -> Bool { false }
+
+    func makeSender(of dispatcher: String, _ settings: Settings, in surroundings: SenderSurroundings) -> any Sender {
+        PaperSender(roll: roll, worker: surroundings.worker)
     }
 }
 
@@ -63,7 +71,7 @@ final class PaperRoll: @unchecked Sendable {
 
 enum PaperExample {
     static func add(_ roll: PaperRoll, to configuration: inout ServerConfiguration) {
-        configuration.addDispatcherKind(PaperSender.Factory(roll: roll))
+        configuration.addDispatcherKind(PaperKind(roll: roll))
         configuration.makeStore = { worker in MemoryEventStore(worker: worker) }
     }
 }

@@ -42,20 +42,4 @@ struct DurationParameterTests {
             try await client.call("track", ["event": "x", "ttl_ms": .number(DataNumber(30 * Self.day))])
         }
     }
-
-    @Test("Every duration that a method's description has is bounded, and each is one of these")
-    func allAreBounded() {
-        let described = MethodDescription.all.flatMap { method in
-            method.params.flatMap { Self.durations(in: $0, at: "") }.map { "\(method.name) \($0)" }
-        }
-        #expect(described.sorted() == Self.places.map { "\($0.method) \($0.path)" }.sorted())
-    }
-
-    private static func durations(in member: Schema.Member, at path: String) -> [String] {
-        let name = path + member.name
-        if case .object(let members) = member.schema { return members.flatMap { durations(in: $0, at: name + ".") } }
-        guard name.hasSuffix("_ms"), name != "ttl_ms" else { return [] }
-        if case .integer(_, most: day) = member.schema { return [name] }
-        return ["\(name) without a bound"]
-    }
 }

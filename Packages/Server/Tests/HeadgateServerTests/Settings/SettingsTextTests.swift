@@ -1,3 +1,4 @@
+import HeadgateData
 import Testing
 
 @testable import HeadgateServer
