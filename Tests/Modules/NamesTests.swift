@@ -92,18 +92,30 @@ private enum PublicNames {
     static func all(in source: String) -> [String] {
         var extended: String?
         var names: [String] = []
-        for line in source.split(separator: "\n") {
+        for line in source.split(separator: "\n") where isOfInterest(line, inExtension: extended != nil) {
             if let found = line.prefixMatch(of: top) {
                 names.append(String(found.1))
             } else if let found = line.prefixMatch(of: extending) {
                 extended = String(found.1)
             } else if let type = extended, let found = line.prefixMatch(of: member) {
-                names.append("\(type).\(found.1.trimmingCharacters(in: .whitespaces))")
+                names.append("\(type).\(name(of: found.1))")
             } else if line.first != " ", line.first != "}" {
                 extended = nil
             }
         }
         return names
+    }
+
+    /// Most lines are none of those that are looked for, which costs little to see.
+    private static func isOfInterest(_ line: Substring, inExtension: Bool) -> Bool {
+        if line.utf8.first != UInt8(ascii: " ") { return true }
+        return inExtension && line.utf8.starts(with: "    public ".utf8)
+    }
+
+    /// A function with its parameters, which tell it from others; anything else without its type.
+    private static func name(of member: Substring) -> String {
+        let name = member.contains("(") ? member : member.prefix { $0 != ":" }
+        return name.trimmingCharacters(in: .whitespaces)
     }
 
     private static var top: Regex<(Substring, Substring)> {

@@ -167,12 +167,12 @@ import Testing
 
     @Test("A deadline ends the wait for an answer")
     func deadline() async throws {
-        try await withDaemon {
-            $0.number == 1 ? .ignore : .answer
+        try await withDaemon { request in
+            request.params["event"] == "late" ? .ignore : .answer
         } _: { scene in
             let client = try scene.client()
             await #expect(throws: ClientError.timedOut) {
-                try await client.track("x", deadline: .milliseconds(30))
+                try await client.track("late", deadline: .milliseconds(30))
             }
             try await client.track("x")
         }

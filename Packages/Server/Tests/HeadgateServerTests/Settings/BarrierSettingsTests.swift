@@ -148,7 +148,7 @@ struct BarrierSettingsTests {
         ])
     func faults(barriers: String, lines: [String]) throws {
         let read = try reading(barriers)
-        #expect(read.findings.lines == lines)
+        #expect(read.faults.map(\.description) == lines)
         #expect(read.settings == nil)
     }
 
@@ -197,7 +197,7 @@ struct BarrierSettingsTests {
             (#"{"RateBarrier": {"on_error": "ajar"}}"#, ["RateBarrier.on_error: must be one of: open, closed"]),
         ])
     func builtInFaults(barriers: String, lines: [String]) throws {
-        #expect(try reading(barriers).findings.lines == lines.map { "barriers." + $0 })
+        #expect(try reading(barriers).faults.map(\.description) == lines.map { "barriers." + $0 })
     }
 
     @Test("S2: a key that a barrier does not know is a warning, and one that is null is not there")

@@ -65,7 +65,7 @@ struct SettingsFaultTests {
             #"""
             {"dispatcher": {}, "limits": {"max_dept": 1}, "access": {"track": {}, "serve": {"users": []}},
              "dispatchers": {"d": {"kind": "file", "path": "f", "gzip": true, "backoff": {"base": 1}}},
-             "barriers": {"BatchingBarrier": {"scope": "d", "configuration": {"size": 1}}}}
+             "barriers": {"BatchingBarrier": {"scope": "d", "scopes": "d", "configuration": {"size": 1}}}}
             """#)
         #expect(
             reading.findings.lines == [

@@ -48,9 +48,10 @@ extension SettingsReader {
         }
     }
 
-    /// A barrier's configuration; a null in it counts as absent, as everywhere.
+    /// A barrier's configuration, which its kind checks; a null in it counts as absent, as everywhere.
     fileprivate func configuration(_ key: String) -> DataObject {
-        DataObject((object(key) ?? [:]).filter { !$0.value.isNull }.map { ($0.key, $0.value) })
+        let object = item(key).flatMap(DataObject.init(dataItem:)) ?? [:]
+        return DataObject(object.filter { !$0.value.isNull }.map { ($0.key, $0.value) })
     }
 
     private func scopes(_ key: String, _ items: [DataItem]) -> [BarrierScope] {
