@@ -1,8 +1,8 @@
 import Foundation
 import HeadgateClientTesting
 import HeadgateData
-import HeadgateWire
 import HeadgateSeeds
+import HeadgateWire
 import Testing
 
 @testable import HeadgateCommands

@@ -51,11 +51,12 @@ private struct WaitingLine {
     var isEmpty: Bool { places.isEmpty }
 
     var all: [Cycle.Waiter] {
-        Array(sequence(state: first) { at in
-            guard let place = at.flatMap({ places[$0] }) else { return nil }
-            at = place.next
-            return place.waiter
-        })
+        Array(
+            sequence(state: first) { at in
+                guard let place = at.flatMap({ places[$0] }) else { return nil }
+                at = place.next
+                return place.waiter
+            })
     }
 
     mutating func append(_ waiter: Cycle.Waiter) {

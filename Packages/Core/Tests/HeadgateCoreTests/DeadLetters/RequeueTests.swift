@@ -160,8 +160,11 @@ struct RequeueTests {
 
     @Test("D10: a time to live and the store's limit of age count anew, so that what is requeued does not end at once")
     func ages() {
+        var limits = StoreLimits()
+        limits.maxAge = .seconds(3600)
+        bench.gate.setLimits(limits)
         bury(1, EventDraft(timeToLive: .seconds(10)))
-        bench.advance(by: .seconds(40 * 86_400))
+        bench.advance(by: .seconds(7200))
         #expect(bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in })
         #expect(requeue() == .success(1))
         bench.advance(by: .seconds(9))

@@ -65,10 +65,17 @@ struct RestartTests {
         #expect(bench["archive"].sent == [[3]])
     }
 
+    /// Queues of removed dispatchers are kept for seven hours.
+    private static let briefly: StoreLimits = {
+        var limits = StoreLimits()
+        limits.orphanRetention = .seconds(7 * 3600)
+        return limits
+    }()
+
     @Test("Q3: a removed dispatcher's queue is kept, and comes back with it")
     func removedComesBack() throws {
         let both = [DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")]
-        let bench = GateBench(both)
+        let bench = GateBench(both, limits: Self.briefly)
         bench.track(2)
         bench.dispatchers = [DispatcherSettings(id: "collect")]
         try bench.restart()
@@ -76,7 +83,7 @@ struct RestartTests {
         bench.sender.answer()
         bench.track(1)
         #expect(bench.gate.stored.events == 2)
-        bench.advance(by: .seconds(6 * 86_400))
+        bench.advance(by: .seconds(6 * 3600))
         bench.dispatchers = both
         try bench.restart()
         #expect(bench["archive"].sent == [[1, 2]])
@@ -84,23 +91,23 @@ struct RestartTests {
         bench["archive"].answer()
         bench.settle()
         #expect(bench["archive"].sent == [[1, 2], [4]])
-        bench.advance(by: .seconds(3 * 86_400))
+        bench.advance(by: .seconds(3 * 3600))
         #expect(bench.counters.expired == 0)
     }
 
     @Test("Q3: it is kept for orphan_retention from its removal, then expires and is counted")
     func retentionEnds() throws {
         let both = [DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")]
-        let bench = GateBench(both)
+        let bench = GateBench(both, limits: Self.briefly)
         bench.track(2)
         bench.dispatchers = [DispatcherSettings(id: "collect")]
-        bench.advance(by: .seconds(86_400))
+        bench.advance(by: .seconds(3600))
         try bench.restart()
         bench.sender.answer()
-        bench.advance(by: .seconds(7 * 86_400 - 3600))
+        bench.advance(by: .seconds(7 * 3600 - 600))
         try bench.restart()
         #expect(bench.gate.stored.events == 2)
-        bench.advance(by: .seconds(3660))
+        bench.advance(by: .seconds(660))
         #expect(bench.gate.stored == .zero)
         #expect(bench.counters.expired == 2)
         bench.dispatchers = both
