@@ -1,6 +1,6 @@
 extension Duration {
     /// How long a test waits for what must happen. It only matters when the test fails: a loaded machine is slow.
-    static let patience = Duration.seconds(60)
+    static let patience = Duration.seconds(240)
 }
 
 /// What a test waited for in vain.
@@ -14,6 +14,9 @@ struct NeverHappened: Error, CustomStringConvertible {
     }
 }
 
+/// Looks that are taken at least, however late they come: on a busy machine a single one may take longer than the limit.
+private let leastLooks = 20
+
 /// Waits until the probe finds something, and gives it back. It looks often at first, and then less so: what takes long needs
 /// the processor more than it needs to be looked at.
 func eventually<Found>(
@@ -21,9 +24,11 @@ func eventually<Found>(
 ) async throws -> Found {
     let deadline = ContinuousClock.now + limit
     var pause = Duration.milliseconds(2)
+    var looks = 0
     while true {
         if let found = try await probe() { return found }
-        guard ContinuousClock.now < deadline else { throw NeverHappened(what) }
+        looks += 1
+        guard looks < leastLooks || ContinuousClock.now < deadline else { throw NeverHappened(what) }
         try await Task.sleep(for: pause)
         pause = min(pause * 3 / 2, .milliseconds(25))
     }

@@ -10,7 +10,7 @@ extension HeadgateClient {
     }
 
     /// Announces where the program is, and waits until the daemon knows (Behaviour B26, F5). Each announcement may start a
-    /// flush. It is announced again on each connection, but for ``ApplicationStatus/exiting``.
+    /// flush. It is announced again on each connection, but for `exiting`.
     public func announce(_ status: ApplicationStatus, deadline: Duration? = nil) async throws {
         try await begin { $0.announce($1, status, deadline: deadline, $2) }
     }

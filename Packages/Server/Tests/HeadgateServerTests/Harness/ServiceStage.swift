@@ -25,6 +25,8 @@ actor ServiceStage {
     /// Two dispatchers of kind `file`, and a store in memory. What a test leaves on its way holds up its end by nothing.
     static let usualSettings: DataObject = [
         "durability": "memory", "shutdown_timeout_ms": 0,
+        // Who reads slowly in a test may do so for as long as a busy machine takes.
+        "limits": ["slow_reader_timeout_ms": 3_600_000],
         "dispatchers": [
             "archive": ["kind": "file", "path": "archive.ndjson"],
             "collect": ["kind": "file", "path": "collect.ndjson"],
