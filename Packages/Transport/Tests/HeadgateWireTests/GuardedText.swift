@@ -1,5 +1,4 @@
-import Glibc
-import Synchronization
+import Foundation
 
 @testable import HeadgateWire
 
@@ -46,13 +45,13 @@ private struct GuardedPages: @unchecked Sendable {
     private let start: UnsafeMutableRawPointer
     private let readable: Int
     private static let page = Int(getpagesize())
-    private static let spare = Mutex<[GuardedPages]>([])
+    private static let spare = SparePages()
 
     var end: UnsafeMutableRawPointer { start + readable }
 
     static func forText(of count: Int) -> GuardedPages {
         let readable = (count + page) / page * page
-        let used = readable == page ? spare.withLock { $0.popLast() } : nil
+        let used = readable == page ? spare.take() : nil
         return used ?? GuardedPages(readable: readable)
     }
 
@@ -70,6 +69,21 @@ private struct GuardedPages: @unchecked Sendable {
             munmap(start, readable + Self.page)
             return
         }
-        Self.spare.withLock { $0.append(self) }
+        Self.spare.add(self)
+    }
+}
+
+/// Pages that nobody has at present.
+// Unchecked: the lock guards them. It is one that the thread sanitizer sees, which a Mutex is not.
+private final class SparePages: @unchecked Sendable {
+    private let lock = NSLock()
+    private var pages: [GuardedPages] = []
+
+    func take() -> GuardedPages? {
+        lock.withLock { pages.popLast() }
+    }
+
+    func add(_ one: GuardedPages) {
+        lock.withLock { pages.append(one) }
     }
 }
