@@ -27,12 +27,14 @@ struct LiveHistory {
         for _ in 0..<number(20...120) {
             try await step(client, other)
         }
-        switch Ending.allCases.randomElement(using: &random) ?? .stays {
+        let ending = Ending.allCases.randomElement(using: &random) ?? .stays
+        if ending != .goes { try await sendLast(client, other) }
+        switch ending {
         case .stays: try await finish(client, stage, other)
         case .finishes:
             client.finish()
             try await finish(client, stage, other)
-            while !client.isAtEnd { try take(from: client, try await other.call("ping")) }
+            while !client.isAtEnd { try await other.call("ping"); try take(from: client) }
         case .goes: client.close()
         }
         client.close()
@@ -44,23 +46,34 @@ struct LiveHistory {
         case 0...6: send(client)
         case 7: try await cancel(other)
         case 8: try await other.call("ping")
-        default: try take(from: client, .null)
+        default: try take(from: client)
         }
     }
 
-    /// Lets everything be answered.
+    /// Sends one request more, as soon as there is room for it. Once that is answered, all lines before it have been taken.
+    private mutating func sendLast(_ client: RawClient, _ other: LineClient) async throws {
+        let id = newID()
+        while !client.offer(line: #"{"jsonrpc":"2.0","id":\#(id),"method":"ping"}"#) { try await goOn(client, other) }
+    }
+
+    /// Lets everything be answered, and everything end that was asked for without an answer.
     private mutating func finish(_ client: RawClient, _ stage: ServiceStage, _ other: LineClient) async throws {
-        while answered.count < owed.count {
-            if !flushes.isEmpty { try await cancel(other) }
-            try await other.call("ping")
-            try take(from: client, .null)
-        }
+        while answered.count < owed.count { try await goOn(client, other) }
+        // Flushes of notifications are answered to nobody, and wait for ever.
+        for name in flushes { _ = try? await other.call("flush.cancel", ["flush": .string(name)]) }
         #expect(Set(answered) == owed)
         #expect(Set(answered).count == answered.count)
         try await stage.until { $0.sessions.all.allSatisfy { $0.machine.account == SessionAccount() } }
     }
 
-    private mutating func take(from client: RawClient, _: DataItem) throws {
+    /// Makes room, as another client and as a reader.
+    private mutating func goOn(_ client: RawClient, _ other: LineClient) async throws {
+        try await cancel(other)
+        try await other.call("ping")
+        try take(from: client)
+    }
+
+    private mutating func take(from client: RawClient) throws {
         answered += try client.messages().compactMap { $0["id"].get() }
     }
 
