@@ -1,3 +1,5 @@
+import Glibc
+import HeadgateTransport
 import HeadgateWire
 
 /// Why a call to the daemon came to nothing.
@@ -32,6 +34,19 @@ extension ClientError: CustomStringConvertible {
         case .closed: "the client is closed"
         case .badAnswer(let text): "not an answer of the protocol: \(text)"
         case .cannotStart(let cause): "cannot start: \(cause)"
+        }
+    }
+}
+
+extension TransportError {
+    /// Why there is no connection, for people who know the path already.
+    var cause: String {
+        switch code {
+        case -ENOENT: "there is no such socket"
+        case -ECONNREFUSED: "nobody listens there"
+        case -EACCES: "permission denied"
+        case -EAGAIN: "the daemon is too busy to take the connection"
+        default: description
         }
     }
 }

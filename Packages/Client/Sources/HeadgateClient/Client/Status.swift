@@ -1,5 +1,13 @@
 import HeadgateData
 
+extension HeadgateClient {
+    /// Announces where the program is, and waits until the daemon knows (Behaviour B26, F5). Each announcement may start a
+    /// flush. It is announced again on each connection, but for `exiting`.
+    public func announce(_ status: ApplicationStatus, deadline: Duration? = nil) async throws {
+        try await begin { $0.announce($1, status, deadline: deadline, $2) }
+    }
+}
+
 extension ClientConnection {
     /// Announces where the program is; what was announced before counts no more (Behaviour B26, F5). It is announced
     /// again on each connection, but for `exiting`.
@@ -16,7 +24,7 @@ extension ClientConnection {
         return call
     }
 
-    func announce(
+    fileprivate func announce(
         _ call: Call, _ status: ApplicationStatus, deadline: Duration?, _ tell: @escaping (StandingReport) -> Void
     ) {
         if let former = announcement { abandon(former) }

@@ -58,3 +58,34 @@ public struct ListedDispatcher: Sendable, Equatable {
         result.get(key: "dispatchers", as: [DataObject].self)?.map(ListedDispatcher.init)
     }
 }
+
+extension HeadgateClient {
+    /// Closes the way to a dispatcher by its ManualBarrier, which survives a restart (Behaviour B23).
+    /// - Parameters:
+    ///   - dispatcher: its id.
+    ///   - reason: why, for people.
+    ///   - flushable: whether flushes go through all the same.
+    ///   - deadline: how long to wait; nil is for ever.
+    public func pause(
+        _ dispatcher: String, reason: String? = nil, flushable: Bool = false, deadline: Duration? = nil
+    ) async throws {
+        var params: DataObject = ["id": .string(dispatcher)]
+        params["reason"] = reason.map { .string($0) }
+        if flushable { params["flushable"] = true }
+        _ = try await object("dispatcher.pause", params, deadline)
+    }
+
+    /// Opens a dispatcher's ManualBarrier again (Behaviour B23).
+    public func resume(_ dispatcher: String, deadline: Duration? = nil) async throws {
+        _ = try await object("dispatcher.resume", ["id": .string(dispatcher)], deadline)
+    }
+
+    /// All dispatchers, with what they have done and what holds them.
+    public func dispatchers(deadline: Duration? = nil) async throws -> [ListedDispatcher] {
+        let result = try await object("dispatcher.list", [:], deadline)
+        guard let dispatchers = ListedDispatcher.list(in: result) else {
+            throw ClientError.badAnswer("a result of dispatcher.list without dispatchers")
+        }
+        return dispatchers
+    }
+}

@@ -68,3 +68,14 @@ public struct ListedBarrier: Sendable, Equatable {
         result.get(key: "barriers", as: [DataObject].self)?.map(ListedBarrier.init)
     }
 }
+
+extension HeadgateClient {
+    /// All barriers, with what they hold and why (Behaviour B10).
+    public func barriers(deadline: Duration? = nil) async throws -> [ListedBarrier] {
+        let result = try await object("barrier.list", [:], deadline)
+        guard let barriers = ListedBarrier.list(in: result) else {
+            throw ClientError.badAnswer("a result of barrier.list without barriers")
+        }
+        return barriers
+    }
+}

@@ -82,3 +82,72 @@ extension HeadgateClient {
         return params
     }
 }
+
+/// Some of the events that wait for a dispatcher, in the order in which it would send them (Protocol, `queue.peek`).
+public struct PeekedEvents: Sendable, Equatable {
+    /// The events, as they are stored: not transformed yet.
+    public let events: [DataObject]
+    /// What to give as `after` for those behind them; nil when these are all.
+    public let next: Int64?
+
+    /// Reads the result of `queue.peek`; throws ``ClientError/badAnswer(_:)``.
+    public init(_ result: DataObject) throws(ClientError) {
+        guard let events = result.get(key: "events", as: [DataObject].self) else {
+            throw .badAnswer("a result of queue.peek without events")
+        }
+        self.events = events
+        next = result.get(key: "next", as: Int.self).map(Int64.init)
+    }
+}
+
+/// Some dead letters, the oldest first (Protocol, `dead_letters.list`).
+public struct DeadLetterPage: Sendable, Equatable {
+    /// The letters.
+    public let letters: [ListedDeadLetter]
+    /// What to give as `after` for those behind them; nil when these are all.
+    public let next: Int?
+
+    /// Reads the result of `dead_letters.list`; throws ``ClientError/badAnswer(_:)``.
+    public init(_ result: DataObject) throws(ClientError) {
+        guard let entries = result.get(key: "dead_letters", as: [DataObject].self) else {
+            throw .badAnswer("a result of dead_letters.list without dead_letters")
+        }
+        letters = entries.map(ListedDeadLetter.init)
+        next = result.get(key: "next")
+    }
+}
+
+/// A dead letter as the daemon shows it (Protocol, `dead_letters.list`).
+public struct ListedDeadLetter: Sendable, Equatable {
+    /// Its number, by which it can be requeued or purged.
+    public let letter: Int
+    /// The id of the dispatcher that gave the event up.
+    public let dispatcher: String
+    /// Why, in one of the words of Behaviour D10.
+    public let reason: String
+    /// The destination's last status; nil where there was none.
+    public let status: Int?
+    /// A piece of the destination's last answer.
+    public let answer: String?
+    /// Attempts that were charged: a network error charges none (Behaviour D9).
+    public let attempts: Int
+    /// When the event failed first.
+    public let firstFailedAt: Timestamp?
+    /// When it was given up.
+    public let diedAt: Timestamp?
+    /// The event as it lay in the queue; nil when it is damaged.
+    public let event: DataObject?
+
+    /// Reads an entry of `dead_letters.list`. What is missing is taken for empty.
+    public init(_ entry: DataObject) {
+        letter = entry.get(key: "letter") ?? 0
+        dispatcher = entry.get(key: "dispatcher") ?? ""
+        reason = entry.get(key: "reason") ?? ""
+        status = entry.get(key: "status")
+        answer = entry.get(key: "answer")
+        attempts = entry.get(key: "attempts") ?? 0
+        firstFailedAt = entry.get(key: "first_failed_at", as: String.self).flatMap(Timestamp.init(rfc3339:))
+        diedAt = entry.get(key: "died_at", as: String.self).flatMap(Timestamp.init(rfc3339:))
+        event = entry.get(key: "event")
+    }
+}

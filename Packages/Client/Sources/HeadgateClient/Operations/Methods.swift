@@ -1,21 +1,5 @@
 import HeadgateData
 
-/// The daemon itself.
-extension HeadgateClient {
-    /// What the daemon said of itself when this connection was made; makes one if there is none.
-    public func greeting(deadline: Duration? = nil) async throws -> DaemonGreeting {
-        try await ping(deadline: deadline)
-        guard let greeting = connection.greeting else { throw ClientError.disconnected }
-        return DaemonGreeting(greeting)
-    }
-
-    /// Announces where the program is, and waits until the daemon knows (Behaviour B26, F5). Each announcement may start a
-    /// flush. It is announced again on each connection, but for `exiting`.
-    public func announce(_ status: ApplicationStatus, deadline: Duration? = nil) async throws {
-        try await begin { $0.announce($1, status, deadline: deadline, $2) }
-    }
-}
-
 /// Calls that are nothing but their params and their result.
 extension HeadgateClient {
     // written by Tools/protocol: calls
@@ -78,4 +62,16 @@ extension HeadgateClient {
         try await member("changed", of: "config.reload", [:], deadline)
     }
     // end of what Tools/protocol has written
+}
+
+extension HeadgateClient {
+    /// Where settings come from (Behaviour S1).
+    public enum SettingsLayer: String, Sendable, CaseIterable {
+        /// The configuration file.
+        case file
+        /// A URL that the file names.
+        case remote
+        /// What programs have set.
+        case programmatic
+    }
 }
