@@ -54,13 +54,13 @@ enum CommandTable {
 struct Operand: Equatable, Sendable {
     /// How many there may be.
     enum Arity: Sendable {
-        /// One.
+        /// There has to be one.
         case one
-        /// One or none.
+        /// There may be one.
         case optional
-        /// Any number, also none.
+        /// There may be any number of them.
         case any
-        /// One or more.
+        /// There has to be at least one.
         case some
     }
 

@@ -5,9 +5,9 @@ import HeadgateData
 struct WatchBoard {
     /// Whether there is a daemon to know it from.
     enum Link: Equatable {
-        /// It watches for us.
+        /// The daemon watches for us.
         case connected
-        /// It went away; what is known is from before.
+        /// The daemon went away; what is known is from before.
         case lost
     }
 

@@ -2,6 +2,42 @@ import HeadgateClient
 import HeadgateData
 
 extension Command {
+    /// `headgate status`.
+    static let status = Command(
+        name: "status", summary: "Tell how the daemon is and what it has done.", options: [.json]
+    ) { invocation in
+        let answer = try invocation.ask([Question(method: "status")])[0]
+        let words = StatusText(clock: invocation.clock, style: invocation.terminal.style)
+        try invocation.show(answer, else: words.text(answer))
+        return .success
+    }
+
+    /// `headgate dispatchers`.
+    static let dispatchers = Command(
+        name: "dispatchers", summary: "Tell what waits for each dispatcher, what it has done, what holds it.",
+        options: [.json]
+    ) { invocation in
+        let answers = try invocation.ask([Question(method: "dispatcher.list"), Question(method: "barrier.list")])
+        let words = DispatcherText(
+            barriers: ListedBarrier.list(in: answers[1]) ?? [], clock: invocation.clock,
+            style: invocation.terminal.style)
+        try invocation.show(answers[0], else: words.list(ListedDispatcher.list(in: answers[0]) ?? []))
+        return .success
+    }
+
+    /// `headgate barriers`.
+    static let barriers = Command(
+        name: "barriers", summary: "Tell what each barrier holds, since when, and what would open it.",
+        options: [.json]
+    ) { invocation in
+        let answers = try invocation.ask([Question(method: "barrier.list"), Question(method: "dispatcher.list")])
+        let words = BarrierText(
+            dispatchers: ListedDispatcher.list(in: answers[1]) ?? [], clock: invocation.clock,
+            style: invocation.terminal.style)
+        try invocation.show(answers[0], else: words.list(ListedBarrier.list(in: answers[0]) ?? []))
+        return .success
+    }
+
     private static let reason = Option("--reason", value: "TEXT", "why, for those who look at the barriers")
     private static let flushable = Option("--flushable", "let flushes through all the same")
 
