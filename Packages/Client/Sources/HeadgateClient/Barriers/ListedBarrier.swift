@@ -4,19 +4,19 @@ import HeadgateData
 public struct ListedBarrier: Sendable, Equatable {
     /// Whether a barrier lets a dispatcher's events through.
     public enum State: String, Sendable {
-        /// It does.
+        /// The events get through.
         case open
-        /// It does not.
+        /// The events wait.
         case closed
-        /// It has not said so yet, which counts as closed (Behaviour B3).
+        /// The barrier has not said yet which of the two it is; it counts as closed (Behaviour B3).
         case waiting
     }
 
-    /// Its id.
+    /// The barrier's id.
     public let id: String
-    /// Its kind.
+    /// The barrier's kind.
     public let kind: String
-    /// `all`, or the dispatchers before which it stands; none if it is switched off.
+    /// The dispatchers before which the barrier stands, or `all`; none if it is switched off.
     public let scopes: [String]
     /// Its state for each dispatcher in scope, in the daemon's order.
     public let states: [DispatcherState]

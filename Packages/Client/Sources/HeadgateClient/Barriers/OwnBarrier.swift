@@ -3,8 +3,8 @@ import HeadgateWire
 
 extension ClientConnection {
     /// Puts a barrier before dispatchers, until ``unregisterBarrier(_:force:deadline:_:)`` (Behaviour B29). When the
-    /// connection is lost it is made again, and the barrier registered with it as it was set last. One of the same id that
-    /// was registered here before is replaced.
+    /// connection is lost it is made again, and the barrier registered with it as it was set last. One of the same id
+    /// that was registered here before is replaced.
     /// - Parameters:
     ///   - registration: what is asked for.
     ///   - deadline: how long it may take until it begins; nil is for ever.
@@ -35,8 +35,8 @@ extension ClientConnection {
     /// Says something anew of a barrier. One that was registered here is kept so from now on, whatever becomes of the
     /// connection.
     ///
-    /// The daemon may refuse with `conflict` while it takes a barrier for that of the connection before. What was said is
-    /// kept all the same, and comes with the registration, which is tried again.
+    /// The daemon may refuse with `conflict` while it takes a barrier for that of the connection before. What was said
+    /// is kept all the same, and comes with the registration, which is tried again.
     @discardableResult
     public func setBarrier(
         _ id: String, _ change: BarrierChange, deadline: Duration? = nil, _ completion: @escaping Completion
@@ -51,7 +51,7 @@ extension ClientConnection {
     ) {
         let line = ClientConnection.line(call, "barrier.set", change.params(of: id))
         let own = barriers[id]?.call
-        // Before it is sent: a connection that breaks meanwhile must not bring the old state back.
+        // The change is kept before it is sent: a connection that breaks meanwhile must not bring the old state back.
         keep(id) { $0.apply(change) }
         begin(call, line, isRepeatable: own != nil, deadline: deadline) { [weak self] result in
             if let dispatcher = change.dispatcher, result.isRefused(for: .notFound), self?.barriers[id]?.call == own {
@@ -61,8 +61,8 @@ extension ClientConnection {
         }
     }
 
-    /// Takes a barrier away, with `force` also that of another owner (Behaviour B29). Whatever becomes of that, it is not
-    /// registered again.
+    /// Takes a barrier away, with `force` also that of another owner (Behaviour B29). Whatever becomes of that, it is
+    /// not registered again.
     @discardableResult
     public func unregisterBarrier(
         _ id: String, force: Bool = false, deadline: Duration? = nil, _ completion: @escaping Completion
@@ -101,7 +101,8 @@ extension ClientConnection {
         body(&barrier)
         barriers[id] = barrier
         var lines = ClientConnection.line(barrier.call, "barrier.register", barrier.params)
-        // In one piece: nothing may slip through before the exceptions are said. Nobody waits for their answers.
+        // All goes in one piece: nothing may slip through before the exceptions are said. Nobody waits for their
+        // answers.
         for change in barrier.further {
             lines += ClientConnection.line(reserve(), "barrier.set", change.params(of: id))
         }

@@ -4,9 +4,9 @@ import HeadgateWire
 extension HeadgateClient {
     /// Puts a barrier before dispatchers, and waits until the daemon knows of it (Behaviour B29).
     ///
-    /// The client owns it, and nobody else changes it. It stands until it is unregistered, or as long as the client lives:
-    /// a lost connection is made again, and the barrier registered with it as it was set last. A barrier of the same id
-    /// that this client has registered before is replaced.
+    /// The client owns it, and nobody else changes it. It stands until it is unregistered, or as long as the client
+    /// lives: a lost connection is made again, and the barrier registered with it as it was set last. A barrier of the
+    /// same id that this client has registered before is replaced.
     /// - Parameters:
     ///   - id: its id, by which lists show it.
     ///   - state: its state for all its scopes.
@@ -48,25 +48,25 @@ extension HeadgateClient {
 public struct RegisteredBarrier: Sendable {
     /// Whether a barrier lets a dispatcher's events through (Behaviour B1).
     public enum State: String, Sendable, CaseIterable {
-        /// It does.
+        /// The events get through.
         case open
-        /// It does not.
+        /// The events wait.
         case closed
     }
 
     /// What becomes of a barrier while its client is not connected (Behaviour B29).
     public enum OnDisconnect: String, Sendable, CaseIterable {
-        /// It is gone.
+        /// The barrier is gone.
         case unregister
-        /// It stays, and opens.
+        /// The barrier stays, and opens.
         case open
-        /// It stays, and closes.
+        /// The barrier stays, and closes.
         case close
-        /// It stays as it is.
+        /// The barrier stays as it is.
         case keep
     }
 
-    /// Its id.
+    /// The id by which lists show the barrier.
     public let id: String
     let client: HeadgateClient
 
@@ -107,7 +107,7 @@ public struct BarrierRegistration: Sendable, Equatable {
     public var id: String
     /// Its state for all its scopes.
     public var state: RegisteredBarrier.State
-    /// `all`, or the ids of the dispatchers before which it stands; none switches it off; nil is `all`.
+    /// The ids of the dispatchers before which the barrier stands, or `all`; none switches it off; nil is `all`.
     public var scopes: [String]?
     /// Whether a flush goes through while it is closed; nil is yes.
     public var isFlushable: Bool?
@@ -140,7 +140,7 @@ public struct BarrierRegistration: Sendable, Equatable {
 public struct BarrierChange: Sendable, Equatable {
     /// Its state. One that is said of all dispatchers takes back what was said of single ones.
     public var state: RegisteredBarrier.State?
-    /// Why, for people. A state that comes without one has none.
+    /// The reason, for people. A state that comes without one has none.
     public var reason: String?
     /// The one dispatcher that state and reason are said of; nil is all.
     public var dispatcher: String?

@@ -5,13 +5,13 @@ import HeadgateWire
 public enum BoardNews {
     /// The daemon knows of it, for the first time or again.
     case began
-    /// It is to be run; the request wants its answer: `complete`, or `fail`.
+    /// The board is to be run; the request wants its answer: `complete`, or `fail`.
     case run(BoardActivation, DaemonRequest)
-    /// The connection is gone, for this reason, and with it the runs that were not answered. The next one is looked for,
-    /// on which the board is served again.
+    /// The connection is gone, for this reason, and with it the runs that were not answered. The next one is looked
+    /// for, on which the board is served again.
     case interrupted(ClientError)
-    /// It is served no more: the daemon refused, did not come back in time, or the connection was closed. After `unserve`
-    /// it is a `CancellationError`.
+    /// The board is served no more: the daemon refused, did not come back in time, or the connection was closed. After
+    /// `unserve` it is a `CancellationError`.
     case ended(any Error)
 }
 
@@ -24,13 +24,14 @@ extension DaemonRequest {
 
 /// A board that this client serves is to be run (Behaviour A1, Protocol `board.run`).
 public struct BoardActivation: Sendable, Equatable {
-    /// The board.
+    /// The name of the board that is run.
     public let board: String
     /// The daemon's name for this run.
     public let activation: String
     /// What whoever activated it gave; nil for nothing.
     public let input: DataItem?
-    /// Whose barriers stand before it: a name that whoever activated it gave, or their connection's namespace.
+    /// The mainboard whose barriers stand before the board: the name that whoever activated it gave, or the namespace
+    /// of their connection.
     public let mainboard: String?
     /// Whether it is run as a barrier before another board or a dispatcher (Behaviour A2, A9).
     public let isBarrier: Bool
@@ -54,12 +55,12 @@ public struct BoardOutcome: Sendable, Equatable {
     /// What it hands out; nil is nothing.
     public var output: DataItem?
 
-    /// It did what it is for.
+    /// The board did what it is for, and hands out nothing.
     public static let done = BoardOutcome(isDone: true)
-    /// It did not.
+    /// The board did not do what it is for.
     public static let refused = BoardOutcome(isDone: false)
 
-    /// It did what it is for, and hands this out.
+    /// The board did what it is for, and hands this out.
     public static func done(_ output: DataItem?) -> BoardOutcome {
         BoardOutcome(isDone: true, output: output)
     }

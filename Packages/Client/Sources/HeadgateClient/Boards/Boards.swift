@@ -16,8 +16,8 @@ extension HeadgateClient {
     ///   - bypassGateway: whether no gateway is to stand before it, if the daemon's settings allow that (Behaviour A7).
     ///   - onNews: told when the daemon knows of it and when the connection is gone, in order; not to be held up.
     ///   - run: what it does.
-    /// - Throws: a ``ClientError`` when the daemon refuses, does not come back in the time of the options, or the client
-    ///   serves the board already; `CancellationError` when the task was cancelled.
+    /// - Throws: a ``ClientError`` when the daemon refuses, does not come back in the time of the options, or
+    ///   the client serves the board already; `CancellationError` when the task was cancelled.
     public func serve(
         _ board: String, barrier: BoardBarrier? = nil, bypassGateway: Bool = false,
         onNews: @escaping @Sendable (ServingNews) -> Void = { _ in }, _ run: @escaping Run
@@ -80,8 +80,8 @@ extension HeadgateClient {
 }
 
 extension ClientConnection {
-    /// Serves a board until ``unserveBoard(_:then:)`` (Behaviour A1). When the connection is lost it is made again, and the
-    /// board served again with it. A board that is served here already is replaced.
+    /// Serves a board until ``unserveBoard(_:then:)`` (Behaviour A1). When the connection is lost it is made again, and
+    /// the board served again with it. A board that is served here already is replaced.
     /// - Parameters:
     ///   - board: its name.
     ///   - barrier: the board that has to complete first; all who serve the board have to say the same.
@@ -117,7 +117,7 @@ extension ClientConnection {
             served.tell(.ended(CancellationError()))
             then()
         }
-        // After the call: without any, the connection would be let go.
+        // This comes after the call: without any call, the connection would be let go.
         abandon(served.call)
     }
 
@@ -127,7 +127,7 @@ extension ClientConnection {
         case .interrupted(let error): tell(.interrupted(error))
         case .ended(let error):
             if boards[board]?.call == call {
-                // Then its end is told when the daemon has let it go.
+                // One that is ending tells its end when the daemon has let it go.
                 guard boards[board]?.isEnding == false else { return }
                 boards[board] = nil
             }
@@ -150,7 +150,7 @@ extension ClientConnection {
 struct ServedBoard {
     /// The call that stands for it.
     fileprivate let call: ClientConnection.Call
-    /// Whom to tell.
+    /// The caller, who is told what happens.
     fileprivate let tell: (BoardNews) -> Void
     /// Whether it was ended, and what is on its way is still taken.
     fileprivate var isEnding = false

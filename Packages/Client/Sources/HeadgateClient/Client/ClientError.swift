@@ -12,7 +12,7 @@ public enum ClientError: Error, Sendable, Equatable {
     case disconnected
     /// The daemon refused, or failed; the error's `reason` says why (Protocol, Errors).
     case refused(RPCError)
-    /// No answer came before the call's deadline. What was asked for may be done yet.
+    /// No answer came before the call's deadline. The daemon may do yet what was asked for.
     case timedOut
     /// The client is closed.
     case closed

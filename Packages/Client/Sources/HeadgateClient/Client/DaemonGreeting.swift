@@ -5,15 +5,15 @@ import HeadgateWire
 public struct DaemonGreeting: Sendable, Equatable {
     /// The service's name.
     public let name: String
-    /// Its version.
+    /// The service's version.
     public let version: String
-    /// Its process; nil when it did not say.
+    /// The daemon's process; nil when it did not say.
     public let pid: Int?
-    /// The protocol's version.
+    /// The version of the protocol that the daemon speaks.
     public let protocolVersion: Int
     /// The daemon's name for this connection, by which lists show it.
     public let session: String
-    /// What it takes at most, by the names of the settings (`max_line_bytes` …).
+    /// What the daemon takes at most, by the names of the settings (`max_line_bytes` …).
     public let limits: DataObject
 
     /// Reads the result of `hello`. What is missing is taken for empty.

@@ -27,11 +27,11 @@ struct ConnectionMachine<Answer> {
     }
 
     enum Phase: Equatable {
-        /// Not connected, and nothing to send.
+        /// There is no connection, and nothing to send.
         case idle
         /// `connect` was ordered.
         case connecting
-        /// Connected; the answer to `hello` is waited for until this moment.
+        /// There is a connection; the answer to `hello` is waited for until this moment.
         case greeting(until: Int64)
         /// Calls are written as they come.
         case open
@@ -39,7 +39,7 @@ struct ConnectionMachine<Answer> {
         case draining
         /// The next attempt to connect is made at this moment.
         case waiting(until: Int64)
-        /// For good.
+        /// Nothing happens any more.
         case closed
     }
 
@@ -68,14 +68,15 @@ struct ConnectionMachine<Answer> {
     /// How many requests of the daemon's are not answered on the present connection.
     private var requestsToAnswer = 0
     private var deadlines = SortedLine<Deadline>()
-    /// Standing calls that are asked for again on the present connection, and when.
+    /// The standing calls that are asked for again on the present connection, and when.
     private var postponed = SortedLine<Deadline>()
     private var orders: [Order] = []
     private var ordersTaken = 0
 
     /// Failures since the last answer.
     private var failures = 0
-    /// After which no further attempt to connect is begun; nil while there is no need, `Int64.max` for never.
+    /// The moment after which no further attempt to connect is begun; nil while there is no need, `Int64.max` for
+    /// never.
     private var patienceEnd: Int64?
     private var wasConnected = false
     private var lastFailure: ClientError?

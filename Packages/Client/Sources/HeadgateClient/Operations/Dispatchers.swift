@@ -2,9 +2,9 @@ import HeadgateData
 
 /// A dispatcher as the daemon shows it (Protocol, `dispatcher.list`).
 public struct ListedDispatcher: Sendable, Equatable {
-    /// Its id.
+    /// The dispatcher's id.
     public let id: String
-    /// Its kind.
+    /// The dispatcher's kind.
     public let kind: String
     /// Whether its events may go on now.
     public let isOpen: Bool

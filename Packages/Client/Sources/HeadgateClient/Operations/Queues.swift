@@ -2,7 +2,8 @@ import HeadgateData
 
 /// What waits for dispatchers, and what they gave up.
 extension HeadgateClient {
-    /// The next events of a dispatcher, in the order in which it would send them, as they are stored: not transformed yet.
+    /// The next events of a dispatcher, in the order in which it would send them, as they are stored: not transformed
+    /// yet.
     /// - Parameters:
     ///   - dispatcher: its id.
     ///   - after: those behind this sequence number.
@@ -48,8 +49,8 @@ extension HeadgateClient {
         return try DeadLetterPage(await object("dead_letters.list", params, deadline))
     }
 
-    /// Has dead letters' events go again, each to its dispatcher and under its id (Behaviour D10). Where there is no room
-    /// for all, it is refused with `queue_full`; `count` in the error's data tells how many go all the same.
+    /// Has dead letters' events go again, each to its dispatcher and under its id (Behaviour D10). Where there is no
+    /// room for all, it is refused with `queue_full`; `count` in the error's data tells how many go all the same.
     /// - Parameters:
     ///   - dispatcher: those of one; nil is of all.
     ///   - letters: those of these numbers; nil is all.
@@ -102,7 +103,7 @@ public struct PeekedEvents: Sendable, Equatable {
 
 /// Some dead letters, the oldest first (Protocol, `dead_letters.list`).
 public struct DeadLetterPage: Sendable, Equatable {
-    /// The letters.
+    /// The letters of this page.
     public let letters: [ListedDeadLetter]
     /// What to give as `after` for those behind them; nil when these are all.
     public let next: Int?
@@ -123,7 +124,7 @@ public struct ListedDeadLetter: Sendable, Equatable {
     public let letter: Int
     /// The id of the dispatcher that gave the event up.
     public let dispatcher: String
-    /// Why, in one of the words of Behaviour D10.
+    /// The reason, in one of the words of Behaviour D10.
     public let reason: String
     /// The destination's last status; nil where there was none.
     public let status: Int?

@@ -7,17 +7,17 @@ extension HeadgateClient {
 
     /// Works for a dispatcher of kind `worker` (Behaviour K3), until the task is cancelled.
     ///
-    /// When the daemon restarts, it goes on. A batch that `work` throws for is given to a worker once more. When the task is
-    /// cancelled, so are the calls of `work`; what they say then still counts, and the last batches may be answered for
-    /// after this has returned.
+    /// When the daemon restarts, it goes on. A batch that `work` throws for is given to a worker once more. When the
+    /// task is cancelled, so are the calls of `work`; what they say then still counts, and the last batches may be
+    /// answered for after this has returned.
     /// - Parameters:
     ///   - dispatcher: its id.
     ///   - credit: how many batches are worked on at once.
     ///   - limit: the most events of a batch; nil is as many as the dispatcher sends.
     ///   - onNews: told when the daemon knows of it and when the connection is gone, in order; not to be held up.
     ///   - work: what is made of each batch.
-    /// - Throws: a ``ClientError`` when the daemon refuses, does not come back in the time of the options, or the client
-    ///   works for the dispatcher already; `CancellationError` when the task was cancelled.
+    /// - Throws: a ``ClientError`` when the daemon refuses, does not come back in the time of the options, or
+    ///   the client works for the dispatcher already; `CancellationError` when the task was cancelled.
     public func work(
         for dispatcher: String, credit: Int = 1, limit: Int? = nil,
         onNews: @escaping @Sendable (ServingNews) -> Void = { _ in }, _ work: @escaping Work
@@ -62,8 +62,8 @@ extension HeadgateClient {
 }
 
 extension ClientConnection {
-    /// Works for a dispatcher of kind `worker` until ``unsubscribe(from:then:)``. When the connection is lost it is made
-    /// again, and the subscription with it. One that is there already is replaced.
+    /// Works for a dispatcher of kind `worker` until ``unsubscribe(from:then:)``. When the connection is lost it is
+    /// made again, and the subscription with it. One that is there already is replaced.
     /// - Parameters:
     ///   - dispatcher: its id.
     ///   - credit: how many batches it takes at once.
@@ -97,7 +97,7 @@ extension ClientConnection {
             subscription.tell(.ended(CancellationError()))
             then()
         }
-        // After the call: without any, the connection would be let go.
+        // This comes after the call: without any call, the connection would be let go.
         abandon(subscription.call)
     }
 
@@ -109,7 +109,7 @@ extension ClientConnection {
         case .interrupted(let error): tell(.interrupted(error))
         case .ended(let error):
             if subscriptions[dispatcher]?.call == call {
-                // Then its end is told when the daemon has let it go.
+                // One that is ending tells its end when the daemon has let it go.
                 guard subscriptions[dispatcher]?.isEnding == false else { return }
                 subscriptions[dispatcher] = nil
             }
@@ -133,7 +133,7 @@ extension ClientConnection {
 struct ClientSubscription {
     /// The call that stands for it.
     fileprivate let call: ClientConnection.Call
-    /// Whom to tell.
+    /// The caller, who is told what happens.
     fileprivate let tell: (SubscriptionNews) -> Void
     /// Whether it was ended, and what is on its way is still taken.
     fileprivate var isEnding = false
@@ -143,10 +143,10 @@ struct ClientSubscription {
 public enum SubscriptionNews {
     /// The daemon knows of it, for the first time or again.
     case began
-    /// There is something to do; the request wants its answer: `settle`, or `giveBack`.
+    /// A batch is to be worked on; the request wants its answer: `settle`, or `giveBack`.
     case batch(DeliveredBatch, DaemonRequest)
-    /// The connection is gone, for this reason, and with it the batches that were not answered: others get them, or they
-    /// come again. The next connection is looked for, on which the subscription begins again.
+    /// The connection is gone, for this reason, and with it the batches that were not answered: others get them, or
+    /// they come again. The next connection is looked for, on which the subscription begins again.
     case interrupted(ClientError)
     /// Nothing more comes: the daemon refused, did not come back in time, or the connection was closed. After
     /// `unsubscribe` it is a `CancellationError`.

@@ -7,8 +7,8 @@ public struct OutgoingEvent: Sendable, Equatable {
     public var event: String
     /// What there is to say about it.
     public var data: DataObject
-    /// By which it is told apart from all others, for ever; nil has the client make one. The daemon stores an event of
-    /// an id once (Behaviour Q7).
+    /// The id by which the event is told apart from all others, for ever; nil has the client make one. The daemon
+    /// stores an event of an id once (Behaviour Q7).
     public var id: String?
     /// Events of one key are delivered in their order, also where several batches are sent at once (Behaviour Q2).
     public var key: String?
@@ -55,9 +55,9 @@ public struct EventText: Sendable {
 
     /// Why a text is no event.
     public enum Fault: Error, Sendable, Equatable {
-        /// It is not JSON that can be sent.
+        /// The text is not JSON that can be sent.
         case unreadable(JSONFault)
-        /// It is JSON, but no object.
+        /// The text is JSON, but no object.
         case noObject
     }
 

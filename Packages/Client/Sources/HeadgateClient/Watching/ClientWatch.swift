@@ -31,7 +31,7 @@ extension ClientConnection {
             tell(.interrupted(error))
         case .ended(let error):
             let watch = watches.removeValue(forKey: call.number)
-            // What comes of it matters to nobody: the watch ends with the connection, if not before.
+            // The answer matters to nobody: the watch ends with the connection, if not before.
             if error is CancellationError, let id = watch?.id { self.call("unwatch", ["watch": .string(id)]) { _ in } }
             tell(.ended(error))
         }
@@ -48,7 +48,7 @@ extension ClientConnection {
 struct ClientWatch {
     /// The daemon's id for it on the present connection; nil while it does not watch.
     fileprivate var id: String?
-    /// Whom to tell.
+    /// The caller, who is told what happens.
     fileprivate let tell: (WatchNews) -> Void
 }
 

@@ -1,8 +1,8 @@
 /// Reads one object of settings, key by key, and notes what is wrong with it: the one reader of all that is configured,
 /// from the file's sections to what a barrier or a dispatcher of a program's own is told.
 ///
-/// A key that was never asked for is unknown (Behaviour S2). A null counts as absent. A value that is wrong is noted and
-/// then read as if absent, so that one pass over the settings finds every fault.
+/// A key that was never asked for is unknown (Behaviour S2). A null counts as absent. A value that is wrong is noted
+/// and then read as if absent, so that one pass over the settings finds every fault.
 public final class SettingsReader {
     /// The place of this object, like `dispatchers.collect`; empty for the outermost one.
     public let path: String
@@ -16,7 +16,7 @@ public final class SettingsReader {
         var asked: Set<String> = []
         var references: [SettingsReference] = []
         var secrets: Set<String> = []
-        /// Whose each thing is that only one may have, by what it is.
+        /// The owners of things that only one may have, by what they are.
         var claims: [String: String] = [:]
     }
 

@@ -66,7 +66,7 @@ struct OutputBuffer {
     private static let worthMoving = 256 * 1024
 }
 
-/// Output buffers between two uses: connections that have nothing to write hold none, and those that write do not
+/// The output buffers between two uses: connections that have nothing to write hold none, and those that write do not
 /// allocate.
 final class SpareBuffers {
     private var buffers: [[UInt8]] = []

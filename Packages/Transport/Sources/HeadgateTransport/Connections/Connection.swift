@@ -26,7 +26,7 @@ public final class Connection {
         case close
     }
 
-    /// Told of all that happens, and kept, until the connection has closed.
+    /// The handler is told of all that happens, and kept, until the connection has closed.
     private var handler: (any ConnectionHandler)?
     let number: Int32
     private let handle: Handle
@@ -36,7 +36,7 @@ public final class Connection {
     /// Whether the peer's end of the socket takes no more at present.
     private var isBlocked = false
     private var isFlushScheduled = false
-    /// Made once, not for each turn.
+    /// The closure is made once, not for each turn.
     private lazy var flushAtEndOfTurn: () -> Void = { [weak self] in self?.flushScheduled() }
 
     private var descriptor: Descriptor?
@@ -221,7 +221,7 @@ extension Connection {
     /// Reads what still lies there, and throws it away: a socket that is closed on unread bytes looks like a crash to
     /// the peer.
     private func discardInput() {
-        // Not the loop's read buffer: a handler further up may be looking at what was read into it.
+        // The loop's read buffer will not do: a handler further up may be looking at what was read into it.
         withUnsafeTemporaryAllocation(byteCount: Self.discardedAtOnce, alignment: 1) { room in
             for _ in 0..<Self.readsToDiscard {
                 guard recv(number, room.baseAddress, room.count, 0) > 0 else { return }
@@ -264,7 +264,7 @@ extension Connection {
     public func withOutput<Failure: Error>(_ body: (inout [UInt8]) throws(Failure) -> Void) throws(Failure) {
         guard isWritable else { return }
         if output.isEmpty { output.bytes = loop.spareOutput.take() }
-        // Also after a failure: what was appended before it goes out.
+        // A failure of `body` changes nothing: what was appended before it goes out.
         defer { appended() }
         try body(&output.bytes)
     }
@@ -347,8 +347,8 @@ extension Connection {
     private static let chunksPerTurn = 4
 }
 
-/// Told what happens on a ``Connection``, on its loop's thread. Any of these may write to the connection, pause or
-/// close it; after a close only ``connectionDidClose(_:error:)`` is still to come.
+/// A handler is told what happens on a ``Connection``, on its loop's thread. Any of these may write to the connection,
+/// pause or close it; after a close only ``connectionDidClose(_:error:)`` is still to come.
 public protocol ConnectionHandler: AnyObject {
     /// Bytes have come. They are gone after the call: use or copy them. Behind them are 64 readable bytes, all zero.
     func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer)
