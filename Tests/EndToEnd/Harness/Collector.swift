@@ -155,11 +155,11 @@ final class Collector: Sendable {
     }
 }
 
-/// One HTTP request as a collector received it.
+/// An HTTP request as a collector received it.
 struct CollectedRequest: Sendable {
     let method: String
     let target: String
-    /// By name in lower case.
+    /// The headers, by their names in lower case.
     let headers: [String: String]
     let body: String
     /// The events of its body. Read once: tests ask for them again and again while they wait, and would take the time

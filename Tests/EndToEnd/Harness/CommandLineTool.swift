@@ -1,6 +1,6 @@
 import Foundation
 
-/// One run of the `headgate` tool: its exit code and what it wrote.
+/// A run of the `headgate` tool: its exit code and what it wrote.
 struct CommandLineTool {
     let exitCode: Int32
     let output: String

@@ -118,7 +118,7 @@ extension JSON: Codable {
     }
 }
 
-// Not by nil: in `found ? value : nil` that would be a value where none is meant.
+// Nil does not stand for it: in `found ? value : nil` that would be a value where none is meant.
 extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// One daemon, one data directory, and nobody else's eyes.
+/// A data directory belongs to one daemon, and nobody else sees into it.
 @Suite struct DataDirectoryTests {
     @Test("Q9: a second daemon on the same data directory fails with a clear message; the first goes on")
     func secondDaemonOnTheSameData() async throws {

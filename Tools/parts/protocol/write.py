@@ -31,7 +31,7 @@ FILES = [
     ("Docs/Protocol.md", pages),
     ("Packages/Client/Sources/HeadgateClient/Connection/Calls.swift", swift),
     ("Packages/Client/Sources/HeadgateClient/Operations/Methods.swift", swift),
-    ("Packages/Client/Tests/HeadgateClientTests/Client/MethodTests.swift", swift),
+    ("Packages/Client/Tests/HeadgateClientTests/Operations/MethodTests.swift", swift),
     ("Tests/Clients/Programs/CertifiedClient/Calls.swift", swift),
     ("Packages/Client/Python/headgate/__init__.py", python),
     ("Tests/Clients/Programs/client.py", python),

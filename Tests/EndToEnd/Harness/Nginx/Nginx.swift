@@ -20,7 +20,7 @@ final class Nginx {
         folder = scene.directory.path("nginx")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         certificates = try await Certificates(in: folder)
-        // They never listen: each keeps a free port for nginx.
+        // These sockets never listen: each keeps a free port for nginx.
         plain = try scene.collector(listening: false)
         tls = try scene.collector(listening: false)
         http2 = try scene.collector(listening: false)
@@ -41,7 +41,7 @@ final class Nginx {
 
     /// Without TLS.
     func endpoint(_ place: String) -> JSON { "http://127.0.0.1:\(plain.port)\(place)" }
-    /// With TLS, for clients that show a certificate of its authority; no HTTP/2.
+    /// The place with TLS, for clients that show a certificate of its authority; no HTTP/2.
     func tlsEndpoint(_ place: String) -> JSON { "https://localhost:\(tls.port)\(place)" }
     /// The same, and HTTP/2 as well.
     func http2Endpoint(_ place: String) -> JSON { "https://localhost:\(http2.port)\(place)" }
@@ -98,7 +98,7 @@ final class Nginx {
     }
 }
 
-/// One request as nginx wrote it down when it had answered.
+/// A request as nginx wrote it down when it had answered.
 struct AccessLogEntry: Decodable {
     let connection: String
     /// As in the request line, `HTTP/2.0` for instance.

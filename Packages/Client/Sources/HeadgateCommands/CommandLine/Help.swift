@@ -2,7 +2,7 @@ import HeadgateData
 
 /// What the tool says about itself, made from the command table.
 enum Help {
-    /// About the tool; about a command, or about those that begin with a word, if one is named.
+    /// The help about the tool, or about the command, or those that begin with the word, that is named.
     static func text(about topic: String) throws(UsageError) -> String {
         if topic.isEmpty { return overview }
         if let command = CommandTable.command(topic) { return text(about: command) }

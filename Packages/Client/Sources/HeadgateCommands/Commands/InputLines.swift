@@ -5,7 +5,7 @@ import HeadgateTransport
 struct InputLines {
     /// A line of the input.
     struct Line: Equatable {
-        /// Its number, from 1 on.
+        /// The line's number, from 1 on.
         let number: Int
         /// What is on it, without its end; nil if it is too long to be kept.
         let bytes: [UInt8]?

@@ -121,7 +121,7 @@ enum TextWidth {
     /// UTF-8.
     private static let locale = UnicodeLocale()
 
-    /// Unchecked: the locale is never changed or freed.
+    /// The check is left out since the locale is never changed or freed.
     private struct UnicodeLocale: @unchecked Sendable {
         let value: locale_t
 

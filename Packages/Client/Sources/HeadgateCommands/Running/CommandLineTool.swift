@@ -72,7 +72,7 @@ private enum RefusalText {
     }
 }
 
-/// One run of a command.
+/// An invocation is one run of a command.
 struct Invocation {
     /// What it was given.
     let arguments: Arguments

@@ -1,8 +1,7 @@
 import Testing
-
 @testable import HeadgateTransport
 
-@Suite struct OutputBufferTests {
+@Suite struct BuffersTests {
     @Test(
         "bytes leave in the order in which they came, however they are cut", arguments: [1, 7, 1000, 300_000, 1 << 20])
     func order(step: Int) {
