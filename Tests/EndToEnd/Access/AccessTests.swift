@@ -6,7 +6,7 @@ import Testing
     static let daemonGroup: UInt32 = 45_000
     private static let stranger = Person(uid: 45_001, gid: 45_001, groups: [daemonGroup])
 
-    /// One call of each method that is refused to those who may only track, by the group that it is in.
+    /// A call of each method that is refused to those who may only track, by the group that it is in.
     static let guarded: [(group: String, method: String, params: JSON)] = [
         ("observe", "status", [:]), ("observe", "watch", [:]), ("observe", "unwatch", ["watch": "w"]),
         ("observe", "barrier.list", [:]), ("observe", "dispatcher.list", [:]), ("observe", "config.get", [:]),
@@ -85,7 +85,7 @@ import Testing
             try await daemon.set(["access": ["observe": ["uids": [45_001]]]])
             #expect(try await isAllowed("status", to: client))
             #expect(try await !isAllowed("config.reload", to: client))
-            // It holds nothing by its right when that is taken away, and stays connected.
+            // The client holds nothing by its right when that is taken away, and stays connected.
             let watch = try await client.watch("clients")
             _ = try await client.result("unwatch", ["watch": .string(watch)])
             try await daemon.set(["access": .null])

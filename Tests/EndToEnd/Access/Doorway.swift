@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// A way to a daemon's socket through a process of another user: who connects here is that user to the daemon.
 final class Doorway {
@@ -52,5 +53,30 @@ extension Scene {
     /// Lets all users through to what lies in the scene's folder, as far as its own mode allows.
     func openToAll() throws {
         _ = try SystemError.check(chmod(directory.path, 0o755), "chmod \(directory.path)")
+    }
+}
+
+/// A user of the machine other than the one who runs the tests; whether it has a name does not matter.
+struct Person: Sendable, CustomTestStringConvertible {
+    var uid: UInt32
+    var gid: UInt32
+    /// Supplementary groups.
+    var groups: [UInt32] = []
+
+    var testDescription: String { "\(uid):\(gid)\(groups)" }
+
+    /// The command that runs another as this user (setpriv(1)).
+    var launcher: [String] {
+        let others = groups.isEmpty ? "--clear-groups" : "--groups=" + groups.map(String.init).joined(separator: ",")
+        return ["/usr/bin/setpriv", "--reuid=\(uid)", "--regid=\(gid)", others]
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// Skips where nobody can become somebody else.
+    static var asOtherUsers: Self {
+        enabled("only root can run clients as other users (setpriv of util-linux)") {
+            geteuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0
+        }
     }
 }

@@ -37,7 +37,7 @@ import Testing
 
             try await daemon.set(["access": .object([holding.right: .null])])
             try await expectClosing(client)
-            // It is not closed yet, and all the same:
+            // The connection is not closed yet, and all the same:
             try await expectGone(holding, daemon)
             try await daemon.resume()
             // No news, no batches: its answer, and the end.
@@ -95,7 +95,7 @@ import Testing
 
     // MARK: The scene
 
-    /// One whose rights the programmatic layer takes away, right by right.
+    /// A daemon whose rights the programmatic layer takes away, right by right.
     private func daemon(in scene: Scene) async throws -> (Daemon, Collector) {
         let collector = try scene.collector()
         let daemon = scene.idleDaemon()

@@ -27,7 +27,7 @@ import Testing
         try await withScene { scene in
             let daemon = try await daemon(scene, scene.collector())
             let (one, two) = (try await daemon.connect(), try await daemon.connect())
-            // It announces nothing, and does not count.
+            // This client announces nothing, and does not count.
             let silent = try await daemon.connect()
             try await announce("background", one)
             #expect(try await daemon.dispatcher()["way"] == "closed")

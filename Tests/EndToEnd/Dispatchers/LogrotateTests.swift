@@ -65,7 +65,7 @@ import Testing
             folder = scene.directory.path
             configuration = try scene.directory.write(
                 "\(path) {\n rotate 99\n missingok\n nocompress\n \(style)\n}\n", to: "rotate")
-            // It refuses a configuration that others could have written.
+            // logrotate refuses a configuration that others could have written.
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: configuration)
         }
 

@@ -154,3 +154,67 @@ final class Collector: Sendable {
         return UInt16(bigEndian: address.sin_port)
     }
 }
+
+/// An HTTP request as a collector received it.
+struct CollectedRequest: Sendable {
+    let method: String
+    let target: String
+    /// The headers, by their names in lower case.
+    let headers: [String: String]
+    let body: String
+    /// The events of its body. Read once: tests ask for them again and again while they wait, and would take the time
+    /// that all other tests need.
+    let events: [JSON]
+    /// The ids of its events.
+    let ids: [String]
+    /// The status that it was answered with; 0 while, or because, it was not.
+    var status = 0
+
+    init(method: String, target: String, headers: [String: String], body: String) {
+        self.method = method
+        self.target = target
+        self.headers = headers
+        self.body = body
+        events = ((try? JSON(parsing: body)) ?? .null).elements
+        ids = events.compactMap { $0["id"].string }
+    }
+
+    /// The events of its body as they were written. Every event begins with its id.
+    var rawEvents: [String] {
+        guard body.hasPrefix("[{"), body.hasSuffix("}]") else { return [] }
+        let parts = body.dropFirst().dropLast().split(separator: ",{\"id\":", omittingEmptySubsequences: false)
+        return parts.enumerated().map { $0.offset == 0 ? String($0.element) : "{\"id\":" + $0.element }
+    }
+}
+
+/// What a collector does with one request.
+struct ScriptedAnswer: Sendable {
+    var status = 200
+    var headers: [String] = []
+    var body = ""
+    /// How long the answer takes.
+    var delay = Duration.zero
+    /// The answer waits for `Collector.release()`.
+    var isHeld = false
+    /// The connection is closed in place of an answer.
+    var hangsUp = false
+
+    static let accepted = ScriptedAnswer()
+    static let held = ScriptedAnswer(isHeld: true)
+    static func status(_ status: Int) -> ScriptedAnswer { ScriptedAnswer(status: status) }
+}
+
+/// Where a collector listens.
+struct CollectorPlace: Sendable {
+    /// An IPv4 address.
+    var address = "127.0.0.1"
+    /// The namespace that has this address; nil: the test's own.
+    var namespace: NetworkNamespace?
+
+    /// A socket that belongs there.
+    func socket() throws -> Int32 {
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let open = { @Sendable in try SystemError.check(Glibc.socket(AF_INET, kind, 0), "socket") }
+        return try namespace?.inside(open) ?? open()
+    }
+}

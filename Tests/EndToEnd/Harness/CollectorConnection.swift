@@ -1,6 +1,6 @@
 import Foundation
 
-/// One connection to a collector, served on a thread of its own.
+/// A connection to a collector, served on a thread of its own.
 struct CollectorConnection {
     private let descriptor: Int32
     private let collector: Collector
@@ -80,7 +80,7 @@ struct CollectorConnection {
         }
         wait(for: answer)
         guard !answer.hangsUp else { return false }
-        // Before the answer: who sees its effect at the daemon finds it here too.
+        // The request is noted before the answer: who sees its effect at the daemon finds it here too.
         collector.state.withLock { $0.requests[place].status = answer.status }
         let headers = (answer.headers + ["Content-Length: \(answer.body.utf8.count)"]).joined(separator: "\r\n")
         return write("HTTP/1.1 \(answer.status) Scripted\r\n\(headers)\r\n\r\n\(answer.body)")

@@ -87,3 +87,158 @@ final class Daemon {
         process?.discard()
     }
 }
+
+extension Daemon {
+    /// A new raw connection.
+    func connect() async throws -> LineClient {
+        try await LineClient(socketPath)
+    }
+
+    /// Asks one question on a connection of its own.
+    func ask(_ method: String, _ params: JSON? = nil) async throws -> JSON {
+        let client = try await connect()
+        defer { client.close() }
+        return try await client.result(method, params)
+    }
+
+    /// What `dispatcher.list` says about one dispatcher.
+    func dispatcher(_ id: String = "collect") async throws -> JSON {
+        try await entry(id, in: "dispatchers", of: "dispatcher.list")
+    }
+
+    /// What `barrier.list` says about one barrier.
+    func barrier(_ id: String) async throws -> JSON {
+        try await entry(id, in: "barriers", of: "barrier.list")
+    }
+
+    /// Waits until a dispatcher's entry is as wanted, and gives it back.
+    @discardableResult
+    func dispatcher(
+        _ id: String = "collect", until what: String, _ wanted: (JSON) -> Bool
+    ) async throws -> JSON {
+        var last = JSON.null
+        do {
+            return try await eventually(what) {
+                last = try await dispatcher(id)
+                return wanted(last) ? last : nil
+            }
+        } catch let vain as NeverHappened {
+            throw NeverHappened(vain.what, details: "\(id) is \(last)")
+        }
+    }
+
+    /// Closes the way of a dispatcher by its ManualBarrier.
+    func pause(_ id: String = "collect", _ more: JSON = [:]) async throws {
+        _ = try await ask("dispatcher.pause", more.merging(["id": .string(id)]))
+    }
+
+    func resume(_ id: String = "collect") async throws {
+        _ = try await ask("dispatcher.resume", ["id": .string(id)])
+    }
+
+    /// Tracks events named `e1`, `e2`, … whose ids are their names, and gives back those.
+    @discardableResult
+    func track(_ numbers: ClosedRange<Int>, data: JSON = [:]) async throws -> [String] {
+        let client = try await connect()
+        defer { client.close() }
+        let names = numbers.map { "e\($0)" }
+        for name in names {
+            _ = try await client.result("track", ["event": .string(name), "id": .string(name), "data": data])
+        }
+        return names
+    }
+
+    private func entry(_ id: String, in list: String, of method: String) async throws -> JSON {
+        let entries = try await ask(method)[list].elements
+        guard let entry = entries.first(where: { $0["id"].string == id }) else {
+            throw NeverHappened("\(id) in \(method)", details: "there are \(entries.map(\.["id"]))")
+        }
+        return entry
+    }
+}
+
+extension Daemon {
+    /// Writes the configuration and has it read again; gives back the paths that changed.
+    @discardableResult
+    func reload(_ configuration: JSON) async throws -> [String] {
+        try configure(configuration)
+        return try await ask("config.reload")["changed"].strings
+    }
+
+    /// Writes the configuration and has it read again, which must be refused; gives back the faults.
+    func refusedReload(_ configuration: JSON) async throws -> [JSON] {
+        try configure(configuration)
+        return try await faults("config.reload")
+    }
+
+    /// Merges a patch into the programmatic layer of the settings.
+    func set(_ patch: JSON, persist: Bool = false) async throws {
+        _ = try await ask("config.set", ["patch": patch, "persist": .bool(persist)])
+    }
+
+    /// The faults that a call is refused with.
+    func faults(_ method: String, _ params: JSON? = nil) async throws -> [JSON] {
+        let client = try await connect()
+        defer { client.close() }
+        let error = try await client.refusal(method, params)
+        guard error["code"] == -32_000, error["data"]["reason"] == "invalid_settings" else {
+            throw NeverHappened("a refusal as invalid_settings", details: "\(error)")
+        }
+        return error["data"]["faults"].elements
+    }
+
+    /// One of the counters of `status`.
+    func counter(_ name: String) async throws -> Int? {
+        try await ask("status")["counters"][name].int
+    }
+
+    /// The warnings of `status`.
+    func warnings() async throws -> [String] {
+        try await ask("status")["warnings"].strings
+    }
+
+    /// Waits until a barrier's entry is as wanted, and gives it back.
+    @discardableResult
+    func barrier(_ id: String, until what: String, _ wanted: (JSON) -> Bool) async throws -> JSON {
+        var last = JSON.null
+        do {
+            return try await eventually(what) {
+                last = try await barrier(id)
+                return wanted(last) ? last : nil
+            }
+        } catch let vain as NeverHappened {
+            throw NeverHappened(vain.what, details: "\(id) is \(last)")
+        }
+    }
+}
+
+extension Daemon {
+    /// The memory that the process has in use, in KiB (proc(5)).
+    func residentKilobytes() throws -> Int {
+        let status = try String(contentsOfFile: procPath("status"), encoding: .utf8)
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        let number = line?.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) }
+        return try number ?? { throw NeverHappened("VmRSS in \(status)") }()
+    }
+
+    /// How many descriptors the process has open.
+    func openDescriptors() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: procPath("fd")).count
+    }
+
+    /// Processor time that the process has used, in clock ticks.
+    func processorTicks() throws -> Int {
+        let text = try String(contentsOfFile: procPath("stat"), encoding: .utf8)
+        // The name in parentheses may have spaces; user and system time are the 12th and 13th words behind it.
+        let words = text.split(separator: ")").last?.split(separator: " ") ?? []
+        guard words.count > 12, let user = Int(words[11]), let system = Int(words[12]) else {
+            throw NeverHappened("processor times in \(text)")
+        }
+        return user + system
+    }
+
+    private func procPath(_ name: String) throws -> String {
+        guard let process, process.isRunning else { throw NeverHappened("a running daemon", details: log) }
+        return "/proc/\(process.processIdentifier)/\(name)"
+    }
+}

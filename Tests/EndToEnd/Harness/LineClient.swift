@@ -151,3 +151,65 @@ struct RefusedCall: Error, CustomStringConvertible {
     let error: JSON
     var description: String { "\(method) was refused: \(error)" }
 }
+
+extension LineClient {
+    /// Starts a watch and gives back its id.
+    func watch(_ topics: String...) async throws -> String {
+        let answer = try await result("watch", ["topics": JSON(topics)])
+        guard let id = answer["watch"].string else { throw NeverHappened("the id of a watch", details: "\(answer)") }
+        return id
+    }
+
+    /// The next `changed` that is as wanted. What comes before it is passed over.
+    func changed(until what: String, _ wanted: (JSON) -> Bool) async throws -> JSON {
+        var last = JSON.null
+        do {
+            while true {
+                let message = try await message()
+                guard message["method"] == "changed" else { continue }
+                last = message["params"]
+                if wanted(last) { return last }
+            }
+        } catch let vain as NeverHappened {
+            throw NeverHappened(what, details: "after \(last): \(vain)")
+        }
+    }
+
+    /// The next `changed` whose list tells of an entry as wanted; gives back that entry.
+    func changed(_ list: String, _ id: String, until what: String, _ wanted: (JSON) -> Bool) async throws -> JSON {
+        let entry = { (news: JSON) in news[list].elements.first { $0["id"].string == id } }
+        let news = try await changed(until: what) { entry($0).map(wanted) ?? false }
+        return entry(news) ?? .null
+    }
+}
+
+/// Unix sockets by their paths.
+enum UnixSocket {
+    /// As connect(2): 0, or -1 and `errno`.
+    static func connect(_ descriptor: Int32, to path: String) -> Int32 {
+        withAddress(path) { Glibc.connect(descriptor, $0, $1) }
+    }
+
+    /// A socket that listens there, as a service manager opens it for a service.
+    static func listen(at path: String) throws -> Int32 {
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = try SystemError.check(socket(AF_UNIX, kind, 0), "socket")
+        _ = try SystemError.check(withAddress(path) { bind(descriptor, $0, $1) }, "bind to \(path)")
+        _ = try SystemError.check(Glibc.listen(descriptor, 16), "listen at \(path)")
+        return descriptor
+    }
+
+    private static func withAddress(
+        _ path: String, _ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        precondition(path.utf8.count < MemoryLayout.size(ofValue: address.sun_path), "too long: \(path)")
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                call($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}

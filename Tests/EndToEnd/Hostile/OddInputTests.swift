@@ -101,7 +101,7 @@ import Testing
             let client = try await daemon.connect()
             var flushes: [JSON] = []
             for _ in 1...256 { flushes.append(try await client.result("flush", ["timeout_ms": 0])) }
-            // By user: another connection of the same does not help.
+            // The bound is by user: another connection of the same does not help.
             #expect(try await daemon.connect().refusal("flush")["data"]["reason"] == "limit")
             _ = try await client.result("flush.cancel", flushes[0])
             _ = try await client.result("flush", ["timeout_ms": 0])

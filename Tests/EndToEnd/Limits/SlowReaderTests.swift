@@ -10,7 +10,7 @@ import Testing
                 top: ["limits": ["slow_reader_timeout_ms": 300, "max_output_bytes": 65_536]])
             let deaf = try await daemon.connect()
             let idle = try await daemon.connect()
-            // It may be closed before it is full.
+            // The connection may be closed before it is full.
             _ = try? await fill(deaf, of: daemon)
             try await eventually("the slow reader is closed") { try await daemon.counter("slow_readers_closed") == 1 }
             // What it had left lying in the kernel is still there for it; then comes the end.

@@ -88,7 +88,7 @@ struct ConnectionTests {
             try await surroundings.machine.ip("address add 2001:db8::2/64 dev wan0")
             let network = try await daemon.networkNow()
             let isTentative = try await surroundings.machine.ip("-6 address show dev wan0 scope global tentative")
-            // Else it was found to be good before we looked.
+            // Otherwise the address was found to be good before we looked.
             if isTentative.contains("2001:db8::2") { #expect(network["state"] == "disconnected") }
             try await daemon.network("connected", "ethernet")
             try await surroundings.machine.ip("address delete 2001:db8::2/64 dev wan0")

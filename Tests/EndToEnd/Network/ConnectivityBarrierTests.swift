@@ -60,7 +60,7 @@ struct ConnectivityBarrierTests {
                 "was_queued": "true", "queue_reason": "connectivity", "network_connection_type": "cellular",
             ]
             #expect(data == [queued, queued, queued])
-            // It is flushable only while there is some connection.
+            // The barrier is flushable only while there is some connection.
             try await surroundings.machine.ip("link set wan0 down")
             try await daemon.network("disconnected")
             #expect(try await daemon.barrier("ConnectivityBarrier")["flushable"] == false)

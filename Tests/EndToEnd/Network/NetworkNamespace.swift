@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import Testing
 
 /// A network of its own within this machine, as `ip netns` makes them: nothing is in it at first but a loopback interface
 /// that is down (ip-netns(8)). Making one takes root.
@@ -69,4 +70,41 @@ final class NetworkNamespace: Sendable {
     private static let setns = unsafeBitCast(dlsym(nil, "setns"), to: (@convention(c) (Int32, Int32) -> Int32).self)
     /// `CLONE_NEWNET`.
     private static let newNet: Int32 = 0x4000_0000
+}
+
+/// The command `ip` of iproute2.
+enum IPCommand {
+    static let path = "/bin/ip"
+
+    /// Whether network namespaces can be made here.
+    static func makesNamespaces() async -> Bool {
+        guard geteuid() == 0, access(path, X_OK) == 0 else { return false }
+        let namespace = NetworkNamespace()
+        guard (try? await namespace.make()) != nil else { return false }
+        await namespace.remove()
+        return true
+    }
+
+    /// Runs it with these arguments, and gives back what it wrote.
+    @discardableResult
+    static func run(_ arguments: [String], input: String? = nil) async throws -> String {
+        let folder = try TemporaryDirectory()
+        defer { folder.remove() }
+        let process = try ChildProcess(
+            path, arguments, input: input, outputPath: folder.path("output"), errorPath: folder.path("errors"))
+        let code = try await process.exitCode()
+        guard code == 0 else {
+            throw NeverHappened("ip \(arguments.joined(separator: " "))", details: process.errorOutput)
+        }
+        return process.output
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// Skips where no network namespaces can be made.
+    static var inNamespaces: Self {
+        enabled("network namespaces take root and the command `ip` of iproute2") {
+            await IPCommand.makesNamespaces()
+        }
+    }
 }

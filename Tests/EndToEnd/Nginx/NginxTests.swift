@@ -60,7 +60,7 @@ import Testing
             let daemon = try await scene.daemon(["dispatchers": ["collect": settings], "collectors": Self.nothing])
             try await daemon.pause()
             try await daemon.track(1...8)
-            // So large that nginx answers while most of it is still to come.
+            // The event is so large that nginx answers while most of it is still to come.
             try await daemon.track(9...9, data: ["text": .string(String(repeating: "x", count: 600_000))])
             try await daemon.track(10...11)
             try await daemon.resume()

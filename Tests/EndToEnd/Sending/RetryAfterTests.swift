@@ -73,7 +73,7 @@ import Testing
             collector.answerNext(Self.unavailable(for: value))
             let daemon = try await scene.daemon(sendingTo: collector)
             try await daemon.track(1...1)
-            // By the short backoff of this dispatcher, long before the patience of this wait is at its end.
+            // The short backoff of this dispatcher sends it, long before the patience of this wait is at its end.
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
         }
     }

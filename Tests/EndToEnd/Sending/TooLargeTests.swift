@@ -53,7 +53,7 @@ import Testing
             let ids = try await send(400, daemon)
             #expect(try await collector.acceptedIDs(atLeast: 400) == ids)
             let sizes = collector.requests.map(\.ids.count)
-            // It grows step by step: the batch after the first half is not a whole one yet.
+            // The batch grows step by step: the batch after the first half is not a whole one yet.
             #expect(sizes.prefix(2) == [8, 4])
             #expect(sizes[2] < 8)
             #expect(sizes.dropFirst(3).contains(8), "\(sizes)")

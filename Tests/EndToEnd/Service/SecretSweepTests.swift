@@ -18,7 +18,7 @@ import Testing
             _ = try await watcher.watch("dispatchers", "barriers", "outcomes", "clients")
             try await daemon.track(1...3)
             try await daemon.dispatcher(until: "dead letters") { $0["dead"].int == 3 }
-            // Once more with an answer that is no judgement, for the error that stays.
+            // Another event gets an answer that is no judgement, for the error that stays.
             collector.answerAlways(ScriptedAnswer(status: 503, body: Self.echo))
             try await daemon.track(4...4)
             try await daemon.dispatcher(until: "an error") { $0["last_error"] != .null && $0["pending"].int == 1 }

@@ -61,7 +61,7 @@ import Testing
             try await server.requests(atLeast: server.requests.count + 2)
             #expect(try await limit(of: daemon) == 3)
 
-            // And over a restart: what is kept on disk is what was in force.
+            // The same holds over a restart: what is kept on disk is what was in force.
             try await daemon.killNow()
             server.goDown()
             try await daemon.start()

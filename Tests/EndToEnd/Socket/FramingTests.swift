@@ -123,7 +123,7 @@ import Testing
             Pieces(lengths: [1_000, 24], end: ["", "\r", "\n"], isTaken: true),
             Pieces(lengths: [1_025], end: ["\r\n"], isTaken: false),
             Pieces(lengths: [1_024], end: ["\rx", "\n"], isTaken: false),
-            // Told at once, with no LF yet.
+            // Such a line is refused at once, with no LF yet.
             Pieces(lengths: [500, 500, 25], end: [""], isTaken: false),
         ])
     func endsOfLines(pieces: Pieces) async throws {

@@ -20,7 +20,7 @@ import Testing
             let client = try await daemon.connect()
             let refusal = try await refused(client)
             #expect(refusal["data"]["reason"] == "storage")
-            // It is so now, though that cannot be written down.
+            // The dispatcher is resumed now, though that cannot be written down.
             let resuming = try await client.refusal("dispatcher.resume", ["id": "collect"])
             #expect(resuming["data"]["reason"] == "storage")
             #expect(try await collector.acceptedIDs(atLeast: 5).prefix(5) == ["e1", "e2", "e3", "e4", "e5"])

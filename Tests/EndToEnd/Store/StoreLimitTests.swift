@@ -18,7 +18,7 @@ import Testing
             try await daemon.resume()
             #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
             try await daemon.dispatcher(until: "an empty queue") { $0["sent"].int == 3 }
-            // It was not stored: under its id it is no duplicate.
+            // The event was not stored: under its id it is no duplicate.
             let again = try await eventually("room again") {
                 try? await client.result("track", ["event": "e4", "id": "e4"])
             }

@@ -29,9 +29,9 @@ BLOCK = re.compile(
 # The files that have blocks, with who writes them.
 FILES = [
     ("Docs/Protocol.md", pages),
-    ("Packages/Client/Sources/HeadgateClient/Connection/ClientConnection+Calls.swift", swift),
-    ("Packages/Client/Sources/HeadgateClient/Client/HeadgateClient+Service.swift", swift),
-    ("Packages/Client/Tests/HeadgateClientTests/Client/MethodTests.swift", swift),
+    ("Packages/Client/Sources/HeadgateClient/Connection/Calls.swift", swift),
+    ("Packages/Client/Sources/HeadgateClient/Operations/Methods.swift", swift),
+    ("Packages/Client/Tests/HeadgateClientTests/Operations/MethodTests.swift", swift),
     ("Tests/Clients/Programs/CertifiedClient/Calls.swift", swift),
     ("Packages/Client/Python/headgate/__init__.py", python),
     ("Tests/Clients/Programs/client.py", python),

@@ -30,3 +30,147 @@ public enum DataItem: Sendable, Equatable {
         return writer.text
     }
 }
+
+/// A type that can be read from a JSON value.
+public protocol DataItemConvertible {
+    /// The value as this type; nil when the JSON value is of another kind or out of range.
+    init?(dataItem: DataItem)
+}
+
+extension DataItem: DataItemConvertible {
+    public init?(dataItem: DataItem) {
+        self = dataItem
+    }
+}
+
+extension String: DataItemConvertible {
+    public init?(dataItem: DataItem) {
+        guard case .string(let string) = dataItem else { return nil }
+        self = string
+    }
+}
+
+extension Bool: DataItemConvertible {
+    public init?(dataItem: DataItem) {
+        guard case .bool(let bool) = dataItem else { return nil }
+        self = bool
+    }
+}
+
+extension Int: DataItemConvertible {
+    public init?(dataItem: DataItem) {
+        guard case .number(let number) = dataItem, let int = number.int else { return nil }
+        self = int
+    }
+}
+
+extension Double: DataItemConvertible {
+    public init?(dataItem: DataItem) {
+        guard case .number(let number) = dataItem, let double = number.double else { return nil }
+        self = double
+    }
+}
+
+extension DataObject: DataItemConvertible {
+    public init?(dataItem: DataItem) {
+        guard case .object(let object) = dataItem else { return nil }
+        self = object
+    }
+}
+
+extension Array: DataItemConvertible where Element: DataItemConvertible {
+    /// Nil when it is no array, or when one of its elements is no `Element`.
+    public init?(dataItem: DataItem) {
+        guard case .array(let items) = dataItem else { return nil }
+        self = []
+        reserveCapacity(items.count)
+        for item in items {
+            guard let element = Element(dataItem: item) else { return nil }
+            append(element)
+        }
+    }
+}
+
+extension DataItem: ExpressibleByNilLiteral {
+    public init(nilLiteral: ()) {
+        self = .null
+    }
+}
+
+extension DataItem: ExpressibleByBooleanLiteral {
+    public init(booleanLiteral value: Bool) {
+        self = .bool(value)
+    }
+}
+
+extension DataItem: ExpressibleByIntegerLiteral {
+    public init(integerLiteral value: Int) {
+        self = .number(DataNumber(value))
+    }
+}
+
+extension DataItem: ExpressibleByFloatLiteral {
+    public init(floatLiteral value: Double) {
+        self = .number(DataNumber(value))
+    }
+}
+
+extension DataItem: ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
+    public init(stringLiteral value: String) {
+        self = .string(value)
+    }
+}
+
+extension DataItem: ExpressibleByArrayLiteral {
+    public init(arrayLiteral elements: DataItem...) {
+        self = .array(elements)
+    }
+}
+
+extension DataItem: ExpressibleByDictionaryLiteral {
+    public init(dictionaryLiteral elements: (String, DataItem)...) {
+        self = .object(DataObject(elements))
+    }
+}
+
+/// A JSON number, kept as it was written, so that no digit is lost on the way through (Behaviour P6).
+///
+/// Two numbers are equal when they are written alike: `1` and `1.0` are not.
+public struct DataNumber: Sendable, Hashable {
+    /// The number in JSON's grammar, exactly as its sender wrote it.
+    public let text: String
+
+    /// A whole number.
+    public init(_ int: Int) {
+        text = String(int)
+    }
+
+    /// A finite number, written with as many digits as bring back the same value.
+    ///
+    /// JSON has no infinity and no NaN: handing one in is a mistake in the program and stops it.
+    public init(_ double: Double) {
+        precondition(double.isFinite, "JSON has no number for \(double)")
+        text = double.description
+    }
+
+    /// A number whose text is already known to be in JSON's grammar.
+    public init(unchecked text: String) {
+        self.text = text
+    }
+
+    /// The value, when it is a whole number that fits: `7`, and also `7.0` and `7e2`.
+    public var int: Int? {
+        if let whole = Int(text) { return whole }
+        guard let value = double, value.magnitude <= DataNumber.largestExactWhole else { return nil }
+        return Int(exactly: value)
+    }
+
+    /// The nearest value a `Double` has; nil when the number is out of its range.
+    public var double: Double? {
+        guard let value = Double(text), value.isFinite else { return nil }
+        return value
+    }
+
+    /// 2⁵³: up to here every whole number is a `Double` of its own, so that nothing is taken for whole by rounding.
+    private static let largestExactWhole = 9_007_199_254_740_992.0
+}

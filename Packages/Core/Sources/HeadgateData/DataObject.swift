@@ -1,13 +1,14 @@
 /// A JSON object whose members keep their order (Behaviour P6).
 ///
-/// A name occurs once. Setting it again replaces the value and keeps the place; setting nil removes the member. Names are
-/// told apart by their bytes, as JSON has them: `"é"` written as one scalar and as two are two members.
-/// Two objects are equal when they have the same members, in whatever order.
+/// A name occurs once. Setting it again replaces the value and keeps the place; setting nil removes the member. Names
+/// are told apart by their bytes, as JSON has them: `"é"` written as one scalar and as two are two members. Two objects
+/// are equal when they have the same members, in whatever order.
 public struct DataObject: Sendable {
     /// One member.
     public typealias Element = (key: String, value: DataItem)
 
-    /// In order; nil where one was removed from a large object, so that removing many is no slower than one pass.
+    /// The members in order; nil where one was removed from a large object, so that removing many is no slower than one
+    /// pass.
     private var members: [Element?] = []
     private var removed = 0
     /// Where each name is, kept only for objects of so many members that searching them one by one would be slow.
@@ -143,5 +144,25 @@ extension DataObject: Equatable {
 extension DataObject: ExpressibleByDictionaryLiteral {
     public init(dictionaryLiteral elements: (String, DataItem)...) {
         self.init(elements)
+    }
+}
+
+/// A member's name as JSON compares it: by its bytes. Swift's own strings are equal when they look alike.
+private struct MemberName {
+    private let text: String
+
+    init(_ text: String) {
+        self.text = text
+    }
+}
+
+extension MemberName: Hashable {
+    static func == (left: MemberName, right: MemberName) -> Bool {
+        left.text.utf8.count == right.text.utf8.count && left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 }

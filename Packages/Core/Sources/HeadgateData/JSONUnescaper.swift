@@ -3,14 +3,14 @@ public struct JSONUnescaper {
     private let source: UnsafeRawBufferPointer
     private var place = 0
 
-    /// For what is between the quotes, which has to outlive this.
+    /// An unescaper of what is between the quotes, which has to outlive it.
     public init(_ source: UnsafeRawBufferPointer) {
         self.source = source
     }
 
     /// Appends the string's UTF-8.
-    /// - Parameter keepingHalves: half a surrogate pair, which means nothing, becomes U+FFFD; if it is kept it is written as
-    ///   UTF-8 would write its number. Strings that are spelled to differ then do so here as well.
+    /// - Parameter keepingHalves: half a surrogate pair, which means nothing, becomes U+FFFD; if it is kept it is
+    ///   written as UTF-8 would write its number. Strings that are spelled to differ then do so here as well.
     public consuming func append(to bytes: inout [UInt8], keepingHalves: Bool = false) {
         while place < source.count {
             let rest = UnsafeRawBufferPointer(rebasing: source[place...])
@@ -33,7 +33,7 @@ public struct JSONUnescaper {
         case half(UInt16)
     }
 
-    /// Three bytes with four, six and six bits: no UTF-8 has these, so nothing else looks like it.
+    /// The half becomes three bytes with four, six and six bits: no UTF-8 has these, so nothing else looks like it.
     private static func append(_ half: UInt16, to bytes: inout [UInt8]) {
         bytes.append(0xE0 | UInt8(half >> 12))
         bytes.append(0x80 | UInt8(half >> 6 & 0x3F))

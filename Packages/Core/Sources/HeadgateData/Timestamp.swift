@@ -18,5 +18,157 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     public static let expressible =
         Timestamp(milliseconds: -62_167_219_200_000)...Timestamp(milliseconds: 253_402_300_799_999)
 
-    static let millisecondsPerDay: Int64 = 86_400_000
+    private static let millisecondsPerDay: Int64 = 86_400_000
+}
+
+extension Timestamp {
+    /// The moment as RFC 3339 in UTC: `2026-11-20T09:41:55.123Z`.
+    ///
+    /// A moment that RFC 3339 has no year for is told as the nearest one that it has.
+    public var text: String {
+        String(unsafeUninitializedCapacity: Timestamp.length) { target in
+            write(to: UnsafeMutableRawBufferPointer(target))
+            return Timestamp.length
+        }
+    }
+
+    /// Writes the moment as a JSON string: quoted, as `text` has it.
+    public func write(into writer: inout JSONWriter) {
+        withUnsafeTemporaryAllocation(byteCount: Timestamp.length + 2, alignment: 8) { buffer in
+            buffer[0] = UInt8(ascii: "\"")
+            write(to: UnsafeMutableRawBufferPointer(rebasing: buffer[1...]))
+            buffer[Timestamp.length + 1] = UInt8(ascii: "\"")
+            writer.raw(UnsafeRawBufferPointer(buffer))
+        }
+    }
+
+    private static let length = 24
+
+    private func write(to target: UnsafeMutableRawBufferPointer) {
+        let told = min(max(self, Timestamp.expressible.lowerBound), Timestamp.expressible.upperBound).milliseconds
+        let remainder = told % Timestamp.millisecondsPerDay
+        let inDay = Int(remainder < 0 ? remainder + Timestamp.millisecondsPerDay : remainder)
+        let date = CivilDate(daysSince1970: (Int(told) - inDay) / Int(Timestamp.millisecondsPerDay))
+        target.twoDigits(date.year / 100, at: 0)
+        target.twoDigits(date.year % 100, at: 2)
+        target[4] = UInt8(ascii: "-")
+        target.twoDigits(date.month, at: 5)
+        target[7] = UInt8(ascii: "-")
+        target.twoDigits(date.day, at: 8)
+        target[10] = UInt8(ascii: "T")
+        target.twoDigits(inDay / 3_600_000, at: 11)
+        target[13] = UInt8(ascii: ":")
+        target.twoDigits(inDay / 60_000 % 60, at: 14)
+        target[16] = UInt8(ascii: ":")
+        target.twoDigits(inDay / 1_000 % 60, at: 17)
+        target[19] = UInt8(ascii: ".")
+        target.twoDigits(inDay % 1_000 / 10, at: 20)
+        target[22] = 0x30 + UInt8(truncatingIfNeeded: inDay % 10)
+        target[23] = UInt8(ascii: "Z")
+    }
+}
+
+extension JSONWriter {
+    /// Writes a time as a string, in RFC 3339.
+    @inlinable
+    public mutating func timestamp(_ value: Timestamp) {
+        value.write(into: &self)
+    }
+}
+
+extension UnsafeMutableRawBufferPointer {
+    /// Writes a number below 100 as two digits.
+    fileprivate func twoDigits(_ value: Int, at place: Int) {
+        self[place] = 0x30 + UInt8(truncatingIfNeeded: value / 10)
+        self[place + 1] = 0x30 + UInt8(truncatingIfNeeded: value % 10)
+    }
+}
+
+extension Timestamp {
+    /// Reads RFC 3339: any offset, any number of digits of fraction (those beyond the millisecond are cut off), `t` and
+    /// `z` in lower case too. The date must exist. A leap second, `:60`, is the first moment of the next second.
+    /// Nil for anything else.
+    public init?(rfc3339 text: String) {
+        var text = text
+        guard let moment = text.withUTF8({ Timestamp(rfc3339: UnsafeRawBufferPointer($0)) }) else { return nil }
+        self = moment
+    }
+
+    /// Reads RFC 3339 from UTF-8, as `init(rfc3339:)` does from a string.
+    public init?(rfc3339 utf8: UnsafeRawBufferPointer) {
+        var reader = TimestampReader(utf8)
+        guard let date = reader.date(), reader.skip("T", or: "t"),
+            let time = reader.timeOfDay(), let offset = reader.offset(), reader.isAtEnd
+        else { return nil }
+        let milliseconds = Int64(date.daysSince1970) * Timestamp.millisecondsPerDay + time - offset
+        self.init(milliseconds: milliseconds)
+        guard Timestamp.expressible.contains(self) else { return nil }
+    }
+}
+
+/// Reads the parts of an RFC 3339 time one after the other; a part that is not there is nil.
+private struct TimestampReader {
+    private let source: UnsafeRawBufferPointer
+    private var place = 0
+
+    init(_ source: UnsafeRawBufferPointer) {
+        self.source = source
+    }
+
+    var isAtEnd: Bool { place == source.count }
+
+    mutating func date() -> CivilDate? {
+        guard let year = digits(4), skip("-"), let month = digits(2), skip("-"), let day = digits(2) else { return nil }
+        return CivilDate(year: year, month: month, day: day)
+    }
+
+    /// Milliseconds since midnight.
+    mutating func timeOfDay() -> Int64? {
+        guard let hour = digits(2), hour < 24, skip(":"), let minute = digits(2), minute < 60,
+            skip(":"), let second = digits(2), second <= 60, let fraction = fraction()
+        else { return nil }
+        return Int64(((hour * 60 + minute) * 60 + second) * 1_000 + fraction)
+    }
+
+    /// Milliseconds by which the clock that was read is ahead of UTC.
+    mutating func offset() -> Int64? {
+        if skip("Z", or: "z") { return 0 }
+        let isBehind = skip("-")
+        guard isBehind || skip("+"), let hour = digits(2), hour < 24, skip(":"), let minute = digits(2), minute < 60
+        else { return nil }
+        let ahead = Int64(hour * 60 + minute) * 60_000
+        return isBehind ? -ahead : ahead
+    }
+
+    /// Milliseconds; 0 when there is no fraction, nil when there is a point with no digit behind it.
+    private mutating func fraction() -> Int? {
+        guard skip(".") else { return 0 }
+        var milliseconds = 0
+        var scale = 100
+        let start = place
+        while let digit = digits(1) {
+            milliseconds += digit * scale
+            scale /= 10
+        }
+        return place > start ? milliseconds : nil
+    }
+
+    mutating func skip(_ byte: Unicode.Scalar, or other: Unicode.Scalar? = nil) -> Bool {
+        guard place < source.count else { return false }
+        let next = Unicode.Scalar(source[place])
+        guard next == byte || next == other else { return false }
+        place += 1
+        return true
+    }
+
+    private mutating func digits(_ count: Int) -> Int? {
+        guard place + count <= source.count else { return nil }
+        var value = 0
+        for byte in source[place..<place + count] {
+            guard 0x30...0x39 ~= byte else { return nil }
+            value = value * 10 + Int(byte - 0x30)
+        }
+        place += count
+        return value
+    }
 }

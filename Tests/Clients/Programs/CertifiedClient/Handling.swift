@@ -12,7 +12,7 @@ struct Handling {
     func run() async throws {
         let tasks = Mutex<[Task<Void, any Error>]>([])
         for name in names {
-            // In this order, as the verb has it.
+            // Each begins before the next one, in the order that the verb has.
             let (news, tell) = AsyncStream.makeStream(of: Void.self)
             let task = Task { try await handle(name) { tell.yield() } }
             tasks.withLock { $0.append(task) }

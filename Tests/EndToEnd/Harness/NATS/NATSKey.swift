@@ -59,7 +59,7 @@ struct NATSKey {
             .replacingOccurrences(of: "=", with: "")
     }
 
-    /// With a checksum behind, in base 32.
+    /// The bytes with a checksum behind, in base 32.
     private static func text(_ bytes: [UInt8]) -> String {
         let checksum = bytes.reduce(UInt16(0)) { sum, byte in
             (0..<8).reduce(sum ^ UInt16(byte) << 8) { sum, _ in sum & 0x8000 == 0 ? sum << 1 : sum << 1 ^ 0x1021 }

@@ -20,7 +20,7 @@ final class Nginx {
         folder = scene.directory.path("nginx")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         certificates = try await Certificates(in: folder)
-        // They never listen: each keeps a free port for nginx.
+        // These sockets never listen: each keeps a free port for nginx.
         plain = try scene.collector(listening: false)
         tls = try scene.collector(listening: false)
         http2 = try scene.collector(listening: false)
@@ -41,7 +41,7 @@ final class Nginx {
 
     /// Without TLS.
     func endpoint(_ place: String) -> JSON { "http://127.0.0.1:\(plain.port)\(place)" }
-    /// With TLS, for clients that show a certificate of its authority; no HTTP/2.
+    /// The place with TLS, for clients that show a certificate of its authority; no HTTP/2.
     func tlsEndpoint(_ place: String) -> JSON { "https://localhost:\(tls.port)\(place)" }
     /// The same, and HTTP/2 as well.
     func http2Endpoint(_ place: String) -> JSON { "https://localhost:\(http2.port)\(place)" }
@@ -95,5 +95,34 @@ final class Nginx {
             // Written once it listens everywhere.
             return FileManager.default.contents(atPath: path)?.isEmpty == false
         }
+    }
+}
+
+/// A request as nginx wrote it down when it had answered.
+struct AccessLogEntry: Decodable {
+    let connection: String
+    /// As in the request line, `HTTP/2.0` for instance.
+    let protocolName: String
+    let status: Int
+    let path: String
+    let contentEncoding: String
+    /// The subject of the client's certificate; empty without one.
+    let clientName: String
+    let idempotencyKey: String
+    /// The file in which the body was kept, where the place does so.
+    let bodyFile: String
+    let body: String
+
+    /// The ids of the body's events.
+    var ids: [String] { ((try? JSON(parsing: body)) ?? .null).elements.compactMap { $0["id"].string } }
+}
+
+/// Runs a test in a scene with nginx. The collector is the one that nginx's `/behind` leads to; it does not listen yet.
+func withNginx(_ test: (Scene, Nginx, Collector) async throws -> Void) async throws {
+    try await withScene { scene in
+        let collector = try scene.collector(listening: false)
+        let nginx = try await Nginx(scene, behind: collector)
+        defer { nginx.discard() }
+        try await test(scene, nginx, collector)
     }
 }

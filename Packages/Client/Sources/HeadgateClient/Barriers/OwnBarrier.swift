@@ -1,4 +1,121 @@
 import HeadgateData
+import HeadgateWire
+
+extension ClientConnection {
+    /// Puts a barrier before dispatchers, until ``unregisterBarrier(_:force:deadline:_:)`` (Behaviour B29). When the
+    /// connection is lost it is made again, and the barrier registered with it as it was set last. One of the same id
+    /// that was registered here before is replaced.
+    /// - Parameters:
+    ///   - registration: what is asked for.
+    ///   - deadline: how long it may take until it begins; nil is for ever.
+    ///   - tell: told on the loop, in order; `ended` comes once and last.
+    /// - Returns: the call, for ``abandon(_:)``, which forgets the barrier and leaves it to the daemon.
+    @discardableResult
+    public func registerBarrier(
+        _ registration: BarrierRegistration, deadline: Duration? = nil, _ tell: @escaping (StandingReport) -> Void
+    ) -> Call {
+        let call = reserve()
+        registerBarrier(call, registration, deadline: deadline, tell)
+        return call
+    }
+
+    func registerBarrier(
+        _ call: Call, _ registration: BarrierRegistration, deadline: Duration?,
+        _ tell: @escaping (StandingReport) -> Void
+    ) {
+        let id = registration.id
+        if let former = barriers[id] { abandon(former.call) }
+        barriers[id] = OwnBarrier(registration, call: call)
+        stand(call, "barrier.register", registration.params, deadline: deadline) { [weak self] news in
+            if case .ended = news, self?.barriers[id]?.call == call { self?.barriers[id] = nil }
+            tell(StandingReport(news))
+        }
+    }
+
+    /// Says something anew of a barrier. One that was registered here is kept so from now on, whatever becomes of the
+    /// connection.
+    ///
+    /// The daemon may refuse with `conflict` while it takes a barrier for that of the connection before. What was said
+    /// is kept all the same, and comes with the registration, which is tried again.
+    @discardableResult
+    public func setBarrier(
+        _ id: String, _ change: BarrierChange, deadline: Duration? = nil, _ completion: @escaping Completion
+    ) -> Call {
+        let call = reserve()
+        setBarrier(call, id, change, deadline: deadline, completion)
+        return call
+    }
+
+    func setBarrier(
+        _ call: Call, _ id: String, _ change: BarrierChange, deadline: Duration?, _ completion: @escaping Completion
+    ) {
+        let line = ClientConnection.line(call, "barrier.set", change.params(of: id))
+        let own = barriers[id]?.call
+        // The change is kept before it is sent: a connection that breaks meanwhile must not bring the old state back.
+        keep(id) { $0.apply(change) }
+        begin(call, line, isRepeatable: own != nil, deadline: deadline) { [weak self] result in
+            if let dispatcher = change.dispatcher, result.isRefused(for: .notFound), self?.barriers[id]?.call == own {
+                self?.keep(id) { $0.forget(dispatcher) }
+            }
+            completion(result)
+        }
+    }
+
+    /// Takes a barrier away, with `force` also that of another owner (Behaviour B29). Whatever becomes of that, it is
+    /// not registered again.
+    @discardableResult
+    public func unregisterBarrier(
+        _ id: String, force: Bool = false, deadline: Duration? = nil, _ completion: @escaping Completion
+    ) -> Call {
+        let call = reserve()
+        unregisterBarrier(call, id, force: force, deadline: deadline, completion)
+        return call
+    }
+
+    func unregisterBarrier(
+        _ call: Call, _ id: String, force: Bool, deadline: Duration?, _ completion: @escaping Completion
+    ) {
+        var params: DataObject = ["id": .string(id)]
+        if force { params["force"] = true }
+        let line = ClientConnection.line(call, "barrier.unregister", params)
+        let own = barriers[id]?.call
+        // It is registered until the answer has come: one that outlives the connection is taken over on the next, since
+        // only its owner may take it away.
+        begin(call, line, isRepeatable: own != nil, deadline: deadline) { [weak self] result in
+            if let own { self?.abandon(own) }
+            completion(result)
+        }
+    }
+
+    /// Forgets a barrier of this side's that went with the connection, so that the daemon need not be asked.
+    /// - Returns: whether it was one.
+    func forgetBarrier(_ id: String) -> Bool {
+        guard !isConnected, let barrier = barriers[id], barrier.endsWithConnection else { return false }
+        abandon(barrier.call)
+        return true
+    }
+
+    /// Changes what is known of a barrier of this side's, and how it is registered on the next connection.
+    private func keep(_ id: String, _ body: (inout OwnBarrier) -> Void) {
+        guard var barrier = barriers[id] else { return }
+        body(&barrier)
+        barriers[id] = barrier
+        var lines = ClientConnection.line(barrier.call, "barrier.register", barrier.params)
+        // All goes in one piece: nothing may slip through before the exceptions are said. Nobody waits for their
+        // answers.
+        for change in barrier.further {
+            lines += ClientConnection.line(reserve(), "barrier.set", change.params(of: id))
+        }
+        self.change(barrier.call, to: lines)
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate func isRefused(for reason: ErrorReason) -> Bool {
+        guard case .failure(let error as ClientError) = self, case .refused(let refusal) = error else { return false }
+        return refusal.reason == reason
+    }
+}
 
 /// A barrier of this side's as it was set last, to be registered so again on each connection (Behaviour B29).
 struct OwnBarrier {

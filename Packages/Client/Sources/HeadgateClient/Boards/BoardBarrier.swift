@@ -4,27 +4,27 @@ import HeadgateData
 public struct BoardBarrier: Sendable, Equatable {
     /// Who shares one run of it (Behaviour A3).
     public enum Option: String, Sendable, CaseIterable {
-        /// All.
+        /// Everybody shares one run.
         case void
-        /// Those whose input is the same JSON value.
+        /// Those share a run whose input is the same JSON value.
         case unique
-        /// Nobody.
+        /// Nobody shares a run.
         case each
     }
 
     /// Where one run of it counts (Behaviour A3).
     public enum Scope: String, Sendable, CaseIterable {
-        /// Each mainboard has its own.
+        /// Each mainboard has runs of its own.
         case main
-        /// There is one in the service.
+        /// A run counts for the whole service.
         case global
     }
 
     /// What becomes of those who wait when it takes too long (Behaviour A5).
     public enum OnTimeout: String, Sendable, CaseIterable {
-        /// They are cancelled.
+        /// Those who wait are cancelled.
         case cancel
-        /// They go on as if it had completed.
+        /// Those who wait go on as if the board had completed.
         case pass
     }
 

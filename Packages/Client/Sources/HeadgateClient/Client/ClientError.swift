@@ -1,3 +1,5 @@
+import Glibc
+import HeadgateTransport
 import HeadgateWire
 
 /// Why a call to the daemon came to nothing.
@@ -10,7 +12,7 @@ public enum ClientError: Error, Sendable, Equatable {
     case disconnected
     /// The daemon refused, or failed; the error's `reason` says why (Protocol, Errors).
     case refused(RPCError)
-    /// No answer came before the call's deadline. What was asked for may be done yet.
+    /// No answer came before the call's deadline. The daemon may do yet what was asked for.
     case timedOut
     /// The client is closed.
     case closed
@@ -32,6 +34,19 @@ extension ClientError: CustomStringConvertible {
         case .closed: "the client is closed"
         case .badAnswer(let text): "not an answer of the protocol: \(text)"
         case .cannotStart(let cause): "cannot start: \(cause)"
+        }
+    }
+}
+
+extension TransportError {
+    /// Why there is no connection, for people who know the path already.
+    var cause: String {
+        switch code {
+        case -ENOENT: "there is no such socket"
+        case -ECONNREFUSED: "nobody listens there"
+        case -EACCES: "permission denied"
+        case -EAGAIN: "the daemon is too busy to take the connection"
+        default: description
         }
     }
 }

@@ -1,3 +1,19 @@
+/// Who a client says it is.
+public struct ClientIdentity: Sendable, Equatable {
+    /// The program's name; with the version it becomes the events' `context.client` (Behaviour P2).
+    public var name: String
+    /// The program's version.
+    public var version: String
+    /// The namespace in which the ids of events are told apart (Behaviour Q7); nil is that of the user.
+    public var namespace: String?
+
+    public init(name: String, version: String, namespace: String? = nil) {
+        self.name = name
+        self.version = version
+        self.namespace = namespace
+    }
+}
+
 /// How a client treats its connection.
 public struct ClientOptions: Sendable {
     /// How long a call waits for the first connection before it fails with `cannotConnect`; nil is for ever. One
@@ -12,7 +28,7 @@ public struct ClientOptions: Sendable {
     public var maxUnanswered = 16_384
     /// How many bytes may be written and not answered. One call is always let through.
     public var maxUnansweredBytes = 8 << 20
-    /// About how long the first wait between two attempts to connect is; each next one is twice as long.
+    /// How long, about, the first wait between two attempts to connect is; each next one is twice as long.
     public var backoffBase: Duration = .milliseconds(50)
     /// The longest wait between two attempts to connect.
     public var backoffCap: Duration = .seconds(5)

@@ -20,7 +20,7 @@ public actor HeadgateClient {
     private nonisolated let loop: EventLoop
     private let identity: ClientIdentity
     private let options: ClientOptions
-    /// Made at the first call, since it belongs to the loop's thread.
+    /// The client's connection. It is made at the first call, since it belongs to the loop's thread.
     lazy var connection = ClientConnection(to: socketPath, as: identity, options: options, on: loop)
 
     /// A client that connects when it is first called.

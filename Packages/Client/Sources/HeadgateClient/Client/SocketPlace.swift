@@ -2,8 +2,8 @@ import Glibc
 
 /// Where the daemon's socket is when nobody says it (Protocol, Socket; `Docs/Decisions/0010`).
 public enum SocketPlace {
-    /// `$HEADGATE_SOCKET`, else `$XDG_RUNTIME_DIR/headgate/headgate.sock`, else `/run/headgate/headgate.sock`, by the
-    /// process's environment.
+    /// The usual path, by the process's environment: `$HEADGATE_SOCKET`, else
+    /// `$XDG_RUNTIME_DIR/headgate/headgate.sock`, else `/run/headgate/headgate.sock`.
     public static var usual: String {
         usual({ name in getenv(name).map { String(cString: $0) } }, isThere: { access($0, F_OK) == 0 })
     }

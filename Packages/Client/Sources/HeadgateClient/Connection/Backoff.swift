@@ -18,7 +18,8 @@ struct Backoff {
     }
 }
 
-/// Random numbers that can be repeated (Steele, Lea and Flood, "Fast splittable pseudorandom number generators").
+/// This generator makes random numbers that can be repeated (Steele, Lea and Flood, "Fast splittable pseudorandom
+/// number generators").
 private struct SplitMix64: RandomNumberGenerator {
     var state: UInt64
 
@@ -32,7 +33,7 @@ private struct SplitMix64: RandomNumberGenerator {
 }
 
 extension Duration {
-    /// Whole nanoseconds, at least 0 and at most some hundred years.
+    /// The duration in whole nanoseconds, at least 0 and at most some hundred years.
     var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0 else { return 0 }
@@ -40,7 +41,7 @@ extension Duration {
         return max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 
-    /// Whole milliseconds, cut off.
+    /// The duration in whole milliseconds, the rest cut off.
     var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000)

@@ -8,7 +8,7 @@ import HeadgateWire
 /// It lives on an event loop and calls back there. ``HeadgateClient`` is the same for tasks; this is for programs that
 /// run on an event loop of their own.
 public final class ClientConnection {
-    /// Told once what came of a call. The answer is gone after the call: read it, or copy its `item`.
+    /// A completion is told once what came of a call. The answer is gone after the call: read it, or copy its `item`.
     ///
     /// The failure is a ``ClientError``, or `CancellationError` after ``abandon(_:)``.
     public typealias Completion = (Result<JSONView, any Error>) -> Void
@@ -28,12 +28,13 @@ public final class ClientConnection {
     private var completions: [CallNumber: Completion] = [:]
     /// Those who are told of calls that stand.
     private var standing: [CallNumber: (StandingNews) -> Void] = [:]
+    /// What this side watches, by the call that stands for it.
     var watches: [CallNumber: ClientWatch] = [:]
-    /// By the dispatcher.
+    /// What this side subscribed to, by the dispatcher.
     var subscriptions: [String: ClientSubscription] = [:]
-    /// By the board.
+    /// The boards that this side serves, by their names.
     var boards: [String: ServedBoard] = [:]
-    /// By their ids.
+    /// The barriers that this side registered, by their ids.
     var barriers: [String: OwnBarrier] = [:]
     /// The call that stands for the status which was announced last.
     var announcement: Call?
@@ -118,8 +119,8 @@ public final class ClientConnection {
         settle()
     }
 
-    /// What a standing call asks for has changed. On this connection that has been said otherwise; on those that follow it
-    /// is made as these lines.
+    /// What a standing call asks for has changed. On this connection that has been said otherwise; on those that follow
+    /// it is made as these lines.
     func change(_ call: Call, to lines: [UInt8]) {
         machine.changed(call.number, to: lines)
     }
@@ -143,7 +144,7 @@ public final class ClientConnection {
     /// Whether there is a connection, greeted or not.
     var isConnected: Bool { link != nil }
 
-    /// Something that the daemon asked for has its answer.
+    /// Takes note that something that the daemon asked for has its answer.
     func answered(on link: Link) {
         guard link === self.link else { return }
         machine.requestAnswered(now: loop.monotonicNow)

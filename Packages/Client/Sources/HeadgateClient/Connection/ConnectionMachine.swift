@@ -27,11 +27,11 @@ struct ConnectionMachine<Answer> {
     }
 
     enum Phase: Equatable {
-        /// Not connected, and nothing to send.
+        /// There is no connection, and nothing to send.
         case idle
         /// `connect` was ordered.
         case connecting
-        /// Connected; the answer to `hello` is waited for until this moment.
+        /// There is a connection; the answer to `hello` is waited for until this moment.
         case greeting(until: Int64)
         /// Calls are written as they come.
         case open
@@ -39,12 +39,12 @@ struct ConnectionMachine<Answer> {
         case draining
         /// The next attempt to connect is made at this moment.
         case waiting(until: Int64)
-        /// For good.
+        /// Nothing happens any more.
         case closed
     }
 
     /// When something is to be done about a call.
-    struct Deadline: Comparable {
+    private struct Deadline: Comparable {
         let moment: Int64
         let call: CallNumber
 
@@ -53,33 +53,34 @@ struct ConnectionMachine<Answer> {
         }
     }
 
-    let path: String
-    let options: ClientOptions
-    var phase = Phase.idle
-    var limits = DaemonLimits()
+    private let path: String
+    private let options: ClientOptions
+    private(set) var phase = Phase.idle
+    private var limits = DaemonLimits()
     /// All calls that are neither answered nor given up.
     private(set) var calls: [CallNumber: OutgoingCall] = [:]
     /// The bytes of all these calls.
     private(set) var heldBytes = 0
     /// The calls that are to be written, in order.
-    var waiting = SortedLine<CallNumber>()
+    private var waiting = SortedLine<CallNumber>()
     /// How many calls are written and not answered, and their bytes.
     private(set) var unanswered = (count: 0, bytes: 0)
     /// How many requests of the daemon's are not answered on the present connection.
-    var requestsToAnswer = 0
+    private var requestsToAnswer = 0
     private var deadlines = SortedLine<Deadline>()
-    /// Standing calls that are asked for again on the present connection, and when.
-    var postponed = SortedLine<Deadline>()
+    /// The standing calls that are asked for again on the present connection, and when.
+    private var postponed = SortedLine<Deadline>()
     private var orders: [Order] = []
     private var ordersTaken = 0
 
     /// Failures since the last answer.
-    var failures = 0
-    /// After which no further attempt to connect is begun; nil while there is no need, `Int64.max` for never.
-    var patienceEnd: Int64?
-    var wasConnected = false
-    var lastFailure: ClientError?
-    var backoff: Backoff
+    private var failures = 0
+    /// The moment after which no further attempt to connect is begun; nil while there is no need, `Int64.max` for
+    /// never.
+    private var patienceEnd: Int64?
+    private var wasConnected = false
+    private var lastFailure: ClientError?
+    private var backoff: Backoff
 
     /// A machine for one socket. `seed` makes the waits between attempts differ from those of others.
     init(path: String, options: ClientOptions, seed: UInt64) {
@@ -119,7 +120,7 @@ struct ConnectionMachine<Answer> {
         return orders[ordersTaken]
     }
 
-    mutating func order(_ order: Order) {
+    private mutating func order(_ order: Order) {
         orders.append(order)
     }
 }
@@ -221,17 +222,17 @@ extension ConnectionMachine {
         phase = .closed
     }
 
-    mutating func finish(_ number: CallNumber, _ result: Result<Answer, ClientError>) {
+    private mutating func finish(_ number: CallNumber, _ result: Result<Answer, ClientError>) {
         remove(number)
         order(.finish(number, result))
     }
 
-    mutating func failAll(_ error: ClientError) {
+    private mutating func failAll(_ error: ClientError) {
         for number in calls.keys.sorted() { finish(number, .failure(error)) }
     }
 
     /// Writes what there is room for, or ends a connection on which nothing more is to come.
-    mutating func proceed(_ now: Int64) {
+    private mutating func proceed(_ now: Int64) {
         if phase == .draining, unanswered.count == 0, requestsToAnswer == 0 {
             order(.leave)
             return lose(.disconnected, now)
@@ -274,22 +275,174 @@ extension ConnectionMachine {
     }
 
     /// What was granted is gone with the connection, and has to be asked for again.
-    mutating func interrupt(_ error: ClientError) {
+    private mutating func interrupt(_ error: ClientError) {
         for number in calls.keys.sorted() where calls[number]?.isGranted == true {
             calls[number]?.isGranted = false
             order(.interrupt(number, error))
         }
     }
 
-    func isWritten(_ number: CallNumber) -> Bool {
+    private func isWritten(_ number: CallNumber) -> Bool {
         calls[number]?.isWritten == true
     }
 
     /// The call has to be written again, or its answer is not waited for any more.
-    mutating func unmarkWritten(_ number: CallNumber) {
+    private mutating func unmarkWritten(_ number: CallNumber) {
         guard let call = calls[number], call.isWritten else { return }
         calls[number]?.isWritten = false
         unanswered.count -= 1
         unanswered.bytes -= call.line.count
+    }
+}
+
+// MARK: The connection
+
+extension ConnectionMachine {
+    /// There is a connection.
+    mutating func connected(now: Int64) {
+        guard phase == .connecting else { return }
+        requestsToAnswer = 0
+        phase = .greeting(until: now + options.greetingTimeout.nanoseconds)
+        order(.greet)
+    }
+
+    /// There is no connection to be had at present.
+    mutating func couldNotConnect(_ error: ClientError, now: Int64) {
+        guard phase != .closed else { return }
+        lastFailure = error
+        retry(now)
+    }
+
+    /// The daemon answered the greeting.
+    mutating func greeted(_ limits: DaemonLimits, now: Int64) {
+        guard case .greeting = phase else { return }
+        self.limits = limits
+        // The first connection has been made in time; later ones are another matter.
+        if !wasConnected { patienceEnd = nil }
+        wasConnected = true
+        lastFailure = nil
+        phase = .open
+        proceed(now)
+    }
+
+    /// The daemon refused the greeting: for the moment, or for good.
+    mutating func greetingRefused(_ error: RPCError, now: Int64) {
+        guard case .greeting = phase else { return }
+        order(.disconnect)
+        if error.reason == .shuttingDown { return foundStopping(error.message, now) }
+        if error.reason == .limit {
+            return couldNotConnect(.cannotConnect(path: path, cause: error.message), now: now)
+        }
+        phase = .idle
+        patienceEnd = nil
+        failAll(.refused(error))
+    }
+
+    /// The daemon says that it is about to close the connection.
+    mutating func closing(now: Int64) {
+        switch phase {
+        case .open:
+            phase = .draining
+            proceed(now)
+        case .greeting:
+            order(.disconnect)
+            foundStopping("the daemon is stopping", now)
+        case .idle, .connecting, .draining, .waiting, .closed: return
+        }
+    }
+
+    /// The connection is gone.
+    mutating func disconnected(now: Int64) {
+        switch phase {
+        case .greeting:
+            couldNotConnect(.cannotConnect(path: path, cause: "the daemon closed the connection"), now: now)
+        case .open, .draining: lose(.disconnected, now)
+        case .idle, .connecting, .waiting, .closed: return
+        }
+    }
+
+    /// Something came that is no message, or an error that names no request. It cannot be told which call it is about,
+    /// so all that are written end with it: to repeat them might bring the same for ever.
+    mutating func gotNonsense(_ text: String, now: Int64) {
+        order(.disconnect)
+        switch phase {
+        case .greeting: couldNotConnect(.badAnswer(text), now: now)
+        case .open, .draining:
+            for number in calls.keys.sorted() where isWritten(number) { finish(number, .failure(.badAnswer(text))) }
+            lose(.badAnswer(text), now)
+        case .idle, .connecting, .waiting, .closed: return
+        }
+    }
+
+    /// An error came that names no request: in place of a greeting it says why there is no connection.
+    mutating func gotAnonymousError(_ error: RPCError, now: Int64) {
+        guard case .greeting = phase else { return gotNonsense(error.message, now: now) }
+        greetingRefused(error, now: now)
+    }
+
+    /// Begins to look for a connection, which is wanted from now on.
+    private mutating func seekConnection(_ now: Int64) {
+        let patience = wasConnected ? options.reconnectTimeout : options.connectTimeout
+        patienceEnd = end(of: patience, from: now)
+        attemptAgain()
+    }
+
+    private mutating func attemptAgain() {
+        guard !calls.isEmpty else { return rest() }
+        phase = .connecting
+        order(.connect)
+    }
+
+    /// The connection worked; the next loss is a new one.
+    private mutating func noteProgress() {
+        failures = 0
+        patienceEnd = nil
+    }
+
+    /// The connection is gone: takes back what can be written again, in its order.
+    private mutating func lose(_ error: ClientError, _ now: Int64) {
+        lastFailure = error
+        interrupt(error)
+        for number in calls.keys.sorted() where isWritten(number) {
+            if calls[number]?.isRepeatable == true {
+                unmarkWritten(number)
+            } else {
+                finish(number, .failure(error))
+            }
+        }
+        waiting = SortedLine(sorted: calls.keys.sorted())
+        postponed = SortedLine()
+        retry(now)
+    }
+
+    /// Waits for the next attempt, or gives up.
+    private mutating func retry(_ now: Int64) {
+        failures += 1
+        guard !calls.isEmpty else { return rest() }
+        let patience = patienceEnd ?? end(of: options.reconnectTimeout, from: now)
+        guard now < patience else { return giveUp() }
+        patienceEnd = patience
+        phase = .waiting(until: min(now + backoff.wait(afterFailures: failures), patience))
+    }
+
+    /// A daemon that stops was there: what waits for it waits as if it had been lost, for it may be restarting.
+    private mutating func foundStopping(_ cause: String, _ now: Int64) {
+        if !wasConnected { patienceEnd = nil }
+        wasConnected = true
+        couldNotConnect(.cannotConnect(path: path, cause: cause), now: now)
+    }
+
+    private mutating func giveUp() {
+        rest()
+        failAll(lastFailure ?? .disconnected)
+    }
+
+    private mutating func rest() {
+        phase = .idle
+        patienceEnd = nil
+    }
+
+    private func end(of patience: Duration?, from now: Int64) -> Int64 {
+        patience.map { now + $0.nanoseconds } ?? .max
     }
 }

@@ -2,7 +2,7 @@ import HeadgateData
 import HeadgateTransport
 import HeadgateWire
 
-/// Told what happens on a link.
+/// An observer is told what happens on a link.
 protocol LinkObserver: AnyObject {
     /// A message has come. It is gone after the call.
     func link(_ link: Link, received message: IncomingMessage)
@@ -12,7 +12,7 @@ protocol LinkObserver: AnyObject {
     func linkDidEnd(_ link: Link)
 }
 
-/// One connection to the daemon, in messages.
+/// A link is one connection to the daemon, in messages.
 final class Link {
     private weak var observer: (any LinkObserver)?
     private let connection: Connection

@@ -39,11 +39,11 @@ public struct DeliveredBatch: Sendable, Equatable {
 
 /// What a worker says of one event of a batch (Behaviour K3).
 public enum DeliveredEventOutcome: String, Sendable, CaseIterable {
-    /// It is done.
+    /// The event is done.
     case delivered
-    /// It is to be given to a worker once more.
+    /// The event is to be given to a worker once more.
     case retry
-    /// It is never to be given to a worker again: it becomes a dead letter.
+    /// The event is never to be given to a worker again: it becomes a dead letter.
     case dead
 }
 

@@ -1,4 +1,5 @@
 import HeadgateData
+import HeadgateWire
 
 /// An event to be tracked.
 public struct OutgoingEvent: Sendable, Equatable {
@@ -6,8 +7,8 @@ public struct OutgoingEvent: Sendable, Equatable {
     public var event: String
     /// What there is to say about it.
     public var data: DataObject
-    /// By which it is told apart from all others, for ever; nil has the client make one. The daemon stores an event of
-    /// an id once (Behaviour Q7).
+    /// The id by which the event is told apart from all others, for ever; nil has the client make one. The daemon
+    /// stores an event of an id once (Behaviour Q7).
     public var id: String?
     /// Events of one key are delivered in their order, also where several batches are sent at once (Behaviour Q2).
     public var key: String?
@@ -42,5 +43,51 @@ public struct OutgoingEvent: Sendable, Equatable {
         if let dispatchers { writer.member("dispatchers", item: .array(dispatchers.map { .string($0) })) }
         if let timeToLive { writer.member("ttl_ms", timeToLive.milliseconds) }
         writer.endObject()
+    }
+}
+
+/// An event that is there as JSON text, the params of `track`. It is sent as it is, with all its digits and in its
+/// order (Behaviour P6); whether its members make sense is for the daemon to say.
+public struct EventText: Sendable {
+    private let json: [UInt8]
+    private let hasID: Bool
+    private let hasMembers: Bool
+
+    /// Why a text is no event.
+    public enum Fault: Error, Sendable, Equatable {
+        /// The text is not JSON that can be sent.
+        case unreadable(JSONFault)
+        /// The text is JSON, but no object.
+        case noObject
+    }
+
+    /// Checks a text of one line.
+    public init(_ line: UnsafeRawBufferPointer, scanner: JSONScanner) throws(Fault) {
+        let view: JSONView
+        do throws(JSONFault) {
+            view = try scanner.scan(line)
+        } catch {
+            throw .unreadable(error)
+        }
+        guard view.kind == .object else { throw .noObject }
+        json = Array(view.raw)
+        hasID = view.member("id") != nil
+        hasMembers = view.count > 0
+    }
+
+    /// Checks a text of one line.
+    public init(_ line: [UInt8], scanner: JSONScanner) throws(Fault) {
+        self = try line.withUnsafeBufferPointer { bytes throws(Fault) in
+            try EventText(UnsafeRawBufferPointer(bytes), scanner: scanner)
+        }
+    }
+
+    /// Writes it with the id that it has, else with one that is made.
+    func write(into writer: inout JSONWriter, id: () -> String) {
+        guard !hasID else { return writer.raw(json) }
+        writer.raw(#"{"id":"#)
+        writer.string(id())
+        if hasMembers { writer.raw(",") }
+        writer.raw(Array(json.dropFirst()))
     }
 }

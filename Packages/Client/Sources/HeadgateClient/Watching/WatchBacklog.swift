@@ -1,7 +1,7 @@
-/// What a watch has to tell and nobody has asked for yet: of each topic one update, into which those that come later are
-/// merged. So it is no longer than what there is to be told of, however slowly it is read.
+/// What a watch has to tell and nobody has asked for yet: of each topic one update, into which those that come later
+/// are merged. So it is no longer than what there is to be told of, however slowly it is read.
 struct WatchBacklog {
-    /// In the order in which they are told; of each kind one at most.
+    /// The updates in the order in which they are told; of each kind there is one at most.
     private var updates: [WatchUpdate] = []
     /// The dispatchers and barriers that the reader knows of. Of others that came and went unread nothing is told: they
     /// would be ever more.
@@ -15,7 +15,7 @@ struct WatchBacklog {
         return update
     }
 
-    /// There is something new.
+    /// Takes in something new.
     mutating func add(_ update: WatchUpdate) {
         switch update {
         // What is known by now counts no more, told or not.

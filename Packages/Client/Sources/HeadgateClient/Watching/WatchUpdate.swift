@@ -1,6 +1,18 @@
 import HeadgateData
 import HeadgateWire
 
+/// What can be watched (Protocol, `watch`).
+public enum WatchTopic: String, CaseIterable, Sendable {
+    /// The dispatchers, as `dispatcher.list` has them.
+    case dispatchers
+    /// The barriers, as `barrier.list` has them.
+    case barriers
+    /// What becomes of events, counted by dispatcher.
+    case outcomes
+    /// Who is connected.
+    case clients
+}
+
 /// What a ``Watch`` tells (Protocol, `watch`; Behaviour B10).
 public enum WatchUpdate: Sendable, Equatable {
     /// The daemon watches, for the first time or again. How things stand follows, topic by topic: what was known before
@@ -29,5 +41,76 @@ public enum WatchUpdate: Sendable, Equatable {
         case .clients: self = .clients(ListedClient.list(in: params) ?? [])
         case nil: return nil
         }
+    }
+}
+
+/// What became of a dispatcher's events (Protocol, `watch`, topic `outcomes`).
+public struct OutcomeCounts: Sendable, Equatable {
+    /// The dispatcher's id.
+    public let dispatcher: String
+    /// Events delivered.
+    public private(set) var delivered: Int
+    /// Attempts that failed and are made again.
+    public private(set) var retried: Int
+    /// Events dead-lettered.
+    public private(set) var dead: Int
+    /// Events that were kept too long.
+    public private(set) var expired: Int
+    /// Events that had to make room for newer ones.
+    public private(set) var evicted: Int
+    /// What went wrong last; nil when the last attempt went well.
+    public private(set) var lastError: String?
+
+    /// Reads an entry of the notification. What is missing is taken for empty.
+    public init(_ entry: DataObject) {
+        func count(_ key: String) -> Int { entry.get(key: key) ?? 0 }
+        dispatcher = entry.get(key: "dispatcher") ?? ""
+        delivered = count("delivered")
+        retried = count("retried")
+        dead = count("dead")
+        expired = count("expired")
+        evicted = count("evicted")
+        lastError = entry.get(key: "last_error")
+    }
+
+    /// Adds what has happened since; each notification tells only that.
+    public mutating func add(_ news: OutcomeCounts) {
+        // Whatever a peer counts, a sum that is too large is wrong and no more than that.
+        delivered &+= news.delivered
+        retried &+= news.retried
+        dead &+= news.dead
+        expired &+= news.expired
+        evicted &+= news.evicted
+        lastError = news.lastError
+    }
+
+    /// Reads the member `outcomes`; nil if there is none.
+    public static func list(in params: DataObject) -> [OutcomeCounts]? {
+        params.get(key: "outcomes", as: [DataObject].self)?.map(OutcomeCounts.init)
+    }
+}
+
+/// A client that is connected to the daemon (Protocol, `watch`, topic `clients`).
+public struct ListedClient: Sendable, Equatable {
+    /// The daemon's name for its connection.
+    public let session: String
+    /// Its name and version, if it told them.
+    public let client: String?
+    /// The user whom its process belongs to.
+    public let uid: Int?
+    /// Its process.
+    public let pid: Int?
+
+    /// Reads an entry of the notification. What is missing is taken for empty.
+    public init(_ entry: DataObject) {
+        session = entry.get(key: "session") ?? ""
+        client = entry.get(key: "client")
+        uid = entry.get(key: "uid")
+        pid = entry.get(key: "pid")
+    }
+
+    /// Reads the member `clients`; nil if there is none.
+    public static func list(in params: DataObject) -> [ListedClient]? {
+        params.get(key: "clients", as: [DataObject].self)?.map(ListedClient.init)
     }
 }

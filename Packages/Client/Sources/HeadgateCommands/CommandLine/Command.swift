@@ -1,12 +1,12 @@
-/// One command of the tool. Its help is made from this.
+/// A command of the tool, from which its help is made.
 struct Command: Sendable {
-    /// Its name, which may be of two words: `config get`.
+    /// The command's name, which may be of two words: `config get`.
     let name: String
     /// What it does, in one line.
     let summary: String
     /// What it is given.
     var operands: [Operand] = []
-    /// Its options, without those that every command has.
+    /// The command's options, without those that every command has.
     var options: [Option] = []
     /// What more there is to know, for people.
     var notes = ""
@@ -54,13 +54,13 @@ enum CommandTable {
 struct Operand: Equatable, Sendable {
     /// How many there may be.
     enum Arity: Sendable {
-        /// One.
+        /// There has to be one.
         case one
-        /// One or none.
+        /// There may be one.
         case optional
-        /// Any number, also none.
+        /// There may be any number of them.
         case any
-        /// One or more.
+        /// There has to be at least one.
         case some
     }
 
@@ -87,7 +87,7 @@ struct Operand: Equatable, Sendable {
 
 /// An option of a command.
 struct Option: Equatable, Sendable {
-    /// Its name, with the dashes.
+    /// The option's name, with the dashes.
     let name: String
     /// What its value is called in the help; nil for one that has none.
     let value: String?

@@ -114,13 +114,13 @@ struct CommandLineParser {
 
 /// What a command line asks for.
 enum CommandLineRequest: Sendable {
-    /// To explain the tool, or, with a command's name or first word, that.
+    /// The tool is to be explained, or, with a command's name or first word, that.
     case help(String)
-    /// To print the manual page, for packages.
+    /// The manual page is to be printed, for packages.
     case manual
-    /// To tell the version.
+    /// The version is to be told.
     case version
-    /// To run a command.
+    /// A command is to be run.
     case run(Command, Arguments)
 }
 

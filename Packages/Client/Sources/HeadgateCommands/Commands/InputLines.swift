@@ -3,9 +3,9 @@ import HeadgateTransport
 
 /// Cuts what is read into lines, and counts them, also the blank ones, so that people find a line by its number.
 struct InputLines {
-    /// One line.
+    /// A line of the input.
     struct Line: Equatable {
-        /// Its number, from 1 on.
+        /// The line's number, from 1 on.
         let number: Int
         /// What is on it, without its end; nil if it is too long to be kept.
         let bytes: [UInt8]?
@@ -20,7 +20,7 @@ struct InputLines {
     private var skips = false
     private(set) var isAtEnd = false
 
-    /// For lines of up to so many bytes.
+    /// A reader of lines of up to so many bytes.
     init(longest: Int = 16 << 20) {
         self.longest = longest
     }

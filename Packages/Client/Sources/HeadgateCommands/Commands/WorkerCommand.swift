@@ -47,7 +47,7 @@ private struct WorkOrder {
     let limit: Int?
 }
 
-/// One run of `headgate worker`: a subscription, and a command for each batch.
+/// A run of `headgate worker` is a subscription, and a command for each batch.
 private final class WorkerRun {
     private let order: WorkOrder
     private let terminal: Terminal
@@ -92,7 +92,7 @@ private final class WorkerRun {
             waiting.append((batch, request))
             workOn()
         case .interrupted:
-            // They come again, over the next one.
+            // The batches come again, over the next connection.
             waiting = []
             if !isEnding { terminal.complain("the connection is lost: waiting for the daemon") }
         case .ended(let error):
@@ -124,7 +124,7 @@ private final class WorkerRun {
                 stopIfDone()
             }
         } catch {
-            // Not answered: the batch comes again, and no attempt is charged for what is not its fault.
+            // The batch is not answered: it comes again, and no attempt is charged for what is not its fault.
             fail(error)
         }
     }

@@ -165,9 +165,9 @@ struct BarrierText {
 
 /// What a BatchingBarrier waits for (Behaviour B22).
 private struct BatchSize {
-    /// So many pending events, if the dispatcher takes as many at once.
+    /// The barrier opens at so many pending events, if the dispatcher takes as many at once.
     let events: Int
-    /// Or this age of the oldest; nil if that does not count.
+    /// The barrier opens at this age of the oldest event; nil if that does not count.
     let longestWait: Duration?
 
     init(_ configuration: DataObject) {

@@ -1,6 +1,6 @@
 /// Rows with their columns aligned.
 struct Table {
-    /// One field.
+    /// A field of a row.
     struct Cell {
         let text: String
         var tone = Style.Tone.plain

@@ -5,7 +5,7 @@ import Glibc
 struct Style: Sendable {
     /// What a text means.
     enum Tone: Sendable {
-        /// Nothing in particular.
+        /// The text is nothing in particular.
         case plain
         /// A heading, or what matters most.
         case strong
@@ -15,7 +15,7 @@ struct Style: Sendable {
         case attention
         /// Something failed.
         case bad
-        /// It matters less.
+        /// The text matters less.
         case faint
     }
 
@@ -106,8 +106,8 @@ enum TextWidth {
         return lines + [line]
     }
 
-    /// A character takes the room of the widest part of it: what is put onto a letter, or joined to a picture, takes none
-    /// of its own.
+    /// A character takes the room of the widest part of it: what is put onto a letter, or joined to a picture, takes
+    /// none of its own.
     private static func columns(_ character: Character) -> Int {
         guard !character.isASCII, let locale else { return 1 }
         let before = uselocale(locale.value)
@@ -117,10 +117,11 @@ enum TextWidth {
         return widest < 0 ? 1 : widest
     }
 
-    /// A locale, whatever the user's own is: in `C` the C library knows only ASCII. Nil where the system has none of UTF-8.
+    /// A locale, whatever the user's own is: in `C` the C library knows only ASCII. Nil where the system has none of
+    /// UTF-8.
     private static let locale = UnicodeLocale()
 
-    /// Unchecked: the locale is never changed or freed.
+    /// The check is left out since the locale is never changed or freed.
     private struct UnicodeLocale: @unchecked Sendable {
         let value: locale_t
 

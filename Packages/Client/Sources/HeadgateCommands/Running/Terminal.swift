@@ -90,7 +90,7 @@ struct OutputDescriptor {
         let bytes = Array(text.utf8)
         var written = 0
         while written < bytes.count {
-            // Not empty, so that it has an address.
+            // The bytes are not empty, so that they have an address.
             let count = bytes.withUnsafeBytes { Glibc.write(number, $0.baseAddress! + written, bytes.count - written) }
             if count >= 0 {
                 written += count

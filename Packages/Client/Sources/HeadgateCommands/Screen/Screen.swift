@@ -104,7 +104,7 @@ struct ScreenPlace: Sendable {
         return ScreenPlace(keys: isatty(STDIN_FILENO) == 1 ? STDIN_FILENO : nil, output: STDOUT_FILENO)
     }
 
-    /// Its size now; the classic one where the terminal does not know.
+    /// The terminal's size now; the classic one where it does not know.
     var size: Size {
         var size = winsize()
         guard ioctl(output, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0, size.ws_col > 0 else {
@@ -116,7 +116,7 @@ struct ScreenPlace: Sendable {
 
 /// Knows what a screen shows, and what to write so that it shows something else. What is the same is not written again.
 struct ScreenPainter {
-    /// Nil when that is not known.
+    /// The lines that the screen shows; nil when that is not known.
     private var shown: [String]?
 
     /// The screen for something that changes, apart from what was there: no cursor, and no line goes on in the

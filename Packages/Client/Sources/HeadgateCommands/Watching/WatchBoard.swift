@@ -5,9 +5,9 @@ import HeadgateData
 struct WatchBoard {
     /// Whether there is a daemon to know it from.
     enum Link: Equatable {
-        /// It watches for us.
+        /// The daemon watches for us.
         case connected
-        /// It went away; what is known is from before.
+        /// The daemon went away; what is known is from before.
         case lost
     }
 
@@ -56,7 +56,7 @@ struct WatchBoard {
         }
     }
 
-    /// About a second has passed: `moment` is in nanoseconds.
+    /// Takes note that about a second has passed: `moment` is in nanoseconds.
     mutating func secondPassed(at moment: Int64) {
         guard link == .connected else { return }
         for dispatcher in dispatchers { gauges[dispatcher.id, default: RateGauge()].look(dispatcher.sent, at: moment) }
@@ -76,7 +76,7 @@ private struct WatchedEntries<Entry> {
     private var entries: [String: Entry] = [:]
     private var isOld = false
 
-    /// All, by their ids.
+    /// All entries, by their ids.
     var all: [Entry] {
         entries.sorted { $0.key < $1.key }.map(\.value)
     }
@@ -102,7 +102,7 @@ private struct WatchedEntries<Entry> {
 /// How fast a counter grows: by what it grew between the last two looks at it.
 struct RateGauge {
     private var last: (count: Int, moment: Int64)?
-    /// Nil until it has been looked at twice.
+    /// The rate; nil until the counter has been looked at twice.
     private(set) var perSecond: Double?
 
     /// The counter stands at `count` at a moment in nanoseconds. One that went back has begun anew.

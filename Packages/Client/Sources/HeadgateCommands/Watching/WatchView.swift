@@ -15,7 +15,7 @@ final class WatchView {
     private lazy var paintTimer = LoopTimer(on: loop) { [weak self] in self?.paint() }
     private lazy var secondTimer = LoopTimer(on: loop) { [weak self] in self?.secondPassed() }
     private var signals: [LoopSignal] = []
-    /// In nanoseconds of the monotonic clock.
+    /// When the screen was painted last, in nanoseconds of the monotonic clock.
     private var lastPainting: Int64?
     private var isOver = false
     private var fault: (any Error)?

@@ -1,5 +1,6 @@
 import CUV
 import Glibc
+import HeadgateData
 import Synchronization
 
 /// A libuv loop, which is the executor of one actor: everything that lives on it is called by one thread.
@@ -14,12 +15,12 @@ public final class EventLoop: @unchecked Sendable {
     public let raw: UnsafeMutablePointer<uv_loop_t>
 
     let handles: HandleRegistry
-    let turnEnd: TurnEnd
-    let inbox = Guarded(Inbox())
-    let wakeUp: UnsafeMutablePointer<uv_async_t>
+    private let turnEnd: TurnEnd
+    private let inbox = Guarded(Inbox())
+    private let wakeUp: UnsafeMutablePointer<uv_async_t>
     /// What was taken from the inbox, and how many of it have been run.
-    var taken: [Inbox.Work] = []
-    var takenRun = 0
+    private var taken: [Inbox.Work] = []
+    private var takenRun = 0
     /// One buffer for the reads of all connections.
     let readBuffer = ReadBuffer()
     /// Output buffers that no connection needs at present.
@@ -36,7 +37,7 @@ public final class EventLoop: @unchecked Sendable {
         try self.init(owner: Self.callingThread)
     }
 
-    init(owner: UInt) throws(TransportError) {
+    private init(owner: UInt) throws(TransportError) {
         let raw = UnsafeMutablePointer<uv_loop_t>.allocate(capacity: 1)
         do throws(TransportError) {
             try TransportError.check(uv_loop_init(raw), "uv_loop_init")
@@ -146,11 +147,188 @@ extension EventLoop {
     }
 
     /// Makes the calling thread the loop's, or gives that up.
-    func setCurrent(_ isCurrent: Bool) {
+    private func setCurrent(_ isCurrent: Bool) {
         owner.store(isCurrent ? Self.callingThread : 0, ordering: .releasing)
     }
 
     private static var callingThread: UInt {
         UInt(pthread_self())
+    }
+}
+
+// MARK: Work from other threads
+
+extension EventLoop {
+    /// Runs `work` on the loop, in the order in which it was submitted. From any thread.
+    ///
+    /// Work never vanishes, or tasks that still call the loop's actor would hang: what comes after the loop has closed
+    /// is run on a thread of its own, one piece at a time. Sockets and timers cannot be opened there any more.
+    public func submit(_ work: @escaping @Sendable () -> Void) {
+        push(.closure(work))
+    }
+
+    private func push(_ work: Inbox.Work) {
+        let mustStartThread = inbox.withLock { inbox -> Bool in
+            let duty = inbox.push(work)
+            // Inside the lock: outside, the loop could be closed between the push and the wake.
+            if duty == .wakeLoop { uv_async_send(wakeUp) }
+            return duty == .startLateThread
+        }
+        if mustStartThread { startLateThread() }
+    }
+
+    /// Runs a turn's share of what was submitted; the sockets get their turn before the rest.
+    private func drain() {
+        for _ in 0..<Self.worksPerTurn {
+            guard let work = nextWork() else { return }
+            run(work)
+        }
+        uv_async_send(wakeUp)
+    }
+
+    /// Runs all that was submitted.
+    private func drainAll() {
+        while let work = nextWork() { run(work) }
+    }
+
+    private func nextWork() -> Inbox.Work? {
+        if takenRun == taken.count {
+            // After a burst the memory goes back.
+            taken.removeAll(keepingCapacity: taken.count <= Self.keptRoom)
+            takenRun = 0
+            inbox.withLock { $0.take(into: &taken) }
+        }
+        guard takenRun < taken.count else { return nil }
+        defer { takenRun += 1 }
+        return taken[takenRun]
+    }
+
+    private func run(_ work: Inbox.Work) {
+        switch work {
+        case .job(let job): job.runSynchronously(on: asUnownedSerialExecutor())
+        case .closure(let closure): closure()
+        }
+    }
+
+    private func startLateThread() {
+        do throws(TransportError) {
+            try LoopThread.start(named: "headgate-late") { self.serveLate() }
+        } catch {
+            // No thread to be had. The calling one serves: still one piece of work at a time.
+            serveLate()
+        }
+    }
+
+    private func serveLate() {
+        repeat {
+            setCurrent(true)
+            drainAll()
+            turnEnd.run()
+            setCurrent(false)
+        } while !inbox.withLock { $0.endLateService() }
+    }
+
+    private static var worksPerTurn: Int { 1024 }
+    private static var keptRoom: Int { 4096 }
+}
+
+/// An actor lives on the loop when its `unownedExecutor` is the loop's. Callbacks of the loop enter it by
+/// `assumeIsolated`.
+extension EventLoop: SerialExecutor {
+    public func enqueue(_ job: consuming ExecutorJob) {
+        push(.job(UnownedJob(job)))
+    }
+
+    public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+        UnownedSerialExecutor(ordinary: self)
+    }
+
+    public func isIsolatingCurrentContext() -> Bool? {
+        isCurrent
+    }
+
+    public func checkIsolated() {
+        preconditionCurrent()
+    }
+}
+
+// MARK: Clocks
+
+extension EventLoop {
+    /// Nanoseconds on the monotonic clock, for waits; the origin means nothing. From any thread.
+    public var monotonicNow: Int64 {
+        Int64(truncatingIfNeeded: uv_hrtime())
+    }
+
+    /// Wall time, for what people read. It may jump. From any thread.
+    public var wallNow: Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    /// The moment on the monotonic clock so long from now; one too far off to be told is the clock's last.
+    func deadline(after delay: Duration) -> Int64 {
+        let (seconds, attoseconds) = delay.components
+        guard seconds < 1 << 32 else { return .max }
+        guard seconds >= 0 else { return monotonicNow }
+        return monotonicNow + seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+}
+
+// MARK: A thread of its own
+
+extension EventLoop {
+    /// A loop that runs on a new thread of its own until ``stop()``.
+    public static func onNewThread(named name: String) throws(TransportError) -> EventLoop {
+        let loop = try EventLoop(owner: 0)
+        try LoopThread.start(named: name) { loop.run() }
+        return loop
+    }
+
+    /// Closes a handle whose owner is going away, on whatever thread that is.
+    func release(_ handle: Handle?) {
+        guard let handle else { return }
+        if isCurrent { return handle.close() }
+        guard !isClosed else { return }
+        // Its owner is gone: from here on only the loop's thread sees it.
+        nonisolated(unsafe) let orphan = handle
+        submit { orphan.close() }
+    }
+}
+
+/// A thread that ends by itself; nobody joins it.
+private enum LoopThread {
+    static func start(named name: String, _ body: @escaping @Sendable () -> Void) throws(TransportError) {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        // Retained for the new thread, which takes it over; released here only if there is none.
+        let start = Unmanaged.passRetained(Start(name: name, body: body))
+        var thread = pthread_t()
+        let code = pthread_create(&thread, &attributes, main, start.toOpaque())
+        guard code == 0 else {
+            start.release()
+            throw .system(operation: "pthread_create", code: -code)
+        }
+    }
+
+    private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
+        // `start` passes it, retained.
+        let start = Unmanaged<Start>.fromOpaque(context!).takeRetainedValue()
+        cuv_name_thread(start.name)
+        start.body()
+        return nil
+    }
+
+    private final class Start: Sendable {
+        let name: String
+        let body: @Sendable () -> Void
+
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
     }
 }

@@ -85,3 +85,83 @@ struct ListeningSocket: ~Copyable {
 
     private static let socketMode: mode_t = 0o660
 }
+
+/// The file that a listening socket made, known by its inode, so that nobody else's is ever removed.
+struct SocketFile {
+    let path: String
+    private let device: dev_t
+    private let inode: ino_t
+
+    /// The file at `path`, just bound.
+    init(boundAt path: String) throws(TransportError) {
+        guard let status = try Self.status(of: path) else {
+            throw .system(operation: "lstat", code: -ENOENT, path: path)
+        }
+        self.path = path
+        device = status.st_dev
+        inode = status.st_ino
+    }
+
+    /// Removes the file if it is still the one that was made.
+    func remove() {
+        guard let status = try? Self.status(of: path), status.st_dev == device, status.st_ino == inode else { return }
+        unlink(path)
+    }
+
+    /// What lies at `path`; nil if there is nothing.
+    static func status(of path: String) throws(TransportError) -> stat? {
+        var status = stat()
+        guard lstat(path, &status) != 0 else { return status }
+        guard errno == ENOENT else { throw .last("lstat", path: path) }
+        return nil
+    }
+}
+
+/// Keeps two processes that start at once from both finding the same socket file left over, where the second would
+/// remove the first one's. The lock is on the directory itself, so it leaves nothing behind.
+private struct DirectoryLock: ~Copyable {
+    private let directory: Descriptor
+
+    /// Waits a little for the lock: who holds it for longer is no starting process.
+    init(_ path: String) throws(TransportError) {
+        let number = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard number >= 0 else { throw .last("open", path: path) }
+        let directory = Descriptor(number)
+        guard Self.take(directory) else { throw .last("flock", path: path) }
+        self.directory = directory
+    }
+
+    private static func take(_ directory: borrowing Descriptor) -> Bool {
+        for _ in 0..<attempts {
+            if flock(directory.number, LOCK_EX | LOCK_NB) == 0 { return true }
+            guard errno == EWOULDBLOCK || errno == EINTR else { return false }
+            usleep(napInMicroseconds)
+        }
+        errno = EWOULDBLOCK
+        return false
+    }
+
+    /// Gives the lock back now, as the end of its life would.
+    consuming func release() {}
+
+    private static let attempts = 500
+    private static let napInMicroseconds: UInt32 = 2000
+}
+
+/// Listening sockets that a service manager has opened for this process (`LISTEN_FDS`).
+public enum SocketActivation {
+    /// The descriptors handed over; none if the process was started in another way.
+    public static var descriptors: [Int32] {
+        descriptors(for: getpid()) { name in getenv(name).map { String(cString: $0) } }
+    }
+
+    static func descriptors(for process: Int32, environment: (String) -> String?) -> [Int32] {
+        guard environment("LISTEN_PID").flatMap({ Int32($0) }) == process,
+            let count = environment("LISTEN_FDS").flatMap({ Int32($0) }), (1...mostDescriptors).contains(count)
+        else { return [] }
+        return Array(first..<first + count)
+    }
+
+    private static let first: Int32 = 3
+    private static let mostDescriptors: Int32 = 1024
+}

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Cuts a stream of bytes into lines, as the protocol frames its messages.
 ///
 /// LF ends a line and a CR before it is dropped. Lines with nothing but spaces and tabs are ignored. A line that is too
@@ -117,5 +119,88 @@ public struct LineFramer: ~Copyable {
         searched = 0
         kept.removeAll()
         lent = UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+}
+
+/// Bytes that wait for the rest of their line. What is taken from the front stays readable until something is appended.
+private struct LineBuffer: ~Copyable {
+    private var memory: UnsafeMutableRawPointer?
+    private(set) var capacity = 0
+    private var start = 0
+    private var end = 0
+
+    private static let smallest = 1024
+    /// An idle connection keeps no more memory than this.
+    private static let keptWhenEmpty = 16 * 1024
+
+    deinit {
+        free(memory)
+    }
+
+    var count: Int { end - start }
+
+    var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: memory.map { UnsafeRawPointer($0) + start }, count: count)
+    }
+
+    /// Removes bytes from the front and gives them back.
+    mutating func take(_ count: Int) -> UnsafeRawBufferPointer {
+        let taken = UnsafeRawBufferPointer(rebasing: bytes[..<count])
+        start += count
+        return taken
+    }
+
+    mutating func removeAll() {
+        start = end
+    }
+
+    mutating func append(_ source: UnsafeRawBufferPointer) {
+        guard let from = source.baseAddress, source.count > 0 else { return }
+        makeRoom(for: source.count)
+        guard let memory else { return }
+        memcpy(memory + end, from, source.count)
+        end += source.count
+    }
+
+    /// Gives back the memory of an uncommonly long line when nothing is left in it.
+    mutating func shrink() {
+        guard count == 0, capacity > LineBuffer.keptWhenEmpty else { return }
+        free(memory)
+        memory = nil
+        (capacity, start, end) = (0, 0, 0)
+    }
+
+    private mutating func makeRoom(for more: Int) {
+        guard end + more > capacity else { return }
+        if count + more > capacity { return move(toCapacity: max(capacity * 2, count + more, LineBuffer.smallest)) }
+        if let memory { memmove(memory, memory + start, count) }
+        (start, end) = (0, count)
+    }
+
+    private mutating func move(toCapacity wanted: Int) {
+        guard let larger = malloc(wanted) else { fatalError("no memory for a line of \(wanted) bytes") }
+        if let memory { memcpy(larger, memory + start, count) }
+        free(memory)
+        (memory, capacity) = (larger, wanted)
+        (start, end) = (0, count)
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// The place of the first LF from `start` on.
+    fileprivate func lineFeed(from start: Int) -> Int? {
+        guard let baseAddress, start < count else { return nil }
+        guard let found = memchr(baseAddress + start, 0x0A, count - start) else { return nil }
+        return UnsafeRawPointer(found) - baseAddress
+    }
+
+    /// The line without the CR that an end of CR LF leaves behind.
+    fileprivate var withoutCarriageReturn: UnsafeRawBufferPointer {
+        last == UInt8(ascii: "\r") ? UnsafeRawBufferPointer(rebasing: dropLast()) : self
+    }
+
+    /// Whether there is nothing but spaces and tabs.
+    fileprivate var isBlank: Bool {
+        allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
     }
 }

@@ -1,4 +1,6 @@
 internal import CSimdjson
+internal import Glibc
+import HeadgateData
 
 /// A value inside a scanned text.
 ///
@@ -21,9 +23,9 @@ public struct JSONView {
         case object
     }
 
-    let text: UnsafePointer<UInt8>
-    let entry: UnsafePointer<hg_json_entry>
-    let entries: UnsafePointer<hg_json_entry>
+    private let text: UnsafePointer<UInt8>
+    private let entry: UnsafePointer<hg_json_entry>
+    private let entries: UnsafePointer<hg_json_entry>
 
     /// What this value is.
     public var kind: Kind {
@@ -66,21 +68,193 @@ public struct JSONView {
         return found
     }
 
-    func slice(from start: UInt32, to end: UInt32) -> UnsafeRawBufferPointer {
+    private func slice(from start: UInt32, to end: UInt32) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: text + Int(start), count: Int(end - start))
     }
 
-    func at(_ index: UInt32) -> JSONView {
+    fileprivate func at(_ index: UInt32) -> JSONView {
         JSONView(text: text, entry: entries + Int(index), entries: entries)
     }
 
     /// The number of the entry behind this value's own.
-    var firstInside: UInt32 {
+    fileprivate var firstInside: UInt32 {
         UInt32(entry - entries) + 1
     }
 
     /// The number of the entry behind this value and all that it contains.
-    var next: UInt32 {
+    fileprivate var next: UInt32 {
         entry.pointee.next
+    }
+}
+
+extension JSONView {
+    /// The view of a whole text: the scanner's table of its values begins with the outermost one.
+    init(text: UnsafePointer<UInt8>, root: UnsafePointer<hg_json_entry>) {
+        self.init(text: text, entry: root, entries: root)
+    }
+}
+
+extension JSONView {
+    /// The value of `true` or `false`; nil when this is neither.
+    public var bool: Bool? {
+        kind == .bool ? raw.first == UInt8(ascii: "t") : nil
+    }
+
+    /// A number as it was written; nil when this is none.
+    public var number: DataNumber? {
+        kind == .number ? DataNumber(unchecked: String(decoding: raw, as: UTF8.self)) : nil
+    }
+
+    /// A whole number; nil when this is none, or too large. `7.0` and `7e2` are whole numbers too.
+    public var int: Int64? {
+        guard kind == .number else { return nil }
+        return shortWholeNumber ?? number?.int.map(Int64.init)
+    }
+
+    /// The value, copied out of the text. Of several members with one name the last counts, in the place of the first.
+    public var item: DataItem {
+        switch kind {
+        case .null: .null
+        case .bool: .bool(bool == true)
+        case .number: .number(DataNumber(unchecked: String(decoding: raw, as: UTF8.self)))
+        case .string: .string(string ?? "")
+        case .array: .array(JSONElements(container: self).map(\.item))
+        case .object: .object(DataObject(self))
+        }
+    }
+
+    /// A number of up to 18 digits and nothing else, which can neither overflow nor needs a string to be read.
+    private var shortWholeNumber: Int64? {
+        let isNegative = raw.first == UInt8(ascii: "-")
+        let digits = raw.dropFirst(isNegative ? 1 : 0)
+        guard digits.count <= 18 else { return nil }
+        var value: Int64 = 0
+        for digit in digits {
+            guard 0x30...0x39 ~= digit else { return nil }
+            value = value * 10 + Int64(digit - 0x30)
+        }
+        return isNegative ? -value : value
+    }
+}
+
+extension DataObject {
+    /// The members of an object, copied out of the text; none when it is no object.
+    public init(_ view: JSONView) {
+        self.init(JSONMembers(container: view).lazy.map { ($0.key.string ?? "", $0.value.item) })
+    }
+}
+
+extension JSONView {
+    /// What is between the quotes of a string that has no escapes; nil when it has some, or this is no string.
+    public var contents: UnsafeRawBufferPointer? {
+        guard kind == .string, !entry.pointee.has_escapes else { return nil }
+        return inside
+    }
+
+    /// A string, unescaped; nil when this is none. Half a surrogate pair becomes U+FFFD.
+    public var string: String? {
+        guard kind == .string else { return nil }
+        if let contents { return String(decoding: contents, as: UTF8.self) }
+        var bytes: [UInt8] = []
+        appendUnescaped(to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Whether this is the string `text`, escapes or not.
+    public func equals(_ text: StaticString) -> Bool {
+        guard kind == .string, text.hasPointerRepresentation else { return false }
+        let wanted = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        guard let contents else { return equalsUnescaped(wanted) }
+        // Most keys that are not equal differ in length, so that memcmp is hardly ever called in vain.
+        guard contents.count == wanted.count, let here = contents.baseAddress, let there = wanted.baseAddress else {
+            return false
+        }
+        return memcmp(here, there, wanted.count) == 0
+    }
+
+    /// Appends a string's UTF-8, unescaped; nothing when this is no string. Half a surrogate pair becomes U+FFFD.
+    public func appendUnescaped(to bytes: inout [UInt8]) {
+        guard kind == .string else { return }
+        if let contents { return bytes.append(contentsOf: contents) }
+        JSONUnescaper(inside).append(to: &bytes)
+    }
+
+    /// Appends a string, unescaped, so that two that are not the same never give the same bytes: half a surrogate pair
+    /// stays what it is, though that is not UTF-8. Nothing when this is no string.
+    public func appendExact(to bytes: inout [UInt8]) {
+        guard kind == .string else { return }
+        if let contents { return bytes.append(contentsOf: contents) }
+        JSONUnescaper(inside).append(to: &bytes, keepingHalves: true)
+    }
+
+    private func equalsUnescaped(_ wanted: UnsafeRawBufferPointer) -> Bool {
+        var bytes: [UInt8] = []
+        appendUnescaped(to: &bytes)
+        return bytes.elementsEqual(wanted)
+    }
+
+    private var inside: UnsafeRawBufferPointer {
+        slice(from: entry.pointee.start + 1, to: entry.pointee.end - 1)
+    }
+}
+
+/// The elements of an array, in order. Valid as long as the view they come from.
+public struct JSONElements: Sequence {
+    fileprivate let container: JSONView
+
+    /// How many there are.
+    public var count: Int { container.count }
+
+    public var underestimatedCount: Int { count }
+
+    public func makeIterator() -> Iterator {
+        Iterator(container: container, place: container.firstInside, remaining: container.count)
+    }
+
+    /// Goes from one element to the next, past all that is inside it.
+    public struct Iterator: IteratorProtocol {
+        fileprivate let container: JSONView
+        fileprivate var place: UInt32
+        fileprivate var remaining: Int
+
+        public mutating func next() -> JSONView? {
+            guard remaining > 0 else { return nil }
+            let element = container.at(place)
+            place = element.next
+            remaining -= 1
+            return element
+        }
+    }
+}
+
+/// The members of an object, in order and with repeated names. Valid as long as the view they come from.
+public struct JSONMembers: Sequence {
+    fileprivate let container: JSONView
+
+    /// How many there are.
+    public var count: Int { container.count }
+
+    public var underestimatedCount: Int { count }
+
+    public func makeIterator() -> Iterator {
+        // A container of another kind has no members to go through: what is not an object is empty.
+        let count = container.kind == .object ? container.count : 0
+        return Iterator(container: container, place: container.firstInside, remaining: count)
+    }
+
+    /// Goes from one member to the next, past all that is inside it.
+    public struct Iterator: IteratorProtocol {
+        fileprivate let container: JSONView
+        fileprivate var place: UInt32
+        fileprivate var remaining: Int
+
+        public mutating func next() -> (key: JSONView, value: JSONView)? {
+            guard remaining > 0 else { return nil }
+            let key = container.at(place)
+            let value = container.at(key.next)
+            place = value.next
+            remaining -= 1
+            return (key, value)
+        }
     }
 }

@@ -1,3 +1,70 @@
+/// Makes messages of lines. One decoder serves any number of connections, one line at a time.
+public final class MessageDecoder {
+    private let scanner: JSONScanner
+
+    /// A decoder for lines nested so deep (`limits.max_depth`).
+    public init(maxDepth: Int = JSONScanner.usualDepth) {
+        scanner = JSONScanner(maxDepth: maxDepth)
+    }
+
+    /// What a line holds. A line that cannot be read is an invalid message with the error to answer.
+    public func decode(_ line: UnsafeRawBufferPointer) -> IncomingLine {
+        do {
+            return decode(try scanner.scan(line))
+        } catch {
+            return .message(.invalid(id: nil, RPCError(error)))
+        }
+    }
+
+    private func decode(_ view: JSONView) -> IncomingLine {
+        guard let elements = view.elements else { return .message(IncomingMessage(view)) }
+        guard elements.count > 0 else { return .message(.invalid(id: nil, .invalidRequest("an empty batch"))) }
+        return .batch(IncomingBatch(elements: elements))
+    }
+}
+
+/// What one line holds. Valid until the next line is decoded, and only as long as the line's bytes stay in place.
+public enum IncomingLine {
+    /// One message.
+    case message(IncomingMessage)
+    /// Several, to be answered together.
+    case batch(IncomingBatch)
+}
+
+/// The messages of a batch, at least one, each decoded as it is reached.
+public struct IncomingBatch: Sequence {
+    fileprivate let elements: JSONElements
+
+    /// How many messages there are.
+    public var count: Int { elements.count }
+
+    public var underestimatedCount: Int { count }
+
+    public func makeIterator() -> Iterator {
+        Iterator(elements: elements.makeIterator())
+    }
+
+    /// Decodes one message after the other.
+    public struct Iterator: IteratorProtocol {
+        fileprivate var elements: JSONElements.Iterator
+
+        public mutating func next() -> IncomingMessage? {
+            elements.next().map(IncomingMessage.init)
+        }
+    }
+}
+
+extension IncomingMessage {
+    /// The message that a value is; `invalid` when it is none.
+    fileprivate init(_ view: JSONView) {
+        guard let members = view.members else {
+            self = .invalid(id: nil, .invalidRequest("a message is an object"))
+            return
+        }
+        self = MessageFields(members).message
+    }
+}
+
 /// One message from the other side. Valid as long as the line it comes from.
 public enum IncomingMessage {
     /// A request, to be answered once.
@@ -46,5 +113,100 @@ public enum IncomingMessage {
         case result(JSONView)
         /// It was refused, or failed.
         case failure(RPCError)
+    }
+}
+
+/// The id of a request: a number, a string or null, kept as it was written, since an answer has to repeat it.
+///
+/// Valid as long as the line it comes from.
+public struct RequestID {
+    private let view: JSONView
+
+    /// Nil when the value cannot be an id.
+    init?(_ view: JSONView) {
+        switch view.kind {
+        case .null, .number, .string: self.view = view
+        case .bool, .array, .object: return nil
+        }
+    }
+
+    /// The id in JSON, as it was written.
+    public var raw: UnsafeRawBufferPointer { view.raw }
+
+    /// The id as a whole number; nil when it is none.
+    public var int: Int64? { view.int }
+}
+
+/// The members of a message that JSON-RPC knows, found in one pass.
+private struct MessageFields {
+    private var version: JSONView?
+    private var id: JSONView?
+    private var method: JSONView?
+    private var params: JSONView?
+    private var result: JSONView?
+    private var failure: JSONView?
+
+    init(_ message: JSONMembers) {
+        for (key, value) in message {
+            if key.equals("jsonrpc") {
+                version = value
+            } else if key.equals("id") {
+                id = value
+            } else if key.equals("method") {
+                method = value
+            } else if key.equals("params") {
+                params = value
+            } else if key.equals("result") {
+                result = value
+            } else if key.equals("error") {
+                failure = value
+            }
+        }
+    }
+
+    /// The message they make.
+    var message: IncomingMessage {
+        let usableID = id.flatMap(RequestID.init)
+        guard version?.equals("2.0") == true else {
+            return invalid(usableID, "\"jsonrpc\" must be \"2.0\"")
+        }
+        if id != nil, usableID == nil {
+            return .invalid(id: nil, .invalidRequest("\"id\" must be a number, a string or null"))
+        }
+        guard let method else { return response(to: usableID) }
+        guard method.kind == .string else {
+            return .invalid(id: usableID, .invalidRequest("\"method\" must be a string"))
+        }
+        return call(of: method, id: usableID)
+    }
+
+    private func call(of method: JSONView, id: RequestID?) -> IncomingMessage {
+        if let params, params.kind != .object {
+            let error = RPCError.invalidParams(path: "", "must be an object")
+            return id.map { .invalid(id: $0, error) } ?? .invalidNotification(error)
+        }
+        guard let id else { return .notification(.init(method: method, params: params)) }
+        return .request(.init(id: id, method: method, params: params))
+    }
+
+    /// Many libraries write both members of an answer, with null for the one that does not count.
+    private func response(to id: RequestID?) -> IncomingMessage {
+        guard let id else { return .invalid(id: nil, .invalidRequest("neither a method nor an id")) }
+        let failure = failure.flatMap { $0.kind == .null ? nil : $0 }
+        let result = result.flatMap { $0.kind == .null && failure != nil ? nil : $0 }
+        switch (result, failure) {
+        case (let result?, nil): return .response(.init(id: id, outcome: .result(result)))
+        case (nil, let failure?) where failure.kind == .object:
+            return .response(.init(id: id, outcome: .failure(RPCError(failure))))
+        default: return invalid(id, "no method, and not one of a result and an error")
+        }
+    }
+
+    /// What cannot be understood: without a method and with an outcome it was meant as an answer.
+    private func invalid(_ id: RequestID?, _ message: String) -> IncomingMessage {
+        guard let id, method == nil, result != nil || failure != nil else {
+            return .invalid(id: id, .invalidRequest(message))
+        }
+        return .invalidResponse(id: id, .invalidRequest(message))
     }
 }

@@ -1,3 +1,4 @@
+import CUV
 import Testing
 
 @testable import HeadgateTransport
@@ -22,4 +23,43 @@ func onLoop(_ body: (EventLoop) throws -> Void) throws {
     withExtendedLifetime(watchdog) {}
     #expect(loop.isClosed)
     #expect(loop.handles.count == 0)
+}
+
+/// Counts the turns of a loop, to see whether it sleeps when there is nothing to do.
+final class TurnCounter {
+    private(set) var turns = 0
+    private let check: Handle
+
+    init(of loop: EventLoop, onTurn: @escaping (Int) -> Void = { _ in }) throws {
+        check = try Handle("uv_check_init", in: loop.handles) { uv_check_init($0, $1) }
+        check.onEvent = { _, _ in
+            self.turns += 1
+            onTurn(self.turns)
+        }
+        uv_check_start(check.raw()) { Handle.of($0).onEvent?(0, 0) }
+    }
+
+    func stop() {
+        check.close()
+    }
+}
+
+extension EventLoop {
+    /// Calls `body` some turns later, all sockets that were ready having been read in each.
+    func later(turns: Int = 1, _ body: @escaping () -> Void) {
+        do {
+            let awake = try Handle("uv_idle_init", in: handles) { uv_idle_init($0, $1) }
+            uv_idle_start(awake.raw()) { _ in }
+            var counter: TurnCounter?
+            counter = try TurnCounter(of: self) { turn in
+                guard turn > turns else { return }
+                counter?.stop()
+                counter = nil
+                awake.close()
+                body()
+            }
+        } catch {
+            Issue.record(error)
+        }
+    }
 }

@@ -1,0 +1,157 @@
+import HeadgateData
+import HeadgateWire
+
+extension HeadgateClient {
+    /// What a board does when it is run.
+    public typealias Run = @Sendable (BoardActivation) async throws -> BoardOutcome
+
+    /// Serves a board (Behaviour A1), until the task is cancelled.
+    ///
+    /// When the daemon restarts, it goes on. Each run is a task of its own. A run that throws fails the activation
+    /// (`cancelled`, with the error's text for people). When the task is cancelled so are the runs; what they say then
+    /// still counts.
+    /// - Parameters:
+    ///   - board: its name.
+    ///   - barrier: the board that has to complete first; all who serve the board have to say the same.
+    ///   - bypassGateway: whether no gateway is to stand before it, if the daemon's settings allow that (Behaviour A7).
+    ///   - onNews: told when the daemon knows of it and when the connection is gone, in order; not to be held up.
+    ///   - run: what it does.
+    /// - Throws: a ``ClientError`` when the daemon refuses, does not come back in the time of the options, or
+    ///   the client serves the board already; `CancellationError` when the task was cancelled.
+    public func serve(
+        _ board: String, barrier: BoardBarrier? = nil, bypassGateway: Bool = false,
+        onNews: @escaping @Sendable (ServingNews) -> Void = { _ in }, _ run: @escaping Run
+    ) async throws {
+        guard connection.boards[board]?.isEnding ?? true else {
+            throw ClientError.refused(RPCError(.conflict, "this client serves board \(board) already"))
+        }
+        let queue = ServingQueue<BoardActivation>()
+        connection.serveBoard(board, barrier: barrier, bypassGateway: bypassGateway) { news in
+            switch news {
+            case .began: onNews(.began)
+            case .interrupted(let error): onNews(.interrupted(error))
+            case .run(let activation, let request): queue.put(activation, request)
+            case .ended(let error): queue.finish(error)
+            }
+        }
+        defer { connection.unserveBoard(board) }
+        try await withThrowingDiscardingTaskGroup { group in
+            for try await ticket in queue.tickets {
+                group.addTask {
+                    do { await self.complete(ticket, try await run(ticket.job)) } catch {
+                        await self.giveBack(ticket, error)
+                    }
+                }
+            }
+        }
+        try Task.checkCancellation()
+    }
+
+    /// Activates a board, and waits for what comes of it (Behaviour A1).
+    /// - Parameters:
+    ///   - board: its name.
+    ///   - input: what it is given; nil is nothing.
+    ///   - mainboard: whose barriers stand before it; nil is this connection's namespace.
+    ///   - timeout: how long it may take from when it runs, to the millisecond; nil is the daemon's 30 seconds.
+    ///   - wait: how long to wait for somebody who serves it, to the millisecond; nil is not at all.
+    ///   - deadline: how long to wait for the answer; nil is for ever.
+    /// - Throws: ``ClientError``; `refused` with the reason `cancelled` when a barrier before it did not complete, with
+    ///   `barrier` and `cause` in the error's data; `not_found`, `provider_lost`, `timeout`, `activation_cycle`.
+    @discardableResult
+    public func activate(
+        _ board: String, input: DataItem? = nil, mainboard: String? = nil, timeout: Duration? = nil,
+        wait: Duration? = nil, deadline: Duration? = nil
+    ) async throws -> BoardOutcome {
+        var params: DataObject = ["board": .string(board)]
+        params["input"] = input
+        params["mainboard"] = mainboard.map { .string($0) }
+        params["timeout_ms"] = timeout.map { .number(DataNumber(Int($0.milliseconds))) }
+        params["wait_ms"] = wait.map { .number(DataNumber(Int($0.milliseconds))) }
+        return try BoardOutcome(await object("board.activate", params, deadline))
+    }
+
+    private func complete(_ ticket: ServingQueue<BoardActivation>.Ticket, _ outcome: BoardOutcome) {
+        ticket.request.complete(outcome)
+    }
+
+    private func giveBack(_ ticket: ServingQueue<BoardActivation>.Ticket, _ error: any Error) {
+        ticket.request.giveBack("\(error)")
+    }
+}
+
+extension ClientConnection {
+    /// Serves a board until ``unserveBoard(_:then:)`` (Behaviour A1). When the connection is lost it is made again, and
+    /// the board served again with it. A board that is served here already is replaced.
+    /// - Parameters:
+    ///   - board: its name.
+    ///   - barrier: the board that has to complete first; all who serve the board have to say the same.
+    ///   - bypassGateway: whether no gateway is to stand before it, if the daemon's settings allow that (Behaviour A7).
+    ///   - tell: told on the loop, in order; `ended` comes once and last.
+    public func serveBoard(
+        _ board: String, barrier: BoardBarrier? = nil, bypassGateway: Bool = false,
+        _ tell: @escaping (BoardNews) -> Void
+    ) {
+        if let former = boards[board] { abandon(former.call) }
+        serve("board.run") { [weak self] params, request in self?.takeRun(params, request) }
+        var params: DataObject = ["board": .string(board)]
+        params["barrier"] = barrier.map { .object($0.object) }
+        if bypassGateway { params["bypass_gateway"] = true }
+        let call = reserve()
+        boards[board] = ServedBoard(call: call, tell: tell)
+        stand(call, "board.serve", params) { [weak self] in self?.board(board, call, $0, tell) }
+    }
+
+    /// Serves a board no more. Runs that come yet, and those that are here, are still to be answered.
+    /// - Parameters:
+    ///   - board: its name.
+    ///   - then: called once nothing more comes, or the connection is gone.
+    public func unserveBoard(_ board: String, then: @escaping () -> Void = {}) {
+        guard let served = boards[board] else { return then() }
+        guard isConnected else {
+            abandon(served.call)
+            return then()
+        }
+        boards[board]?.isEnding = true
+        call("board.unserve", ["board": .string(board)]) { [weak self] _ in
+            if self?.boards[board]?.call == served.call { self?.boards[board] = nil }
+            served.tell(.ended(CancellationError()))
+            then()
+        }
+        // This comes after the call: without any call, the connection would be let go.
+        abandon(served.call)
+    }
+
+    private func board(_ board: String, _ call: Call, _ news: StandingNews, _ tell: (BoardNews) -> Void) {
+        switch news {
+        case .granted: tell(.began)
+        case .interrupted(let error): tell(.interrupted(error))
+        case .ended(let error):
+            if boards[board]?.call == call {
+                // One that is ending tells its end when the daemon has let it go.
+                guard boards[board]?.isEnding == false else { return }
+                boards[board] = nil
+            }
+            tell(.ended(error))
+        }
+    }
+
+    private func takeRun(_ params: JSONView?, _ request: DaemonRequest) {
+        guard let activation = params.flatMap(BoardActivation.init) else {
+            return request.fail(.invalidParams(path: "board", "must be a board's name"))
+        }
+        guard let served = boards[activation.board] else {
+            return request.fail(RPCError(.notFound, "board \(activation.board) is not served here"))
+        }
+        served.tell(.run(activation, request))
+    }
+}
+
+/// A board that this side serves.
+struct ServedBoard {
+    /// The call that stands for it.
+    fileprivate let call: ClientConnection.Call
+    /// The caller, who is told what happens.
+    fileprivate let tell: (BoardNews) -> Void
+    /// Whether it was ended, and what is on its way is still taken.
+    fileprivate var isEnding = false
+}

@@ -1,0 +1,77 @@
+import HeadgateData
+
+/// Calls that are nothing but their params and their result.
+extension HeadgateClient {
+    // written by Tools/protocol: calls
+    /// Answers, and does nothing else.
+    /// - Parameter deadline: how long to wait; nil is for ever.
+    public func ping(deadline: Duration? = nil) async throws {
+        _ = try await object("ping", [:], deadline)
+    }
+
+    /// The protocol as the daemon describes it: an OpenRPC document.
+    /// - Parameter deadline: how long to wait; nil is for ever.
+    public func discover(deadline: Duration? = nil) async throws -> DataObject {
+        try await object("rpc.discover", [:], deadline)
+    }
+
+    /// Ends a flush; what it did not send waits again.
+    /// - Parameters:
+    ///   - flush: its id.
+    ///   - deadline: how long to wait; nil is for ever.
+    /// - Throws: ``ClientError``; `refused` with the reason `not_found` when the daemon refuses it.
+    public func cancelFlush(_ flush: String, deadline: Duration? = nil) async throws {
+        _ = try await object("flush.cancel", ["flush": .string(flush)], deadline)
+    }
+
+    /// How things stand: what a person asks first.
+    /// - Parameter deadline: how long to wait; nil is for ever.
+    public func status(deadline: Duration? = nil) async throws -> DataObject {
+        try await object("status", [:], deadline)
+    }
+
+    /// The settings in force, or those of one layer; secrets are blanked.
+    /// - Parameters:
+    ///   - layer: only what it says.
+    ///   - deadline: how long to wait; nil is for ever.
+    public func settings(_ layer: SettingsLayer? = nil, deadline: Duration? = nil) async throws -> DataObject {
+        var params: DataObject = [:]
+        params["layer"] = layer.map { .string($0.rawValue) }
+        return try await object("config.get", params, deadline)
+    }
+
+    /// Merges a patch into the programmatic layer; null removes.
+    /// - Parameters:
+    ///   - patch: what is merged.
+    ///   - persist: whether it outlives a restart.
+    ///   - deadline: how long to wait; nil is for ever.
+    /// - Throws: ``ClientError``; `refused` with the reason `invalid_settings` or `storage` when the daemon refuses
+    ///   it.
+    public func changeSettings(_ patch: DataObject, persist: Bool = false, deadline: Duration? = nil) async throws {
+        var params: DataObject = ["patch": .object(patch)]
+        if persist { params["persist"] = true }
+        _ = try await object("config.set", params, deadline)
+    }
+
+    /// Reads the configuration file again.
+    /// - Parameter deadline: how long to wait; nil is for ever.
+    /// - Throws: ``ClientError``; `refused` with the reason `invalid_settings` when the daemon refuses it.
+    /// - Returns: the places that differ.
+    @discardableResult
+    public func reloadSettings(deadline: Duration? = nil) async throws -> [String] {
+        try await member("changed", of: "config.reload", [:], deadline)
+    }
+    // end of what Tools/protocol has written
+}
+
+extension HeadgateClient {
+    /// Where settings come from (Behaviour S1).
+    public enum SettingsLayer: String, Sendable, CaseIterable {
+        /// The configuration file.
+        case file
+        /// A URL that the file names.
+        case remote
+        /// What programs have set.
+        case programmatic
+    }
+}

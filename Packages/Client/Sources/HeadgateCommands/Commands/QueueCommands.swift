@@ -1,0 +1,139 @@
+import HeadgateClient
+import HeadgateData
+
+extension Command {
+    private static let peekLimit = Option("--limit", value: "N", "how many events (default: 10)")
+    private static let peekAfter = Option("--after", value: "SEQ", "only those behind this sequence number")
+
+    /// `headgate peek`.
+    static let peek = Command(
+        name: "peek", summary: "Show the next events of a dispatcher, which stay where they are.",
+        operands: [Operand("ID")], options: [peekLimit, peekAfter, .json],
+        notes: "They are shown as they are stored: transformations come just before sending."
+    ) { invocation in
+        let id = invocation.arguments.operands[0]
+        var params: DataObject = ["dispatcher": .string(id)]
+        params["limit"] = try invocation.arguments.number(peekLimit, from: 1, of: "peek")
+        params["after"] = try invocation.arguments.number(peekAfter, from: 0, of: "peek")
+        let answer = try invocation.ask([Question(method: "queue.peek", params: params)])[0]
+        let words = QueueText(clock: invocation.clock, style: invocation.terminal.style)
+        try invocation.show(answer, else: words.list(try PeekedEvents(answer), of: id))
+        return .success
+    }
+
+    private static let dispatcher = Option("--dispatcher", value: "ID", "only those of one dispatcher")
+    private static let limit = Option("--limit", value: "N", "how many (default: 100)")
+    private static let after = Option("--after", value: "LETTER", "only those behind this one")
+    private static let selectionNote =
+        "Without letters' numbers and without a dispatcher all are meant. What is not there is not counted."
+
+    /// `headgate dead-letters list`, or without the second word.
+    static let deadLettersList = Command(
+        name: "dead-letters list", summary: "Show the events that dispatchers gave up, the oldest first.",
+        options: [dispatcher, limit, after, .json], notes: "`list` may be left out."
+    ) { invocation in
+        var params = DataObject()
+        params["dispatcher"] = invocation.arguments.value(dispatcher).map { .string($0) }
+        params["limit"] = try invocation.arguments.number(limit, from: 1, of: "dead-letters list")
+        params["after"] = try invocation.arguments.number(after, from: 0, of: "dead-letters list")
+        let answer = try invocation.ask([Question(method: "dead_letters.list", params: params)])[0]
+        let words = DeadLetterText(clock: invocation.clock, style: invocation.terminal.style)
+        try invocation.show(answer, else: words.list(try DeadLetterPage(answer)))
+        return .success
+    }
+
+    /// `headgate dead-letters requeue`.
+    static let deadLettersRequeue = Command(
+        name: "dead-letters requeue", summary: "Send dead letters again, to the dispatchers that gave them up.",
+        operands: [Operand("LETTER", .any)], options: [dispatcher, .json], notes: selectionNote
+    ) { invocation in
+        let answer = try ask(invocation, "dead_letters.requeue", "dead-letters requeue")
+        try invocation.show(answer, else: "\(counted(answer)) in the queue again.\n")
+        return .success
+    }
+
+    /// `headgate dead-letters purge`.
+    static let deadLettersPurge = Command(
+        name: "dead-letters purge", summary: "Delete dead letters for good.",
+        operands: [Operand("LETTER", .any)], options: [dispatcher, .json], notes: selectionNote
+    ) { invocation in
+        let answer = try ask(invocation, "dead_letters.purge", "dead-letters purge")
+        try invocation.show(answer, else: "\(counted(answer)) deleted.\n")
+        return .success
+    }
+
+    private static func ask(_ invocation: Invocation, _ method: String, _ command: String) throws -> DataObject {
+        let letters = try invocation.arguments.numbers(as: "LETTER", of: command)
+        var params = DataObject()
+        params["dispatcher"] = invocation.arguments.value(dispatcher).map { .string($0) }
+        if !letters.isEmpty { params["letters"] = .array(letters) }
+        return try invocation.ask([Question(method: method, params: params)])[0]
+    }
+
+    /// `1 dead letter is`, `2 dead letters are`.
+    private static func counted(_ answer: DataObject) -> String {
+        let count: Int = answer.get(key: "count") ?? 0
+        return Quantity.counted(count, "dead letter") + (count == 1 ? " is" : " are")
+    }
+}
+
+/// Shows events that wait.
+struct QueueText {
+    let clock: WallClock
+    let style: Style
+
+    /// No more of an event's data is shown in a line.
+    static let dataWidth = 60
+
+    /// A dispatcher's events in a table, in their order.
+    func list(_ page: PeekedEvents, of dispatcher: String) -> String {
+        guard !page.events.isEmpty else { return "Nothing waits.\n" }
+        var table = Table([
+            .init("SEQ", isNumeric: true), .init("EVENT"), .init("ID"), .init("KEY"), .init("RECEIVED"),
+            .init("ATTEMPT", isNumeric: true), .init("DATA"),
+        ])
+        for event in page.events { table.add(row(event)) }
+        guard let next = page.next else { return table.text(style) }
+        return table.text(style) + "\nThere are more: `headgate peek \(dispatcher) --after \(next)` shows them.\n"
+    }
+
+    private func row(_ event: DataObject) -> [Table.Cell] {
+        [
+            .init(event.get(key: "seq", as: Int.self).map(String.init) ?? ""),
+            .init(event.get(key: "event") ?? "", .strong), .init(event.get(key: "id") ?? ""),
+            .init(event.get(key: "key") ?? ""), .init(clock.localised(event.get(key: "received_at") ?? "")),
+            .init(event.get(key: "attempt", as: Int.self).map(String.init) ?? ""),
+            .init(TextWidth.cut((event["data"] ?? .null).json, to: QueueText.dataWidth), .faint),
+        ]
+    }
+}
+
+/// Shows the events that dispatchers gave up, and why.
+struct DeadLetterText {
+    let clock: WallClock
+    let style: Style
+
+    /// The letters in a table, the oldest first, and how to see those behind them.
+    func list(_ page: DeadLetterPage) -> String {
+        guard !page.letters.isEmpty else { return "There are no dead letters.\n" }
+        var table = Table([
+            .init("LETTER", isNumeric: true), .init("DISPATCHER"), .init("REASON"), .init("STATUS", isNumeric: true),
+            .init("ATTEMPTS", isNumeric: true), .init("DIED"), .init("EVENT"), .init("ID"), .init("ANSWER"),
+        ])
+        for letter in page.letters { table.add(row(letter)) }
+        guard let next = page.next else { return table.text(style) }
+        return table.text(style) + "\nThere are more: `headgate dead-letters --after \(next)` shows them.\n"
+    }
+
+    private func row(_ letter: ListedDeadLetter) -> [Table.Cell] {
+        let event = letter.event ?? [:]
+        return [
+            .init(String(letter.letter)), .init(letter.dispatcher, .strong), .init(letter.reason, .bad),
+            .init(letter.status.map(String.init) ?? "–"), .init(letter.attempts),
+            .init(letter.diedAt.map(clock.text) ?? "–"),
+            letter.event == nil ? .init("damaged", .bad) : .init(event.get(key: "event") ?? ""),
+            .init(event.get(key: "id") ?? ""),
+            .init(TextWidth.cut(letter.answer ?? "", to: QueueText.dataWidth), .faint),
+        ]
+    }
+}

@@ -1,0 +1,191 @@
+import HeadgateClientTesting
+import HeadgateData
+import HeadgateWire
+import Testing
+
+@testable import HeadgateCommands
+
+/// `headgate send` against a daemon on a real socket.
+@Suite(.timeLimit(.minutes(5))) struct SendTests {
+    @Test("send tracks one event with its data and prints its id")
+    func one() async throws {
+        try await withDaemon { daemon in
+            let run = try await ToolRun.run(["send", "signup", "plan=pro", "n=1.10"], on: daemon)
+            #expect(run.exitCode == .success)
+            let record = await daemon.record
+            #expect(run.output == (record.stored.first ?? "") + "\n")
+            #expect(record.requests[0].params["event"] == "signup")
+            let data = try #require(record.requests[0].params["data"])
+            #expect(data.json == #"{"plan":"pro","n":1.10}"#)
+        }
+    }
+
+    @Test("send --json prints the acknowledgement")
+    func json() async throws {
+        try await withDaemon { daemon in
+            let run = try await ToolRun.run(["send", "x", "--json"], on: daemon)
+            let id = await daemon.record.stored[0]
+            #expect(run.output == "{\"id\":\"\(id)\",\"seq\":1}\n")
+        }
+    }
+
+    @Test("P3: send tells when no dispatcher wants the event")
+    func unrouted() async throws {
+        try await withDaemon { _ in
+            .write(#"{"jsonrpc":"2.0","id":1,"result":{"id":"a","unrouted":true}}"#)
+        } _: { daemon in
+            let run = try await ToolRun.run(["send", "x"], on: daemon)
+            #expect(run.exitCode == .success)
+            #expect(run.errors == "headgate: no dispatcher wants this event: it was not stored\n")
+        }
+    }
+
+    @Test("send --stdin tracks a line each, in order, as it is")
+    func lines() async throws {
+        try await withDaemon { daemon in
+            let ids = (1...5_000).map { "l\($0)" }
+            let input = ids.map { "{\"event\":\"line\",\"id\":\"\($0)\"}\n" }.joined()
+            let run = try await ToolRun.run(["send", "--stdin"], on: daemon, input: input)
+            #expect(run.exitCode == .success, "\(run.errors)")
+            #expect(run.output == "5 000 events acknowledged\n")
+            #expect(await daemon.record.stored == ids)
+        }
+    }
+
+    @Test("send --stdin --json prints the acknowledgements, one a line")
+    func linesJSON() async throws {
+        try await withDaemon { daemon in
+            let input = "{\"event\":\"x\",\"id\":\"a\"}\n{\"event\":\"x\",\"id\":\"a\"}"
+            let run = try await ToolRun.run(["send", "--stdin", "--json"], on: daemon, input: input)
+            #expect(
+                run.output == """
+                    {"id":"a","seq":1}
+                    {"id":"a","seq":1,"duplicate":true}
+
+                    """)
+        }
+    }
+
+    @Test(
+        "A bad line is told with its number, whoever finds it bad; the rest goes on, exit 1",
+        arguments: [
+            ("no json", "not JSON"), ("[]", "not an object"), (#"{"event":"bad"}"#, "the daemon says no"),
+        ])
+    func badLine(bad: String, complaint: String) async throws {
+        try await withDaemon { request in
+            request.params["event"] == "bad" ? .refuse(RPCError(.queueFull, "the daemon says no")) : .answer
+        } _: { daemon in
+            let input = "{\"event\":\"x\",\"id\":\"one\"}\n\n\(bad)\n{\"event\":\"x\",\"id\":\"four\"}\n"
+            let run = try await ToolRun.run(["send", "--stdin"], on: daemon, input: input)
+            #expect(run.exitCode == .failure)
+            #expect(run.errors == "headgate: line 3: \(complaint)\n")
+            #expect(run.output == "2 events acknowledged, 1 bad line\n")
+            #expect(await daemon.record.stored == ["one", "four"])
+        }
+    }
+
+    @Test("Q7: send --stdin loses and doubles nothing over connections that break")
+    func losses() async throws {
+        try await withDaemon {
+            $0.number % 701 == 700 ? .breakInAnswer : .answer
+        } _: { daemon in
+            let ids = (1...3_000).map { "l\($0)" }
+            let input = ids.map { "{\"event\":\"line\",\"id\":\"\($0)\"}\n" }.joined()
+            let run = try await ToolRun.run(["send", "--stdin"], on: daemon, input: input)
+            #expect(run.exitCode == .success, "\(run.errors)")
+            let record = await daemon.record
+            #expect(record.stored == ids)
+            #expect(record.connections > 3)
+        }
+    }
+
+    @Test("Q7: send --stdin waits for a daemon that is killed and started again")
+    func restart() async throws {
+        try await withDaemon {
+            $0.number == 1_000 ? .hold : .answer
+        } _: { daemon in
+            let ids = (1...2_000).map { "l\($0)" }
+            let input = ids.map { "{\"event\":\"line\",\"id\":\"\($0)\"}\n" }.joined()
+            async let run = ToolRun.run(["send", "--stdin"], on: daemon, input: input)
+            await daemon.wait { $0.held == 1 }
+            await daemon.kill()
+            try await daemon.start()
+            #expect(try await run.exitCode == .success)
+            #expect(await daemon.record.stored == ids)
+        }
+    }
+
+    @Test("Input without a single event is no failure", arguments: ["", "\n\n", "   "])
+    func nothing(input: String) async throws {
+        try await withDaemon { daemon in
+            let run = try await ToolRun.run(["send", "--stdin"], on: daemon, input: input)
+            #expect(run.exitCode == .success)
+            #expect(run.output == "0 events acknowledged\n")
+        }
+    }
+}
+
+@Suite struct InputLinesTests {
+    private let text = "one\n\n  \r\ntwo\r\n\nthree\nvery long line\nlast"
+
+    @Test("Lines have their numbers, blank ones counted, wherever the pieces are cut", arguments: 1...50)
+    func pieces(size: Int) {
+        var lines = InputLines(longest: 8)
+        var found: [String] = []
+        func collect() {
+            while let line = lines.next() {
+                found.append("\(line.number) \(line.bytes.map { String(decoding: $0, as: UTF8.self) } ?? "too long")")
+            }
+        }
+        let bytes = Array(text.utf8)
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            lines.append(Array(bytes[start..<min(start + size, bytes.count)]))
+            collect()
+        }
+        #expect(!found.contains { $0.hasPrefix("8") })
+        lines.append([])
+        collect()
+        #expect(found == ["1 one", "4 two\r", "6 three", "7 too long", "8 last"])
+        #expect(lines.isAtEnd)
+    }
+
+    @Test("A long line at the very end is told, too, and empty input has no lines")
+    func ends() {
+        var lines = InputLines(longest: 3)
+        lines.append(Array("abcdef".utf8))
+        #expect(lines.next() == nil)
+        lines.append([])
+        #expect(lines.next() == InputLines.Line(number: 1, bytes: nil))
+        #expect(lines.next() == nil)
+        var none = InputLines()
+        none.append([])
+        #expect(none.next() == nil)
+    }
+}
+
+@Suite struct EventDataTests {
+    @Test(
+        "P6: a value that is JSON is taken as that, with all its digits; the rest is text",
+        arguments: [
+            ("n=1.10", #"{"n":1.10}"#), ("n=-3e400", #"{"n":-3e400}"#), ("b=true", #"{"b":true}"#),
+            ("b=null", #"{"b":null}"#), (#"o={"a":[1]}"#, #"{"o":{"a":[1]}}"#), ("t=pro", #"{"t":"pro"}"#),
+            ("t=", #"{"t":""}"#), ("t=a=b c", #"{"t":"a=b c"}"#), ("t=007", #"{"t":"007"}"#),
+            (#"t="5""#, #"{"t":"5"}"#), ("t={broken", #"{"t":"{broken"}"#),
+        ])
+    func values(pair: String, json: String) throws {
+        #expect(DataItem.object(try EventData.parse([pair])).json == json)
+    }
+
+    @Test("Pairs keep their order; of several with one key the last counts")
+    func order() throws {
+        let data = try EventData.parse(["b=1", "a=2", "b=3"])
+        #expect(DataItem.object(data).json == #"{"b":3,"a":2}"#)
+    }
+
+    @Test("What is no pair is wrong usage", arguments: ["plan", "=x", ""])
+    func noPair(text: String) {
+        #expect(throws: UsageError(message: "send: \(text) is not KEY=VALUE", command: "send")) {
+            try EventData.parse([text])
+        }
+    }
+}

@@ -1,0 +1,323 @@
+import Glibc
+import HeadgateTransport
+import Testing
+
+@Suite struct LoopTimerTests {
+    @Test("timers fire in the order of their deadlines, never early")
+    func order() throws {
+        var fired: [Int] = []
+        var timers: [LoopTimer] = []
+        try onLoop { loop in
+            let start = loop.monotonicNow
+            let delays = [5, 1, 3, 2, 4]
+            for delay in delays {
+                let due = start + Int64(delay) * 3_000_001
+                let timer = LoopTimer(on: loop) {
+                    #expect(loop.monotonicNow >= due)
+                    fired.append(delay)
+                    if fired.count == delays.count { loop.stop() }
+                }
+                timer.arm(at: due)
+                #expect(timer.deadline == due)
+                timers.append(timer)
+            }
+        }
+        #expect(fired == [1, 2, 3, 4, 5])
+        #expect(timers.allSatisfy { $0.deadline == nil })
+    }
+
+    @Test("a cancelled timer does not fire, and can be armed again")
+    func cancelAndArmAgain() throws {
+        var fired = 0
+        var timers: [LoopTimer] = []
+        try onLoop { loop in
+            let cancelled = LoopTimer(on: loop) { Issue.record("fired although cancelled") }
+            cancelled.arm(after: .milliseconds(1))
+            cancelled.cancel()
+            #expect(cancelled.deadline == nil)
+            let revived = LoopTimer(on: loop) { fired += 1 }
+            revived.arm(after: .milliseconds(1))
+            revived.cancel()
+            revived.arm(after: .milliseconds(2))
+            let last = LoopTimer(on: loop) { loop.stop() }
+            last.arm(after: .milliseconds(20))
+            timers = [cancelled, revived, last]
+        }
+        #expect(fired == 1)
+        #expect(timers.allSatisfy { $0.deadline == nil })
+    }
+
+    @Test("arming again moves the deadline, and one timer fires many times by arming itself, for now too")
+    func rearm() throws {
+        var fired = 0
+        try onLoop { loop in
+            var timer: LoopTimer?
+            timer = LoopTimer(on: loop) {
+                fired += 1
+                #expect(timer?.deadline == nil)
+                if fired < 10 { return timer?.arm(after: .zero) ?? () }
+                timer = nil
+                loop.stop()
+            }
+            timer?.arm(after: .seconds(3600))
+            timer?.arm(at: 0)
+        }
+        #expect(fired == 10)
+    }
+
+    @Test("timers that arm new ones for now let the loop go on")
+    func freshTimersForNow() throws {
+        var timers: [LoopTimer] = []
+        var isStopped = false
+        try onLoop { loop in
+            func again() {
+                guard !isStopped else { return }
+                timers.append(LoopTimer(on: loop, again))
+                timers.last?.arm(after: .zero)
+            }
+            again()
+            loop.submit { loop.stop() }
+            let bound = LoopTimer(on: loop) { isStopped = true }
+            bound.arm(after: .seconds(30))
+            timers.append(bound)
+        }
+        // Stopped from outside, and not by running out of patience.
+        #expect(!isStopped)
+    }
+
+    @Test("a timer that has gone does not fire")
+    func goneTimer() throws {
+        var last: LoopTimer?
+        try onLoop { loop in
+            LoopTimer(on: loop) { Issue.record("fired although gone") }.arm(after: .zero)
+            last = LoopTimer(on: loop) { loop.stop() }
+            last?.arm(after: .milliseconds(10))
+        }
+    }
+
+    @Test("a timer may go on another thread")
+    func goneElsewhere() async throws {
+        let loop = try EventLoop.onNewThread(named: "test")
+        await withCheckedContinuation { continuation in
+            loop.submit {
+                // It goes with the closure, on the thread that is detached below.
+                nonisolated(unsafe) let timer = LoopTimer(on: loop) { Issue.record("fired although gone") }
+                timer.arm(after: .seconds(36_000))
+                Task.detached {
+                    withExtendedLifetime(timer) {}
+                    continuation.resume()
+                }
+            }
+        }
+        loop.stop()
+        await loop.waitUntilClosed()
+    }
+}
+
+@Suite struct LoopSignalTests {
+    @Test("a signal to the process calls back on the loop, each time", arguments: [SIGUSR1, SIGUSR2])
+    func signalArrives(number: Int32) throws {
+        var times = 0
+        var signal: LoopSignal?
+        try onLoop { loop in
+            signal = try LoopSignal(number, on: loop) {
+                #expect(loop.isCurrent)
+                times += 1
+                if times == 3 { loop.stop() } else { kill(getpid(), number) }
+            }
+            kill(getpid(), number)
+        }
+        #expect(times == 3)
+        withExtendedLifetime(signal) {}
+    }
+
+    @Test("a signal that does not exist is refused")
+    func unknownSignal() throws {
+        try onLoop { loop in
+            #expect(throws: TransportError.self) { try LoopSignal(1000, on: loop) {} }
+            loop.stop()
+        }
+    }
+}
+
+@Suite struct DescriptorWatchTests {
+    @Test("a descriptor that can be read is told on the loop, turn after turn until all has been read")
+    func readable() throws {
+        let (watched, raw) = try RawSocket.pair()
+        let reader = RawSocket(watched)
+        var texts: [String] = []
+        var watch: DescriptorWatch?
+        try onLoop { loop in
+            watch = try DescriptorWatch(readable: watched, on: loop) {
+                #expect(loop.isCurrent)
+                texts.append(String(decoding: reader.read(2) ?? [], as: UTF8.self))
+                if texts.count == 3 { loop.stop() }
+            }
+            raw.send("abcde")
+        }
+        #expect(texts == ["ab", "cd", "e"])
+        withExtendedLifetime(watch) {}
+    }
+
+    @Test("nothing is told while there is nothing to read, and what comes later is")
+    func waits() throws {
+        let (watched, raw) = try RawSocket.pair()
+        let reader = RawSocket(watched)
+        var times = 0
+        var watch: DescriptorWatch?
+        try onLoop { loop in
+            watch = try DescriptorWatch(readable: watched, on: loop) {
+                times += 1
+                #expect(reader.read() == Array("later".utf8))
+                loop.stop()
+            }
+            loop.later(turns: 3) {
+                #expect(times == 0)
+                raw.send("later")
+            }
+        }
+        #expect(times == 1)
+        withExtendedLifetime(watch) {}
+    }
+
+    @Test("the end of the other side is told")
+    func end() throws {
+        let (watched, raw) = try RawSocket.pair()
+        let reader = RawSocket(watched)
+        var watch: DescriptorWatch?
+        try onLoop { loop in
+            watch = try DescriptorWatch(readable: watched, on: loop) {
+                #expect(reader.read() == nil)
+                watch = nil
+                loop.stop()
+            }
+            raw.close()
+        }
+        #expect(watch == nil)
+    }
+
+    @Test("an error is told, and a new watch on the same descriptor tells of the next one")
+    func error() throws {
+        let (reader, refusedPort) = try datagramSocket()
+        var told: [Int32] = []
+        var watch: DescriptorWatch?
+        try onLoop { loop in
+            func listen() throws {
+                watch = nil
+                watch = try DescriptorWatch(readable: reader.number, on: loop) {
+                    told.append(pendingError(of: reader.number))
+                    do { try listen() } catch { Issue.record(error) }
+                    if told.count == 2 { loop.stop() } else { knock(reader.number) }
+                }
+            }
+            try listen()
+            knock(reader.number)
+        }
+        #expect(told == [ECONNREFUSED, ECONNREFUSED])
+        withExtendedLifetime((watch, refusedPort)) {}
+    }
+
+    @Test("a watch that has gone tells nothing, and leaves the descriptor alone")
+    func gone() throws {
+        let (watched, raw) = try RawSocket.pair()
+        let reader = RawSocket(watched)
+        try onLoop { loop in
+            _ = try DescriptorWatch(readable: watched, on: loop) { Issue.record("told although gone") }
+            raw.send("x")
+            loop.later(turns: 3) { loop.stop() }
+        }
+        #expect(reader.read() == Array("x".utf8))
+    }
+
+    @Test("a watch may go on another thread")
+    func goneElsewhere() async throws {
+        let loop = try EventLoop.onNewThread(named: "test")
+        let (watched, raw) = try RawSocket.pair()
+        await withCheckedContinuation { continuation in
+            loop.submit {
+                // It goes with the closure, on the thread that is detached below.
+                nonisolated(unsafe) let watch = try? DescriptorWatch(readable: watched, on: loop) {}
+                #expect(watch != nil)
+                Task.detached {
+                    withExtendedLifetime(watch) {}
+                    continuation.resume()
+                }
+            }
+        }
+        loop.stop()
+        await loop.waitUntilClosed()
+        close(watched)
+        withExtendedLifetime(raw) {}
+    }
+
+    @Test("what is no open descriptor, and what the loop watches already, is refused")
+    func refused() throws {
+        let (watched, raw) = try RawSocket.pair()
+        let reader = RawSocket(watched)
+        try onLoop { loop in
+            #expect(throws: TransportError.self) { try DescriptorWatch(readable: -1, on: loop) {} }
+            let first = try DescriptorWatch(readable: watched, on: loop) {}
+            #expect(throws: TransportError.self) { try DescriptorWatch(readable: watched, on: loop) {} }
+            withExtendedLifetime(first) {}
+            loop.stop()
+        }
+        withExtendedLifetime((reader, raw)) {}
+    }
+
+    @Test("on a loop that has closed nothing can be watched")
+    func closedLoop() async throws {
+        let loop = try EventLoop.onNewThread(named: "test")
+        loop.stop()
+        await loop.waitUntilClosed()
+        let (watched, raw) = try RawSocket.pair()
+        let isRefused = await withCheckedContinuation { continuation in
+            loop.submit {
+                let watch = try? DescriptorWatch(readable: watched, on: loop) {}
+                continuation.resume(returning: watch == nil)
+            }
+        }
+        #expect(isRefused)
+        close(watched)
+        withExtendedLifetime(raw) {}
+    }
+
+    // MARK: A socket that has errors
+
+    /// A datagram socket that sends to a port of 127.0.0.1 which another holds and refuses.
+    private func datagramSocket() throws -> (sender: RawSocket, holder: RawSocket) {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+        let (holder, sender) = (try datagram(), try datagram())
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        try withUnsafeMutablePointer(to: &address) {
+            try $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                try #require(bind(holder.number, $0, size) == 0)
+                try #require(getsockname(holder.number, $0, &size) == 0)
+                // Datagrams of anyone else it refuses.
+                try #require(connect(holder.number, $0, size) == 0)
+                try #require(connect(sender.number, $0, size) == 0)
+            }
+        }
+        return (sender, holder)
+    }
+
+    private func datagram() throws -> RawSocket {
+        let number = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        try #require(number >= 0)
+        return RawSocket(number)
+    }
+
+    /// Sends something that is refused at once, which is an error of the sending socket.
+    private func knock(_ sender: Int32) {
+        send(sender, "x", 1, 0)
+    }
+
+    /// The socket's error, which is forgotten with that.
+    private func pendingError(of socket: Int32) -> Int32 {
+        var code: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        getsockopt(socket, SOL_SOCKET, SO_ERROR, &code, &size)
+        return code
+    }
+}
