@@ -90,6 +90,8 @@ private enum Modules {
 /// It goes by the layout of the lines, which `swift format` holds: only what is at the top begins in the first column.
 private enum PublicNames {
     static func all(in source: String) -> [String] {
+        // A regular expression is compiled where it is made: once for a source, not for each line.
+        let (top, extending, member) = (top, extending, member)
         var extended: String?
         var names: [String] = []
         for line in source.split(separator: "\n") where isOfInterest(line, inExtension: extended != nil) {

@@ -32,10 +32,12 @@ class Subject:
 
     def start(self) -> None:
         arguments = ["--config", self.configuration, "--socket", self.socket, "--data", self.folder / "data"]
+        # What an earlier start said is in the log, too.
+        before = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log:
             self.process = subprocess.Popen([self.program, *arguments], stderr=log)
         deadline = time.monotonic() + PATIENCE
-        while "headgated ready" not in self.log.read_text():
+        while b"headgated ready" not in self.log.read_bytes()[before:]:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise Broken(f"the daemon does not start:\n{self.log.read_text()[-2000:]}")
             time.sleep(0.02)
