@@ -1,3 +1,4 @@
+import Glibc
 import HeadgateCore
 import HeadgateData
 import HeadgateWire
@@ -7,7 +8,7 @@ import HeadgateWire
 final class RemoteSettings {
     private let source: RemoteSource
     private let copy: RemoteSettingsCopy
-    private let worker: LoopWorker
+    private let worker: any Worker
     private let http: HTTPClient
     private let onSettings: (DataObject) -> Bool
     private var alarm: (any Disposable)?
@@ -21,14 +22,13 @@ final class RemoteSettings {
 
     /// - Parameter onSettings: gets the settings each time that they are other ones; false: they are refused, and not kept.
     init(
-        _ source: RemoteSource, directory: String, worker: LoopWorker, http: HTTPClient,
-        onSettings: @escaping (DataObject) -> Bool
+        _ source: RemoteSource, in surroundings: SenderSurroundings, onSettings: @escaping (DataObject) -> Bool
     ) {
         self.source = source
-        self.worker = worker
-        self.http = http
         self.onSettings = onSettings
-        copy = RemoteSettingsCopy(directory: directory)
+        worker = surroundings.worker
+        http = surroundings.http
+        copy = RemoteSettingsCopy(directory: surroundings.dataDirectory)
     }
 
     deinit {
@@ -63,5 +63,36 @@ final class RemoteSettings {
         tag = answer.headers[RemoteSettings.tagName]
         guard onSettings(settings) else { return }
         copy.write(settings, tag: tag, url: source.url)
+    }
+}
+
+/// The copy of the remote settings in the data directory, with the URL they came from and their `ETag`.
+struct RemoteSettingsCopy {
+    private let path: String
+
+    init(directory: String) {
+        path = "\(directory)/remote-settings.json"
+    }
+
+    /// The copy, if there is one from this URL that can be read.
+    func read(url: String) -> (settings: DataObject, tag: String?)? {
+        guard let copy = try? SettingsFile.read(path), copy.get(key: "url", as: String.self) == url,
+            let settings = copy.get(key: "settings", as: DataObject.self)
+        else { return nil }
+        return (settings, copy.get(key: "etag"))
+    }
+
+    /// Replaces the copy whole. One that cannot be written is no fault: it is only needed when the server is away at a start.
+    func write(_ settings: DataObject, tag: String?, url: String) {
+        var copy: DataObject = ["url": .string(url), "settings": .object(settings)]
+        if let tag { copy["etag"] = .string(tag) }
+        var json = JSONWriter()
+        json.object(copy)
+        let fresh = "\(path).new"
+        let file = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return }
+        let isWritten = Glibc.write(file, json.bytes, json.bytes.count) == json.bytes.count && fsync(file) == 0
+        Glibc.close(file)
+        if isWritten { rename(fresh, path) } else { unlink(fresh) }
     }
 }

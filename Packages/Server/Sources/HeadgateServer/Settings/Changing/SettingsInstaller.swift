@@ -1,14 +1,19 @@
 import HeadgateCore
 import HeadgateData
-import HeadgateTransport
-import HeadgateWire
 
 /// Puts settings in force: the first ones at the start, and others while the service runs. No event is lost or sent again
 /// by a change (Behaviour S3).
 ///
 /// A change is applied whole or not at all (Behaviour S2): all that may fail is done by ``prepare(_:insteadOf:)``, before
 /// anything is touched; nothing that follows can fail.
-extension Service {
+struct SettingsInstaller {
+    let gate: Headgate
+    let boards: Boards
+    let workforces: Workforces
+    let surroundings: SenderSurroundings
+    let configuration: ServerConfiguration
+    let log: Log
+
     /// What other settings need and what does not exist yet.
     struct Preparation {
         /// Senders for the dispatchers that are new, or whose way out has changed.
@@ -44,6 +49,39 @@ extension Service {
         return refusals
     }
 
+    // MARK: The start
+
+    /// Puts the first settings in force, and what the program around the service adds to them.
+    func start(_ settings: Settings) throws(StartFault) {
+        try addProgramsOwn()
+        let made = try prepare(settings, insteadOf: Settings())
+        if let refusal = putInForce(settings, insteadOf: Settings(), made).first { throw refusal }
+        try addUnnamedBarriers(settings)
+    }
+
+    /// Takes up the program's kinds of barriers and its load rules, for settings to refer to.
+    private func addProgramsOwn() throws(StartFault) {
+        for factory in configuration.factories { gate.factories[factory.kind] = factory }
+        for (id, rule) in configuration.vocabulary.loadRules.sorted(by: { $0.key < $1.key }) {
+            do throws(RuleFault) {
+                try gate.setLoadRule(rule, forId: id)
+            } catch {
+                throw StartFault("load rule \(id): \(error)")
+            }
+        }
+    }
+
+    /// Adds the program's barriers that settings do not name: with an empty configuration, and the factory's scopes.
+    private func addUnnamedBarriers(_ settings: Settings) throws(StartFault) {
+        for factory in configuration.factories where !settings.barriers.contains(where: { $0.id == factory.kind }) {
+            do {
+                try gate.addBarrier(id: factory.kind, kind: factory.kind, scopes: nil, configuration: [:])
+            } catch {
+                throw StartFault("barrier \(factory.kind): \(error)")
+            }
+        }
+    }
+
     // MARK: Dispatchers
 
     private func makeSenders(
@@ -52,7 +90,7 @@ extension Service {
         for dispatcher in new.dispatchers where old.dispatcher(dispatcher.id)?.kind != dispatcher.kind {
             do {
                 let kind = configuration.vocabulary.dispatcherKinds.kind(named: dispatcher.kind.kind)
-                made.senders[dispatcher.id] = try kind?.makeSender(of: dispatcher, in: senders)
+                made.senders[dispatcher.id] = try kind?.makeSender(of: dispatcher, in: surroundings)
             } catch {
                 throw StartFault("dispatchers.\(dispatcher.id): \(error)")
             }
@@ -141,6 +179,20 @@ extension Service {
         } catch {
             // Its rule was looked through with the settings, and its transformer is there.
             log.error("transformations.\(transformation.id): \(error)")
+        }
+    }
+
+    /// Makes who does what a transformation of the settings says (Behaviour P4, S6).
+    private func makeTransformer(_ transformation: ConfiguredTransformation) throws -> any Transformer {
+        switch transformation.work {
+        case .edits(let edits):
+            return EditingTransformer(edits, digest: SHA256.digits)
+        case .own(let kind, let settings):
+            guard let factory = configuration.transformerFactories.last(where: { $0.kind == kind }) else {
+                preconditionFailure("settings of this kind are only read where there is a factory")
+            }
+            return try factory.makeTransformer(
+                transformation: transformation.id, configuration: settings, on: surroundings.worker)
         }
     }
 }

@@ -13,12 +13,12 @@ public final class ProgramBoards {
     /// Whose barriers of scope `main` stand before what the program activates, where it does not say (Behaviour A3).
     public static let mainboard = "program"
 
-    private let desk: BoardDesk
+    private let boards: Boards
     private let gate: Headgate
     private var served = 0
 
-    init(desk: BoardDesk, gate: Headgate) {
-        self.desk = desk
+    init(_ boards: Boards, gate: Headgate) {
+        self.boards = boards
         self.gate = gate
     }
 
@@ -37,9 +37,9 @@ public final class ProgramBoards {
         if let complaint = BoardName.complaint(about: board) { throw .name(complaint) }
         served += 1
         // Sessions have positive numbers.
-        let provider = ProgramBoard(board, number: -served, desk: desk, begin)
+        let provider = ProgramBoard(board, number: -served, in: boards, begin)
         do throws(ServingRefusal) {
-            try desk.serve(board, BoardServing(barrier: barrier, bypassesGateway: bypassesGateway), by: provider)
+            try boards.serve(board, BoardServing(barrier: barrier, bypassesGateway: bypassesGateway), by: provider)
         } catch {
             throw .serving(error)
         }
@@ -53,7 +53,7 @@ public final class ProgramBoards {
         _ board: String, behind barrier: ActivationBarrier? = nil, bypassesGateway: Bool = false,
         with run: @escaping @Sendable (BoardRun) async throws -> BoardResult
     ) throws(BoardRefusal) -> ProgramBoard {
-        let queue = WorkerQueue(desk.worker)
+        let queue = WorkerQueue(boards.worker)
         return try serve(board, behind: barrier, bypassesGateway: bypassesGateway) { task in
             task.begin(on: queue, run)
         }
@@ -75,13 +75,13 @@ public final class ProgramBoards {
     ) -> any Disposable {
         var request = ActivationRequest(board: board, mainboard: mainboard)
         (request.input, request.timeout, request.wait) = (input, timeout, wait)
-        let tell = { [worker = desk.worker] outcome in worker.soon { then(outcome) } }
+        let tell = { [worker = boards.worker] outcome in worker.soon { then(outcome) } }
         // The service itself is held to no limit, so that nothing but a stop refuses it.
-        guard !gate.isStopping, let activation = try? desk.activate(request, then: tell) else {
+        guard !gate.isStopping, let activation = try? boards.activate(request, then: tell) else {
             tell(.givenUp)
             return DisposeAction {}
         }
-        return DisposeAction { [weak desk] in desk?.cancel(activation) }
+        return DisposeAction { [weak boards] in boards?.cancel(activation) }
     }
 }
 
@@ -91,4 +91,74 @@ public enum BoardRefusal: Error, Sendable, Equatable {
     case name(String)
     /// What others serve does not go with it.
     case serving(ServingRefusal)
+}
+
+/// A board that the program around the server serves (``ProgramBoards``). It lives on the server's worker.
+public final class ProgramBoard {
+    /// Its name.
+    public let name: String
+    let number: Int
+    private weak var boards: Boards?
+    private let handler: (BoardTask) -> Void
+    /// What it is running, by the runs' numbers; the program holds the tasks.
+    private var tasks: [Int: WeakTask] = [:]
+    private var isServed = true
+
+    private struct WeakTask {
+        weak var task: BoardTask?
+    }
+
+    init(_ name: String, number: Int, in boards: Boards, _ handler: @escaping (BoardTask) -> Void) {
+        self.name = name
+        self.number = number
+        self.boards = boards
+        self.handler = handler
+    }
+
+    /// Serves it no more. What is under way it may finish.
+    public func unserve() {
+        guard isServed else { return }
+        isServed = false
+        _ = boards?.unserve(name, by: number)
+        leaveWhenIdle()
+    }
+
+    /// Is gone at once, as a process is that disconnects: who waits for its answer is told `provider_lost`, and another who
+    /// serves the board takes over what it ran as a barrier (Behaviour A1, A6).
+    public func withdraw() {
+        isServed = false
+        for run in tasks.keys.sorted() { cancel(run) }
+        boards?.providerLeft(number)
+    }
+
+    // MARK: What it is asked
+
+    /// Whether it runs nothing.
+    var isIdle: Bool { tasks.isEmpty }
+
+    func begin(_ run: BoardRun) {
+        guard let boards else { return }
+        // Held by nobody before it has begun, and other orders come first.
+        let task = BoardTask(run, worker: boards.worker) { [weak self] in self?.answered(run, $0) }
+        tasks[run.run] = WeakTask(task: task)
+        boards.worker.soon { [handler] in
+            if task.isWanted { handler(task) }
+        }
+    }
+
+    /// Nobody waits for a run any more.
+    func cancel(_ run: Int) {
+        tasks.removeValue(forKey: run)?.task?.cancel()
+        leaveWhenIdle()
+    }
+
+    private func answered(_ run: BoardRun, _ answer: BoardAnswer) {
+        guard tasks.removeValue(forKey: run.run) != nil else { return }
+        boards?.answered(run, answer)
+        leaveWhenIdle()
+    }
+
+    private func leaveWhenIdle() {
+        if !isServed && tasks.isEmpty { boards?.providerLeft(number) }
+    }
 }

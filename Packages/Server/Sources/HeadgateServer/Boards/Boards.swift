@@ -2,9 +2,9 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// Carries out what the machine of activations orders (Behaviour A1–A8): asks the processes that serve boards, tells those
-/// who activated them what came of it, and keeps the machine's one timer.
-final class BoardDesk {
+/// The boards that processes serve and activate: carries out what the machine of activations orders (Behaviour A1–A8), asks
+/// those who serve, tells those who activated what came of it, and keeps the machine's one timer.
+final class Boards {
     private var machine = Activations()
     let worker: any Worker
     private let log: Log
@@ -200,5 +200,48 @@ extension JSONWriter {
         member("mainboard", run.mainboard)
         member("as_barrier", run.isBarrier)
         endObject()
+    }
+}
+
+/// Boards that dispatchers activate (Behaviour A9).
+extension Boards: BoardActivator {
+    func activate(
+        _ board: String, for dispatcherId: String, then: @escaping (ActivationOutcome) -> Void
+    ) -> any Disposable {
+        var request = ActivationRequest(board: board, mainboard: "dispatcher:\(dispatcherId)")
+        request.input = ["dispatcher": .string(dispatcherId)]
+        request.isBarrier = true
+        request.wait = nil
+        return DispatcherTask(request, at: self, then)
+    }
+}
+
+/// An activation that a dispatcher may give up.
+private final class DispatcherTask: Disposable {
+    private weak var boards: Boards?
+    private var then: ((ActivationOutcome) -> Void)?
+    private var activation: Int?
+
+    init(_ request: ActivationRequest, at boards: Boards, _ then: @escaping (ActivationOutcome) -> Void) {
+        self.boards = boards
+        self.then = then
+        // The service itself is held to no limit.
+        activation = try? boards.activate(request) { [weak self, worker = boards.worker] outcome in
+            worker.soon { self?.ended(outcome) }
+        }
+    }
+
+    func dispose() {
+        then = nil
+        guard let activation else { return }
+        self.activation = nil
+        boards?.cancel(activation)
+    }
+
+    private func ended(_ outcome: ActivationOutcome) {
+        activation = nil
+        let then = self.then
+        self.then = nil
+        then?(outcome)
     }
 }
