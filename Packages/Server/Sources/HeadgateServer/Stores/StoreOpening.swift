@@ -1,33 +1,40 @@
 import Glibc
 import HeadgateCore
 
-extension StoreDatabase {
-    /// Opens the database of a data directory, and makes it if there is none. A damaged file is set aside, and the
-    /// start goes on with a fresh one (Behaviour Q8).
-    static func open(_ options: SQLiteEventStore.Options) throws(StoreFault) -> (StoreDatabase, StoredState) {
-        let directory = try DataDirectory(options.directory)
+/// The opening of the database of a data directory, which makes it if there is none. A damaged file is set aside, and the
+/// start goes on with a fresh one (Behaviour Q8).
+struct StoreOpening {
+    private let options: SQLiteEventStore.Options
+    private let directory: DataDirectory
+
+    init(_ options: SQLiteEventStore.Options) throws(StoreFault) {
+        self.options = options
+        directory = try DataDirectory(options.directory)
+    }
+
+    private var path: String { directory.databasePath }
+
+    func run() throws(StoreFault) -> (StoreDatabase, StoredState) {
         do throws(OpeningFault) {
-            return try open(directory, options)
+            return try open()
         } catch {
             switch error {
             case .fault(let fault): throw fault
-            case .damaged(let reason): return try startAfresh(directory, options, reason: reason)
+            case .damaged(let reason): return try startAfresh(reason)
             }
         }
     }
 
-    private static func startAfresh(
-        _ directory: DataDirectory, _ options: SQLiteEventStore.Options, reason: String
-    ) throws(StoreFault) -> (StoreDatabase, StoredState) {
+    private func startAfresh(_ reason: String) throws(StoreFault) -> (StoreDatabase, StoredState) {
         let name = try directory.setDatabaseAside()
         do throws(OpeningFault) {
-            var (database, state) = try open(directory, options, freshBehind: numberAhead)
+            var (database, state) = try open(freshBehind: StoreOpening.numberAhead)
             state.warnings.append("the event store was damaged (\(reason)) and is set aside as \(name)")
             return (database, state)
         } catch {
             switch error {
             case .fault(let fault): throw fault
-            case .damaged(let reason): throw .failed("\(directory.databasePath): \(reason)")
+            case .damaged(let reason): throw .failed("\(path): \(reason)")
             }
         }
     }
@@ -41,18 +48,17 @@ extension StoreDatabase {
     }
 
     /// - Parameter last: what a fresh store counts on from.
-    private static func open(
-        _ directory: DataDirectory, _ options: SQLiteEventStore.Options, freshBehind last: SequenceNumber = 0
+    private func open(
+        freshBehind last: SequenceNumber = 0
     ) throws(OpeningFault) -> (StoreDatabase, StoredState) {
-        let path = directory.databasePath
-        if let header = DatabaseHeader(path: path) { try refuseNewer(header, path) }
+        if let header = DatabaseHeader(path: path) { try refuseNewer(header) }
         do throws(StoreFault) { try directory.prepareDatabase() } catch { throw .fault(error) }
         let connection = try OpeningFault.of { () throws(SQLiteError) in try SQLiteConnection(path: path) }
         do throws(OpeningFault) {
-            try prepare(connection, options, path, freshBehind: last)
-            return try OpeningFault.of { () throws(SQLiteError) in try open(connection, directory, options) }
+            try prepare(connection, freshBehind: last)
+            return try OpeningFault.of { () throws(SQLiteError) in try read(connection) }
         } catch {
-            let error = examined(error, connection)
+            let error = StoreOpening.examined(error, connection)
             // What is damaged or of a newer version stays as it was found.
             connection.closeWithoutCheckpoint()
             throw error
@@ -75,31 +81,29 @@ extension StoreDatabase {
         }
     }
 
-    private static func open(
-        _ connection: SQLiteConnection, _ directory: DataDirectory, _ options: SQLiteEventStore.Options
-    ) throws(SQLiteError) -> (StoreDatabase, StoredState) {
-        var (state, damaged) = try state(of: connection, mostIDs: options.mostRecentIDs)
+    private func read(_ connection: SQLiteConnection) throws(SQLiteError) -> (StoreDatabase, StoredState) {
+        var (state, damaged) = try StoredStateReader(connection: connection)
+            .state(mostIDs: options.mostRecentIDs)
         let database = StoreDatabase(
             connection, directory: directory, options: options, lastAppended: state.lastSequenceNumber)
-        damaged.forEach(database.quarantine)
+        damaged.forEach(database.chunks.quarantine)
         if let oldest = state.recentIDs.first {
-            database.chores.note(.forgetIDs(through: oldest.lastSequenceNumber - 1))
+            database.note(.forgetIDs(through: oldest.lastSequenceNumber - 1))
         }
         state.warnings += damaged.map { "the group of events that ends with \($0) was damaged and is put aside" }
         return (database, state)
     }
 
     /// Sees to it that the file has the tables that it should have.
-    private static func prepare(
-        _ connection: SQLiteConnection, _ options: SQLiteEventStore.Options, _ path: String,
-        freshBehind last: SequenceNumber
+    private func prepare(
+        _ connection: SQLiteConnection, freshBehind last: SequenceNumber
     ) throws(OpeningFault) {
         let isNew = try OpeningFault.of { () throws(SQLiteError) in
             try connection.integer("SELECT count(*) FROM sqlite_schema") == 0
         }
-        let header = try header(of: connection)
+        let header = try StoreOpening.header(of: connection)
         if !isNew {
-            try refuseNewer(header, path)
+            try refuseNewer(header)
             guard header.isOurs else { throw .damaged("the file is not an event store") }
         }
         try OpeningFault.of { () throws(SQLiteError) in
@@ -107,9 +111,9 @@ extension StoreDatabase {
             try connection.execute(StoreSchema.connection)
             if let most = options.mostPages { try connection.execute("PRAGMA max_page_count = \(most)") }
             if isNew {
-                try create(connection, freshBehind: last)
+                try StoreOpening.create(connection, freshBehind: last)
             } else if let upgrade = header.upgrade {
-                try change(connection, upgrade)
+                try StoreOpening.change(connection, upgrade)
             }
         }
     }
@@ -123,7 +127,7 @@ extension StoreDatabase {
         }
     }
 
-    private static func refuseNewer(_ header: DatabaseHeader, _ path: String) throws(OpeningFault) {
+    private func refuseNewer(_ header: DatabaseHeader) throws(OpeningFault) {
         guard header.isNewer else { return }
         throw .fault(
             .newerVersion(
@@ -148,5 +152,30 @@ extension StoreDatabase {
         }
         // Into the file with it, so that its header tells what it is.
         try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+}
+
+extension StoreDatabase {
+    /// Opens the database of a data directory.
+    static func open(_ options: SQLiteEventStore.Options) throws(StoreFault) -> (StoreDatabase, StoredState) {
+        try StoreOpening(options).run()
+    }
+}
+
+/// Why a database could not be opened.
+private enum OpeningFault: Error {
+    /// The file is no event store, or no longer: that is what its header or SQLite says, and nothing else counts.
+    case damaged(String)
+    case fault(StoreFault)
+
+    /// Damage is what SQLite calls so. Anything else, a statement that does not fit for one, may be the daemon's own slip,
+    /// which must not cost anybody their events.
+    init(_ error: SQLiteError) {
+        self = error.isDamage ? .damaged(error.message) : .fault(error.fault)
+    }
+
+    /// Does work of SQLite's as a part of opening.
+    static func of<Value>(_ work: () throws(SQLiteError) -> Value) throws(OpeningFault) -> Value {
+        do { return try work() } catch { throw OpeningFault(error) }
     }
 }
