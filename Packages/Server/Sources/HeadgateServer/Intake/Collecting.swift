@@ -84,7 +84,7 @@ extension Caller {
 
 /// Says where a connection's events come from (Behaviour P2). What a client says of itself is taken from `hello`; process,
 /// user and group from the socket, never from the client's word.
-struct OriginContext {
+private struct OriginContext {
     let settings: CollectorSettings
     /// The machine's name.
     let host: String

@@ -78,7 +78,7 @@ final class EventPreparation {
 /// A tracked event as conditions look into it, before it is stored: what nobody asks for is not read.
 ///
 /// `seq` and `attempt` are not known yet; `time` is the receipt's where the client gave none.
-final class TrackedFields {
+private final class TrackedFields {
     /// The event that is looked into; its bytes have to stay while it is.
     var event: TrackedEvent? {
         didSet { (data, context) = (nil, nil) }

@@ -77,3 +77,50 @@ struct NetworkTable: Equatable {
         return best?.interface
     }
 }
+
+/// What the kernel tells of links, addresses and routes (rtnetlink(7)).
+enum NetworkFact: Equatable {
+    case link(index: Int32, NetworkInterface)
+    case linkGone(index: Int32)
+    case address(index: Int32, NetworkAddress)
+    case addressGone(index: Int32, NetworkAddress)
+    case defaultRoute(NetworkRoute)
+    /// A default route was taken away or replaced. Which one is not always told, so the list has to be looked at.
+    case defaultRoutesChanged
+}
+
+/// A network interface, as far as it matters for being connected.
+struct NetworkInterface: Equatable {
+    var name: String
+    var isLoopback: Bool
+    /// Switched on.
+    var isUp: Bool
+    var hasCarrier: Bool
+    var kind: ConnectionKind
+
+    var isRunning: Bool { isUp && hasCarrier }
+}
+
+/// An address of global scope, as the kernel knows it.
+struct NetworkAddress: Hashable {
+    /// `AF_INET` or `AF_INET6`.
+    var family: UInt8
+    var bytes: [UInt8]
+    var prefixLength: UInt8
+}
+
+/// A default route over an interface.
+struct NetworkRoute: Hashable {
+    var interface: Int32
+    /// Whether it is in the main table, where routes are unless a policy says otherwise.
+    var isMain: Bool
+    /// A lower one is preferred.
+    var metric: UInt32
+}
+
+/// The lists of which the kernel's view of the network is made, in the order in which they are asked for.
+enum NetworkList: CaseIterable {
+    case links
+    case addresses
+    case routes
+}

@@ -180,7 +180,7 @@ extension SQLiteEventStore {
 }
 
 /// The thread that owns the database. Jobs go in and outcomes come out, both in order; only values cross.
-final class StoreThread: Sendable {
+private final class StoreThread: Sendable {
     private let options: SQLiteEventStore.Options
     /// Tells the worker that there are outcomes to take. Called once for many.
     private let ring: @Sendable () -> Void

@@ -3,7 +3,7 @@ import HeadgateCore
 
 /// The opening of the database of a data directory, which makes it if there is none. A damaged file is set aside, and the
 /// start goes on with a fresh one (Behaviour Q8).
-struct StoreOpening {
+private struct StoreOpening {
     private let options: SQLiteEventStore.Options
     private let directory: DataDirectory
 

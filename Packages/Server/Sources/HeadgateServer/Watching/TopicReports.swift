@@ -39,7 +39,7 @@ enum WatchTopic: String, CaseIterable, Sendable {
 }
 
 /// The topic `dispatchers`: those that changed, as `dispatcher.list` has them.
-struct DispatchersReport: TopicReport {
+private struct DispatchersReport: TopicReport {
     private var told = ToldEntries<DispatcherSummary>(by: \.id)
 
     mutating func news(from sources: WatchSources) -> ((inout JSONWriter) -> Void)? {
@@ -62,7 +62,7 @@ extension DispatcherSummary {
 }
 
 /// The topic `barriers`: those that changed, as `barrier.list` has them, and those that are gone.
-struct BarriersReport: TopicReport {
+private struct BarriersReport: TopicReport {
     private var told = ToldEntries<BarrierSummary>(by: \.identity.id)
 
     mutating func news(from sources: WatchSources) -> ((inout JSONWriter) -> Void)? {
@@ -77,7 +77,7 @@ struct BarriersReport: TopicReport {
 
 /// The topic `outcomes`: what became of events since the last notification, by dispatcher. The first one counts from the
 /// service's start, so that the sum of all is what `dispatcher.list` says.
-struct OutcomesReport: TopicReport {
+private struct OutcomesReport: TopicReport {
     private var told: [String: DispatcherOutcomes]?
 
     mutating func news(from sources: WatchSources) -> ((inout JSONWriter) -> Void)? {
@@ -112,7 +112,7 @@ extension JSONWriter {
 }
 
 /// The topic `clients`: how many are connected, and who they are.
-struct ClientsReport: TopicReport {
+private struct ClientsReport: TopicReport {
     private var told: [Client]?
 
     private struct Client: Equatable {
