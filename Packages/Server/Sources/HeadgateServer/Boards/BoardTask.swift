@@ -52,9 +52,9 @@ public final class BoardTask {
     private func tell(_ answer: BoardAnswer) {
         worker.soon { [finish] in finish(answer) }
     }
-}
 
-extension BoardTask {
+    // MARK: Tasks of Swift
+
     /// Has a task of Swift's run it, wherever that runs, and answers with what comes of it.
     func begin(on queue: WorkerQueue, _ run: @escaping @Sendable (BoardRun) async throws -> BoardResult) {
         let held = Held(task: self)

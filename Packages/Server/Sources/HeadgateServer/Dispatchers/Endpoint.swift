@@ -28,9 +28,7 @@ struct Endpoint: Equatable {
         self.scheme = scheme
         self.text = "\(scheme)://\(rest)"
     }
-}
 
-extension Endpoint {
     /// The scheme in lower case, and what stands behind `://`.
     private static func split(_ text: String) -> (scheme: String, rest: Substring) {
         let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
@@ -64,9 +62,7 @@ struct Authority: Equatable {
     var isLoopback: Bool {
         HostAddress(host).isLoopback
     }
-}
 
-extension Authority {
     private static func splitUserInfo(_ authority: Substring) -> (userInfo: Substring?, place: Substring) {
         guard let at = authority.lastIndex(of: "@") else { return (nil, authority) }
         return (authority[..<at], authority[authority.index(after: at)...])

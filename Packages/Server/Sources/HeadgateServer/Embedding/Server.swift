@@ -48,27 +48,9 @@ public actor Server {
         guard let service else { return ended(true) }
         service.stop { ended($0.isComplete) }
     }
-}
 
-/// Why a daemon does not start, for people.
-public struct StartFault: Error, CustomStringConvertible, Equatable, Sendable {
-    public let description: String
+    // MARK: Boards
 
-    init(_ description: String) {
-        self.description = description
-    }
-}
-
-/// A server that stands behind its socket, as the program around it gets it (``ServerConfiguration/onStart``). It lives on
-/// the server's worker.
-public struct StartedServer {
-    /// Barriers, flushes, dispatchers and everything else of the service.
-    public let gate: Headgate
-    /// The boards that the program serves and activates itself.
-    public let boards: ProgramBoards
-}
-
-extension Server {
     /// The boards that the program serves and activates itself; nil before the start.
     public var boards: ProgramBoards? { service?.programBoards }
 
@@ -98,6 +80,24 @@ extension Server {
             pending.begin(begin { continuation.resume(returning: $0) })
         }
     }
+}
+
+/// Why a daemon does not start, for people.
+public struct StartFault: Error, CustomStringConvertible, Equatable, Sendable {
+    public let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// A server that stands behind its socket, as the program around it gets it (``ServerConfiguration/onStart``). It lives on
+/// the server's worker.
+public struct StartedServer {
+    /// Barriers, flushes, dispatchers and everything else of the service.
+    public let gate: Headgate
+    /// The boards that the program serves and activates itself.
+    public let boards: ProgramBoards
 }
 
 /// An activation that a task waits for.

@@ -47,22 +47,9 @@ struct NetlinkMessages {
         default: []
         }
     }
-}
 
-/// Something that the kernel says on a routing netlink socket.
-enum NetlinkMessage: Equatable {
-    case fact(NetworkFact)
-    /// The list that was asked for under this number is complete.
-    case listEnded(UInt32)
-    /// Something changed while the list was made: it may lack entries.
-    case listInterrupted(UInt32)
-    /// The list cannot be had, at least not now.
-    case listRefused(UInt32)
-    /// What came is no netlink message.
-    case garbled
-}
+    // MARK: Links and addresses
 
-extension NetlinkMessages {
     private func link(_ body: UnsafeRawBufferPointer) -> NetworkFact? {
         guard let info = linkInfo(body) else { return nil }
         let attributes = NetlinkAttributes(body, after: MemoryLayout<ifinfomsg>.size)
@@ -110,9 +97,9 @@ extension NetlinkMessages {
     private func isInternet(_ family: UInt8) -> Bool {
         family == UInt8(AF_INET) || family == UInt8(AF_INET6)
     }
-}
 
-extension NetlinkMessages {
+    // MARK: Default routes
+
     private func newRoute(_ body: UnsafeRawBufferPointer, isReplacing: Bool) -> [NetworkFact] {
         guard let routes = defaultRoutes(body) else { return [] }
         // That the replaced one is gone is told by nothing else.
@@ -150,6 +137,19 @@ extension NetlinkMessages {
             return interfaces
         }
     }
+}
+
+/// Something that the kernel says on a routing netlink socket.
+enum NetlinkMessage: Equatable {
+    case fact(NetworkFact)
+    /// The list that was asked for under this number is complete.
+    case listEnded(UInt32)
+    /// Something changed while the list was made: it may lack entries.
+    case listInterrupted(UInt32)
+    /// The list cannot be had, at least not now.
+    case listRefused(UInt32)
+    /// What came is no netlink message.
+    case garbled
 }
 
 /// The attributes of a netlink message, by their types.

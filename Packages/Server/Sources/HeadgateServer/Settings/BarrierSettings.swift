@@ -25,9 +25,9 @@ public struct BarrierSettings: Equatable, Sendable {
         self.configuration = configuration
         self.stateOnError = stateOnError
     }
-}
 
-extension BarrierSettings {
+    // MARK: Reading
+
     /// Reads an entry of `barriers`.
     init(id: String, _ reader: SettingsReader, kinds: BarrierKinds, dispatchers: [ConfiguredDispatcher]) {
         let barrierID = reader.string("barrier_id")

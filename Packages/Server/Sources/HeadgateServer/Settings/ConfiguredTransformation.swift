@@ -17,6 +17,17 @@ struct ConfiguredTransformation: Sendable, Equatable {
 
     /// Its name, which is also its transformer's.
     var id: String { settings.id }
+
+    /// Reads an entry of `transformations`.
+    init(_ reader: SettingsReader, place: Int, rules: RuleReader, dispatcherIDs: Set<String>, own: Set<String>) {
+        let id = reader.string("id") ?? "[\(place)]"
+        if id.isEmpty { reader.fault("id", "", "must not be empty") }
+        settings = TransformationSettings(
+            id: id, transformerId: id, scopes: reader.transformationScopes("scopes", dispatcherIDs: dispatcherIDs),
+            order: reader.value("order", Double.self, mustBe: "a number") ?? Double(place),
+            when: rules.rule("when", in: reader))
+        work = reader.work(own: own)
+    }
 }
 
 extension Settings {
@@ -37,19 +48,6 @@ extension Settings {
             transformations.append(transformation)
             entry.finish()
         }
-    }
-}
-
-extension ConfiguredTransformation {
-    /// Reads an entry of `transformations`.
-    init(_ reader: SettingsReader, place: Int, rules: RuleReader, dispatcherIDs: Set<String>, own: Set<String>) {
-        let id = reader.string("id") ?? "[\(place)]"
-        if id.isEmpty { reader.fault("id", "", "must not be empty") }
-        settings = TransformationSettings(
-            id: id, transformerId: id, scopes: reader.transformationScopes("scopes", dispatcherIDs: dispatcherIDs),
-            order: reader.value("order", Double.self, mustBe: "a number") ?? Double(place),
-            when: rules.rule("when", in: reader))
-        work = reader.work(own: own)
     }
 }
 

@@ -46,12 +46,12 @@ public struct Limits: Equatable, Sendable {
         reader.integer("max_output_bytes", in: 1...(1 << 40), into: &maxOutputBytes)
         reader.milliseconds("slow_reader_timeout_ms", into: &slowReaderTimeout)
     }
-}
 
-/// Limits that no setting changes: far above what a client has use for, and there so that none can make the service grow
-/// or slow down (Behaviour X2). More are ``Watches/mostPerSession``, ``EventReader/longestWord`` and
-/// `RemoteBarriers.most`.
-extension Limits {
+    // MARK: Limits that no setting changes
+
+    // They are far above what a client has use for, and there so that none can make the service grow or slow down
+    // (Behaviour X2). More are `Watches.mostPerSession`, `EventReader.longestWord` and `RemoteBarriers.most`.
+
     /// The most messages in one batch. When the answers to a batch come to `max_output_bytes`, what is left of it is
     /// refused as well.
     static let mostInBatch = 1024

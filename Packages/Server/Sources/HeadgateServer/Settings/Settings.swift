@@ -48,9 +48,9 @@ public struct Settings: Equatable, Sendable {
     public var dispatcherIDs: [String] {
         dispatchers.map(\.id)
     }
-}
 
-extension Settings {
+    // MARK: Reading
+
     /// Reads settings and finds all that is wrong with them (Behaviour S2).
     ///
     /// - Parameter vocabulary: what may be named in them.
@@ -107,9 +107,9 @@ extension Settings {
             barriers.append(BarrierSettings(id: id, entry, kinds: kinds, dispatchers: dispatchers))
         }
     }
-}
 
-extension Settings {
+    // MARK: Showing
+
     /// The sections that have defaults as the configuration would have them written; reading it gives the same again.
     var sections: DataObject {
         [

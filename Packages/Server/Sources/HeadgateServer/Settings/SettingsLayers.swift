@@ -46,9 +46,7 @@ public struct SettingsLayers: Equatable, Sendable {
         if reading.settings != nil { self = changed }
         return reading
     }
-}
 
-extension SettingsLayers {
     /// Reads the configuration file into its layer, at the start and at a reload (Behaviour S3).
     ///
     /// With a fault in the file, or in what comes of all layers together, everything stays as it was.

@@ -100,9 +100,9 @@ enum StoreSchema {
             value BLOB NOT NULL
         ) STRICT, WITHOUT ROWID;
         """
-}
 
-extension StoreSchema {
+    // MARK: Older versions
+
     /// What makes a file of an older version one of the next, by the older version.
     private static let upgrades: [UInt32: String] = [2: agesOfGroups, 3: formOfIDs]
 

@@ -93,9 +93,9 @@ final class HTTPClient {
 
     private static let mostIdleConnections = 256
     private static let isPrepared: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
-}
 
-extension HTTPClient {
+    // MARK: The loop
+
     /// Lets libcurl say what it waits for: it is called only when that has come.
     private func connectToLoop() {
         // Unretained: libcurl's side is closed with the client at the latest.

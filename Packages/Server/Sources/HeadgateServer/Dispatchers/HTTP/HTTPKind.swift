@@ -46,13 +46,6 @@ struct HTTPKind: DispatcherKind {
     }
 }
 
-extension HTTPSettings {
-    /// Whether the endpoint's host is this machine. An endpoint that is no URL was refused with the settings.
-    var isLoopback: Bool {
-        (try? Endpoint(endpoint).authority.isLoopback) ?? false
-    }
-}
-
 extension HTTPSettings.TLS {
     mutating func read(_ reader: SettingsReader) {
         caFile = reader.readFile("ca_file")
@@ -141,6 +134,11 @@ struct HTTPSettings: Sendable, Equatable {
         case environment(String)
         /// A member of what the board before the dispatcher put out (Behaviour A9), behind a prefix.
         case output(String, prefix: String)
+    }
+
+    /// Whether the endpoint's host is this machine. An endpoint that is no URL was refused with the settings.
+    var isLoopback: Bool {
+        (try? Endpoint(endpoint).authority.isLoopback) ?? false
     }
 
     /// The members of a board's output that headers take.

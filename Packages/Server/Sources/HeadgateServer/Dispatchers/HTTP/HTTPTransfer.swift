@@ -99,9 +99,9 @@ final class HTTPTransfer {
     private static let longestRefusal = 64 * 1024
     /// The most bytes of an answer's header; the connection is closed at more.
     private static let longestHeader = 64 * 1024
-}
 
-extension HTTPTransfer {
+    // MARK: What libcurl is told
+
     /// Tells libcurl all about the request.
     func configure(userAgent: String, noProxy: String) {
         setTarget(noProxy: noProxy)
