@@ -10,7 +10,9 @@ struct ConfiguredDispatcher: Sendable, Equatable {
 
     /// The dispatcher's name.
     var id: String { common.id }
+}
 
+extension ConfiguredDispatcher {
     /// Reads an entry of `dispatchers`; what is wrong with it is noted and stands at its default.
     init(id: String, _ entry: SettingsReader, rules: RuleReader, kinds: DispatcherKinds) {
         if let complaint = DispatcherID.complaint(about: id) { entry.fault(complaint) }

@@ -17,7 +17,9 @@ struct ConfiguredTransformation: Sendable, Equatable {
 
     /// Its name, which is also its transformer's.
     var id: String { settings.id }
+}
 
+extension ConfiguredTransformation {
     /// Reads an entry of `transformations`.
     init(_ reader: SettingsReader, place: Int, rules: RuleReader, dispatcherIDs: Set<String>, own: Set<String>) {
         let id = reader.string("id") ?? "[\(place)]"

@@ -55,7 +55,7 @@ extension HTTPSettings.Header {
         }
     }
 
-    /// The gate lets nothing through without; but a batch may have been taken just before the settings asked for it.
+    /// The ActivationGate lets nothing through without; but a batch may have been taken just before the settings asked for it.
     private func outputValue(_ member: String, _ output: DataObject) throws(HeaderFault) -> String {
         guard let text = output.outputText(member) else {
             throw HeaderFault(header: name, fault: "the board has not put out `\(member)`")

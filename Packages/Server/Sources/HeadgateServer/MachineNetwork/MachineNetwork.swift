@@ -1,5 +1,33 @@
 import HeadgateCore
 
+/// The network of this machine as the service follows it, by the settings in force (Behaviour B21).
+final class MachineNetwork {
+    private let worker: LoopWorker
+    private let onChange: (NetworkState) -> Void
+    private var monitor: NetworkMonitor?
+    /// What people should know of it.
+    private(set) var warnings: [String] = []
+
+    /// - Parameter onChange: told each new state.
+    init(worker: LoopWorker, onChange: @escaping (NetworkState) -> Void) {
+        self.worker = worker
+        self.onChange = onChange
+    }
+
+    /// Follows it from now on as other settings say. Where the kernel does not tell, dispatchers are not held for it.
+    func follow(_ settings: NetworkSettings, http: @autoclosure () -> HTTPClient) {
+        monitor = nil
+        monitor = NetworkMonitor(settings, worker: worker, http: http(), onChange: onChange)
+        guard monitor == nil else { return }
+        warnings = ["the network cannot be watched here; it counts as connected"]
+        onChange(.connected(.other))
+    }
+
+    func close() {
+        monitor = nil
+    }
+}
+
 /// Knows whether the machine is connected: from the kernel, and while that says no, from a probe if there is one
 /// (Behaviour B21).
 final class NetworkMonitor {
@@ -41,34 +69,6 @@ final class NetworkMonitor {
         guard state != told else { return }
         told = state
         onChange(state)
-    }
-}
-
-/// The network of this machine as the service follows it, by the settings in force (Behaviour B21).
-final class MachineNetwork {
-    private let worker: LoopWorker
-    private let onChange: (NetworkState) -> Void
-    private var monitor: NetworkMonitor?
-    /// What people should know of it.
-    private(set) var warnings: [String] = []
-
-    /// - Parameter onChange: told each new state.
-    init(worker: LoopWorker, onChange: @escaping (NetworkState) -> Void) {
-        self.worker = worker
-        self.onChange = onChange
-    }
-
-    /// Follows it from now on as other settings say. Where the kernel does not tell, dispatchers are not held for it.
-    func follow(_ settings: NetworkSettings, http: @autoclosure () -> HTTPClient) {
-        monitor = nil
-        monitor = NetworkMonitor(settings, worker: worker, http: http(), onChange: onChange)
-        guard monitor == nil else { return }
-        warnings = ["the network cannot be watched here; it counts as connected"]
-        onChange(.connected(.other))
-    }
-
-    func close() {
-        monitor = nil
     }
 }
 
