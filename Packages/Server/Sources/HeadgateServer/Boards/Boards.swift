@@ -1,6 +1,15 @@
 import HeadgateCore
 import HeadgateData
-import HeadgateWire
+
+/// Who serves boards: a client, or the program around the server.
+protocol BoardProvider: AnyObject {
+    /// Whether it runs nothing.
+    var isIdle: Bool { get }
+    /// It is to run a board. ``Boards/answered(_:_:)`` is told what comes of it, later.
+    func begin(_ run: BoardRun)
+    /// Nobody waits for a run any more.
+    func cancel(_ run: Int)
+}
 
 /// The boards that processes serve and activate: carries out what the machine of activations orders (Behaviour A1–A8), asks
 /// those who serve, tells those who activated what came of it, and keeps the machine's one timer.
@@ -9,19 +18,12 @@ final class Boards {
     let worker: any Worker
     private let log: Log
     /// Those who serve boards.
-    private var providers: [Int: Provider] = [:]
+    private var providers: [Int: any BoardProvider] = [:]
     /// Who is told the end of each activation.
     private var askers: [Int: (ActivationOutcome) -> Void] = [:]
-    /// The request of each run.
-    private var requests: [Int: PeerRequests.Number] = [:]
     private let servingSubject = PulseSubject<Void>()
     private var alarm: (any Disposable)?
     private var alarmTime: Instant?
-
-    private enum Provider {
-        case session(Session)
-        case program(ProgramBoard)
-    }
 
     init(worker: any Worker, log: Log) {
         self.worker = worker
@@ -42,21 +44,21 @@ final class Boards {
     // MARK: Serving
 
     func serve(_ board: String, _ serving: BoardServing, by session: Session) throws(ServingRefusal) {
-        try serve(board, serving, by: session.number, .session(session))
+        try serve(board, serving, by: session.number) { ClientProvider(session, for: self) }
         if machine.deniedBypasses.contains(board) {
             log.warning("board \(board) of \(session.name) asks to bypass the gateway, which the settings forbid")
         }
     }
 
     func serve(_ board: String, _ serving: BoardServing, by program: ProgramBoard) throws(ServingRefusal) {
-        try serve(board, serving, by: program.number, .program(program))
+        try serve(board, serving, by: program.number) { program }
     }
 
     private func serve(
-        _ board: String, _ serving: BoardServing, by number: Int, _ provider: Provider
+        _ board: String, _ serving: BoardServing, by number: Int, _ provider: () -> any BoardProvider
     ) throws(ServingRefusal) {
         let orders = try machine.serve(board, serving, by: number, at: worker.now)
-        providers[number] = provider
+        providers[number] = providers[number] ?? provider()
         perform(orders)
         servingSubject.send(())
     }
@@ -113,11 +115,7 @@ final class Boards {
     }
 
     /// Whether nothing is under way.
-    var isIdle: Bool { askers.isEmpty && requests.isEmpty && machine.nextDeadline == nil && !isProgramBusy }
-
-    private var isProgramBusy: Bool {
-        providers.values.contains { if case .program(let program) = $0 { !program.isIdle } else { false } }
-    }
+    var isIdle: Bool { askers.isEmpty && machine.nextDeadline == nil && providers.values.allSatisfy(\.isIdle) }
 
     /// Gives up all that is under way: the service stops.
     func close() {
@@ -131,46 +129,25 @@ final class Boards {
     private func perform(_ orders: [ActivationOrder]) {
         for order in orders {
             switch order {
-            case .run(let run): ask(run)
-            case .withdraw(let run, let provider): withdraw(run, from: provider)
+            case .run(let run): begin(run)
+            case .withdraw(let run, let provider): providers[provider]?.cancel(run)
             case .end(let activation, let outcome): askers.removeValue(forKey: activation)?(outcome)
             }
         }
         arm()
     }
 
-    private func ask(_ run: BoardRun) {
-        switch providers[run.provider] {
-        case .session(let session) where !session.isOverfull: ask(session, run)
-        case .program(let program): program.begin(run)
-        case .session, nil:
-            // Later: the machine's other orders come first.
-            worker.soon { [weak self] in self?.answered(run, .failure(.notReading)) }
-        }
+    private func begin(_ run: BoardRun) {
+        guard let provider = providers[run.provider] else { return refused(run) }
+        provider.begin(run)
     }
 
-    private func withdraw(_ run: Int, from provider: Int) {
-        switch providers[provider] {
-        case .session(let session): requests.removeValue(forKey: run).map(session.withdraw)
-        case .program(let program): program.cancel(run)
-        case nil: requests[run] = nil
-        }
+    /// Who was to run it takes nothing. It is an answer like any other, but later: the machine's other orders come first.
+    func refused(_ run: BoardRun) {
+        worker.soon { [weak self] in self?.answered(run, .failure(.notReading)) }
     }
 
-    private func ask(_ session: Session, _ run: BoardRun) {
-        requests[run.run] = session.ask(BoardMethods.run.name) {
-            $0.params(of: run)
-        } then: { [weak self] in
-            self?.answered(run, $0)
-        }
-    }
-
-    private func answered(_ run: BoardRun, _ result: Result<JSONView, PeerFault>) {
-        requests[run.run] = nil
-        if case .failure(.gone) = result { return providerLeft(run.provider) }
-        answered(run, BoardAnswer(result))
-    }
-
+    /// What whoever was to run it has answered.
     func answered(_ run: BoardRun, _ answer: BoardAnswer) {
         perform(machine.answered(run.run, by: run.provider, with: answer, at: worker.now))
     }
@@ -187,19 +164,6 @@ final class Boards {
     private func timePassed() {
         alarmTime = nil
         perform(machine.timePassed(to: worker.now))
-    }
-}
-
-extension JSONWriter {
-    /// The params of `board.run`.
-    fileprivate mutating func params(of run: BoardRun) {
-        beginObject()
-        member("board", run.board)
-        member("activation", "activation-\(run.activation)")
-        member("input", item: run.input)
-        member("mainboard", run.mainboard)
-        member("as_barrier", run.isBarrier)
-        endObject()
     }
 }
 

@@ -94,7 +94,7 @@ public enum BoardRefusal: Error, Sendable, Equatable {
 }
 
 /// A board that the program around the server serves (``ProgramBoards``). It lives on the server's worker.
-public final class ProgramBoard {
+public final class ProgramBoard: BoardProvider {
     /// Its name.
     public let name: String
     let number: Int

@@ -2,6 +2,53 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
+/// A client that serves boards: it is asked to run them by `board.run`.
+final class ClientProvider: BoardProvider {
+    private let session: Session
+    private weak var boards: Boards?
+    /// The request of each run.
+    private var requests: [Int: PeerRequests.Number] = [:]
+
+    init(_ session: Session, for boards: Boards) {
+        self.session = session
+        self.boards = boards
+    }
+
+    var isIdle: Bool { requests.isEmpty }
+
+    func begin(_ run: BoardRun) {
+        if session.isOverfull { return boards?.refused(run) ?? () }
+        requests[run.run] = session.ask(BoardMethods.run.name) {
+            $0.params(of: run)
+        } then: { [weak self] in
+            self?.answered(run, $0)
+        }
+    }
+
+    func cancel(_ run: Int) {
+        requests.removeValue(forKey: run).map(session.withdraw)
+    }
+
+    private func answered(_ run: BoardRun, _ result: Result<JSONView, PeerFault>) {
+        requests[run.run] = nil
+        if case .failure(.gone) = result { return boards?.providerLeft(run.provider) ?? () }
+        boards?.answered(run, BoardAnswer(result))
+    }
+}
+
+extension JSONWriter {
+    /// The params of `board.run`.
+    fileprivate mutating func params(of run: BoardRun) {
+        beginObject()
+        member("board", run.board)
+        member("activation", "activation-\(run.activation)")
+        member("input", item: run.input)
+        member("mainboard", run.mainboard)
+        member("as_barrier", run.isBarrier)
+        endObject()
+    }
+}
+
 extension RPCError {
     /// Why a board did not complete, as whoever activated it is told; nil when its process gave a result.
     init?(_ outcome: ActivationOutcome, board: String) {
