@@ -50,8 +50,8 @@ final class Service {
         store = ServiceStore(configuration.makeStore, settings: settings, places: places, worker: worker, log: log)
         let state = try store.open()
         startWarnings = state.warnings
-        gate = Headgate(worker: worker, store: store.store, state: state, limits: settings.store)
         boards = Boards(worker: worker, log: log)
+        gate = Headgate(worker: worker, store: store.store, state: state, limits: settings.store)
         programBoards = ProgramBoards(boards, gate: gate)
         workforces = Workforces(gate: gate)
         sessions = SessionRegistry(worker: worker, limits: settings.limits)
@@ -101,8 +101,8 @@ final class Service {
 
     /// Follows the machine's network (Behaviour B21).
     private func followNetwork() {
-        gate.watchesNetwork = true
         network?.follow(settings.network, http: surroundings.http)
+        gate.watchesNetwork = true
     }
 
     private func networkChanged(_ state: NetworkState) {

@@ -8,7 +8,6 @@ struct ConfiguredDispatcher: Sendable, Equatable {
     /// What its kind has.
     var kind: KindSettings
 
-    /// The dispatcher's name.
     var id: String { common.id }
 }
 

@@ -28,7 +28,6 @@ public struct BarrierSettings: Equatable, Sendable {
 
     // MARK: Reading
 
-    /// Reads an entry of `barriers`.
     init(id: String, _ reader: SettingsReader, kinds: BarrierKinds, dispatchers: [ConfiguredDispatcher]) {
         let barrierID = reader.string("barrier_id")
         self.init(

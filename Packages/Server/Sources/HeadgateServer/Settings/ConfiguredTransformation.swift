@@ -20,7 +20,6 @@ struct ConfiguredTransformation: Sendable, Equatable {
 }
 
 extension ConfiguredTransformation {
-    /// Reads an entry of `transformations`.
     init(_ reader: SettingsReader, place: Int, rules: RuleReader, dispatcherIDs: Set<String>, own: Set<String>) {
         let id = reader.string("id") ?? "[\(place)]"
         if id.isEmpty { reader.fault("id", "", "must not be empty") }
@@ -96,7 +95,7 @@ extension SettingsReader {
 
 extension SettingsReader {
     /// `rename`, `set`, `hash`, `remove`, in the order in which they are done, whatever the order of the keys.
-    func edits() -> [EventEdit] {
+    fileprivate func edits() -> [EventEdit] {
         let renamings = renamings("rename")
         return (renamings.isEmpty ? [] : [.rename(renamings)]) + values("set")
             + paths("hash") { hashable($0) }.map { .hash($0) }
@@ -104,7 +103,7 @@ extension SettingsReader {
     }
 
     /// Whether there is anything to do.
-    var hasEdits: Bool {
+    fileprivate var hasEdits: Bool {
         ["rename", "set", "hash", "remove"].contains { item($0) != nil }
     }
 

@@ -54,7 +54,6 @@ extension ActivationBarrier {
 }
 
 extension SettingsReader {
-    /// The name of a board.
     func boardName(_ key: String) -> String? {
         guard let name = string(key) else { return nil }
         guard let complaint = BoardName.complaint(about: name) else { return name }

@@ -61,7 +61,6 @@ public struct Settings: Equatable, Sendable {
         return SettingsReading(settings, reader.findings)
     }
 
-    /// Reads all there is.
     mutating func read(_ reader: SettingsReader, _ vocabulary: SettingsVocabulary) {
         readPlaces(reader)
         readSections(reader, vocabulary)

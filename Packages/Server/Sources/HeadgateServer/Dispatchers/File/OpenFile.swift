@@ -42,7 +42,6 @@ final class OpenFile {
         FileIdentity(path: path) == identity
     }
 
-    /// Bytes in the file.
     func size() throws(FileFault) -> Int {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .last }

@@ -56,7 +56,6 @@ extension HTTPSettings.TLS {
 }
 
 extension SettingsReader {
-    /// An HTTP URL.
     func endpoint(_ key: String) -> Endpoint? {
         guard let text = string(key) else { return nil }
         do throws(Endpoint.Fault) {

@@ -59,7 +59,6 @@ extension SettingsReader {
         return subject
     }
 
-    /// A stream's name.
     fileprivate func natsStream(_ key: String) -> String? {
         guard let name = string(key) else { return nil }
         if let complaint = NATSName.complaint(aboutStream: name) { fault(key, "", complaint) }

@@ -169,7 +169,6 @@ struct NATSFlights {
         return sent.compactMap { end($0, cause: cause) }
     }
 
-    /// Forgets all flights.
     mutating func removeAll() {
         flights = [:]
         places = [:]
