@@ -6,40 +6,35 @@ import HeadgateWire
 
 /// A running daemon: the gate with its store and dispatchers behind it, and the sessions of its clients before it. It
 /// lives on the event loop.
+///
+/// What it does is done by its parts, each with its own state; it puts them together, and is what sessions and methods
+/// know of the daemon.
 final class Service {
     let worker: LoopWorker
     let gate: Headgate
-    /// What is in force.
-    var settings: Settings
-    let control: SettingsControl
     let places: Places
-    private(set) var decoder: MessageDecoder
-    let tracking: Tracking
-    let collecting: Collecting
-    let statuses: AnnouncedStatuses
-    let boards: BoardDesk
-    let flushQuota = FlushQuota()
-    private(set) lazy var programBoards = ProgramBoards(desk: boards, gate: gate)
-    private(set) lazy var watches = Watches(service: self)
-    let workforces: Workforces
     let log = Log()
-    var sessions = SessionRegistry()
-    var counters = ConnectionCounters()
-    /// What people should know about the start.
-    var warnings: [String] = []
-    /// What people should know about the settings in force.
-    var settingsWarnings: [String] = []
-    var remoteSettings: RemoteSettings?
+    let control: SettingsControl
+    let sessions: SessionRegistry
+    let collecting: Collecting
+    let tracking: Tracking
+    let statuses: AnnouncedStatuses
+    let boards: Boards
+    let programBoards: ProgramBoards
+    let watches: Watches
+    let workforces: Workforces
+    let flushQuota = FlushQuota()
+    private(set) var decoder: MessageDecoder
     private(set) var isReady = false
 
+    private let configuration: ServerConfiguration
     private let methods = MethodTable()
-    let senders: SenderSurroundings
-    let configuration: ServerConfiguration
+    private let surroundings: SenderSurroundings
     private let store: ServiceStore
-    private var network: NetworkMonitor?
     private let started: Instant
-    private var listeners: [UnixListener] = []
-    private var slowReaders: (any Disposable)?
+    private let startWarnings: [String]
+    private var listening = Listening()
+    private var network: MachineNetwork?
     private var barrierFailures: (any Disposable)?
 
     /// Opens the store and builds everything behind the socket.
@@ -47,68 +42,67 @@ final class Service {
     init(
         loop: EventLoop, configuration: ServerConfiguration, loaded: LoadedSettings, worker: LoopWorker? = nil
     ) throws(StartFault) {
-        let worker = worker ?? LoopWorker(loop: loop)
+        let (worker, settings) = (worker ?? LoopWorker(loop: loop), loaded.settings)
+        self.worker = worker
         self.configuration = configuration
         places = loaded.places
-        settings = loaded.settings
-        self.worker = worker
         started = worker.now
-        store = ServiceStore(configuration.makeStore, settings: settings, places: places, worker: worker)
+        store = ServiceStore(configuration.makeStore, settings: settings, places: places, worker: worker, log: log)
         let state = try store.open()
+        startWarnings = state.warnings
+        boards = Boards(worker: worker, log: log)
         gate = Headgate(worker: worker, store: store.store, state: state, limits: settings.store)
+        programBoards = ProgramBoards(boards, gate: gate)
         workforces = Workforces(gate: gate)
-        senders = SenderSurroundings(
-            worker: worker, dataDirectory: places.dataDirectory, workforces: workforces)
-        decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)
+        sessions = SessionRegistry(worker: worker, limits: settings.limits)
+        watches = Watches(WatchSources(gate: gate, sessions: sessions))
+        statuses = AnnouncedStatuses(gate: gate)
         collecting = Collecting(configuration.collectors, settings: settings.collectors, gate: gate, log: log)
         tracking = Tracking(gate: gate, collecting: collecting)
-        statuses = AnnouncedStatuses(gate: gate)
-        boards = BoardDesk(worker: worker, log: log)
-        // They are counted by each dispatcher that misses them.
-        store.onQuarantine = { [log] in log.error("the store is damaged: \($0) events are quarantined") }
-        warnings = state.warnings
-        settingsWarnings = loaded.reading.warnings.map(\.description)
-        control = SettingsControl(configuration, layers: loaded.layers)
-        control.apply = { [unowned self] reading throws(StartFault) in try change(to: reading) }
+        decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)
+        surroundings = SenderSurroundings(
+            worker: worker, dataDirectory: places.dataDirectory, workforces: workforces)
+        let installer = SettingsInstaller(
+            gate: gate, boards: boards, workforces: workforces, surroundings: surroundings,
+            configuration: configuration, log: log)
+        control = SettingsControl(loaded, installer: installer)
+        try start()
+    }
+
+    /// Has the first settings take effect.
+    private func start() throws(StartFault) {
+        furnishGate()
+        try control.start()
+        network = MachineNetwork(worker: worker) { [weak self] in self?.networkChanged($0) }
+        followNetwork()
+        control.goOn(telling: self)
+    }
+
+    /// Gives the gate what it has from outside.
+    private func furnishGate() {
         gate.timeZone = ZoneInfo().rules
         gate.patternCompiler = RE2Compiler()
+        gate.boardActivator = boards
+        let scanner = JSONScanner(maxDepth: JSONScanner.greatestDepth)
+        gate.readObjects { (try? scanner.scan($0)).flatMap { DataObject(dataItem: $0.item) } }
         barrierFailures = gate.barrierFailures.subscribe { [log] in
             log.warning("barrier \($0.barrier.id): \($0.error)")
         }
-        gate.boardActivator = boards
-        prepareTransformations()
-        try addProgramsOwn(configuration)
-        let made = try prepare(settings, insteadOf: Settings())
-        if let refusal = putInForce(settings, insteadOf: Settings(), made).first { throw refusal }
-        try addUnnamedBarriers(configuration)
-        watchNetwork()
-        restoreKeptSettings()
-        followRemoteSettings()
     }
 
-    /// The settings by layer.
-    var layers: SettingsLayers { control.layers }
+    var settings: Settings { control.inForce }
 
     var uptime: Duration { worker.now - started }
 
-    /// Makes the decoder anew, for another depth.
-    func makeDecoder() {
-        decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)
-    }
+    /// What people should know of the start, the settings and the boards.
+    var warnings: [String] { startWarnings + (network?.warnings ?? []) + control.warnings + boards.warnings }
 
     // MARK: Network
 
-    /// Follows the machine's network (Behaviour B21). Where the kernel does not tell, dispatchers are not held for it.
-    func watchNetwork() {
-        network = nil
-        network = NetworkMonitor(settings.network, worker: worker, http: senders.http) { [weak self] in
-            self?.networkChanged($0)
-        }
+    /// Follows the machine's network (Behaviour B21).
+    private func followNetwork() {
+        network?.follow(settings.network, http: surroundings.http)
         gate.watchesNetwork = true
-        guard network == nil else { return }
-        let warning = "the network cannot be watched here; it counts as connected"
-        if !warnings.contains(warning) { warnings.append(warning) }
-        networkChanged(.connected(.other))
     }
 
     private func networkChanged(_ state: NetworkState) {
@@ -116,20 +110,13 @@ final class Service {
         for session in sessions.all { session.collectContext() }
     }
 
-    // MARK: Listening
+    // MARK: Clients
 
-    /// Opens the socket, or takes over those that a service manager opened, and flushes if the settings ask for that
-    /// (Behaviour F5).
+    /// Lets clients in, and flushes if the settings ask for that (Behaviour F5).
     func listen() throws(StartFault) {
-        do throws(TransportError) {
-            for descriptor in configuration.inherited { listeners.append(try listener(fileDescriptor: descriptor)) }
-            if listeners.isEmpty { listeners.append(try listener()) }
-        } catch {
-            throw StartFault("\(error)")
-        }
-        for listener in listeners {
-            listener.onError = { [log] in log.warning("a connection could not be taken: \($0)") }
-        }
+        try listening.begin(
+            at: places.socket, inherited: configuration.inherited, on: worker.loop, log: log
+        ) { [weak self] in self?.accept($0) }
         do { try configuration.onStart(StartedServer(gate: gate, boards: programBoards)) } catch {
             throw StartFault("\(error)")
         }
@@ -137,21 +124,13 @@ final class Service {
         if settings.flushOn.start { _ = gate.flush(timeout: FlushMethods.usualTimeout) { _ in } }
     }
 
-    private func listener() throws(TransportError) -> UnixListener {
-        try UnixListener(path: places.socket, on: worker.loop) { [weak self] in self?.accept($0) }
-    }
-
-    private func listener(fileDescriptor: Int32) throws(TransportError) -> UnixListener {
-        try UnixListener(fileDescriptor: fileDescriptor, on: worker.loop) { [weak self] in self?.accept($0) }
-    }
-
     /// Takes on a client, unless there are too many (Behaviour X2).
     func accept(_ connection: Connection) {
         let caller = Caller(connection.peer, access: settings.access, daemonUID: geteuid())
         let session = Session(
             number: sessions.nextNumber(), connection: connection, caller: caller, service: self)
-        guard sessions.hasRoom(for: caller.credentials.uid, limits: settings.limits) else {
-            counters.rejectedConnections += 1
+        guard sessions.hasRoom(for: caller.credentials.uid) else {
+            sessions.counters.rejectedConnections += 1
             session.sendError(RPCError(.limit, "too many connections"))
             return connection.closeAfterFlush()
         }
@@ -160,9 +139,39 @@ final class Service {
         connection.start(session)
     }
 
+    /// Carries out a request that is not on the hot path.
+    func run(_ method: JSONView, _ call: Call) throws(RPCError) {
+        let method = try methods.method(method.string ?? "", for: call.session.caller)
+        try method.run(self, call)
+    }
+
     /// A client is gone, though what it sent may still be read: it wants nothing any more of what it asked for.
     func askerLeft(_ session: Session) {
         boards.clientLeft(session.number)
+    }
+
+    /// Nothing comes from a client any more, though it may still be told something: it serves no boards, and takes no
+    /// batches (Behaviour A1, K3).
+    func providerLeft(_ session: Session) {
+        boards.providerLeft(session.number)
+        workforces.subscriberLeft(session.number)
+        session.endPeerRequests()
+    }
+
+    /// Ends what a session holds by a right that the settings take away (Behaviour X1): nothing new is told or given to it.
+    /// What it has in hand it may finish, so that no event is sent again because of a change of the settings
+    /// (Behaviour S3).
+    /// - Returns: whether it held anything.
+    func withdraw(_ group: MethodGroup, from session: Session) -> Bool {
+        switch group {
+        case .track: return false
+        case .observe: return watches.sessionEnded(session)
+        case .control: return gate.remoteBarriers.ownerLeft(session.number)
+        case .serve:
+            let worked = workforces.dismiss(session.number)
+            let served = boards.dismiss(session.number)
+            return worked || served
+        }
     }
 
     func ended(_ session: Session) {
@@ -175,48 +184,17 @@ final class Service {
         providerLeft(session)
     }
 
-    /// Nothing comes from a client any more, though it may still be told something: it serves no boards, and takes no
-    /// batches (Behaviour A1, K3).
-    func providerLeft(_ session: Session) {
-        boards.providerLeft(session.number)
-        workforces.subscriberLeft(session.number)
-        session.endPeerRequests()
-    }
+    // MARK: Settings
 
-    // MARK: Calls
-
-    /// Carries out a request that is not on the hot path.
-    func call(_ method: JSONView, params: JSONView?, session: Session, reply: Reply) {
-        do throws(RPCError) {
-            let name = method.string ?? ""
-            let method = try methods.method(name, for: session.caller)
-            try method.run(self, Call(session: session, params: params, reply: reply))
-            session.hasSpoken = true
-        } catch {
-            reply.fail(error)
+    /// Reads the configuration file again, and says in the log what came of it.
+    func reload() {
+        switch control.reload() {
+        case .changed(let paths):
+            let list = paths.isEmpty ? "nothing" : paths.joined(separator: ", ")
+            log.notice("settings read again; changed: \(list)")
+        case .refused(let faults):
+            for fault in faults { log.error("settings are refused, and stay as they were: \(fault)") }
         }
-    }
-
-    // MARK: Slow readers
-
-    /// Looks now and then whether readers take their answers, as long as there are any that do not (Behaviour X2).
-    func watchSlowReaders() {
-        guard slowReaders == nil else { return }
-        let look = min(settings.limits.slowReaderTimeout, .seconds(1))
-        slowReaders = worker.schedule(at: worker.now + look) { [weak self] in
-            self?.slowReaders = nil
-            self?.closeSlowReaders()
-        }
-    }
-
-    private func closeSlowReaders() {
-        let oldest = worker.now.nanoseconds - settings.limits.slowReaderTimeout.wholeNanoseconds
-        let waiting = sessions.all.filter { $0.connection.outputBytes > 0 }
-        for session in waiting where session.connection.lastOutputProgress <= oldest {
-            counters.slowReadersClosed += 1
-            session.connection.close()
-        }
-        if !waiting.isEmpty { watchSlowReaders() }
     }
 
     // MARK: Stopping
@@ -231,7 +209,7 @@ final class Service {
     /// Takes no more clients, and lets go of everything when the gate has stopped.
     private func beginStop() {
         isReady = false
-        for listener in listeners { listener.close() }
+        listening.end()
         for session in sessions.all { session.announceClosing(because: .shuttingDown) }
         gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown) { [weak self] in
             self?.tell($0)
@@ -253,8 +231,17 @@ final class Service {
     private func letGo() {
         boards.close()
         for session in sessions.all { session.connection.closeAfterFlush() }
-        network = nil
-        remoteSettings = nil
-        senders.close()
+        network?.close()
+        control.close()
+        surroundings.close()
+    }
+}
+
+extension Service: SettingsFollower {
+    func settingsChanged(from old: Settings, to new: Settings) {
+        collecting.change(to: new.collectors)
+        sessions.settingsChanged(from: old, to: new)
+        if new.limits.maxDepth != old.limits.maxDepth { decoder = MessageDecoder(maxDepth: new.limits.maxDepth) }
+        if new.network != old.network { followNetwork() }
     }
 }

@@ -8,7 +8,6 @@ struct ConfiguredDispatcher: Sendable, Equatable {
     /// What its kind has.
     var kind: KindSettings
 
-    /// The dispatcher's name.
     var id: String { common.id }
 }
 
@@ -66,5 +65,27 @@ extension DispatcherActivation {
     fileprivate init(_ reader: SettingsReader) {
         reader.require("board")
         self.init(board: reader.boardName("board") ?? "", sticky: reader.milliseconds("sticky_ms"))
+    }
+}
+
+/// What may name a dispatcher.
+enum DispatcherID {
+    /// The most characters that a name may have.
+    static let longest = 64
+
+    /// What is wrong with a name; nil when it will do.
+    static func complaint(about id: String) -> String? {
+        if id == BarrierScope.all.rawValue { return "`all` is the scope of all dispatchers and names none" }
+        if (1...longest).contains(id.utf8.count), id.utf8.allSatisfy(isAllowed) { return nil }
+        return "a dispatcher's name has 1 to \(longest) letters (a-z), digits, `_`, `-` or `.`"
+    }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+            true
+        default: false
+        }
     }
 }

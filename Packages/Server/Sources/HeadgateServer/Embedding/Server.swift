@@ -1,3 +1,5 @@
+import HeadgateCore
+import HeadgateData
 import HeadgateTransport
 
 /// A Headgate daemon inside a program. It lives on the event loop that it is given.
@@ -45,5 +47,80 @@ public actor Server {
     public func stop(ended: @escaping @Sendable (_ isComplete: Bool) -> Void) {
         guard let service else { return ended(true) }
         service.stop { ended($0.isComplete) }
+    }
+
+    // MARK: Boards
+
+    /// The boards that the program serves and activates itself; nil before the start.
+    public var boards: ProgramBoards? { service?.programBoards }
+
+    /// Activates a board from anywhere, and waits for what comes of it (Behaviour A1). A task that is cancelled gives it
+    /// up. The parameters are those of ``ProgramBoards/activate(_:input:mainboard:timeout:wait:then:)``.
+    public func activate(
+        _ board: String, input: DataItem = .null, mainboard: String = ProgramBoards.mainboard,
+        timeout: Duration? = .seconds(30), wait: Duration? = .zero
+    ) async -> ActivationOutcome {
+        guard let service else { return .givenUp }
+        let boards = service.programBoards
+        let pending = PendingActivation(queue: WorkerQueue(service.worker))
+        return await withTaskCancellationHandler {
+            await outcome(of: pending) { then in
+                boards.activate(board, input: input, mainboard: mainboard, timeout: timeout, wait: wait, then: then)
+            }
+        } onCancel: {
+            pending.cancel()
+        }
+    }
+
+    /// A method of the actor, so that it begins on the loop: a closure that does not name the actor is not its own.
+    private func outcome(
+        of pending: PendingActivation, _ begin: (@escaping (ActivationOutcome) -> Void) -> any Disposable
+    ) async -> ActivationOutcome {
+        await withCheckedContinuation { continuation in
+            pending.begin(begin { continuation.resume(returning: $0) })
+        }
+    }
+}
+
+/// Why a daemon does not start, for people.
+public struct StartFault: Error, CustomStringConvertible, Equatable, Sendable {
+    public let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// A server that stands behind its socket, as the program around it gets it (``ServerConfiguration/onStart``). It lives on
+/// the server's worker.
+public struct StartedServer {
+    /// Barriers, flushes, dispatchers and everything else of the service.
+    public let gate: Headgate
+    /// The boards that the program serves and activates itself.
+    public let boards: ProgramBoards
+}
+
+/// An activation that a task waits for.
+// Unchecked: all of it is touched on the worker only.
+private final class PendingActivation: @unchecked Sendable {
+    private let queue: WorkerQueue
+    private var activation: (any Disposable)?
+    private var isCancelled = false
+
+    init(queue: WorkerQueue) {
+        self.queue = queue
+    }
+
+    func begin(_ activation: any Disposable) {
+        self.activation = activation
+        if isCancelled { activation.dispose() }
+    }
+
+    /// From any thread.
+    func cancel() {
+        queue.ensureOnQueue { [self] in
+            isCancelled = true
+            activation?.dispose()
+        }
     }
 }

@@ -12,9 +12,9 @@ enum ConfigMethods {
         guard let layer else {
             return call.reply.answer(
                 SettingsDisplay.inForce(
-                    service.layers.effective, places: service.places, secrets: service.settings.secrets))
+                    service.control.layers.effective, places: service.places, secrets: service.settings.secrets))
         }
-        call.reply.answer(SettingsDisplay.blanked(service.layers[layer], secrets: service.settings.secrets))
+        call.reply.answer(SettingsDisplay.blanked(service.control.layers[layer], secrets: service.settings.secrets))
     }
 
     private static let set = Method(
@@ -23,7 +23,7 @@ enum ConfigMethods {
         Field(optional: "persist", usually: false, "whether it outlives a restart"),
         reasons: [.invalidSettings, .storage]
     ) { service, call, patch, persists in
-        service.set(patch, persists: persists) { [reply = call.reply] result in
+        service.control.set(patch, persists: persists) { [reply = call.reply] result in
             switch result {
             case .success: reply.answer()
             case .failure(.refused(let faults)): reply.fail(.invalidSettings(faults))

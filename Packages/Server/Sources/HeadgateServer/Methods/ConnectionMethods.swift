@@ -37,10 +37,8 @@ enum ConnectionMethods {
         }
         guard !call.session.hasSpoken else { throw RPCError(.conflict, "hello comes first, and once") }
         if let namespace { try check(namespace, of: call.session.caller) }
-        call.session.hasSpoken = true
-        call.session.caller.client = client.version.map { "\(client.name)/\($0)" } ?? client.name
-        call.session.caller.namespace = namespace ?? call.session.caller.namespace
-        call.session.collectContext()
+        let name = client.version.map { "\(client.name)/\($0)" } ?? client.name
+        call.session.introduce(as: name, namespace: namespace)
         service.watches.clientsChanged()
         answer(service, call)
     }

@@ -52,7 +52,7 @@ enum StatusMethods {
     /// What the start found, and the scopes of registered barriers that name no dispatcher yet (Behaviour B4).
     private static func warnings(_ service: Service) -> [String] {
         let all =
-            service.warnings + service.settingsWarnings + service.boards.warnings
+            service.warnings
             + service.gate.remoteBarriers.idleScopes.map {
                 "barrier \($0.barrier): there is no dispatcher `\($0.dispatcher)`"
             }
@@ -87,11 +87,11 @@ enum StatusMethods {
             "rejected": events.rejected, "delivered": events.delivered, "retried": events.retried,
             "dead": events.dead, "requeued": events.requeued, "expired": events.expired, "evicted": events.evicted,
             "transformed_away": events.transformedAway, "quarantined": events.quarantined,
-            "rejected_connections": service.counters.rejectedConnections,
-            "failed_notifications": service.counters.failedNotifications,
-            "line_too_long": service.counters.lineTooLong,
-            "slow_readers_closed": service.counters.slowReadersClosed,
-            "limited": service.counters.limited, "paused_readings": service.counters.pausedReadings,
+            "rejected_connections": service.sessions.counters.rejectedConnections,
+            "failed_notifications": service.sessions.counters.failedNotifications,
+            "line_too_long": service.sessions.counters.lineTooLong,
+            "slow_readers_closed": service.sessions.counters.slowReadersClosed,
+            "limited": service.sessions.counters.limited, "paused_readings": service.sessions.counters.pausedReadings,
             "collector_errors": events.collectorErrors, "barrier_errors": events.barrierErrors,
             "transformation_errors": events.transformationErrors,
         ]

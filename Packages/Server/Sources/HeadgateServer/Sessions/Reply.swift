@@ -24,7 +24,7 @@ final class Reply {
         self.batch = batch
         self.requestBytes = requestBytes
         batch?.begin()
-        session.machine.took(1, bytes: requestBytes)
+        session.callBegan(bytes: requestBytes)
     }
 
     /// Whether it is neither answered nor given up.
@@ -55,18 +55,18 @@ final class Reply {
     private func finish(_ write: ([UInt8], inout JSONWriter) -> Void) {
         guard let session else { return }
         self.session = nil
-        session.waiting.remove(self)
+        session.callAnswered(self)
         if let id, session.machine.isListening { send(id, write, to: session) }
         // First: once the last message is settled the connection may close.
         batch?.end()
         batch = nil
-        session.settled(1, bytes: requestBytes)
+        session.callEnded(bytes: requestBytes)
     }
 
     private func send(_ id: [UInt8], _ write: ([UInt8], inout JSONWriter) -> Void, to session: Session) {
         var writer = JSONWriter()
         write(id, &writer)
-        session.machine.share.spend(answer: writer.bytes.count)
+        session.spend(answer: writer.bytes.count)
         if let batch { return batch.add(writer.bytes) }
         writer.endLine()
         session.send(writer.bytes)
@@ -86,7 +86,7 @@ final class BatchReply {
     init(to session: Session, requestBytes: Int) {
         self.session = session
         self.requestBytes = requestBytes
-        session.machine.took(0, bytes: requestBytes)
+        session.batchBegan(bytes: requestBytes)
     }
 
     /// Bytes of the answers so far.
@@ -102,7 +102,7 @@ final class BatchReply {
         let before = line.count
         line.append(UInt8(ascii: line.isEmpty ? "[" : ","))
         line += answer
-        session.machine.kept(bytes: line.count - before)
+        session.batchKeeps(bytes: line.count - before)
     }
 
     /// One of its messages is done, or all have been handed on. Behind the last one the answers go out.

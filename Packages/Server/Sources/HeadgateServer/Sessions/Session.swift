@@ -4,6 +4,9 @@ import HeadgateTransport
 import HeadgateWire
 
 /// One client's connection: frames its lines, hands its requests on, and sends the answers. What it holds dies with it.
+///
+/// When it reads and when it closes is decided by ``SessionMachine``, to which each fact is told; ``perform(_:)`` carries
+/// out what it orders.
 final class Session {
     let number: Int
     let connection: Connection
@@ -11,19 +14,17 @@ final class Session {
     /// The context of its events, in JSON.
     private(set) var context = FixedBytes([])
     /// Whether it has sent anything but `hello`, which comes first if at all.
-    var hasSpoken = false
+    private(set) var hasSpoken = false
+    private(set) var machine: SessionMachine
 
     /// Strong: the loop closes connections also after the server is gone. The service lets go of closed sessions.
-    let service: Service
-    /// What decides when it reads and when it closes.
-    var machine: SessionMachine
+    private let service: Service
     private var framer: LineFramer
-    /// Acknowledgements, by what each waits for: the oldest first.
-    private var held: [HeldAnswers] = []
+    private var acknowledgements = Acknowledgements()
     /// What the client waits for.
-    var waiting = WaitingReplies()
+    private(set) var waiting = WaitingReplies()
     /// What the client was asked.
-    var peerRequests = PeerRequests()
+    private var peerRequests = PeerRequests()
     /// Ends the time that a client that is gone has for what it sent before.
     private var grace: (any Disposable)?
 
@@ -37,6 +38,27 @@ final class Session {
         self.service = service
         machine = SessionMachine(limits: service.settings.limits)
         framer = LineFramer(maxLineBytes: service.settings.limits.maxLineBytes)
+        collectContext()
+    }
+
+    // MARK: Who it is
+
+    /// The session's name, which `hello` tells.
+    var name: String { "session-\(number)" }
+
+    /// The session as the owner of its barriers: `shop/2.1 (uid 1000, session-7)`, with the process instead of the
+    /// client's name when it did not tell one.
+    var asOwner: RemoteBarrierOwner {
+        let client = caller.client ?? "pid \(caller.credentials.pid)"
+        return RemoteBarrierOwner(number: number, name: "\(client) (uid \(caller.credentials.uid), \(name))")
+    }
+
+    /// The client says who it is.
+    /// - Parameter namespace: where its events' ids are unique; nil: where they are already.
+    func introduce(as client: String, namespace: String?) {
+        hasSpoken = true
+        caller.client = client
+        caller.namespace = namespace ?? caller.namespace
         collectContext()
     }
 
@@ -70,7 +92,7 @@ final class Session {
     // MARK: Orders
 
     /// Carries out what the machine orders, and what that leads to.
-    func perform(_ order: SessionMachine.Order) {
+    private func perform(_ order: SessionMachine.Order) {
         var order = order
         while order != .nothing { order = carryOut(order) }
     }
@@ -108,7 +130,7 @@ final class Session {
     /// Has the machine told when this has come.
     private func goOn(after awaited: SessionMachine.Awaited) {
         switch awaited {
-        case .room: service.counters.pausedReadings += 1
+        case .room: service.sessions.counters.pausedReadings += 1
         case .commit: service.gate.events.whenCommitted { _ in self.perform(self.machine.groupCommitted()) }
         case .turn: service.worker.nextTurn { self.perform(self.machine.turnCame()) }
         case .endOfTurn: service.worker.soon { self.perform(self.machine.turnEnded()) }
@@ -134,16 +156,13 @@ final class Session {
             outputBytes: connection.outputBytes, isGroupFull: service.gate.events.isGroupFull)
     }
 
-    /// Whether the client leaves so much unread that it gets nothing but answers any more (Behaviour X2).
-    var isOverfull: Bool { connection.outputBytes >= service.settings.limits.maxOutputBytes }
-
     // MARK: Messages
 
     private func handle(_ line: LineFramer.Line) {
         switch line {
         case .tooLong:
             machine.share.spend()
-            service.counters.lineTooLong += 1
+            service.sessions.counters.lineTooLong += 1
             sendError(RPCError(.lineTooLong))
         case .text(let bytes):
             machine.share.spend(line: bytes.count)
@@ -191,12 +210,6 @@ final class Session {
         }
     }
 
-    private func call(_ method: JSONView, _ params: JSONView?, _ reply: Reply) {
-        machine.share.spend(method.equals("track") ? TurnShare.event : TurnShare.call)
-        service.call(method, params: params, session: self, reply: reply)
-        if reply.isWaiting { waiting.add(reply) }
-    }
-
     private func refuse(_ id: RequestID?, _ error: RPCError, _ batch: BatchReply?) {
         machine.share.spend(TurnShare.refusal)
         note(error)
@@ -215,48 +228,95 @@ final class Session {
         do {
             let (event, admission) = try service.tracking.track(request.params, from: self)
             machine.took(1, bytes: bytes)
-            hold(request.id, event.id, admission, bytes)
+            let isFirst = acknowledgements.add(
+                request.id.raw, event: event.id, admission, requestBytes: bytes,
+                group: service.gate.events.gatheringGroup)
+            if isFirst { service.gate.events.whenCommitted { self.acknowledge($0) } }
         } catch {
             refuse(request.id, error, nil)
         }
     }
 
-    /// Holds an acknowledgement until the group that is in the making now is committed. One before it may be under way.
-    private func hold(
-        _ id: RequestID, _ event: UnsafeRawBufferPointer, _ admission: Admission, _ requestBytes: Int
-    ) {
-        let group = service.gate.events.gatheringGroup
-        if held.last?.group != group {
-            held.append(HeldAnswers(group: group))
-            service.gate.events.whenCommitted { self.release($0) }
-        }
-        held[held.count - 1].hold(id: id.raw, event: event, admission: admission, requestBytes: requestBytes)
-    }
-
-    /// Calls `work` once all that has been offered so far is stored, or could not be: behind the acknowledgements that are
-    /// held by then, and before those that are held later. So they all go out in the order of their requests.
+    /// Calls `work` once all that has been offered so far is stored, or could not be: behind the acknowledgements that
+    /// wait by then, and before those that come later. So they all go out in the order of their requests.
     func whenCommitted(_ work: @escaping (StoreFault?) -> Void) {
-        if !held.isEmpty { held[held.count - 1].seal() }
+        acknowledgements.seal()
         service.gate.events.whenCommitted(work)
     }
 
-    /// The oldest that are held are safe, or could not be stored.
-    private func release(_ fault: StoreFault?) {
-        let answers = held.removeFirst()
+    /// The oldest that wait are safe, or could not be stored.
+    private func acknowledge(_ fault: StoreFault?) {
+        let answers = acknowledgements.takeOldest()
         if let fault {
             send(answers.refused(with: service.tracking.refusal(of: answers.count, fault)))
         } else {
             send(answers.bytes)
         }
-        settled(answers.count, bytes: answers.requestBytes)
+        perform(machine.settled(answers.count, bytes: answers.requestBytes, surroundings))
     }
 
-    // MARK: Answering
+    // MARK: Calls
+
+    private func call(_ method: JSONView, _ params: JSONView?, _ reply: Reply) {
+        machine.share.spend(method.equals("track") ? TurnShare.event : TurnShare.call)
+        do throws(RPCError) {
+            try service.run(method, Call(session: self, params: params, reply: reply))
+            hasSpoken = true
+        } catch {
+            reply.fail(error)
+        }
+        if reply.isWaiting { waiting.add(reply) }
+    }
+
+    /// A call of so many bytes is worked on.
+    func callBegan(bytes: Int) {
+        machine.took(1, bytes: bytes)
+    }
+
+    /// A call is answered, or was given up, and waits no more.
+    func callAnswered(_ reply: Reply) {
+        waiting.remove(reply)
+    }
+
+    /// What a call leads to is done, and makes room for others.
+    func callEnded(bytes: Int) {
+        perform(machine.settled(1, bytes: bytes, surroundings))
+    }
+
+    /// A call has an answer of so many bytes.
+    func spend(answer bytes: Int) {
+        machine.share.spend(answer: bytes)
+    }
+
+    func batchBegan(bytes: Int) {
+        machine.took(0, bytes: bytes)
+    }
+
+    /// An answer waits for the rest of its batch.
+    func batchKeeps(bytes: Int) {
+        machine.kept(bytes: bytes)
+    }
+
+    /// The last message of a batch is done, and its answers are sent.
+    func batchEnded(keptBytes: Int, requestBytes: Int) {
+        perform(machine.letGo(keptBytes: keptBytes, requestBytes: requestBytes, surroundings))
+    }
+
+    /// Counts what was refused because of a limit (Behaviour X2).
+    func note(_ error: RPCError) {
+        if error.reason == .limit { service.sessions.counters.limited += 1 }
+    }
+
+    func notificationFailed() {
+        service.sessions.counters.failedNotifications += 1
+    }
+
+    // MARK: Sending
 
     /// Sends whole lines.
     func send(_ bytes: [UInt8]) {
         connection.write(bytes)
-        service.watchSlowReaders()
+        service.sessions.watchSlowReaders()
     }
 
     func sendError(_ error: RPCError) {
@@ -266,14 +326,55 @@ final class Session {
         send(writer.bytes)
     }
 
-    /// Messages are answered or done, and make room for others.
-    func settled(_ count: Int, bytes: Int) {
-        perform(machine.settled(count, bytes: bytes, surroundings))
+    /// Whether the client leaves so much unread that it gets nothing but answers any more (Behaviour X2).
+    var isOverfull: Bool { connection.outputBytes >= service.settings.limits.maxOutputBytes }
+
+    // MARK: Asking the client
+
+    /// Sends a request to the client (Protocol, Server to client). `then` is called once: with its answer, or when it
+    /// refuses or goes away. That is never before this returns.
+    /// - Parameter params: writes the params, an object.
+    @discardableResult
+    func ask(
+        _ method: StaticString, params: (inout JSONWriter) -> Void, then: @escaping PeerRequests.Completion
+    ) -> PeerRequests.Number {
+        let number = peerRequests.add(then)
+        machine.askedClient()
+        guard connection.isOpen, machine.mayAnswer else {
+            service.worker.soon { self.take(.failure(.gone), of: self.peerRequests.take(number)) }
+            return number
+        }
+        var writer = JSONWriter()
+        writer.request(id: number, method: method, params: params)
+        writer.endLine()
+        send(writer.bytes)
+        return number
     }
 
-    /// The last message of a batch is done, and its answers are sent.
-    func batchEnded(keptBytes: Int, requestBytes: Int) {
-        perform(machine.letGo(keptBytes: keptBytes, requestBytes: requestBytes, surroundings))
+    /// Stops waiting for an answer: `then` is not called any more, and an answer that still comes is ignored.
+    func withdraw(_ number: PeerRequests.Number) {
+        guard peerRequests.take(number) != nil else { return }
+        perform(machine.clientAnswered())
+    }
+
+    /// Nothing comes from this client any more: it answers none of what it was asked.
+    func endPeerRequests() {
+        for then in peerRequests.takeAll() { take(.failure(.gone), of: then) }
+    }
+
+    /// An answer to nothing that was asked may be a late one, and is no fault.
+    private func take(_ outcome: IncomingMessage.Outcome, of request: RequestID) {
+        let then = peerRequests.take(request)
+        switch outcome {
+        case .result(let result): take(.success(result), of: then)
+        case .failure(let error): take(.failure(.refused(error)), of: then)
+        }
+    }
+
+    private func take(_ result: Result<JSONView, PeerFault>, of then: PeerRequests.Completion?) {
+        guard let then else { return }
+        then(result)
+        perform(machine.clientAnswered())
     }
 
     // MARK: The end
@@ -291,15 +392,6 @@ final class Session {
     private func end(because reason: ErrorReason) {
         announceClosing(because: reason)
         perform(machine.ends())
-    }
-
-    /// Counts what was refused because of a limit (Behaviour X2).
-    func note(_ error: RPCError) {
-        if error.reason == .limit { service.counters.limited += 1 }
-    }
-
-    func notificationFailed() {
-        service.counters.failedNotifications += 1
     }
 }
 

@@ -270,3 +270,83 @@ struct SessionMachine {
         return .closeAfterFlush
     }
 }
+
+/// All that one connection makes the daemon keep (Behaviour X2): when it is full, reading stops until there is room.
+struct SessionAccount: Equatable {
+    /// Messages that are being worked on or waited for: requests that are not answered, and notifications that are not done.
+    private(set) var underWay = 0
+    /// Bytes of their lines. A batch's stay until its last message is done, for any of them may hold on to its params.
+    private(set) var requestBytes = 0
+    /// Bytes of answers that are finished and wait for the rest of their batch.
+    private(set) var keptBytes = 0
+    /// Bytes of output that the client has not taken.
+    var outputBytes = 0
+
+    /// Whether nothing is owed to the client.
+    var isSettled: Bool { underWay == 0 }
+
+    /// Whether another line may be taken. One line is always taken whole, so the account may go beyond a limit by as much
+    /// as one line asks for, and a batch may complete, or be refused in part, whatever it needs.
+    func hasRoom(within limits: Limits) -> Bool {
+        underWay < limits.maxUnanswered && requestBytes < limits.maxUnansweredBytes
+            && keptBytes + outputBytes < limits.maxOutputBytes
+    }
+
+    mutating func take(_ messages: Int, bytes: Int) {
+        underWay += messages
+        requestBytes += bytes
+    }
+
+    mutating func release(_ messages: Int, bytes: Int) {
+        underWay -= messages
+        requestBytes -= bytes
+    }
+
+    mutating func keep(bytes: Int) {
+        keptBytes += bytes
+    }
+
+    mutating func letGo(bytes: Int) {
+        keptBytes -= bytes
+    }
+}
+
+/// What one session may still do in a turn of the loop, so that whoever sends much, or what is dear to answer, does not
+/// keep the others waiting (Behaviour X3). Counted and not timed: the same bytes take the same turns everywhere.
+struct TurnShare: Equatable {
+    /// In units of a tracked event: about a millisecond, as a client's usual window takes.
+    static let whole = 512
+    /// Bytes of a line that are a unit: a long event is much to read and to store.
+    static let lineBytes = 256
+    /// What a line that is refused takes beyond that: its answer is made for it alone.
+    static let refusal = 1
+    /// What an event takes beyond that in a batch or as a notification.
+    static let event = 1
+    /// What any other method call takes beyond that.
+    static let call = 15
+    /// Bytes of a call's answer that are a unit more: some tell much.
+    static let answerBytes = 32
+
+    private(set) var left = TurnShare.whole
+
+    var isUsedUp: Bool { left <= 0 }
+
+    /// The next turn has come. What was overspent counts in it: one line can hold a thousand calls.
+    mutating func renew() {
+        left = TurnShare.whole + min(left, 0)
+    }
+
+    /// A line of so many bytes has come.
+    mutating func spend(line bytes: Int) {
+        spend(max(1, bytes / TurnShare.lineBytes))
+    }
+
+    /// A call was answered with so many bytes.
+    mutating func spend(answer bytes: Int) {
+        spend(bytes / TurnShare.answerBytes)
+    }
+
+    mutating func spend(_ units: Int = 1) {
+        left -= units
+    }
+}

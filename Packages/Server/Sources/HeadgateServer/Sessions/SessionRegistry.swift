@@ -1,35 +1,74 @@
+import HeadgateCore
 import HeadgateTransport
 
-/// The open sessions, within the limits of Behaviour X2.
-struct SessionRegistry {
+/// The open sessions, within the limits of Behaviour X2, and what is counted of them beside their events.
+final class SessionRegistry {
+    var counters = ConnectionCounters()
+    private let worker: any Worker
+    private var limits: Limits
     private var sessions: [Int: Session] = [:]
     private var perUser: [UInt32: Int] = [:]
     private var next = 1
+    /// The next look at those who do not read, while there are any.
+    private var look: (any Disposable)?
+
+    init(worker: any Worker, limits: Limits) {
+        self.worker = worker
+        self.limits = limits
+    }
 
     var count: Int { sessions.count }
     var all: some Collection<Session> { sessions.values }
 
     /// Whether a user may have another connection.
-    func hasRoom(for uid: UInt32, limits: Limits) -> Bool {
+    func hasRoom(for uid: UInt32) -> Bool {
         sessions.count < limits.maxConnections && perUser[uid] ?? 0 < limits.maxConnectionsPerUID
     }
 
     /// Counts the sessions since the start.
-    mutating func nextNumber() -> Int {
+    func nextNumber() -> Int {
         defer { next += 1 }
         return next
     }
 
-    mutating func add(_ session: Session) {
+    func add(_ session: Session) {
         sessions[session.number] = session
         perUser[session.caller.credentials.uid, default: 0] += 1
     }
 
-    mutating func remove(_ session: Session) {
+    func remove(_ session: Session) {
         guard sessions.removeValue(forKey: session.number) != nil else { return }
         let uid = session.caller.credentials.uid
         let left = perUser[uid, default: 1] - 1
         perUser[uid] = left > 0 ? left : nil
+    }
+
+    /// Other settings are in force.
+    func settingsChanged(from old: Settings, to new: Settings) {
+        limits = new.limits
+        for session in sessions.values { session.settingsChanged(from: old, to: new) }
+    }
+
+    // MARK: Slow readers
+
+    /// Something was sent. Whether readers take it is looked at now and then, as long as there are any that do not
+    /// (Behaviour X2).
+    func watchSlowReaders() {
+        guard look == nil else { return }
+        look = worker.schedule(at: worker.now + min(limits.slowReaderTimeout, .seconds(1))) { [weak self] in
+            self?.look = nil
+            self?.closeSlowReaders()
+        }
+    }
+
+    private func closeSlowReaders() {
+        let oldest = worker.now.nanoseconds - limits.slowReaderTimeout.wholeNanoseconds
+        let waiting = sessions.values.filter { $0.connection.outputBytes > 0 }
+        for session in waiting where session.connection.lastOutputProgress <= oldest {
+            counters.slowReadersClosed += 1
+            session.connection.close()
+        }
+        if !waiting.isEmpty { watchSlowReaders() }
     }
 }
 

@@ -9,6 +9,28 @@ import HeadgateCore
 public final class SQLiteEventStore: EventStore {
     public let kind = "sqlite"
 
+    /// What an SQLite event store has to know.
+    public struct Options: Sendable {
+        /// The data directory. It is made, mode 0700, when it is missing.
+        public var directory: String
+        /// How safe events are when they count as appended (Behaviour Q5). This store has no use for `memory`: it is
+        /// taken as `normal`.
+        public var durability: Durability
+        /// The most pages of 16 KiB that the file may have; nil is as many as fit on the disk.
+        public var mostPages: Int?
+        /// How many ids of clients a start gives back, the newest; what is beyond is let go of bit by bit (Behaviour Q7).
+        public var mostRecentIDs = StoreLimits().dedupeIDs
+        /// The most dead letters that are kept; the oldest go first (Behaviour D10).
+        public var mostDeadLetters = 10_000
+        /// The most bytes of events that dead letters may hold; the oldest go first (Behaviour D10).
+        public var mostDeadLetterBytes = 64 << 20
+
+        public init(directory: String, durability: Durability = .full) {
+            self.directory = directory
+            self.durability = durability
+        }
+    }
+
     /// Called on the worker with the number of events that were found damaged and put aside (Behaviour Q8).
     public var onQuarantine: (Int) -> Void = { _ in }
 
@@ -153,4 +175,155 @@ private enum Completion {
 /// lives.
 private final class WorkerDoor: @unchecked Sendable {
     weak var store: SQLiteEventStore?
+}
+
+/// The thread that owns the database. Jobs go in and outcomes come out, both in order; only values cross.
+private final class StoreThread: Sendable {
+    private let options: SQLiteEventStore.Options
+    /// Tells the worker that there are outcomes to take. Called once for many.
+    private let ring: @Sendable () -> Void
+    private let opening = Mailbox<Result<StoredState, StoreFault>>()
+    private let jobs = Mailbox<StoreJob>()
+    private let outcomes = Mailbox<StoreOutcome>()
+
+    init(options: SQLiteEventStore.Options, ring: @escaping @Sendable () -> Void) {
+        self.options = options
+        self.ring = ring
+    }
+
+    /// Starts the thread and waits until it has opened the database. After a fault there is no thread.
+    func start() throws(StoreFault) -> (thread: pthread_t, state: StoredState) {
+        var thread = pthread_t()
+        // The thread holds this object alive until it ends: it takes over what is retained here.
+        let context = Unmanaged.passRetained(self)
+        let code = pthread_create(&thread, nil, { StoreThread.run($0) }, context.toOpaque())
+        guard code == 0 else {
+            context.release()
+            throw .failed("cannot start the store's thread: \(String(cString: strerror(code)))")
+        }
+        switch opening.takeAll(waiting: true)[0] {
+        case .success(let state): return (thread, state)
+        case .failure(let fault):
+            pthread_join(thread, nil)
+            throw fault
+        }
+    }
+
+    func put(_ job: StoreJob) {
+        jobs.put([job])
+    }
+
+    func takeOutcomes() -> [StoreOutcome] {
+        outcomes.takeAll(waiting: false)
+    }
+
+    private static func run(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        guard let context else { return nil }
+        Unmanaged<StoreThread>.fromOpaque(context).takeRetainedValue().run()
+        return nil
+    }
+
+    private func run() {
+        guard openAndWork() else { return }
+        // The database is closed and the directory free now: what `openAndWork` owned is gone.
+        report([.closed])
+    }
+
+    private func openAndWork() -> Bool {
+        do throws(StoreFault) {
+            let (database, state) = try StoreDatabase.open(options)
+            opening.put([.success(state)])
+            report(database.takeQuarantined())
+            work(database)
+            return true
+        } catch {
+            opening.put([.failure(error)])
+            return false
+        }
+    }
+
+    private func work(_ database: StoreDatabase) {
+        var isOpen = true
+        while isOpen {
+            let turn = jobs.takeAll(waiting: !database.hasChores)
+            isOpen = !turn.contains { if case .close = $0 { true } else { false } }
+            database.carryOut(turn, report: report)
+            report(database.takeQuarantined())
+            if isOpen { database.doChores() }
+        }
+        database.finish()
+    }
+
+    private func report(_ news: [StoreOutcome]) {
+        if !news.isEmpty, outcomes.put(news) { ring() }
+    }
+}
+
+/// What the worker asks of the store's thread.
+enum StoreJob: Sendable {
+    case append(AppendGroup)
+    case write([StoreChange])
+    case read(after: SequenceNumber)
+    case readLetters(LetterQuery)
+    case purgeLetters(LetterQuery)
+    case readAged(AgedStretch)
+    case close
+}
+
+/// What the store's thread tells the worker. But for `quarantined`, there is one for each job, in the jobs' order.
+enum StoreOutcome: Sendable {
+    /// An append or a write is done, or not.
+    case done(StoreFault?)
+    case read(Result<Chunk?, StoreFault>)
+    case letters(Result<LetterPage, StoreFault>)
+    /// So many dead letters are deleted, or none.
+    case purged(Result<Int, StoreFault>)
+    /// So many events were damaged and are put aside (Behaviour Q8).
+    case quarantined(events: Int)
+    case closed
+}
+
+/// What one thread takes out, all at once, others put in.
+///
+/// `@unchecked`: the elements are only touched while the mutex is held. (`Synchronization` has no condition variable.)
+final class Mailbox<Element: Sendable>: @unchecked Sendable {
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var elements: [Element] = []
+
+    init() {
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(condition, nil)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    /// Puts elements in, in order.
+    /// - Returns: whether there were none before.
+    @discardableResult
+    func put(_ new: [Element]) -> Bool {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        let wasEmpty = elements.isEmpty
+        elements += new
+        pthread_cond_signal(condition)
+        return wasEmpty
+    }
+
+    /// Takes all out, waiting for the first if asked to.
+    func takeAll(waiting: Bool) -> [Element] {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while waiting, elements.isEmpty {
+            pthread_cond_wait(condition, mutex)
+        }
+        let taken = elements
+        elements = []
+        return taken
+    }
 }

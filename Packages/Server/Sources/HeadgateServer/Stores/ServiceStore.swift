@@ -8,7 +8,10 @@ final class ServiceStore {
     /// The data directory, where the store does not hold it itself: it is one daemon's alone in any case (Behaviour Q9).
     private var directory: DataDirectory?
 
-    init(_ makeStore: ((any Worker) -> any EventStore)?, settings: Settings, places: Places, worker: LoopWorker) {
+    init(
+        _ makeStore: ((any Worker) -> any EventStore)?, settings: Settings, places: Places, worker: LoopWorker,
+        log: Log
+    ) {
         directoryPath = places.dataDirectory
         if let makeStore {
             store = makeStore(worker)
@@ -18,14 +21,11 @@ final class ServiceStore {
             var options = SQLiteEventStore.Options(
                 directory: places.dataDirectory, durability: settings.durability)
             options.mostRecentIDs = settings.store.dedupeIDs
-            store = SQLiteEventStore(options: options) { [loop = worker.loop] in loop.submit($0) }
+            let own = SQLiteEventStore(options: options) { [loop = worker.loop] in loop.submit($0) }
+            // They are counted by each dispatcher that misses them.
+            own.onQuarantine = { log.error("the store is damaged: \($0) events are quarantined") }
+            store = own
         }
-    }
-
-    /// Called with the number of events that were found damaged (Behaviour Q8).
-    var onQuarantine: (Int) -> Void {
-        get { (store as? SQLiteEventStore)?.onQuarantine ?? { _ in } }
-        set { (store as? SQLiteEventStore)?.onQuarantine = newValue }
     }
 
     func open() throws(StartFault) -> StoredState {

@@ -4,19 +4,16 @@ import HeadgateData
 /// The event store's database, as its thread sees it: carries out jobs, one after the other.
 final class StoreDatabase {
     let connection: SQLiteConnection
-    let options: SQLiteEventStore.Options
+    let chunks: ChunkTable
+    let letters: DeadLetterTable
+    private let chores: StoreChores
+    private let options: SQLiteEventStore.Options
     /// Held for its lock.
     private let directory: DataDirectory
     /// The highest sequence number that was appended.
     private var lastAppended: SequenceNumber
-    private var isSyncing = true
     /// Routes whose group could not be kept: later events may use them, so they go with the next group.
-    var unsavedRoutes: [RouteNumber: [DispatcherNumber]] = [:]
-    private var quarantinedEvents = 0
-    /// Groups that can neither be read nor put aside.
-    var unreadable: Set<SequenceNumber> = []
-    var chores = StoreChores()
-    var deadLetterRoom: DeadLetterRoom?
+    private var unsavedRoutes: [RouteNumber: [DispatcherNumber]] = [:]
 
     init(
         _ connection: SQLiteConnection, directory: DataDirectory, options: SQLiteEventStore.Options,
@@ -26,6 +23,9 @@ final class StoreDatabase {
         self.directory = directory
         self.options = options
         self.lastAppended = lastAppended
+        chunks = ChunkTable(connection)
+        letters = DeadLetterTable(connection, options)
+        chores = StoreChores(connection)
     }
 
     /// Carries out jobs. Appends and writes are committed together first, whatever reads of events stand between them; a
@@ -55,14 +55,14 @@ final class StoreDatabase {
                 news.append(.done(faults.removeFirst()))
             case .read(let sequenceNumber):
                 report(news)
-                news = [.read(read(after: sequenceNumber, through: lastAppended))]
+                news = [.read(chunks.read(after: sequenceNumber, through: lastAppended))]
             case .readLetters(let query):
-                news.append(.letters(readLetters(query)))
+                news.append(.letters(letters.read(query)))
             case .purgeLetters(let query):
-                news.append(.purged(purgeLetters(query)))
+                news.append(.purged(letters.purge(query)))
             case .readAged(let stretch):
                 report(news)
-                news = [.read(readAged(stretch))]
+                news = [.read(chunks.readAged(stretch))]
             case .close:
                 break
             }
@@ -75,25 +75,18 @@ final class StoreDatabase {
     private func commit(_ jobs: [StoreJob]) -> [StoreFault?] {
         guard !jobs.isEmpty else { return [] }
         do throws(SQLiteError) {
-            try setSyncing(options.durability == .full && jobs.contains(where: \.isAppend))
+            try connection.setSyncing(options.durability == .full && jobs.contains(where: \.isAppend))
             try connection.transaction { () throws(SQLiteError) in
                 for job in jobs { try apply(job) }
             }
             jobs.forEach(committed)
             return jobs.map { _ in nil }
         } catch {
-            deadLetterRoom = nil
+            letters.rolledBack()
             guard jobs.count == 1 else { return jobs.flatMap { commit([$0]) } }
             keepRoutes(of: jobs[0])
             return [error.fault]
         }
-    }
-
-    /// Only events have to survive a power failure: a synced commit costs ten times as much as one that is not.
-    func setSyncing(_ isOn: Bool) throws(SQLiteError) {
-        guard isOn != isSyncing else { return }
-        try connection.execute(isOn ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
-        isSyncing = isOn
     }
 
     private func apply(_ job: StoreJob) throws(SQLiteError) {
@@ -104,6 +97,8 @@ final class StoreDatabase {
         }
     }
 
+    // MARK: Events
+
     private func append(_ group: AppendGroup) throws(SQLiteError) {
         for (number, dispatchers) in unsavedRoutes.merging(group.newRoutes, uniquingKeysWith: { $1 }) {
             try connection.run(
@@ -111,7 +106,7 @@ final class StoreDatabase {
                 .blob(dispatchers.flatMap { LittleEndian.bytes($0) }))
         }
         try insert(group)
-        try removeLetters(group.requeued)
+        try letters.remove(group.requeued)
         guard let ids = group.recentIDs else { return }
         try connection.run(
             """
@@ -138,6 +133,50 @@ final class StoreDatabase {
             .integer(group.ages.lastReceipt), .integer(group.ages.firstExpiry), .integer(group.ages.lastExpiry))
     }
 
+    // MARK: Changes
+
+    /// Makes one change. Those that only make room are left for the chores.
+    private func apply(_ change: StoreChange) throws(SQLiteError) {
+        switch change {
+        case .dispatcher(let dispatcher): try save(dispatcher)
+        case .forgetDispatcher(let number): try forget(number)
+        case .settled(let number, let settled):
+            try connection.run(
+                "UPDATE dispatchers SET position = ?, ranges = ? WHERE number = ?", .integer(settled.position),
+                .blob(RangeBlob.encode(settled)), .integer(number))
+        case .deadLetter(let letter): try letters.save(letter)
+        case .forgetRoutes(let numbers): try forget(numbers)
+        case .trim, .forgetIDs: break
+        case .keep(let name, let value?):
+            try connection.run("INSERT OR REPLACE INTO kept VALUES (?, ?)", .text(name), .blob(value))
+        case .keep(let name, nil):
+            try connection.run("DELETE FROM kept WHERE name = ?", .text(name))
+        }
+    }
+
+    private func forget(_ routes: [RouteNumber]) throws(SQLiteError) {
+        let list = "[" + routes.map(String.init).joined(separator: ",") + "]"
+        try connection.run("DELETE FROM routes WHERE number IN (SELECT value FROM json_each(?))", .text(list))
+        for number in routes { unsavedRoutes[number] = nil }
+    }
+
+    private func save(_ dispatcher: StoredDispatcher) throws(SQLiteError) {
+        try connection.run(
+            """
+            INSERT INTO dispatchers VALUES (?, ?, ?, ?, ?) ON CONFLICT (number)
+            DO UPDATE SET id = excluded.id, position = excluded.position, ranges = excluded.ranges,
+                orphaned_since = excluded.orphaned_since
+            """, .integer(dispatcher.number), .text(dispatcher.id), .integer(dispatcher.position),
+            .blob(RangeBlob.encode(dispatcher.settled)), .optional(dispatcher.orphanedSince))
+    }
+
+    private func forget(_ dispatcher: DispatcherNumber) throws(SQLiteError) {
+        try connection.run("DELETE FROM dispatchers WHERE number = ?", .integer(dispatcher))
+        try letters.forget(dispatcher)
+    }
+
+    // MARK: After a commit
+
     private func committed(_ job: StoreJob) {
         switch job {
         case .append(let group):
@@ -159,15 +198,25 @@ final class StoreDatabase {
         try? connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
-    func countQuarantined(_ events: Int) {
-        quarantinedEvents += events
-    }
-
     /// How many events were put aside since this was last asked.
     func takeQuarantined() -> [StoreOutcome] {
-        guard quarantinedEvents > 0 else { return [] }
-        defer { quarantinedEvents = 0 }
-        return [.quarantined(events: quarantinedEvents)]
+        let events = chunks.takeQuarantined()
+        return events > 0 ? [.quarantined(events: events)] : []
+    }
+
+    // MARK: Chores
+
+    /// Whether ``doChores()`` has something to do.
+    var hasChores: Bool { chores.isDue }
+
+    /// Deletes some of what nobody needs any more.
+    func doChores() {
+        chores.doSome()
+    }
+
+    /// Takes note of a change that makes room, which is left for the chores.
+    func note(_ change: StoreChange) {
+        chores.note(change)
     }
 }
 

@@ -1,3 +1,6 @@
+import Glibc
+import HeadgateCore
+
 /// The shape of the event store's database. Any change needs a new ``version``.
 enum StoreSchema {
     /// `Hgte`, so that a file tells what it is.
@@ -97,4 +100,74 @@ enum StoreSchema {
             value BLOB NOT NULL
         ) STRICT, WITHOUT ROWID;
         """
+
+    // MARK: Older versions
+
+    /// What makes a file of an older version one of the next, by the older version.
+    private static let upgrades: [UInt32: String] = [2: agesOfGroups, 3: formOfIDs]
+
+    /// What makes a file of an older version one of this; nil for a version that none has ever had.
+    static func upgrade(from older: UInt32) -> String? {
+        guard older < version else { return nil }
+        let steps = (older..<version).map { upgrades[$0] }
+        return steps.contains(nil) ? nil : steps.compactMap(\.self).joined(separator: "\n")
+    }
+
+    /// Nobody wrote down when the events of the older groups become too old. Their ages are therefore all that there may
+    /// be, so the sweeper looks into these groups each time, until they are delivered.
+    private static let agesOfGroups = """
+        ALTER TABLE chunks ADD COLUMN first_receipt INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE chunks ADD COLUMN last_receipt INTEGER NOT NULL DEFAULT \(Int64.max);
+        ALTER TABLE chunks ADD COLUMN first_expiry INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE chunks ADD COLUMN last_expiry INTEGER NOT NULL DEFAULT \(Int64.max);
+        DROP INDEX chunk_tallies;
+        \(chunkIndex)
+        """
+
+    /// The older rows hold ids as they are. They go with the window.
+    private static let formOfIDs = """
+        ALTER TABLE recent_ids ADD COLUMN form INTEGER NOT NULL DEFAULT \(RecentIDs.Form.plain.rawValue);
+        """
+}
+
+/// What a database file says of itself.
+struct DatabaseHeader {
+    var applicationID: UInt32
+    var userVersion: UInt32
+
+    /// Whether a newer version wrote the file, so that it must not be touched.
+    var isNewer: Bool {
+        applicationID == StoreSchema.applicationID && userVersion > StoreSchema.version
+    }
+
+    /// Whether the file is an event store of this version, or of one that can be made this.
+    var isOurs: Bool {
+        applicationID == StoreSchema.applicationID && (userVersion == StoreSchema.version || upgrade != nil)
+    }
+
+    /// What makes the file one of this version; nil when it is one already, or none that can be.
+    var upgrade: String? { StoreSchema.upgrade(from: userVersion) }
+}
+
+extension DatabaseHeader {
+    private static let size = 100
+    private static let magic = Array("SQLite format 3\0".utf8)
+
+    /// Reads the beginning of a file without SQLite, which would open its log and write beside it. Nil where there is
+    /// no such file, or no database.
+    init?(path: String) {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: DatabaseHeader.size)
+        guard pread(file, &bytes, bytes.count, 0) == bytes.count, bytes.starts(with: DatabaseHeader.magic) else {
+            return nil
+        }
+        userVersion = DatabaseHeader.bigEndian(bytes[60..<64])
+        applicationID = DatabaseHeader.bigEndian(bytes[68..<72])
+    }
+
+    private static func bigEndian(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+        bytes.reduce(0) { $0 << 8 | UInt32($1) }
+    }
 }

@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateData
 import HeadgateWire
 
 /// All watches: collects what may have changed, and tells them when it is time (Behaviour B10). While nobody watches it
@@ -7,7 +8,7 @@ final class Watches {
     /// The most that one session may have.
     static let mostPerSession = 16
 
-    private unowned let service: Service
+    private let sources: WatchSources
     private var watches: [Watch] = []
     private var next = 1
     /// While anybody watches.
@@ -19,9 +20,11 @@ final class Watches {
     /// Sessions that have not taken what was sent, while there is more to tell.
     private var slow: Set<Int> = []
 
-    init(service: Service) {
-        self.service = service
+    init(_ sources: WatchSources) {
+        self.sources = sources
     }
+
+    private var worker: any Worker { sources.gate.worker }
 
     // MARK: Watches
 
@@ -34,8 +37,8 @@ final class Watches {
         let watch = Watch(id: "watch-\(next)", topics: topics, session: session)
         next += 1
         watches.append(watch)
-        watch.mark(Dictionary(uniqueKeysWithValues: topics.map { ($0, .states) }), at: service.worker.now)
-        following = following ?? service.gate.changes.subscribe { [weak self] in self?.note($0) }
+        watch.mark(Dictionary(uniqueKeysWithValues: topics.map { ($0, .states) }), at: worker.now)
+        following = following ?? sources.gate.changes.subscribe { [weak self] in self?.note($0) }
         lookSoon()
         return watch.id
     }
@@ -98,7 +101,7 @@ final class Watches {
     private func lookSoon() {
         guard !isLookDue else { return }
         isLookDue = true
-        let worker = service.worker
+        let worker = worker
         worker.soon { [weak self] in
             worker.soon { self?.look() }
         }
@@ -106,16 +109,113 @@ final class Watches {
 
     private func look() {
         isLookDue = false
-        let now = service.worker.now
+        let now = worker.now
         for watch in watches { watch.mark(marks, at: now) }
         marks = [:]
         // Found out before any is told: what is told to one watch makes its session's others wait.
         let ready = watches.filter(\.isReady)
         for watch in watches where !watch.isReady && watch.due != nil { slow.insert(watch.session.number) }
-        for watch in ready { watch.tell(from: service, at: now) }
+        for watch in ready { watch.tell(from: sources, at: now) }
         alarm?.dispose()
         alarm = ready.compactMap(\.due).min().map { due in
-            service.worker.schedule(at: due) { [weak self] in self?.look() }
+            worker.schedule(at: due) { [weak self] in self?.look() }
         }
+    }
+}
+
+/// One client's watch: what it was told of each topic, and when it is told again.
+final class Watch {
+    let id: String
+    let session: Session
+    private var parts: [Part]
+
+    private struct Part {
+        let topic: WatchTopic
+        var report: any TopicReport
+        var pace = Pace()
+    }
+
+    init(id: String, topics: Set<WatchTopic>, session: Session) {
+        self.id = id
+        self.session = session
+        parts = WatchTopic.allCases.filter(topics.contains).map { Part(topic: $0, report: $0.report) }
+    }
+
+    /// Whether its client has taken all that was sent: only then is there more, so that a slow reader gets the latest
+    /// state and not a backlog.
+    var isReady: Bool {
+        session.connection.isWritable && session.connection.outputBytes == 0
+    }
+
+    /// When there may be something to tell; nil: not yet.
+    var due: Instant? {
+        parts.compactMap(\.pace.due).min()
+    }
+
+    /// Takes note of what may have changed.
+    func mark(_ marks: [WatchTopic: Pace.Urgency], at now: Instant) {
+        for index in parts.indices {
+            if let urgency = marks[parts[index].topic] { parts[index].pace.mark(urgency, at: now) }
+        }
+    }
+
+    /// Tells what is new of the topics that are due, each in a notification.
+    func tell(from sources: WatchSources, at now: Instant) {
+        var writer = JSONWriter()
+        for index in parts.indices where parts[index].pace.takeDue(at: now) {
+            guard let news = parts[index].report.news(from: sources) else { continue }
+            write(news, of: parts[index].topic, into: &writer)
+        }
+        if !writer.bytes.isEmpty { session.send(writer.bytes) }
+    }
+
+    private func write(_ news: (inout JSONWriter) -> Void, of topic: WatchTopic, into writer: inout JSONWriter) {
+        writer.notification(method: WatchMethods.changed.name) { params in
+            params.beginObject()
+            params.member("watch", id)
+            params.member("topic", topic.rawValue)
+            news(&params)
+            params.endObject()
+        }
+        writer.endLine()
+    }
+}
+
+/// When a watch is told of a topic again. Watching must not cost in proportion to events: what changes often is told
+/// together.
+struct Pace {
+    /// How soon a change is told.
+    enum Urgency: Int, Comparable {
+        /// Counters: at most every 50 ms.
+        case counters
+        /// States: at the end of their turn, at most every 5 ms.
+        case states
+
+        var spacing: Duration {
+            switch self {
+            case .counters: .milliseconds(50)
+            case .states: .milliseconds(5)
+            }
+        }
+
+        static func < (left: Urgency, right: Urgency) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// When to look what is new; nil: nothing may have changed.
+    private(set) var due: Instant?
+    private var lastLook: Instant?
+
+    /// Something may have changed.
+    mutating func mark(_ urgency: Urgency, at now: Instant) {
+        let soonest = lastLook.map { max(now, $0 + urgency.spacing) } ?? now
+        due = min(due ?? soonest, soonest)
+    }
+
+    /// Whether to look now; then that counts as done.
+    mutating func takeDue(at now: Instant) -> Bool {
+        guard let due, due <= now else { return false }
+        self.due = nil
+        lastLook = now
+        return true
     }
 }

@@ -1,4 +1,6 @@
 import Foundation
+import HeadgateCore
+import HeadgateCoreTesting
 import HeadgateData
 import HeadgateTransport
 
@@ -123,4 +125,42 @@ actor ServiceStage {
 /// What a test needed was not there.
 struct Missing: Error {
     var what: String
+}
+
+extension ServiceStage {
+    /// Flushes, and gives back the lines that a dispatcher of kind `file` has written then.
+    nonisolated func lines(of dispatcher: String, after client: LineClient) async throws -> [String] {
+        try await client.call("flush", ["wait": true])
+        guard let bytes = FileManager.default.contents(atPath: folder("data/\(dispatcher).ndjson")) else { return [] }
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    /// The same, read.
+    nonisolated func events(of dispatcher: String, after client: LineClient) async throws -> [DataItem] {
+        try await lines(of: dispatcher, after: client).map { try DataItem(parsing: Array($0.utf8)) }
+    }
+}
+
+/// A worker on a real loop whose time stands still until a test moves it: messages come and go, and nothing is over
+/// before the test says so, however slow the machine.
+final class StillWorker: LoopWorker {
+    private let clock: ManualWorker
+
+    override init(loop: EventLoop) {
+        clock = ManualWorker(now: Instant(nanoseconds: loop.monotonicNow), wall: loop.wallNow)
+        super.init(loop: loop)
+    }
+
+    override var now: Instant { clock.now }
+    override var wall: Timestamp { clock.wall }
+
+    /// What is due already is done by the loop, in a turn of its own.
+    override func schedule(at deadline: Instant, _ work: @escaping () -> Void) -> any Disposable {
+        deadline <= now ? super.schedule(at: super.now, work) : clock.schedule(at: deadline, work)
+    }
+
+    /// Moves the clocks on, and does all that is due by then.
+    func advance(by duration: Duration) {
+        clock.advance(by: duration)
+    }
 }

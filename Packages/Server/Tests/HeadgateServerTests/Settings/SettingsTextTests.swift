@@ -1,4 +1,6 @@
+import Foundation
 import HeadgateData
+import HeadgateSeeds
 import Testing
 
 @testable import HeadgateServer
@@ -45,6 +47,86 @@ struct SettingsTextTests {
         let deep = #"{"a": "# + String(repeating: "[", count: 64) + String(repeating: "]", count: 64) + "}"
         #expect(throws: SettingsFault(path: "", message: "is nested deeper than 64")) {
             try SettingsText.parse(Array(deep.utf8))
+        }
+    }
+}
+
+@Suite("Comments in configurations")
+struct CommentStripperTests {
+    @Test(
+        "Comments become spaces, and nothing else changes",
+        arguments: [
+            ("{}", "{}"),
+            ("{} // end", "{}       "),
+            ("// one\r\n{}", "      \r\n{}"),
+            ("/* a\nb */{}", "    \n    {}"),
+            ("/**/{}/***/", "    {}     "),
+            ("/*/ */1", "      1"),
+            ("/* // */1", "        1"),
+            ("// /* \n1", "      \n1"),
+            (#"{"a": "// no /* no */"}"#, #"{"a": "// no /* no */"}"#),
+            (#"{"a": "\"// no"} // yes"#, #"{"a": "\"// no"}       "#),
+            (#"{"a\\": 1} // yes"#, #"{"a\\": 1}       "#),
+            ("\u{FEFF}{}", "   {}"),
+            ("/* ü */1", "        1"),
+            ("1 / 2", "1 / 2"),
+            ("1 /* never", "1 /* never"),
+            ("/*/", "/*/"),
+            ("/", "/"),
+            (#""\"#, #""\"#),
+            ("", ""),
+        ])
+    func strip(text: String, expected: String) {
+        #expect(CommentStripper.strip(Array(text.utf8)) == Array(expected.utf8))
+    }
+
+    @Test("The length stays, whatever the text", arguments: Seeds.first(1))
+    func length(seed: Seed) {
+        var random = SeededRandom(seed: seed)
+        let bytes = Array("/*\"\\\n a".utf8)
+        for _ in 0..<2000 {
+            let text = (0..<12).map { _ in bytes[Int(random.next(upperBound: UInt(bytes.count)))] }
+            #expect(CommentStripper.strip(text).count == text.count, "\(text)")
+        }
+    }
+}
+
+@Suite("Configuration files")
+struct SettingsFileTests {
+    /// Runs a test with a path of its own.
+    private func withPath(_ test: (String) throws -> Void) throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("headgate-\(UUID())")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try test(directory.appendingPathComponent("headgate.json").path)
+    }
+
+    @Test("A file is read, whatever its length")
+    func read() throws {
+        try withPath { path in
+            let value = String(repeating: "x", count: 200_000)
+            try "{/* c */ \"a\": \"\(value)\"}".write(toFile: path, atomically: true, encoding: .utf8)
+            #expect(try SettingsFile.read(path) == ["a": .string(value)])
+        }
+    }
+
+    @Test("What cannot be read is told with its name and cause")
+    func unreadable() throws {
+        try withPath { path in
+            #expect(
+                throws: SettingsFault(path: "", message: "\(path) cannot be read: No such file or directory")
+            ) { try SettingsFile.read(path) }
+            let directory = (path as NSString).deletingLastPathComponent
+            #expect(throws: SettingsFault(path: "", message: "\(directory) cannot be read: Is a directory")) {
+                try SettingsFile.read(directory)
+            }
+        }
+    }
+
+    @Test("A file that never ends is given up")
+    func endless() {
+        #expect(throws: SettingsFault(path: "", message: "/dev/zero is longer than 4194304 bytes")) {
+            try SettingsFile.read("/dev/zero")
         }
     }
 }

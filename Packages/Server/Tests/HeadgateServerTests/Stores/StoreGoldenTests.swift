@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateServer
 
 /// The bytes on disk. A test here that fails says that files would be written that other versions read otherwise: then
-/// `StoreSchema.version` has to grow, and `StoreSchema+Upgrades` to take the older ones over.
+/// `StoreSchema.version` has to grow, and `StoreSchema` to take the older ones over.
 @Suite("SQLite event store: the bytes on disk")
 struct StoreGoldenTests {
     let scene = StoreScene()

@@ -84,7 +84,7 @@ private struct JobRun {
     }
 
     func checkReading() {
-        let chunk = try? database.read(after: 0, through: .max).get()
+        let chunk = try? database.chunks.read(after: 0, through: .max).get()
         #expect(chunk.map { $0.map(\.sequenceNumber) } ?? [] == stored, "seed \(seed)")
     }
 

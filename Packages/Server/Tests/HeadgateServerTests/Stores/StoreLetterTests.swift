@@ -78,7 +78,7 @@ struct StoreLetterTests {
             }
         }
         #expect(purged == [1])
-        #expect(try database.readLetters(all).get().letters.map(\.letter.sequenceNumber) == [2, 3])
+        #expect(try database.letters.read(all).get().letters.map(\.letter.sequenceNumber) == [2, 3])
     }
 
     @Test("D10: a letter goes in the commit that puts its event into the queue, and stays when that fails")

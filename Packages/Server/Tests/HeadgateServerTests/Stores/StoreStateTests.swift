@@ -191,7 +191,7 @@ struct StoreStateTests {
         database.carryOut([.write([.dispatcher(.at(2_500))])] + jobs) { _ in }
         // Whoever reads the events now is told that they are damaged.
         try database.connection.execute("UPDATE chunks SET records = x'00'")
-        let (state, damaged) = try StoreDatabase.state(of: database.connection, mostIDs: 0)
+        let (state, damaged) = try StoredStateReader(connection: database.connection).state(mostIDs: 0)
         #expect(state.unsettled[1]?[1]?.events == 7_500)
         #expect(damaged.isEmpty)
     }

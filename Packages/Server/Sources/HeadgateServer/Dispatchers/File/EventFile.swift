@@ -56,3 +56,107 @@ final class EventFile: @unchecked Sendable {
         return file.ageAtOpening + .nanoseconds(clock() - file.openedAt) >= oldest
     }
 }
+
+/// Moves a full file out of the way: `events.ndjson` becomes `events.ndjson.1`, which is always the newest of the
+/// rotated ones, and the others move up by one (Behaviour K2).
+struct Rotation {
+    let path: String
+    /// How many rotated files stay; with none the file is removed.
+    let keep: Int
+
+    /// Afterwards there is no file at the path. It can be broken off at any point without a file being lost, and be run
+    /// again.
+    func run() throws(FileFault) {
+        if keep > 0 {
+            try moveUp()
+        } else {
+            guard unlink(path) == 0 else { throw .last }
+        }
+        removeSurplus()
+        try ParentDirectory(of: path).sync()
+    }
+
+    private func moveUp() throws(FileFault) {
+        // A gap ends the move: what lies behind it need not make room.
+        let last = (1..<keep).first { !exists($0) } ?? keep
+        for place in stride(from: last, to: 1, by: -1) {
+            try move(name(place - 1), to: name(place))
+        }
+        try move(path, to: name(1))
+    }
+
+    /// Those that stayed from a time with a larger `keep`.
+    private func removeSurplus() {
+        var place = max(0, keep) + 1
+        while unlink(name(place)) == 0 { place += 1 }
+    }
+
+    private func name(_ place: Int) -> String {
+        "\(path).\(place)"
+    }
+
+    private func exists(_ place: Int) -> Bool {
+        access(name(place), F_OK) == 0
+    }
+
+    /// Whatever has the new name is replaced.
+    private func move(_ old: String, to new: String) throws(FileFault) {
+        guard rename(old, new) == 0 else { throw .last }
+    }
+}
+
+/// The directory that a file is in.
+struct ParentDirectory {
+    private let path: String
+
+    init(of file: String) {
+        guard let slash = file.lastIndex(of: "/") else {
+            path = "."
+            return
+        }
+        path = slash == file.startIndex ? "/" : String(file[..<slash])
+    }
+
+    /// Makes it with mode 0750 if it is missing. One that is to be in a missing directory itself is refused: that is
+    /// rather a slip in the path.
+    func create() throws(FileFault) {
+        guard mkdir(path, 0o750) == 0 || errno == EEXIST else { throw .last }
+    }
+
+    /// Makes the names in it survive a loss of power.
+    func sync() throws(FileFault) {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .last }
+        defer { close(descriptor) }
+        // Some file systems cannot do this, and have no need of it.
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw .last }
+    }
+}
+
+/// Why something cannot be written to a dispatcher's file: a few words for people, always the same for the same cause.
+struct FileFault: Error, Equatable {
+    var cause: String
+
+    init(cause: String) {
+        self.cause = cause
+    }
+
+    /// The failure of the call just made.
+    static var last: FileFault {
+        FileFault(code: errno)
+    }
+
+    init(code: Int32) {
+        cause =
+            switch code {
+            case ENOSPC: "no space left on device"
+            case EDQUOT: "disk quota exceeded"
+            case EACCES, EPERM: "permission denied"
+            case EROFS: "read-only file system"
+            case ENOENT: "no such directory"
+            case ENXIO, EPIPE: "nobody reads the pipe"
+            case EWOULDBLOCK: "in use by another process"
+            default: String(cString: strerror(code)).lowercased()
+            }
+    }
+}

@@ -1,3 +1,4 @@
+import CUV
 import Glibc
 
 /// A file that is open for appending whole lines. It is closed with its last owner.
@@ -41,7 +42,6 @@ final class OpenFile {
         FileIdentity(path: path) == identity
     }
 
-    /// Bytes in the file.
     func size() throws(FileFault) -> Int {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .last }
@@ -123,4 +123,91 @@ final class OpenFile {
 
     /// How long a full pipe's reader may take for a little room, in milliseconds.
     private static let patience: Int32 = 10_000
+}
+
+/// The last line of a file of events. A process that was killed while it wrote leaves a half one: it was never settled,
+/// so it comes again and may be cut away.
+private struct LastLine {
+    private let descriptor: Int32
+    private let size: Int
+
+    init(of descriptor: Int32, size: Int) {
+        self.descriptor = descriptor
+        self.size = size
+    }
+
+    /// Makes the file end with a whole line.
+    func repair() throws(FileFault) {
+        let start = try beginning()
+        guard start < size else { return }
+        // What is no event was not written here, and is only ended.
+        let isEvent = try read(start..<start + 1).first == UInt8(ascii: "{")
+        let isRepaired = isEvent ? ftruncate(descriptor, off_t(start)) == 0 : write(descriptor, "\n", 1) == 1
+        guard isRepaired else { throw .last }
+    }
+
+    /// Where it begins: behind the last LF; at the end of a file that ends with one.
+    private func beginning() throws(FileFault) -> Int {
+        var end = size
+        while end > 0 {
+            let start = max(0, end - Self.step)
+            let bytes = try read(start..<end)
+            if let lineEnd = bytes.lastIndex(of: UInt8(ascii: "\n")) { return start + lineEnd + 1 }
+            end = start
+        }
+        return 0
+    }
+
+    private func read(_ range: Range<Int>) throws(FileFault) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: range.count)
+        var filled = 0
+        while filled < range.count {
+            let count = bytes.withUnsafeMutableBytes { buffer in
+                pread(descriptor, buffer.baseAddress! + filled, range.count - filled, off_t(range.lowerBound + filled))
+            }
+            guard count > 0 else { throw count < 0 ? .last : FileFault(cause: "the file became shorter") }
+            filled += count
+        }
+        return bytes
+    }
+
+    private static let step = 64 * 1024
+}
+
+/// Which file it is, whatever its name.
+private struct FileIdentity: Equatable {
+    private let device: dev_t
+    private let number: ino_t
+    private let kind: mode_t
+
+    init(_ status: stat) {
+        device = status.st_dev
+        number = status.st_ino
+        kind = status.st_mode & S_IFMT
+    }
+
+    /// The file that a path leads to; nil when it leads nowhere.
+    init?(path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    var isRegular: Bool { kind == S_IFREG }
+    var isPipe: Bool { kind == S_IFIFO }
+}
+
+/// When a file was made.
+private enum FileBirth {
+    /// How long ago, by the wall clock; zero where the file system does not tell, or the clock was set back.
+    static func age(of descriptor: Int32) -> Duration {
+        var request = uv_fs_t()
+        defer { uv_fs_req_cleanup(&request) }
+        guard uv_fs_fstat(nil, &request, descriptor, nil) == 0 else { return .zero }
+        let birth = request.statbuf.st_birthtim
+        guard birth.tv_sec > 0 else { return .zero }
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return max(.zero, .seconds(now.tv_sec - birth.tv_sec) + .nanoseconds(now.tv_nsec - birth.tv_nsec))
+    }
 }

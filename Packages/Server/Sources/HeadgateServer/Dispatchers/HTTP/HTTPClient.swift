@@ -1,4 +1,6 @@
 import CCurl
+import CUV
+import Glibc
 import HeadgateTransport
 
 /// Sends HTTP requests by libcurl, driven by the event loop: one pool of connections for all who send (Behaviour K1).
@@ -8,11 +10,11 @@ import HeadgateTransport
 final class HTTPClient {
     let loop: EventLoop
     /// libcurl's side of it; nil once it is closed.
-    private(set) var multi: UnsafeMutableRawPointer?
+    private var multi: UnsafeMutableRawPointer?
     /// What libcurl waits for, by socket.
-    var watches: [curl_socket_t: SocketWatch] = [:]
+    private var watches: [curl_socket_t: SocketWatch] = [:]
     /// libcurl's own deadline; nil once the client is closed.
-    private(set) var timer: LoopTimer?
+    private var timer: LoopTimer?
 
     private let userAgent: String
     private let noProxy = ProxyExceptions.ofEnvironment
@@ -70,7 +72,7 @@ final class HTTPClient {
     }
 
     /// Tells those whose requests have ended what came of them.
-    func settleEnded() {
+    private func settleEnded() {
         var left: Int32 = 0
         // Looked at afresh each time: who is told may close the client.
         while let multi, let message = curl_multi_info_read(multi, &left) {
@@ -91,4 +93,131 @@ final class HTTPClient {
 
     private static let mostIdleConnections = 256
     private static let isPrepared: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    // MARK: The loop
+
+    /// Lets libcurl say what it waits for: it is called only when that has come.
+    private func connectToLoop() {
+        // Unretained: libcurl's side is closed with the client at the latest.
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        ccurl_multi_set_socket_callback(multi, Self.socketChanged, context)
+        ccurl_multi_set_timer_callback(multi, Self.timerChanged, context)
+    }
+
+    /// Libcurl's own deadline has come.
+    private func timeHasCome() {
+        perform(CURL_SOCKET_TIMEOUT, 0)
+    }
+
+    private func perform(_ socket: curl_socket_t, _ events: Int32) {
+        guard let multi else { return }
+        var running: Int32 = 0
+        curl_multi_socket_action(multi, socket, events, &running)
+        settleEnded()
+    }
+
+    private func watch(_ socket: curl_socket_t, for wanted: Int32) {
+        guard wanted != CURL_POLL_REMOVE else {
+            watches.removeValue(forKey: socket)?.close()
+            return
+        }
+        let known = watches[socket]
+        let watch = known ?? SocketWatch(socket, on: loop) { [weak self] events in self?.perform(socket, events) }
+        watches[socket] = watch
+        watch?.watch(for: wanted)
+    }
+
+    private func setTimer(_ milliseconds: Int) {
+        timer?.cancel()
+        if milliseconds > 0 { timer?.arm(after: .milliseconds(milliseconds)) }
+        // Each request begins so. A timer would only fire in the next millisecond.
+        if milliseconds == 0 { loop.atEndOfTurn { [weak self] in self?.timeHasCome() } }
+    }
+
+    private static let socketChanged: curl_socket_callback = { _, socket, wanted, context, _ in
+        client(context).watch(socket, for: wanted)
+        return 0
+    }
+
+    private static let timerChanged: curl_multi_timer_callback = { _, milliseconds, context in
+        client(context).setTimer(milliseconds)
+        return 0
+    }
+
+    private static func client(_ context: UnsafeMutableRawPointer?) -> HTTPClient {
+        // `connectToLoop` hands it to libcurl, which hands it back as it is.
+        Unmanaged<HTTPClient>.fromOpaque(context!).takeUnretainedValue()
+    }
+}
+
+/// Tells libcurl when one of its sockets can be read or written.
+private final class SocketWatch {
+    private let handle: UnsafeMutablePointer<uv_poll_t>
+    private let action: (Int32) -> Void
+
+    /// Watches nothing yet; nil when the loop does not take the socket. `action` gets libcurl's event bits.
+    init?(_ socket: curl_socket_t, on loop: EventLoop, _ action: @escaping (Int32) -> Void) {
+        let handle = UnsafeMutablePointer<uv_poll_t>.allocate(capacity: 1)
+        guard uv_poll_init(loop.raw, handle, socket) == 0 else {
+            handle.deallocate()
+            return nil
+        }
+        self.handle = handle
+        self.action = action
+        // Retained while libuv may come back with it, that is until the close callback.
+        handle.pointee.data = Unmanaged.passRetained(self).toOpaque()
+    }
+
+    /// Watches for what libcurl asks for, `CURL_POLL_IN`, `_OUT` or `_INOUT`, and no longer for anything else.
+    func watch(for wanted: Int32) {
+        guard uv_is_closing(base) == 0 else { return }
+        var events: UInt32 = 0
+        if wanted & CURL_POLL_IN != 0 { events |= UV_READABLE.rawValue }
+        if wanted & CURL_POLL_OUT != 0 { events |= UV_WRITABLE.rawValue }
+        uv_poll_start(handle, Int32(events)) { handle, status, events in
+            SocketWatch.of(handle).action(SocketWatch.bits(status, events))
+        }
+    }
+
+    /// Ends all events at once. The socket may be closed, and its number used again, as soon as this returns.
+    func close() {
+        // A loop that has stopped has closed the handle itself.
+        guard uv_is_closing(base) == 0 else { return }
+        uv_poll_stop(handle)
+        uv_close(base) { closed in
+            guard let closed else { return }
+            // The other half of the retain in `init`.
+            Unmanaged<SocketWatch>.fromOpaque(closed.pointee.data).release()
+            closed.deallocate()
+        }
+    }
+
+    private var base: UnsafeMutablePointer<uv_handle_t> {
+        UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self)
+    }
+
+    private static func of(_ handle: UnsafeMutablePointer<uv_poll_t>?) -> SocketWatch {
+        // libuv calls back with the handle that `init` gave it, whose data `init` has filled in.
+        Unmanaged<SocketWatch>.fromOpaque(handle!.pointee.data).takeUnretainedValue()
+    }
+
+    private static func bits(_ status: Int32, _ events: Int32) -> Int32 {
+        guard status == 0 else { return CURL_CSELECT_ERR }
+        let readable = UInt32(events) & UV_READABLE.rawValue != 0
+        let writable = UInt32(events) & UV_WRITABLE.rawValue != 0
+        return (readable ? CURL_CSELECT_IN : 0) | (writable ? CURL_CSELECT_OUT : 0)
+    }
+}
+
+/// The hosts that are reached without a proxy.
+private enum ProxyExceptions {
+    /// Those of the environment, and always this machine itself. In libcurl's form.
+    static var ofEnvironment: String {
+        let given = environment("no_proxy") ?? environment("NO_PROXY")
+        return [given, "localhost,127.0.0.0/8,::1"].compactMap { $0 }.joined(separator: ",")
+    }
+
+    private static func environment(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }
+    }
 }

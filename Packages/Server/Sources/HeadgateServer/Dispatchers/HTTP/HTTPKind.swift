@@ -46,13 +46,6 @@ struct HTTPKind: DispatcherKind {
     }
 }
 
-extension HTTPSettings {
-    /// Whether the endpoint's host is this machine. An endpoint that is no URL was refused with the settings.
-    var isLoopback: Bool {
-        (try? Endpoint(endpoint).authority.isLoopback) ?? false
-    }
-}
-
 extension HTTPSettings.TLS {
     mutating func read(_ reader: SettingsReader) {
         caFile = reader.readFile("ca_file")
@@ -63,7 +56,6 @@ extension HTTPSettings.TLS {
 }
 
 extension SettingsReader {
-    /// An HTTP URL.
     func endpoint(_ key: String) -> Endpoint? {
         guard let text = string(key) else { return nil }
         do throws(Endpoint.Fault) {
@@ -91,5 +83,162 @@ extension DispatcherSettings {
             return reader.fault(key, "", "must be a status code from 300 to 999")
         }
         retryForStatusCodes[code] = retry
+    }
+}
+
+/// What a dispatcher of kind `http` can be told beyond what all can (Behaviour K1).
+struct HTTPSettings: Sendable, Equatable {
+    /// The URL, scheme and all.
+    var endpoint: String
+    var method = Method.post
+    var format = Format.jsonArray
+    /// The `schema` of an envelope.
+    var envelopeSchema = "headgate/1"
+    /// Header names and values, in order.
+    var headers: [Header] = []
+    /// The longest that a request may take.
+    var timeout = Duration.seconds(30)
+    /// The longest that connecting may take.
+    var connectTimeout = Duration.seconds(10)
+    /// Whether bodies are compressed.
+    var gzip = false
+    var tls = TLS()
+    /// A Unix socket to connect to instead of the endpoint's host.
+    var unixSocket: String?
+    /// Whether a request may be sent again when nobody knows whether it arrived (`retry_failed_requests`, Behaviour D9).
+    var isRepeated = true
+
+    enum Method: String, Sendable, CaseIterable {
+        case post = "POST"
+        case get = "GET"
+    }
+
+    enum Format: String, Sendable, CaseIterable {
+        case jsonArray = "json_array"
+        case ndjson
+        case envelope
+    }
+
+    struct Header: Sendable, Equatable {
+        var name: String
+        var value: HeaderValue
+    }
+
+    /// Where a header's value comes from. All but text are secrets (Behaviour X4).
+    enum HeaderValue: Sendable, Equatable {
+        case text(String)
+        /// A file, read again for each request (``RequestFiles``), one line end at its end cut off.
+        case file(String)
+        /// An environment variable.
+        case environment(String)
+        /// A member of what the board before the dispatcher put out (Behaviour A9), behind a prefix.
+        case output(String, prefix: String)
+    }
+
+    /// Whether the endpoint's host is this machine. An endpoint that is no URL was refused with the settings.
+    var isLoopback: Bool {
+        (try? Endpoint(endpoint).authority.isLoopback) ?? false
+    }
+
+    /// The members of a board's output that headers take.
+    var outputs: Set<String> {
+        Set(
+            headers.compactMap { header in
+                if case .output(let name, _) = header.value { name } else { nil }
+            })
+    }
+
+    struct TLS: Sendable, Equatable {
+        var caFile: String?
+        var certFile: String?
+        var keyFile: String?
+    }
+}
+
+extension SettingsReader {
+    /// Reads an object whose members are HTTP headers, in their order.
+    func headers() -> [HTTPSettings.Header] {
+        var seen: Set<String> = []
+        return keys.compactMap { name in
+            guard let value = headerValue(name) else { return nil }
+            if let complaint = HeaderName.complaint(about: name) { fault(name, "", complaint) }
+            if !seen.insert(name.lowercased()).inserted { fault(name, "", "is there twice") }
+            return HTTPSettings.Header(name: name, value: value)
+        }
+    }
+
+    private func headerValue(_ name: String) -> HTTPSettings.HeaderValue? {
+        switch item(name) {
+        case nil: return nil
+        case .string(let text):
+            if text.isHeaderText { return .text(text) }
+            fault(name, "", SettingsReader.mustBeHeaderText)
+        case .object: return referredValue(name)
+        default: fault(name, "", SettingsReader.headerKinds)
+        }
+        return nil
+    }
+
+    private static let headerKinds = #"must be a string, {"file": path}, {"env": name} or {"output": name}"#
+
+    private func referredValue(_ name: String) -> HTTPSettings.HeaderValue? {
+        var values: [HTTPSettings.HeaderValue] = []
+        section(name) { source in
+            if let path = source.readFile("file") { values.append(.file(path)) }
+            if let variable = source.environmentVariable("env") { values.append(.environment(variable)) }
+            if let value = source.output() { values.append(value) }
+            let sources = ["file", "env", "output"].count { source.item($0) != nil }
+            if sources != 1 { source.fault(SettingsReader.headerKinds) }
+        }
+        return values.first
+    }
+
+    /// What the board before the dispatcher put out, with something before it (Behaviour A9).
+    private func output() -> HTTPSettings.HeaderValue? {
+        guard item("output") != nil else { return nil }
+        let (name, prefix) = (string("output"), string("prefix") ?? "")
+        if name == "" { fault("output", "", "must be the name of a member of the board's output") }
+        if !prefix.isHeaderText { fault("prefix", "", SettingsReader.mustBeHeaderText) }
+        return .output(name ?? "", prefix: prefix)
+    }
+
+    private static let mustBeHeaderText = "must be without line ends and other control characters"
+}
+
+extension String {
+    fileprivate var isHeaderText: Bool {
+        utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    }
+}
+
+/// What may name a header of a request.
+enum HeaderName {
+    /// Headers whose wrong value would make two requests of one.
+    private static let ours: Set<String> = ["content-length", "transfer-encoding"]
+
+    /// What is wrong with a name; nil when it will do.
+    static func complaint(about name: String) -> String? {
+        if ours.contains(name.lowercased()) { return "is set by the dispatcher itself" }
+        if !name.isEmpty, name.utf8.allSatisfy(isAllowed) { return nil }
+        return "a header's name has letters, digits, and none of the marks that mean something in HTTP"
+    }
+
+    /// Whether a header of this name is taken for a secret, though its value stands in the settings (Behaviour X4).
+    static func soundsSecret(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return secretWords.contains { name.contains($0) }
+    }
+
+    /// `auth` is in `Authorization` as well.
+    private static let secretWords = [
+        "auth", "cookie", "credential", "key", "pass", "secret", "session", "signature", "token",
+    ]
+
+    /// A character of a `token` as RFC 9110 has it.
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
     }
 }

@@ -25,3 +25,63 @@ struct HTTPRequest {
     /// How many bytes of the answer's body are kept; what comes behind them is read and forgotten.
     var answerLimit = 0
 }
+
+/// One header line of a request.
+struct HTTPField: Equatable {
+    var name: String
+    var value: String
+
+    /// Whether it can be sent as it is: the name is a token, and the value cannot end the line (RFC 9110, 5.1 and 5.5).
+    var isValid: Bool {
+        !name.isEmpty && name.utf8.allSatisfy(Self.isTokenByte) && value.utf8.allSatisfy(Self.isValueByte)
+    }
+
+    /// The line in libcurl's form, in which an empty value is a semicolon.
+    var line: String {
+        value.isEmpty ? "\(name);" : "\(name): \(value)"
+    }
+
+    /// Whether it is of this name, which is compared without regard to case.
+    func isNamed(_ other: String) -> Bool {
+        name.lowercased() == other.lowercased()
+    }
+
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: tokenMarks.contains(byte)
+        }
+    }
+
+    private static func isValueByte(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "\t") || (byte >= 0x20 && byte != 0x7F)
+    }
+
+    private static let tokenMarks = Set("!#$%&'*+-.^_`|~".utf8)
+}
+
+/// What came of a request.
+enum HTTPOutcome: Equatable {
+    /// An answer, at least as far as its status.
+    case answered(HTTPAnswer)
+    /// No answer; the cause is in a few words for people, always the same ones for the same cause, and without secrets.
+    case failed(cause: String)
+}
+
+/// An answer to a request.
+struct HTTPAnswer: Equatable {
+    /// From 200 on: interim answers are not told.
+    var status: Int
+    /// Those of the wanted headers that it has, by the name they were asked for.
+    var headers: [String: String]
+    /// The beginning of the body.
+    var body: [UInt8]
+    /// Why it is not whole; nil for a whole one.
+    var fault: String?
+
+    /// Whether the status is a success, 2xx.
+    var isSuccess: Bool {
+        (200..<300).contains(status)
+    }
+}

@@ -1,3 +1,4 @@
+import Glibc
 import HeadgateTransport
 
 /// The files that a dispatcher's requests need: secrets, certificates and keys. They are read anew for each request, on a
@@ -91,4 +92,86 @@ extension HTTPSettings {
         }
         return Set(secrets + [tls.caFile, tls.certFile, tls.keyFile].compactMap(\.self))
     }
+}
+
+/// What the files of a dispatcher's `tls` hold, in PEM. libcurl gets the bytes: it would read files on the loop, and wait for
+/// whatever they lie on.
+struct TLSFiles {
+    /// Whom to trust; nil: the system's authorities.
+    private(set) var authorities: [UInt8]?
+    /// What to show a server that asks for it.
+    private(set) var certificate: [UInt8]?
+    /// The certificate's key; nil: it stands beside it.
+    private(set) var key: [UInt8]?
+
+    /// None: those of the system count.
+    init() {}
+
+    /// - Parameter contents: what could be read.
+    init(_ settings: HTTPSettings.TLS, _ contents: RequestFiles.Contents) throws(Fault) {
+        authorities = try settings.caFile.map { path throws(Fault) in try TLSFiles.bytes(path, contents, .authorities) }
+        certificate = try settings.certFile.map { path throws(Fault) in try TLSFiles.bytes(path, contents, .certificate)
+        }
+        key = try settings.keyFile.map { path throws(Fault) in try TLSFiles.bytes(path, contents, .certificate) }
+    }
+
+    /// Which of the files cannot be used.
+    enum Fault: Error {
+        case authorities
+        case certificate
+
+        /// For people.
+        var cause: String {
+            switch self {
+            case .authorities: "TLS: CA file not usable"
+            case .certificate: "TLS: client certificate or key not usable"
+            }
+        }
+    }
+
+    private static func bytes(
+        _ path: String, _ contents: RequestFiles.Contents, _ fault: Fault
+    ) throws(Fault) -> [UInt8] {
+        guard let bytes = contents[path], !bytes.isEmpty else { throw fault }
+        return bytes
+    }
+}
+
+/// A file that is read whole and at once: a secret, for instance.
+struct SmallFile {
+    private let path: String
+
+    init(_ path: String) {
+        self.path = path
+    }
+
+    /// What is in it; nil if it cannot be read, is no regular file (which could block) or is longer than `limit`.
+    func contents(upTo limit: Int) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        let bytes = Self.read(descriptor, upTo: limit + 1)
+        return bytes.count <= limit ? bytes : nil
+    }
+
+    private static func read(_ descriptor: Int32, upTo most: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < most {
+            let piece = readPiece(descriptor, upTo: min(most - bytes.count, longestPiece))
+            if piece.isEmpty { break }
+            bytes += piece
+        }
+        return bytes
+    }
+
+    /// Nothing at the end, or when it cannot be read on.
+    private static func readPiece(_ descriptor: Int32, upTo most: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: most) { buffer, filled in
+            filled = max(0, Glibc.read(descriptor, buffer.baseAddress, most))
+        }
+    }
+
+    private static let longestPiece = 16 * 1024
 }

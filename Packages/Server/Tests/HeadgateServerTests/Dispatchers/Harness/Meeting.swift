@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// Lets several threads, and tests among them, wait until so many have come.
 final class Meeting: Sendable {
@@ -26,5 +27,28 @@ final class Meeting: Sendable {
                 continuation.resume()
             }
         }
+    }
+}
+
+/// Counts from 1, on any thread.
+final class Ordinal: Sendable {
+    private let count = Mutex(0)
+
+    func next() -> Int {
+        count.withLock { count in
+            count += 1
+            return count
+        }
+    }
+}
+
+/// A monotonic clock that a test moves, in nanoseconds.
+final class ManualNanoseconds: Sendable {
+    private let time = Mutex<Int64>(1_000_000_000)
+
+    var now: Int64 { time.withLock { $0 } }
+
+    func advance(by duration: Duration) {
+        time.withLock { $0 += Int64(duration / .nanoseconds(1)) }
     }
 }

@@ -41,3 +41,51 @@ final class ScratchFolder: Sendable {
         (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? []
     }
 }
+
+/// A file that is as large as its file system lets files be, but for a little, and takes no room: it is one hole with a
+/// line end behind it. Writing more than is left fails midway.
+enum LargestFile {
+    static func make(at path: String, leaving left: Int) throws {
+        let descriptor = open(path, O_RDWR | O_CREAT, 0o600)
+        guard descriptor >= 0 else { throw TestSocket.Failure(operation: "open") }
+        defer { close(descriptor) }
+        let size = largestSize(of: descriptor) - left
+        guard ftruncate(descriptor, size) == 0, pwrite(descriptor, "\n", 1, size - 1) == 1 else {
+            throw TestSocket.Failure(operation: "ftruncate")
+        }
+    }
+
+    private static func largestSize(of descriptor: Int32) -> Int {
+        var (possible, impossible) = (0, Int.max)
+        guard ftruncate(descriptor, Int.max) != 0 else { return Int.max }
+        while impossible - possible > 1 {
+            let middle = possible + (impossible - possible) / 2
+            if ftruncate(descriptor, middle) == 0 { possible = middle } else { impossible = middle }
+        }
+        return possible
+    }
+}
+
+/// The reading end of a pipe in a test.
+enum PipeReader {
+    /// Waits until something is in the pipe.
+    static func waitForFirstByte(of descriptor: Int32) async {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                while poll(&wanted, 1, -1) <= 0 || wanted.revents & Int16(POLLIN) == 0 {}
+                continuation.resume()
+            }
+        }
+    }
+
+    /// All that is in the pipe now.
+    static func contents(of descriptor: Int32) -> String {
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 65536)
+        while case let count = read(descriptor, &piece, piece.count), count > 0 {
+            bytes += piece.prefix(count)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -58,3 +58,66 @@ final class ScriptedServer: Sendable {
         shutdown(connection.socket, Int32(SHUT_RDWR))
     }
 }
+
+/// What a server does with a request.
+enum ScriptedReply: Sendable {
+    /// Sends these bytes and keeps the connection.
+    case bytes(String)
+    /// Sends these bytes and closes the connection.
+    case last(String)
+    /// Sends the first and then the second, over and over.
+    case endless(String, again: String)
+    /// Says nothing until the client goes.
+    case silence
+
+    static func status(_ line: String, headers: [String] = [], body: String = "") -> ScriptedReply {
+        let length = "Content-Length: \(body.utf8.count)"
+        return .bytes((["HTTP/1.1 \(line)", length] + headers).joined(separator: "\r\n") + "\r\n\r\n" + body)
+    }
+
+    static let ok = ScriptedReply.status("200 OK")
+}
+
+/// A request as a server got it.
+struct ReceivedRequest: Sendable {
+    var method: String
+    var target: String
+    /// By lower-case name.
+    var headers: [String: String]
+    var body: [UInt8]
+    /// Counts the server's connections from 0.
+    var connection: Int
+
+    var text: String {
+        String(decoding: body, as: UTF8.self)
+    }
+
+    /// What stands before the body; nil while it is not complete.
+    init?(head bytes: [UInt8], connection: Int) {
+        guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+        guard let end = text.range(of: "\r\n\r\n") else { return nil }
+        var lines = text[..<end.lowerBound].components(separatedBy: "\r\n")
+        let parts = lines.removeFirst().split(separator: " ")
+        guard parts.count == 3 else { return nil }
+        method = String(parts[0])
+        target = String(parts[1])
+        headers = [:]
+        body = []
+        self.connection = connection
+        for line in lines {
+            guard let colon = line.firstIndex(of: ":") else { return nil }
+            let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+            headers[line[..<colon].lowercased()] = value
+        }
+    }
+}
+
+/// Decompresses by the machine's own `gzip`, so that not our code judges our code.
+enum Gunzip {
+    static func decompressed(_ bytes: [UInt8]) throws -> String {
+        let folder = try ScratchFolder()
+        try Data(bytes).write(to: URL(fileURLWithPath: folder("body.gz")))
+        try MachineProgram(["/bin/gzip", "-d", folder("body.gz")]).waitUntilEnd()
+        return folder.text(of: "body") ?? ""
+    }
+}

@@ -1,3 +1,4 @@
+import HeadgateCore
 import HeadgateData
 
 @testable import HeadgateCore
@@ -66,5 +67,16 @@ extension StoredDispatcher {
     static func at(_ position: SequenceNumber, number: DispatcherNumber = 1, id: String = "collect") -> StoredDispatcher
     {
         StoredDispatcher(number: number, id: id, settled: Settled(through: position))
+    }
+}
+
+extension DeadLetter {
+    static func sample(
+        _ number: SequenceNumber, dispatcher: DispatcherNumber = 1, record: [UInt8] = Array("{}".utf8)
+    ) -> DeadLetter {
+        DeadLetter(
+            dispatcher: dispatcher, sequenceNumber: number, reason: .maxAttempts, status: 503, answer: "busy",
+            attempts: 100, firstFailedAt: Timestamp(milliseconds: 5), diedAt: Timestamp(milliseconds: 6), record: record
+        )
     }
 }

@@ -82,3 +82,71 @@ final class StoreScene {
         try SQLiteConnection(path: databasePath).integer(text)
     }
 }
+
+extension StoreScene {
+    /// Waits until the store has done what it leaves for idle moments, then closes and opens it: steps are taken after
+    /// each turn, so a bounded number of turns is enough.
+    func reopenWhenIdle(turns: Int = 40) throws -> StoredState {
+        for _ in 0..<turns { write() }
+        return try reopen()
+    }
+}
+
+/// A file system of a few MiB in memory, mounted for one test. Needs the rights to mount.
+final class SmallDisk {
+    let path = NSTemporaryDirectory() + "/headgate-disk-" + UUID().uuidString
+
+    /// Whether this process may mount at all.
+    static let isPossible: Bool = (try? SmallDisk()) != nil
+
+    private static let size = 2 << 20
+
+    init() throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        guard mount("tmpfs", path, "tmpfs", 0, "size=\(SmallDisk.size)") == 0 else {
+            let code = errno
+            rmdir(path)
+            throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EPERM)
+        }
+    }
+
+    deinit {
+        // Files may still be open: the mount goes when they are closed.
+        umount2(path, Int32(MNT_DETACH))
+        rmdir(path)
+    }
+
+    private var filler: String { path + "/filler" }
+
+    /// Takes most of the room.
+    func fill() throws {
+        try Data(repeating: 0, count: SmallDisk.size - 900_000).write(to: URL(fileURLWithPath: filler))
+    }
+
+    func makeRoom() throws {
+        try FileManager.default.removeItem(atPath: filler)
+    }
+}
+
+/// Looks into SQLite's log, to see what was committed how.
+struct WriteAheadLog {
+    private let bytes: [UInt8]
+
+    init(path: String) throws {
+        bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+
+    /// How many transactions the log holds: a frame that ends one says how large the database is then.
+    var commits: Int {
+        guard bytes.count > 32 else { return 0 }
+        let salt = bytes[16..<24]
+        let frameSize = 24 + bigEndian(at: 8)
+        return stride(from: 32, through: bytes.count - frameSize, by: frameSize).count { frame in
+            bytes[frame + 8..<frame + 16].elementsEqual(salt) && bigEndian(at: frame + 4) != 0
+        }
+    }
+
+    private func bigEndian(at offset: Int) -> Int {
+        bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+    }
+}

@@ -1,0 +1,109 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateWire
+
+/// A client that serves boards: it is asked to run them by `board.run`.
+final class ClientProvider: BoardProvider {
+    private let session: Session
+    private weak var boards: Boards?
+    /// The request of each run.
+    private var requests: [Int: PeerRequests.Number] = [:]
+
+    init(_ session: Session, for boards: Boards) {
+        self.session = session
+        self.boards = boards
+    }
+
+    var isIdle: Bool { requests.isEmpty }
+
+    func begin(_ run: BoardRun) {
+        if session.isOverfull { return boards?.refused(run) ?? () }
+        requests[run.run] = session.ask(BoardMethods.run.name) {
+            $0.params(of: run)
+        } then: { [weak self] in
+            self?.answered(run, $0)
+        }
+    }
+
+    func cancel(_ run: Int) {
+        requests.removeValue(forKey: run).map(session.withdraw)
+    }
+
+    private func answered(_ run: BoardRun, _ result: Result<JSONView, PeerFault>) {
+        requests[run.run] = nil
+        if case .failure(.gone) = result { return boards?.providerLeft(run.provider) ?? () }
+        boards?.answered(run, BoardAnswer(result))
+    }
+}
+
+extension JSONWriter {
+    /// The params of `board.run`.
+    fileprivate mutating func params(of run: BoardRun) {
+        beginObject()
+        member("board", run.board)
+        member("activation", "activation-\(run.activation)")
+        member("input", item: run.input)
+        member("mainboard", run.mainboard)
+        member("as_barrier", run.isBarrier)
+        endObject()
+    }
+}
+
+extension RPCError {
+    /// Why a board did not complete, as whoever activated it is told; nil when its process gave a result.
+    init?(_ outcome: ActivationOutcome, board: String) {
+        switch outcome {
+        case .completed: return nil
+        case .failed(let fault): self = .failed(board: board, fault)
+        case .notServed: self.init(.notFound, "nobody serves board \(board)")
+        case .providerLost: self.init(.providerLost, "the process that was to run board \(board) is gone")
+        case .timedOut: self.init(.timeout, "board \(board) did not answer in time")
+        case .cancelled(let barrier, let cause): self = .cancelled(barrier: barrier, cause: cause.rawValue)
+        case .circle(let boards): self = .circle(boards)
+        // Of clients that still listen, only a stop of the service gives up what they wait for.
+        case .givenUp: self.init(.shuttingDown)
+        }
+    }
+
+    /// Boards that wait for each other (Behaviour A8).
+    static func circle(_ boards: [String]) -> RPCError {
+        RPCError(
+            .activationCycle, "boards would wait for each other: \(boards.joined(separator: ", "))",
+            data: ["path": .array(boards.map { .string($0) })])
+    }
+
+    private static func failed(board: String, _ fault: ActivationFault) -> RPCError {
+        var data: DataObject = ["board": .string(board), "cause": .string(BarrierCause.refused.rawValue)]
+        if let error = fault.error { data["error"] = .object(error) }
+        return RPCError(.cancelled, "board \(board): \(fault.message)", data: data)
+    }
+}
+
+extension BoardAnswer {
+    /// What a process answered to `board.run`. Whatever it is but a result with `done` counts as an error.
+    init(_ result: Result<JSONView, PeerFault>) {
+        switch result {
+        case .success(let view):
+            guard let done = view.member("done")?.bool else {
+                self = .failure(.noResult)
+                return
+            }
+            self = .success(BoardResult(done: done, output: view.member("output")?.item))
+        case .failure(.refused(let error)): self = .failure(ActivationFault(error))
+        case .failure(.gone): self = .failure(ActivationFault(message: "its process is gone"))
+        }
+    }
+}
+
+extension ActivationFault {
+    fileprivate static let noResult = ActivationFault(message: "its process answered without `done`")
+
+    /// A process that leaves what it is sent unread gets nothing more (Behaviour X2).
+    static let notReading = ActivationFault(message: "its process does not read what it is sent")
+
+    fileprivate init(_ error: RPCError) {
+        var told: DataObject = ["code": .number(DataNumber(error.code)), "message": .string(error.message)]
+        if !error.data.isEmpty { told["data"] = .object(error.data) }
+        self.init(message: error.message, error: told)
+    }
+}

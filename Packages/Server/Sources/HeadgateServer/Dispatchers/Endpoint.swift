@@ -1,0 +1,143 @@
+import CCurl
+import Glibc
+
+/// An HTTP URL to send to (Behaviour K1).
+struct Endpoint: Equatable {
+    /// `http` or `https`.
+    let scheme: String
+    /// Where it is, and the user and password for it. A secret (Behaviour X4).
+    let authority: Authority
+    /// The whole, scheme and all.
+    let text: String
+
+    /// Why a text is no such URL.
+    struct Fault: Error, Equatable {
+        let message: String
+    }
+
+    /// Reads a URL; without a scheme it is one of `https`.
+    init(_ text: String) throws(Fault) {
+        guard !text.isEmpty, text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
+            throw Fault(message: "must be a URL without spaces and control characters")
+        }
+        let (scheme, rest) = Endpoint.split(text)
+        guard scheme == "http" || scheme == "https" else {
+            throw Fault(message: "must be a URL with http:// or https://")
+        }
+        authority = try Authority(rest.prefix { !"/?#".contains($0) })
+        self.scheme = scheme
+        self.text = "\(scheme)://\(rest)"
+    }
+
+    /// The scheme in lower case, and what stands behind `://`.
+    private static func split(_ text: String) -> (scheme: String, rest: Substring) {
+        let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
+        let behind = text[scheme.endIndex...]
+        guard behind.hasPrefix("://") else { return ("https", text[...]) }
+        return (scheme.lowercased(), behind.dropFirst(3))
+    }
+}
+
+/// The part of a URL that says where to go: `user:password@host:port`.
+struct Authority: Equatable {
+    /// What stands before the host: a user and a password. A secret (Behaviour X4).
+    let userInfo: String?
+    /// The host; an IPv6 address without its brackets.
+    let host: String
+    /// The port; nil: the scheme's.
+    let port: Int?
+
+    init(_ text: Substring) throws(Endpoint.Fault) {
+        let (userInfo, place) = Authority.splitUserInfo(text)
+        let (host, port) = try Authority.splitPort(place)
+        guard Authority.isHost(host, inBrackets: place.hasPrefix("[")) else {
+            throw Endpoint.Fault(message: "must be a URL with a host")
+        }
+        self.userInfo = userInfo.map(String.init)
+        self.host = String(host)
+        self.port = port
+    }
+
+    /// Whether the host is this machine itself, and no network leads there (Behaviour B20).
+    var isLoopback: Bool {
+        HostAddress(host).isLoopback
+    }
+
+    private static func splitUserInfo(_ authority: Substring) -> (userInfo: Substring?, place: Substring) {
+        guard let at = authority.lastIndex(of: "@") else { return (nil, authority) }
+        return (authority[..<at], authority[authority.index(after: at)...])
+    }
+
+    private static func splitPort(_ place: Substring) throws(Endpoint.Fault) -> (host: Substring, port: Int?) {
+        if place.hasPrefix("[") {
+            let host = place.dropFirst().prefix { $0 != "]" }
+            let behind = place[host.endIndex...]
+            guard behind.hasPrefix("]") else { throw Endpoint.Fault(message: "has a `[` without its `]`") }
+            return (host, try port(behind.dropFirst()))
+        }
+        let host = place.prefix { $0 != ":" }
+        return (host, try port(place[host.endIndex...]))
+    }
+
+    /// What `:8080` says; nil for nothing.
+    private static func port(_ text: Substring) throws(Endpoint.Fault) -> Int? {
+        if text.isEmpty { return nil }
+        let digits = text.dropFirst()
+        guard text.hasPrefix(":"), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let port = Int(digits), (1...65_535).contains(port)
+        else { throw Endpoint.Fault(message: "must have a port from 1 to 65535, or none") }
+        return port
+    }
+
+    private static func isHost(_ host: Substring, inBrackets: Bool) -> Bool {
+        // A name may have letters of any script, which curl turns into ASCII, and an address a zone behind `%`.
+        let marks = inBrackets ? ":.%-_" : ".-_~"
+        return !host.isEmpty && host.allSatisfy { $0.isLetter || $0.isNumber || marks.contains($0) }
+    }
+}
+
+/// The host of a URL as libcurl understands it: it takes an IPv4 address in all spellings that `inet_aton` does.
+private struct HostAddress {
+    private let name: String
+
+    /// - Parameter host: an IPv6 address without its brackets, or anything else as it stands in the URL.
+    init(_ host: String) {
+        // A dot at the end only says that a name is whole.
+        let whole = host.hasSuffix(".") ? String(host.dropLast()) : host
+        name = HostAddress.normalized(whole).lowercased()
+    }
+
+    /// Whether it is this machine itself, so that no network leads there (Behaviour B20).
+    var isLoopback: Bool {
+        if name == "localhost" || name.hasSuffix(".localhost") { return true }
+        if let bytes = HostAddress.bytes(name, AF_INET, 4) { return HostAddress.isLoopbackIPv4(bytes[...]) }
+        guard let bytes = HostAddress.bytes(name, AF_INET6, 16) else { return false }
+        let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
+        return isMapped
+            ? HostAddress.isLoopbackIPv4(bytes[12...]) : bytes[..<15].allSatisfy { $0 == 0 } && bytes[15] <= 1
+    }
+
+    /// The network 127.0.0.0/8, and the address that stands for any: the kernel connects to that over loopback too.
+    private static func isLoopbackIPv4(_ bytes: ArraySlice<UInt8>) -> Bool {
+        bytes.first == 127 || bytes.allSatisfy { $0 == 0 }
+    }
+
+    /// As libcurl's URL parser gives it back; the host itself where it takes none.
+    private static func normalized(_ host: String) -> String {
+        let url = curl_url()
+        defer { curl_url_cleanup(url) }
+        let authority = host.contains(":") ? "[\(host)]" : host
+        var text: UnsafeMutablePointer<CChar>?
+        guard curl_url_set(url, CURLUPART_URL, "http://\(authority)/", 0) == CURLUE_OK,
+            curl_url_get(url, CURLUPART_HOST, &text, 0) == CURLUE_OK, let text
+        else { return host }
+        defer { curl_free(text) }
+        let parsed = String(cString: text)
+        return parsed.hasPrefix("[") ? String(parsed.dropFirst().dropLast()) : parsed
+    }
+
+    private static func bytes(_ name: String, _ family: Int32, _ count: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        return inet_pton(family, name, &bytes) == 1 ? bytes : nil
+    }
+}

@@ -1,0 +1,75 @@
+import HeadgateCore
+
+extension HTTPSettings {
+    /// How the destination wants its events.
+    var batchFormat: BatchFormat {
+        guard method == .post else { return .single }
+        return switch format {
+        case .jsonArray: .jsonArray
+        case .ndjson: .ndjson
+        case .envelope: .envelope(schema: envelopeSchema)
+        }
+    }
+
+    /// The request that takes a batch to the destination.
+    func request(for batch: Batch, headers: ResolvedHeaders) -> HTTPRequest {
+        var headers = headers
+        var request = HTTPRequest(url: endpoint, method: method, timeout: timeout, connectTimeout: connectTimeout)
+        request.unixSocket = unixSocket
+        request.isLoopback = isLoopback
+        request.isSentOnce = batch.isOversize || !isRepeated
+        headers.addDefault("Idempotency-Key", batch.idempotencyHeader)
+        switch method {
+        case .get: request.url = EventURL(endpoint: endpoint, event: batch.body).text
+        case .post: request.body = body(of: batch, &headers)
+        }
+        request.fields = headers.fields
+        return request
+    }
+
+    /// The body, and the headers that say what it is.
+    private func body(of batch: Batch, _ headers: inout ResolvedHeaders) -> [UInt8] {
+        headers.addDefault("Content-Type", format == .ndjson ? "application/x-ndjson" : "application/json")
+        guard gzip, let compressed = Gzip.compressed(batch.body) else { return batch.body }
+        headers.addDefault("Content-Encoding", "gzip")
+        return compressed
+    }
+}
+
+/// The URL that takes one event along, as JSON in the query parameter `event` (Behaviour K1, method GET).
+private struct EventURL {
+    let text: String
+
+    /// - Parameter endpoint: A URL, which may have a query of its own. Its fragment is left out: it is never sent.
+    init(endpoint: String, event: [UInt8]) {
+        let base = endpoint.prefix { $0 != "#" }
+        text = "\(base)\(Self.separator(behind: base))event=\(PercentEncoding.query(event))"
+    }
+
+    private static func separator(behind base: Substring) -> String {
+        guard base.contains("?") else { return "?" }
+        return base.hasSuffix("?") || base.hasSuffix("&") ? "" : "&"
+    }
+}
+
+extension Batch {
+    /// The `Idempotency-Key` header's value (Behaviour K1). Ids are any text, headers are not: what is not visible ASCII
+    /// is percent-encoded, and a long key is replaced by a short one that is the same for the same key.
+    var idempotencyHeader: String {
+        let key = PercentEncoding.header(idempotencyKey)
+        guard key.utf8.count > Self.longestKey else { return key }
+        return "\(events.count)-\(Self.hash(key))"
+    }
+
+    /// FNV-1a of 128 bits, in hexadecimal digits.
+    private static func hash(_ key: String) -> String {
+        let prime: UInt128 = 1 << 88 | 0x13B
+        var hash: UInt128 = 0x6C62_272E_07BB_0142_62B8_2175_6295_C58D
+        for byte in key.utf8 {
+            hash = (hash ^ UInt128(byte)) &* prime
+        }
+        return String(hash, radix: 16)
+    }
+
+    private static let longestKey = 255
+}

@@ -1,0 +1,98 @@
+import Glibc
+import HeadgateCore
+import HeadgateData
+
+/// A dispatcher's headers with the values of this moment, and which of these are secrets.
+struct ResolvedHeaders {
+    private(set) var fields: [HTTPField] = []
+    private(set) var secrets: [String] = []
+
+    /// - Parameters:
+    ///   - output: what the board before the dispatcher put out (Behaviour A9).
+    ///   - files: what is in the files that headers name.
+    init(
+        _ headers: [HTTPSettings.Header], output: DataObject, files: RequestFiles.Contents
+    ) throws(HeaderFault) {
+        for header in headers {
+            let field = try header.field(output: output, files: files)
+            fields.append(field)
+            if header.isSecret { secrets += HeaderSecrets.forms(of: field.value) }
+            if case .output(let name, _) = header.value { secrets += [output.outputText(name)].compactMap(\.self) }
+        }
+    }
+
+    /// Adds a header unless the settings have one of this name.
+    mutating func addDefault(_ name: String, _ value: String) {
+        guard !fields.contains(where: { $0.isNamed(name) }) else { return }
+        fields.append(HTTPField(name: name, value: value))
+    }
+}
+
+extension HTTPSettings.Header {
+    /// The header with its value of this moment.
+    /// - Parameters:
+    ///   - output: what the board before the dispatcher put out (Behaviour A9).
+    ///   - files: what is in the files that headers name.
+    func field(output: DataObject, files: RequestFiles.Contents) throws(HeaderFault) -> HTTPField {
+        let field = HTTPField(name: name, value: try currentValue(output, files))
+        guard field.isValid else { throw HeaderFault(header: name, fault: "not a valid header") }
+        return field
+    }
+
+    /// Whether its value is kept from logs, answers and so on (Behaviour X4): all that is not written in the settings,
+    /// and what is written there under a name that speaks of a secret.
+    var isSecret: Bool {
+        guard case .text = value else { return true }
+        return HeaderName.soundsSecret(name)
+    }
+
+    private func currentValue(_ output: DataObject, _ files: RequestFiles.Contents) throws(HeaderFault) -> String {
+        switch value {
+        case .text(let text): text
+        case .environment(let variable): try environmentValue(variable)
+        case .file(let path): try fileValue(files[path])
+        case .output(let name, let prefix): prefix + (try outputValue(name, output))
+        }
+    }
+
+    /// The ActivationGate lets nothing through without; but a batch may have been taken just before the settings asked for it.
+    private func outputValue(_ member: String, _ output: DataObject) throws(HeaderFault) -> String {
+        guard let text = output.outputText(member) else {
+            throw HeaderFault(header: name, fault: "the board has not put out `\(member)`")
+        }
+        return text
+    }
+
+    private func environmentValue(_ variable: String) throws(HeaderFault) -> String {
+        guard let bytes = getenv(variable) else { throw HeaderFault(header: name, fault: "variable not set") }
+        guard let text = String(validatingCString: bytes) else { throw notText }
+        return text
+    }
+
+    private func fileValue(_ contents: [UInt8]?) throws(HeaderFault) -> String {
+        guard var bytes = contents, bytes.count <= Self.longestValue else {
+            throw HeaderFault(header: name, fault: "file not readable")
+        }
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw notText }
+        return text
+    }
+
+    private var notText: HeaderFault {
+        HeaderFault(header: name, fault: "not text")
+    }
+
+    private static let longestValue = 64 * 1024
+}
+
+/// A header that cannot be sent: it names the header and never tells its value (Behaviour X4).
+struct HeaderFault: Error, Equatable {
+    var header: String
+    var fault: String
+
+    /// For people, like `header Authorization: variable not set`.
+    var cause: String {
+        "header \(header): \(fault)"
+    }
+}

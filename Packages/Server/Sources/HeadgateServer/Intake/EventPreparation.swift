@@ -1,0 +1,199 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateWire
+
+/// What is done with an event between its reading and its storing: transformations (Behaviour P4), then load rules
+/// (Behaviour P3). Where neither is configured, events pass by.
+final class EventPreparation {
+    private let gate: Headgate
+    private let fields: TrackedFields
+    /// Where is put what transformations wrote.
+    private let arena: ByteArena
+
+    init(gate: Headgate, arena: ByteArena) {
+        self.gate = gate
+        self.arena = arena
+        fields = TrackedFields(worker: gate.worker)
+    }
+
+    /// What became of an event.
+    struct Outcome {
+        /// The event with the route that is left to it, valid until the arena is cleared; nil when a transformation
+        /// dropped it.
+        var event: TrackedEvent?
+        /// Transformations that threw.
+        var errors = 0
+    }
+
+    /// Takes an event through transformations and rules; throws `limit` when it would go to yet another set of
+    /// dispatchers, of which there are too many.
+    func prepare(_ event: TrackedEvent) throws(RPCError) -> Outcome {
+        var outcome = Outcome(event: event)
+        if gate.transformsAfterCollectors { outcome = transform(event) }
+        guard gate.hasLoadRules, let event = outcome.event else { return outcome }
+        fields.event = event
+        defer { fields.event = nil }
+        do throws(TooManyRoutes) {
+            outcome.event?.route = try gate.route(event.route, for: fields)
+        } catch {
+            throw RPCError(error)
+        }
+        return outcome
+    }
+
+    private func transform(_ event: TrackedEvent) -> Outcome {
+        fields.event = event
+        defer { fields.event = nil }
+        guard let members = fields.members else { return Outcome(event: event) }
+        let result = gate.transformAfterCollectors(members)
+        guard let document = result.event, result.isChanged else {
+            return Outcome(event: result.event == nil ? nil : event, errors: result.errors)
+        }
+        return Outcome(event: rewrite(event, as: document), errors: result.errors)
+    }
+
+    /// The event with what a transformation may have changed put in anew.
+    private func rewrite(_ event: TrackedEvent, as document: EventDocument) -> TrackedEvent {
+        var json = JSONWriter()
+        var ends = [0]
+        for item in [
+            .string(document.event), .string(document.key ?? ""), .object(document.context), .object(document.data),
+        ]
+            as [DataItem]
+        {
+            json.item(item)
+            ends.append(json.bytes.count)
+        }
+        let rewritten = arena.keep(json.bytes)
+        let pieces = zip(ends, ends.dropFirst()).map { UnsafeRawBufferPointer(rebasing: rewritten[$0..<$1]) }
+        var event = event
+        event.name = pieces[0]
+        event.key = document.key == nil ? nil : pieces[1]
+        event.context = pieces[2]
+        event.data = pieces[3]
+        return event
+    }
+}
+
+/// A tracked event as conditions look into it, before it is stored: what nobody asks for is not read.
+///
+/// `seq` and `attempt` are not known yet; `time` is the receipt's where the client gave none.
+private final class TrackedFields {
+    /// The event that is looked into; its bytes have to stay while it is.
+    var event: TrackedEvent? {
+        didSet { (data, context) = (nil, nil) }
+    }
+
+    private let worker: any Worker
+    private let dataScanner = JSONScanner(maxDepth: JSONScanner.greatestDepth)
+    private let contextScanner = JSONScanner(maxDepth: JSONScanner.greatestDepth)
+    private let wordScanner = JSONScanner()
+    private var data: JSONView?
+    private var context: JSONView?
+
+    init(worker: any Worker) {
+        self.worker = worker
+    }
+
+    /// The event's members as they would be delivered, as far as they are known; nil when there is no event.
+    var members: DataObject? {
+        guard let event else { return nil }
+        let received = worker.wall
+        var members: DataObject = [
+            "id": .string(word(event.id)), "event": .string(word(event.name)),
+            "time": .string((event.time ?? received).text), "received_at": .string(received.text),
+        ]
+        members["key"] = event.key.map { .string(word($0)) }
+        members["context"] = contextView(event)?.item
+        members["data"] = dataView(event)?.item
+        return members
+    }
+
+    // MARK: Reading
+
+    // The bytes were scanned with their message, so that scanning them alone finds them in order.
+
+    private func dataView(_ event: TrackedEvent) -> JSONView? {
+        data = data ?? (try? dataScanner.scan(event.data))
+        return data
+    }
+
+    private func contextView(_ event: TrackedEvent) -> JSONView? {
+        context = context ?? (try? contextScanner.scan(event.context))
+        return context
+    }
+
+    /// A JSON string, unescaped.
+    private func word(_ json: UnsafeRawBufferPointer) -> String {
+        guard json.contains(UInt8(ascii: "\\")) else {
+            return String(decoding: json.dropFirst().dropLast(), as: UTF8.self)
+        }
+        return (try? wordScanner.scan(json))?.string ?? ""
+    }
+}
+
+extension TrackedFields: EventFields {
+    func value(at path: EventPath) -> FieldValue? {
+        guard let event else { return nil }
+        switch path.member {
+        case .data: return dataView(event)?.value(at: path.names).map(FieldValue.init)
+        case .context: return contextView(event)?.value(at: path.names).map(FieldValue.init)
+        default: return path.names.isEmpty ? word(path.member, of: event).map(FieldValue.string) : nil
+        }
+    }
+
+    private func word(_ member: EventMember, of event: TrackedEvent) -> String? {
+        switch member {
+        case .id: word(event.id)
+        case .event: word(event.name)
+        case .key: event.key.map(word)
+        case .time: (event.time ?? worker.wall).text
+        case .receivedAt: worker.wall.text
+        case .sequenceNumber, .attempt, .context, .data: nil
+        }
+    }
+}
+
+extension JSONView {
+    /// The value to which the names lead from here, as ``EventPath`` has it; nil when there is none. Of several members with
+    /// one name the last counts.
+    func value(at names: [String]) -> JSONView? {
+        var place = self
+        for name in names {
+            guard let next = place.member(named: name) ?? place.element(named: name) else { return nil }
+            place = next
+        }
+        return place
+    }
+
+    private func member(named name: String) -> JSONView? {
+        guard let members else { return nil }
+        var found: JSONView?
+        for (key, value) in members where key.isString(name) { found = value }
+        return found
+    }
+
+    private func element(named name: String) -> JSONView? {
+        guard let elements, let index = EventPath.index(named: name, in: elements.count) else { return nil }
+        return elements.dropFirst(index).first { _ in true }
+    }
+
+    private func isString(_ text: String) -> Bool {
+        guard let contents else { return string.map { $0.utf8.elementsEqual(text.utf8) } ?? false }
+        return contents.count == text.utf8.count && contents.elementsEqual(text.utf8)
+    }
+}
+
+extension FieldValue {
+    /// A value as it stands in a message; arrays and objects are not read.
+    init(_ view: JSONView) {
+        switch view.kind {
+        case .null: self = .null
+        case .bool: self = .bool(view.bool ?? false)
+        case .number: self = view.number.map(FieldValue.number) ?? .null
+        case .string: self = .string(view.string ?? "")
+        case .array: self = .array(isEmpty: view.count == 0)
+        case .object: self = .object(isEmpty: view.count == 0)
+        }
+    }
+}

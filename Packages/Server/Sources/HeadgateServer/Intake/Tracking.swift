@@ -1,0 +1,356 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateWire
+
+/// Takes events in: checks them, gives them to the queue, counts what becomes of them.
+final class Tracking {
+    private let gate: Headgate
+    private let reader: EventReader
+    private let collecting: Collecting
+    private let preparation: EventPreparation
+    /// What is made for the events of one call.
+    private let arena = ByteArena()
+
+    init(gate: Headgate, collecting: Collecting) {
+        self.gate = gate
+        self.collecting = collecting
+        reader = EventReader(gate: gate, arena: arena)
+        preparation = EventPreparation(gate: gate, arena: arena)
+    }
+
+    /// An event on its way to the queue.
+    private struct Prepared {
+        /// As it came.
+        var read: TrackedEvent
+        /// As it goes on; nil when a transformation dropped it.
+        var event: TrackedEvent?
+    }
+
+    // MARK: Taking in
+
+    /// Takes one event in. Its acknowledgement has to wait for ``EventQueue/whenCommitted(_:)``.
+    /// - Returns: the event, valid until the next is taken in, and what became of it.
+    func track(
+        _ params: JSONView?, from session: Session
+    ) throws(RPCError) -> (event: TrackedEvent, admission: Admission) {
+        if gate.isStopping { throw RPCError(.shuttingDown) }
+        arena.clear()
+        let prepared = try prepare(params, from: session)
+        guard let event = prepared.event else {
+            countDropped()
+            return (prepared.read, .unrouted)
+        }
+        let admission = gate.events.admit(event)
+        switch admission {
+        case .stored, .duplicate, .unrouted: count(admission)
+        case .queueFull: throw rejected(1, .queueFull)
+        case .tooLarge: throw rejected(1, .tooLarge)
+        }
+        return (event, admission)
+    }
+
+    /// Takes events in, all or none: each is prepared once, and the first is stored when there is room for all
+    /// (Behaviour Q4). Their acknowledgement has to wait as that of one.
+    /// - Parameter taken: called for each event in their order, once all are taken in; they are valid as long.
+    func track(
+        all list: [JSONView], from session: Session, taken: (TrackedEvent, Admission) -> Void
+    ) throws(RPCError) {
+        if gate.isStopping { throw RPCError(.shuttingDown) }
+        arena.clear()
+        defer { arena.clear() }
+        var prepared: [Prepared] = []
+        prepared.reserveCapacity(list.count)
+        for (index, params) in list.enumerated() {
+            prepared.append(try prepare(params, at: "events[\(index)]", from: session))
+        }
+        var admissions = try admit(prepared).makeIterator()
+        for each in prepared {
+            guard let event = each.event, let admission = admissions.next() else {
+                countDropped()
+                taken(each.read, .unrouted)
+                continue
+            }
+            count(admission)
+            taken(event, admission)
+        }
+    }
+
+    private func admit(_ prepared: [Prepared]) throws(RPCError) -> [Admission] {
+        do throws(AdmissionRefusal) {
+            return try gate.events.admit(all: prepared.compactMap(\.event))
+        } catch {
+            throw rejected(prepared.count, error)
+        }
+    }
+
+    /// Reads an event and takes it through all that comes before the queue.
+    private func prepare(
+        _ params: JSONView?, at place: @autoclosure () -> String = "", from session: Session
+    ) throws(RPCError) -> Prepared {
+        var read = try reader.read(params, at: place(), from: session)
+        read.context = collecting.context(of: session.caller, on: session.context, in: arena)
+        let outcome = try preparation.prepare(read)
+        gate.board.counters.transformationErrors += outcome.errors
+        return Prepared(read: read, event: outcome.event)
+    }
+
+    // MARK: Counting
+
+    /// Dropped for all dispatchers: to its client, no dispatcher wants it.
+    private func countDropped() {
+        gate.board.counters.received += 1
+        gate.board.counters.transformedAway += 1
+    }
+
+    private func count(_ admission: Admission) {
+        gate.board.counters.received += 1
+        switch admission {
+        case .duplicate: gate.board.counters.duplicates += 1
+        case .unrouted: gate.board.counters.unrouted += 1
+        case .stored, .queueFull, .tooLarge: break
+        }
+    }
+
+    private func rejected(_ events: Int, _ refusal: AdmissionRefusal) -> RPCError {
+        gate.board.counters.received += events
+        gate.board.counters.rejected += events
+        return switch refusal {
+        case .queueFull: RPCError(.queueFull)
+        case .tooLarge: RPCError(.eventTooLarge)
+        }
+    }
+
+    /// What clients are told whose events could not be stored. The fault itself is for the log: local errors do not
+    /// cross the socket.
+    func refusal(of events: Int, _ fault: StoreFault) -> RPCError {
+        gate.board.counters.rejected += events
+        if case .noRoom = fault { return RPCError(.storage, "the event could not be stored: no room") }
+        return RPCError(.storage, "the event could not be stored")
+    }
+}
+
+/// Reads the params of `track` into events, without copying what is in them.
+final class EventReader {
+    private let gate: Headgate
+    /// Where ids are put that do not stand in the message as they are needed.
+    private let arena: ByteArena
+    private var ids = UUIDv7()
+
+    /// Most bytes of an id or a key as they stand between their quotes.
+    static let longestWord = 1024
+
+    /// What this reads, as it is told. A test holds the two together.
+    static let members: [Schema.Member] = [
+        .required("event", .name, "what happened"), .optional("data", .anyObject, "kept as it is"),
+        .optional("id", word, "the same id again, in one namespace and within the dedupe window, is stored once"),
+        .optional("key", word, "events of one key are delivered in their order, whatever goes on beside them"),
+        .optional("time", .time, "when it happened, if that is not when it is received"),
+        .optional("dispatchers", .array(.name), "narrows the dispatchers that may get it"),
+        .optional("ttl_ms", .integer(least: 1), "how long after its receipt it is worth delivering"),
+    ]
+
+    private static let word = Schema.string(least: 1, most: longestWord)
+
+    init(gate: Headgate, arena: ByteArena) {
+        self.gate = gate
+        self.arena = arena
+    }
+
+    /// The members of one event, found in one pass.
+    private struct Members {
+        var event: JSONView?
+        var data: JSONView?
+        var id: JSONView?
+        var key: JSONView?
+        var time: JSONView?
+        var dispatchers: JSONView?
+        var timeToLive: JSONView?
+
+        init(_ members: JSONMembers) {
+            for (key, value) in members {
+                if key.equals("event") {
+                    event = value
+                } else if key.equals("data") {
+                    data = value
+                } else if key.equals("id") {
+                    id = value
+                } else if key.equals("key") {
+                    self.key = value
+                } else if key.equals("time") {
+                    time = value
+                } else if key.equals("dispatchers") {
+                    dispatchers = value
+                } else if key.equals("ttl_ms") {
+                    timeToLive = value
+                }
+            }
+        }
+    }
+
+    /// Reads one event. It is valid as long as the message, and until the arena is cleared.
+    /// - Parameters:
+    ///   - place: where the params stand, for errors: empty, or `events[1]`.
+    func read(
+        _ params: JSONView?, at place: @autoclosure () -> String = "", from session: Session
+    ) throws(RPCError) -> TrackedEvent {
+        func fault(_ name: String, _ message: String) -> RPCError {
+            let place = place()
+            return .invalidParams(path: place.isEmpty ? name : "\(place).\(name)", message)
+        }
+        guard let params, let all = params.members else {
+            if params == nil { throw fault("event", "is missing") }
+            throw .invalidParams(path: place(), "must be an object")
+        }
+        let members = Members(all)
+        guard let name = members.event else { throw fault("event", "is missing") }
+        guard name.kind == .string, name.raw.count > 2 else { throw fault("event", "must be a string, and not empty") }
+        guard members.data?.kind ?? .object == .object else { throw fault("data", "must be an object") }
+        guard isWord(members.id) else { throw fault("id", EventReader.wordExpectation) }
+        guard isWord(members.key) else { throw fault("key", EventReader.wordExpectation) }
+        guard let time = time(members.time) else { throw fault("time", "must be a time in RFC 3339") }
+        guard let timeToLive = duration(members.timeToLive) else {
+            throw fault("ttl_ms", "must be a whole number of milliseconds, at least 1")
+        }
+        return TrackedEvent(
+            id: members.id?.raw ?? makeID(), identity: members.id.map { identity($0, session) }, name: name.raw,
+            time: time, key: members.key?.raw, timeToLive: timeToLive, context: session.context.view,
+            data: members.data?.raw ?? EventReader.noData, route: try route(members.dispatchers, fault))
+    }
+
+    // MARK: Members
+
+    private static let wordExpectation = "must be a string, not empty and of at most \(longestWord) bytes"
+
+    /// Of a static string, which is always there.
+    private static var noData: UnsafeRawBufferPointer {
+        let text: StaticString = "{}"
+        return UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+
+    private func isWord(_ view: JSONView?) -> Bool {
+        guard let view else { return true }
+        return view.kind == .string && (1...EventReader.longestWord).contains(view.raw.count - 2)
+    }
+
+    /// Nil: wrong; a nil inside: there is none.
+    private func time(_ view: JSONView?) -> Timestamp?? {
+        guard let view else { return .some(nil) }
+        guard let contents = view.contents else {
+            return view.string.flatMap(Timestamp.init(rfc3339:)).map { .some($0) }
+        }
+        return Timestamp(rfc3339: contents).map { .some($0) }
+    }
+
+    /// Nil: wrong; a nil inside: there is none.
+    private func duration(_ view: JSONView?) -> Duration?? {
+        guard let view else { return .some(nil) }
+        guard let milliseconds = view.int, milliseconds >= 1 else { return nil }
+        return .some(.milliseconds(milliseconds))
+    }
+
+    private func route(
+        _ view: JSONView?, _ fault: (String, String) -> RPCError
+    ) throws(RPCError) -> RouteNumber {
+        guard let view else { return gate.routeToAll }
+        guard let elements = view.elements else { throw fault("dispatchers", "must be an array of dispatchers' ids") }
+        var ids: [String] = []
+        for (index, element) in elements.enumerated() {
+            guard let id = element.string else { throw fault("dispatchers[\(index)]", "must be a string") }
+            guard gate.hasDispatcher(id) else { throw fault("dispatchers[\(index)]", "there is no dispatcher \(id)") }
+            ids.append(id)
+        }
+        do throws(TooManyRoutes) {
+            return try gate.route(narrowedTo: ids) ?? gate.routeToAll
+        } catch {
+            throw RPCError(error)
+        }
+    }
+
+    private func identity(_ id: JSONView, _ session: Session) -> TrackedEvent.Identity {
+        TrackedEvent.Identity(namespace: session.caller.namespace, id: id.contents ?? unescaped(id))
+    }
+
+    private func unescaped(_ id: JSONView) -> UnsafeRawBufferPointer {
+        var bytes: [UInt8] = []
+        id.appendExact(to: &bytes)
+        return arena.keep(bytes)
+    }
+
+    private func makeID() -> UnsafeRawBufferPointer {
+        let quoted = arena.room(for: UUIDv7.length + 2)
+        quoted[0] = UInt8(ascii: "\"")
+        ids.next(at: gate.worker.wall, into: UnsafeMutableRawBufferPointer(rebasing: quoted[1...]))
+        quoted[UUIDv7.length + 1] = UInt8(ascii: "\"")
+        return UnsafeRawBufferPointer(quoted)
+    }
+}
+
+extension RPCError {
+    /// What a client is told whose event would go to yet another set of dispatchers.
+    init(_ fault: TooManyRoutes) {
+        self.init(.limit, "the events that are stored go to too many different sets of dispatchers")
+    }
+}
+
+/// Bytes that are made for events while these are taken in, at places that do not change until all are let go of at
+/// once. One block is kept for the events to come, so that taking in a usual event allocates nothing.
+final class ByteArena {
+    private var blocks: [UnsafeMutableRawBufferPointer]
+    /// How much of the last block is taken.
+    private var used = 0
+
+    private static let blockSize = 16 * 1024
+
+    init() {
+        blocks = [.allocate(byteCount: ByteArena.blockSize, alignment: 8)]
+    }
+
+    deinit {
+        for block in blocks { block.deallocate() }
+    }
+
+    /// Room for so many bytes, which are not set yet.
+    func room(for count: Int) -> UnsafeMutableRawBufferPointer {
+        var last = blocks[blocks.count - 1]
+        if last.count - used < count {
+            last = .allocate(byteCount: max(count, ByteArena.blockSize), alignment: 8)
+            blocks.append(last)
+            used = 0
+        }
+        defer { used += count }
+        return UnsafeMutableRawBufferPointer(rebasing: last[used..<used + count])
+    }
+
+    /// Copies bytes.
+    func keep(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
+        let place = room(for: bytes.count)
+        place.copyBytes(from: bytes)
+        return UnsafeRawBufferPointer(place)
+    }
+
+    /// Lets go of all that was taken.
+    func clear() {
+        for block in blocks.dropFirst() { block.deallocate() }
+        blocks.removeSubrange(1...)
+        used = 0
+    }
+}
+
+/// Bytes at a place that does not change while their owner lives, so that views of them can be handed around during a
+/// call without copying.
+final class FixedBytes {
+    private let memory: UnsafeMutableRawBufferPointer
+
+    init(_ bytes: [UInt8]) {
+        memory = .allocate(byteCount: bytes.count, alignment: 8)
+        memory.copyBytes(from: bytes)
+    }
+
+    deinit {
+        memory.deallocate()
+    }
+
+    var view: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(memory)
+    }
+}

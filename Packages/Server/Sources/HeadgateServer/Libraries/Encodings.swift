@@ -1,0 +1,86 @@
+import CCrypto
+import CCurl
+
+/// Text in which some bytes stand as `%` and two hexadecimal digits (RFC 3986, 2.1).
+enum PercentEncoding {
+    /// For a value in a URL's query: only what has no meaning in any URL stays.
+    static func query(_ bytes: [UInt8]) -> String {
+        // libcurl takes a length of 0 for a text that ends with a NUL.
+        guard !bytes.isEmpty else { return "" }
+        let encoded = bytes.withUnsafeBufferPointer { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { curl_easy_escape(nil, $0.baseAddress, Int32($0.count)) }
+        }
+        // Nil only when there is no memory, with which Swift cannot go on either.
+        defer { curl_free(encoded) }
+        return String(cString: encoded!)
+    }
+
+    /// For a header's value: all visible ASCII stays, of which libcurl would encode the better part.
+    static func header(_ text: String) -> String {
+        text.utf8.map { byte in
+            let isKept = 0x21...0x7E ~= byte && byte != UInt8(ascii: "%")
+            return isKept ? String(UnicodeScalar(byte)) : query([byte])
+        }.joined()
+    }
+
+    /// The text that was encoded; a `%` that no two digits follow stays.
+    static func decode(_ text: some StringProtocol) -> String {
+        guard !text.isEmpty else { return "" }
+        var count: Int32 = 0
+        let decoded = String(text).withCString { curl_easy_unescape(nil, $0, Int32(text.utf8.count), &count) }
+        defer { curl_free(decoded) }
+        // Nil only when there is no memory, as above.
+        return String(decoding: UnsafeRawBufferPointer(start: decoded!, count: Int(count)), as: UTF8.self)
+    }
+}
+
+/// The base64 encoding with padding (RFC 4648, 4), by OpenSSL.
+enum Base64 {
+    static func encode(_ bytes: [UInt8]) -> String {
+        // OpenSSL ends the text with a NUL.
+        String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4 + 1) { text in
+            Int(EVP_EncodeBlock(text.baseAddress, bytes, Int32(bytes.count)))
+        }
+    }
+
+    /// The bytes of an encoded text; nil when it is none.
+    static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        let encoded = Array(text.utf8)
+        let padding = encoded.reversed().prefix { $0 == UInt8(ascii: "=") }.count
+        // OpenSSL takes padding anywhere, for zeros, and leaves them in what it decodes.
+        guard padding <= 2, !encoded.dropLast(padding).contains(UInt8(ascii: "=")) else { return nil }
+        var count = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: encoded.count) { buffer, initialized in
+            count = Int(EVP_DecodeBlock(buffer.baseAddress, encoded, Int32(encoded.count)))
+            initialized = max(0, count - padding)
+        }
+        return count < 0 ? nil : bytes
+    }
+}
+
+/// The gzip format (RFC 1952).
+enum Gzip {
+    /// The bytes, compressed; nil when there are too many for one go (4 GiB) or no memory.
+    static func compressed(_ bytes: [UInt8]) -> [UInt8]? {
+        let room = cgzip_bound(bytes.count)
+        let compressed = [UInt8](unsafeUninitializedCapacity: room) { output, written in
+            written = bytes.withUnsafeBytes { cgzip_compress($0.baseAddress, $0.count, output.baseAddress, room) }
+        }
+        return compressed.isEmpty ? nil : compressed
+    }
+}
+
+/// SHA-256, by OpenSSL.
+enum SHA256 {
+    /// The digest in lower-case hexadecimal digits.
+    static func digits(of bytes: [UInt8]) -> String {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Int(SHA256_DIGEST_LENGTH)) { digest in
+            _ = CCrypto.SHA256(bytes, bytes.count, digest.baseAddress)
+            return String(decoding: digest.flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self)
+        }
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+}

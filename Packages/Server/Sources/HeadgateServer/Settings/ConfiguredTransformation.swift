@@ -1,0 +1,184 @@
+import HeadgateCore
+import HeadgateData
+
+/// A transformation as the configuration describes it (Behaviour P4).
+struct ConfiguredTransformation: Sendable, Equatable {
+    /// Its name, place and events; its transformer bears its own name.
+    var settings: TransformationSettings
+    /// Who does what.
+    var work: Work
+
+    enum Work: Sendable, Equatable {
+        /// The service does these, in order.
+        case edits([EventEdit])
+        /// The program's transformer of this kind does what its configuration says.
+        case own(kind: String, configuration: DataObject)
+    }
+
+    /// Its name, which is also its transformer's.
+    var id: String { settings.id }
+}
+
+extension ConfiguredTransformation {
+    init(_ reader: SettingsReader, place: Int, rules: RuleReader, dispatcherIDs: Set<String>, own: Set<String>) {
+        let id = reader.string("id") ?? "[\(place)]"
+        if id.isEmpty { reader.fault("id", "", "must not be empty") }
+        settings = TransformationSettings(
+            id: id, transformerId: id, scopes: reader.transformationScopes("scopes", dispatcherIDs: dispatcherIDs),
+            order: reader.value("order", Double.self, mustBe: "a number") ?? Double(place),
+            when: rules.rule("when", in: reader))
+        work = reader.work(own: own)
+    }
+}
+
+extension Settings {
+    /// Reads `transformations`.
+    /// - Parameter own: the kinds that the program brings.
+    mutating func readTransformations(_ reader: SettingsReader, rules: RuleReader, own: Set<String>) {
+        let dispatcherIDs = Set(dispatcherIDs)
+        var ids: Set<String> = []
+        for (place, item) in (reader.array("transformations", most: Limits.mostRules) ?? []).enumerated() {
+            guard let object = DataObject(dataItem: item) else {
+                reader.fault("transformations", "[\(place)]", "must be an object")
+                continue
+            }
+            let entry = reader.reader(object, at: "transformations[\(place)]")
+            let transformation = ConfiguredTransformation(
+                entry, place: place, rules: rules, dispatcherIDs: dispatcherIDs, own: own)
+            if !ids.insert(transformation.settings.id).inserted { entry.fault("id", "", "is the id of one before") }
+            transformations.append(transformation)
+            entry.finish()
+        }
+    }
+}
+
+extension SettingsReader {
+    /// Edits, unless a kind of the program's is named.
+    fileprivate func work(own: Set<String>) -> ConfiguredTransformation.Work {
+        guard let kind = item("kind") else {
+            if !hasEdits { warn("id", "", "changes nothing: there is no rename, set, hash or remove") }
+            return .edits(edits())
+        }
+        if let kind = String(dataItem: kind), own.contains(kind) {
+            return .own(kind: kind, configuration: object("configuration") ?? [:])
+        }
+        let none = "must not be there: no program brings a kind of transformer"
+        fault("kind", "", own.isEmpty ? none : SettingsReader.mustBeOne(of: own.sorted()))
+        acceptEveryKey()
+        return .edits([])
+    }
+
+    /// Scopes: a list, or one alone.
+    fileprivate func transformationScopes(_ key: String, dispatcherIDs: Set<String>) -> [TransformationScope] {
+        require(key)
+        switch item(key) {
+        case nil: return []
+        case .array(let items):
+            return items.enumerated().compactMap { scope(key, "[\($0)]", $1, dispatcherIDs) }
+        case let item?: return scope(key, "", item, dispatcherIDs).map { [$0] } ?? []
+        }
+    }
+
+    private func scope(
+        _ key: String, _ suffix: String, _ item: DataItem, _ dispatcherIDs: Set<String>
+    ) -> TransformationScope? {
+        guard let scope = String(dataItem: item).flatMap(TransformationScope.init(rawValue:)) else {
+            fault(key, suffix, "must be afterCollectors, allDispatchers, or dispatcher: and the id of one")
+            return nil
+        }
+        if case .dispatcher(let id) = scope, !dispatcherIDs.contains(id) {
+            warn(key, suffix, "there is no dispatcher `\(id)`")
+        }
+        return scope
+    }
+}
+
+extension SettingsReader {
+    /// `rename`, `set`, `hash`, `remove`, in the order in which they are done, whatever the order of the keys.
+    fileprivate func edits() -> [EventEdit] {
+        let renamings = renamings("rename")
+        return (renamings.isEmpty ? [] : [.rename(renamings)]) + values("set")
+            + paths("hash") { hashable($0) }.map { .hash($0) }
+            + paths("remove") { removable($0) }.map { .remove($0) }
+    }
+
+    /// Whether there is anything to do.
+    fileprivate var hasEdits: Bool {
+        ["rename", "set", "hash", "remove"].contains { item($0) != nil }
+    }
+
+    private func renamings(_ key: String) -> [EventEdit.Renaming] {
+        var renamings: [EventEdit.Renaming] = []
+        section(key) { holder in
+            for old in holder.keys {
+                guard let new = holder.string(old) else { continue }
+                let (from, to) = (holder.path(old, at: old, movable), holder.path(new, at: old, changeable))
+                if let from, let to { renamings.append(EventEdit.Renaming(from: from, to: to)) }
+            }
+        }
+        return renamings
+    }
+
+    private func values(_ key: String) -> [EventEdit] {
+        guard let object = object(key) else { return [] }
+        let holder = reader(object, at: key)
+        return object.compactMap { text, value in
+            guard let path = holder.path(text, at: text, changeable) else { return nil }
+            guard let mustBe = expectation(of: path, value) else { return .set(path, value) }
+            holder.fault(text, "", mustBe)
+            return nil
+        }
+    }
+
+    private func paths(_ key: String, _ complaint: (EventPath) -> String?) -> [EventPath] {
+        (array(key) ?? []).enumerated().compactMap { place, item in
+            guard let text = String(dataItem: item) else {
+                fault(key, "[\(place)]", "must be a path, like data.user.id")
+                return nil
+            }
+            return path(text, at: key, suffix: "[\(place)]", complaint)
+        }
+    }
+
+    private func path(
+        _ text: String, at key: String, suffix: String = "", _ complaint: (EventPath) -> String?
+    ) -> EventPath? {
+        let path = EventPath(text)
+        guard let message = path.complaint(about: text) ?? complaint(path) else { return path }
+        fault(key, suffix, message)
+        return nil
+    }
+
+    // MARK: What may be done to what
+
+    private func changeable(_ path: EventPath) -> String? {
+        path.member.isChangeable ? nil : "`\(path.member.rawValue)` cannot be changed"
+    }
+
+    /// The data and the context are always there, and so is the name.
+    private func movable(_ path: EventPath) -> String? {
+        if let complaint = changeable(path) { return complaint }
+        return path.names.isEmpty && path.member != .key ? "`\(path.member.rawValue)` has to stay" : nil
+    }
+
+    private func hashable(_ path: EventPath) -> String? {
+        if let complaint = changeable(path) { return complaint }
+        let isWhole = path.names.isEmpty && (path.member == .data || path.member == .context)
+        return isWhole ? "`\(path.member.rawValue)` is an object, and stays one" : nil
+    }
+
+    private func removable(_ path: EventPath) -> String? {
+        path.member == .event ? "`event` has to stay" : changeable(path)
+    }
+
+    /// What a value would have to be; nil when it will do.
+    private func expectation(of path: EventPath, _ value: DataItem) -> String? {
+        guard path.names.isEmpty else { return nil }
+        switch (path.member, value) {
+        case (.data, .object), (.context, .object): return nil
+        case (.data, _), (.context, _): return "must be an object"
+        case (_, .string(let text)) where !text.isEmpty: return nil
+        default: return "must be a string, and not empty"
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import HeadgateData
+
+/// What the daemon's command line asks for.
+public enum DaemonCommand: Equatable, Sendable {
+    /// Serve.
+    case run(DaemonOptions)
+    /// `--check`: say what is wrong with the configuration, and end.
+    case check(DaemonOptions)
+    /// `--help`: explain the command line, and end.
+    case help
+    /// `--version`: say which version this is, and end.
+    case version
+
+    /// A command line that means nothing.
+    public struct UsageFault: Error, Equatable {
+        /// What is wrong with it, for people.
+        public let message: String
+    }
+
+    /// Reads the arguments, without the program's name. `--name VALUE` and `--name=VALUE` are the same.
+    public static func parse(_ arguments: [String]) throws(UsageFault) -> DaemonCommand {
+        var parser = Parser(rest: arguments[...])
+        return try parser.parse()
+    }
+
+    /// What `--help` prints.
+    public static let usage = """
+        usage: headgated [--config FILE] [--socket PATH] [--data DIR] [--check]
+
+          --config FILE   read the configuration from FILE (JSON, comments allowed)
+          --socket PATH   listen on this Unix socket
+          --data DIR      keep events in this directory
+          --check         say what is wrong with the configuration; exit 1 if anything is
+          --help          print this
+          --version       print the version
+
+        Without a configuration, events are written to events.ndjson in the data directory.
+        SIGHUP reads the configuration again; SIGTERM and SIGINT stop the daemon in order.
+        """
+}
+
+/// Reads a command line.
+private struct Parser {
+    var rest: ArraySlice<String>
+    var options = DaemonOptions()
+    var isCheck = false
+
+    mutating func parse() throws(DaemonCommand.UsageFault) -> DaemonCommand {
+        while let argument = rest.popFirst() {
+            let (name, value) = Parser.split(argument)
+            switch (name, value) {
+            case ("--help", nil), ("-h", nil): return .help
+            case ("--version", nil): return .version
+            case ("--check", nil): isCheck = true
+            case ("--config", _): try take(name, value, into: \.configuration)
+            case ("--socket", _): try take(name, value, into: \.socket)
+            case ("--data", _): try take(name, value, into: \.dataDirectory)
+            case ("--help", _), ("--version", _), ("--check", _): throw fault("\(name) takes no value")
+            default: throw fault("unknown argument: \(argument)")
+            }
+        }
+        return isCheck ? .check(options) : .run(options)
+    }
+
+    private mutating func take(
+        _ name: String, _ value: String?, into place: WritableKeyPath<DaemonOptions, String?>
+    ) throws(DaemonCommand.UsageFault) {
+        guard options[keyPath: place] == nil else { throw fault("\(name) is there twice") }
+        guard let value = value ?? rest.popFirst(), !value.isEmpty else { throw fault("\(name) needs a value") }
+        options[keyPath: place] = value
+    }
+
+    private static func split(_ argument: String) -> (name: String, value: String?) {
+        guard argument.hasPrefix("--"), let equals = argument.firstIndex(of: "=") else { return (argument, nil) }
+        return (String(argument[..<equals]), String(argument[argument.index(after: equals)...]))
+    }
+
+    private func fault(_ message: String) -> DaemonCommand.UsageFault {
+        DaemonCommand.UsageFault(message: message)
+    }
+}
+
+/// What the daemon's command line says.
+public struct DaemonOptions: Equatable, Sendable {
+    /// `--config`: the configuration file; nil: the default configuration.
+    public var configuration: String?
+    /// `--socket`: where to listen.
+    public var socket: String?
+    /// `--data`: where the data are.
+    public var dataDirectory: String?
+
+    public init(configuration: String? = nil, socket: String? = nil, dataDirectory: String? = nil) {
+        self.configuration = configuration
+        self.socket = socket
+        self.dataDirectory = dataDirectory
+    }
+}
+
+/// What the daemon does without a configuration file: something useful at once.
+public enum DefaultConfiguration {
+    /// One dispatcher `collect`, which writes `events.ndjson` into the data directory.
+    public static let object: DataObject = [
+        "dispatchers": ["collect": ["kind": "file", "path": "events.ndjson"]]
+    ]
+}

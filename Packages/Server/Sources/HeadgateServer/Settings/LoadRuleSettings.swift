@@ -1,0 +1,152 @@
+import HeadgateCore
+import HeadgateData
+
+/// Reads rules (Behaviour S5): a condition, `and`, `or`, `not`, or the id of one in `load_rules`.
+struct RuleReader {
+    /// The ids that may be named.
+    let ids: Set<String>
+    /// What regular expressions are checked by.
+    let patterns = PatternTable(RE2Compiler())
+    /// The rules that may be named, once they are read: a rule is looked through together with those that it names.
+    var known: LoadRules?
+
+    /// The rule that a member holds; nil when it is absent or wrong, which is noted.
+    func rule(_ key: String, in reader: SettingsReader) -> Rule? {
+        guard let rule = reader.item(key).flatMap({ rule($0, at: key, in: reader) }) else { return nil }
+        switch known?.fault(in: rule, patterns: patterns) {
+        // The others were told of where they are.
+        case .tooLarge: reader.fault(key, "", "\(RuleFault.tooLarge)")
+        case nil, .unknownRule, .circle, .pattern: break
+        }
+        return rule
+    }
+
+    private func rule(_ item: DataItem, at key: String, in reader: SettingsReader) -> Rule? {
+        switch item {
+        case .string(let id) where ids.contains(id): return .reference(id)
+        case .string(let id):
+            reader.fault(key, "", "there is no load rule `\(id)`")
+            return nil
+        case .object(let object):
+            let inner = reader.reader(object, at: key)
+            defer { inner.finish() }
+            return rule(inner)
+        default:
+            reader.fault(key, "", "must be a rule: an object, or the id of one in load_rules")
+            return nil
+        }
+    }
+
+    private func rule(_ reader: SettingsReader) -> Rule? {
+        let given = RuleReader.forms.filter { reader.item($0) != nil }
+        guard given.count == 1, let form = given.first else {
+            reader.fault("must have one, and only one, of: " + RuleReader.forms.joined(separator: ", "))
+            reader.acceptEveryKey()
+            return nil
+        }
+        switch form {
+        case "and": return rules("and", in: reader).map { .and($0) }
+        case "or": return rules("or", in: reader).map { .or($0) }
+        case "not": return rule("not", in: reader).map { .not($0) }
+        default: return reader.condition(patterns).map { .just($0) }
+        }
+    }
+
+    private static let forms = ["operator", "and", "or", "not"]
+
+    private func rules(_ key: String, in reader: SettingsReader) -> [Rule]? {
+        guard let items = reader.array(key) else { return nil }
+        return items.enumerated().compactMap { rule($1, at: "\(key)[\($0)]", in: reader) }
+    }
+}
+
+extension SettingsReader {
+    /// `{"operator", "path", "value"?, "ignore_case"?}`
+    fileprivate func condition(_ patterns: any PatternCompiler) -> Condition? {
+        var ignoreCase = false
+        bool("ignore_case", into: &ignoreCase)
+        let path = eventPath("path")
+        let value = item("value")
+        guard let word = item("operator").flatMap(String.init(dataItem:)),
+            let name = Condition.Operator(rawValue: word)
+        else {
+            fault("operator", "", SettingsReader.mustBeOne(of: Condition.Operator.allCases.map(\.rawValue)))
+            return nil
+        }
+        do throws(ConditionFault) {
+            let condition = try Condition(name, path: path ?? "data", value: value, ignoreCase: ignoreCase)
+            return path != nil && hasSoundPattern(condition, patterns) ? condition : nil
+        } catch {
+            fault("value", "", SettingsReader.message(of: error))
+            return nil
+        }
+    }
+
+    private func hasSoundPattern(_ condition: Condition, _ patterns: any PatternCompiler) -> Bool {
+        do throws(PatternFault) {
+            _ = try condition.compiledPattern(by: patterns)
+            return true
+        } catch {
+            fault("value", "", "cannot be used as a regular expression: \(error.message)")
+            return false
+        }
+    }
+
+    /// A required path.
+    private func eventPath(_ key: String) -> EventPath? {
+        require(key)
+        guard let text = string(key) else { return nil }
+        let path = EventPath(text)
+        if let complaint = path.complaint(about: text) {
+            fault(key, "", complaint)
+            return nil
+        }
+        return path
+    }
+
+    private static func message(of fault: ConditionFault) -> String {
+        switch fault {
+        case .valueIsMissing: "is required"
+        case .valueMustBe(let what): "must be \(what)"
+        }
+    }
+}
+
+extension Settings {
+    /// Reads `load_rules`.
+    /// - Parameter program: the rules that the program brings, which may be named as well.
+    /// - Returns: what reads the rules that refer to them.
+    mutating func readLoadRules(_ reader: SettingsReader, program: [String: Rule]) -> RuleReader {
+        let object = reader.object("load_rules", most: Limits.mostRules) ?? [:]
+        let holder = reader.reader(object, at: "load_rules")
+        let ids = Set(object.filter { !$0.value.isNull }.map(\.key)).union(program.keys)
+        var rules = RuleReader(ids: ids)
+        for id in object.keys {
+            loadRules[id] = rules.rule(id, in: holder)
+        }
+        let known = LoadRules(program.merging(loadRules) { $1 })
+        noteCircles(known, holder, rules.patterns)
+        rules.known = known
+        return rules
+    }
+
+    /// Rules that come back to themselves are told of, each once; a rule that only names such a one is not.
+    private func noteCircles(_ known: LoadRules, _ holder: SettingsReader, _ patterns: any PatternCompiler) {
+        for id in holder.keys {
+            switch known.fault(in: .reference(id), patterns: patterns) {
+            // What it names was wrong itself, and has been told of.
+            case nil, .unknownRule: break
+            case .circle(let ids) where ids.first != id: break
+            case let fault?: holder.fault(id, "", "\(fault)")
+            }
+        }
+    }
+}
+
+extension EventPath {
+    /// What is wrong with a path as it was written; nil when it will do.
+    func complaint(about text: String) -> String? {
+        if text.isEmpty { return "must be a path, like data.user.id" }
+        return names.count <= SettingsText.maxDepth ? nil : "leads deeper than \(SettingsText.maxDepth)"
+    }
+}

@@ -1,0 +1,170 @@
+import Glibc
+import HeadgateData
+import HeadgateWire
+
+/// A configuration file.
+public enum SettingsFile {
+    /// The most bytes that such a file may have.
+    static let longest = 4 << 20
+
+    /// Reads a file; throws a fault that says why it cannot be read, or where it is wrong.
+    public static func read(_ path: String) throws(SettingsFault) -> DataObject {
+        let text = try bytes(path)
+        do throws(SettingsFault) {
+            return try SettingsText.parse(text)
+        } catch {
+            throw SettingsFault(path: "", message: "\(path): \(error)")
+        }
+    }
+
+    private static func bytes(_ path: String) throws(SettingsFault) -> [UInt8] {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw unreadable(path, errno) }
+        defer { close(file) }
+        var text: [UInt8] = []
+        while true {
+            let piece = try readPiece(of: file, path)
+            if piece.isEmpty { return text }
+            text += piece
+            guard text.count <= longest else { throw fault(path, "is longer than \(longest) bytes") }
+        }
+    }
+
+    /// Reads on; nothing at the end. A pipe will do as well as a file.
+    private static func readPiece(of file: Int32, _ path: String) throws(SettingsFault) -> [UInt8] {
+        var result = 0
+        let piece = [UInt8](unsafeUninitializedCapacity: 1 << 16) { bytes, count in
+            repeat { result = Glibc.read(file, bytes.baseAddress, bytes.count) } while result < 0 && errno == EINTR
+            count = max(result, 0)
+        }
+        guard result >= 0 else { throw unreadable(path, errno) }
+        return piece
+    }
+
+    private static func unreadable(_ path: String, _ error: Int32) -> SettingsFault {
+        fault(path, "cannot be read: " + String(cString: strerror(error)))
+    }
+
+    private static func fault(_ path: String, _ message: String) -> SettingsFault {
+        SettingsFault(path: "", message: "\(path) \(message)")
+    }
+}
+
+/// The text of a configuration: a JSON object, with comments.
+public enum SettingsText {
+    /// How deep a configuration's arrays and objects may be nested.
+    static let maxDepth = 64
+
+    /// Reads the text; throws a fault that says where it is wrong.
+    public static func parse(_ text: [UInt8]) throws(SettingsFault) -> DataObject {
+        let plain = CommentStripper.strip(text)
+        do throws(JSONFault) {
+            let item = try DataItem(parsing: plain, maxDepth: maxDepth)
+            if let object = DataObject(dataItem: item) { return object }
+        } catch {
+            throw SettingsFault(path: "", message: complaint(about: plain, error))
+        }
+        throw SettingsFault(path: "", message: "must be an object: { … }")
+    }
+
+    private static func complaint(about text: [UInt8], _ fault: JSONFault) -> String {
+        switch fault {
+        case .notJSON: placed(JSONComplaint(about: text), in: text)
+        case .notUTF8: "is not UTF-8"
+        case .tooDeep: "is nested deeper than \(maxDepth)"
+        case .tooLarge: "is too long"
+        }
+    }
+
+    /// The complaint with its place as editors count it: lines and characters, both from 1.
+    private static func placed(_ complaint: JSONComplaint, in text: [UInt8]) -> String {
+        let before = text.prefix(complaint.offset)
+        let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+        let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        // The bytes of a character but for the first are 10xxxxxx.
+        let column = before[start...].count { $0 & 0xC0 != 0x80 } + 1
+        return "line \(line), column \(column): \(complaint.message)" + remark(on: text[complaint.offset...])
+    }
+
+    /// Only a comment that never ends is still there.
+    private static func remark(on rest: ArraySlice<UInt8>) -> String {
+        rest.starts(with: "/*".utf8) ? ", or a comment that ends" : ""
+    }
+}
+
+/// Turns JSON with comments into JSON of the same length, so that every place stays where it is.
+///
+/// `// …` up to the line's end and `/* … */` become spaces; line ends inside stay. What looks like a comment inside a
+/// string is none. A `/*` that never ends is left for the parser to complain about.
+struct CommentStripper {
+    private var text: [UInt8]
+    private var position = 0
+
+    /// The text with spaces for its comments, and for a byte order mark at its start.
+    static func strip(_ text: [UInt8]) -> [UInt8] {
+        var stripper = CommentStripper(text: text)
+        stripper.run()
+        return stripper.text
+    }
+
+    private init(text: [UInt8]) {
+        self.text = text
+    }
+
+    private mutating func run() {
+        if text.starts(with: [0xEF, 0xBB, 0xBF]) { blank(3) }
+        while position < text.count {
+            switch text[position] {
+            case UInt8(ascii: "\""): skipString()
+            case UInt8(ascii: "/") where next == UInt8(ascii: "/"): blankLine()
+            case UInt8(ascii: "/") where next == UInt8(ascii: "*"): blankBlock()
+            default: position += 1
+            }
+        }
+    }
+
+    private var next: UInt8? {
+        position + 1 < text.count ? text[position + 1] : nil
+    }
+
+    private mutating func skipString() {
+        position += 1
+        while position < text.count, text[position] != UInt8(ascii: "\"") {
+            position += text[position] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        position += 1
+    }
+
+    private mutating func blankLine() {
+        while position < text.count, !CommentStripper.isLineEnd(text[position]) { blank(1) }
+    }
+
+    private mutating func blankBlock() {
+        guard let end = blockEnd else {
+            position = text.count
+            return
+        }
+        while position < end { blank(1) }
+    }
+
+    /// The place behind the `*/` of the block that begins here.
+    private var blockEnd: Int? {
+        var place = position + 3
+        while place < text.count {
+            if text[place] == UInt8(ascii: "/"), text[place - 1] == UInt8(ascii: "*") { return place + 1 }
+            place += 1
+        }
+        return nil
+    }
+
+    private mutating func blank(_ count: Int) {
+        for _ in 0..<count {
+            if !CommentStripper.isLineEnd(text[position]) { text[position] = UInt8(ascii: " ") }
+            position += 1
+        }
+    }
+
+    private static func isLineEnd(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+    }
+}

@@ -1,0 +1,169 @@
+import HeadgateCore
+import HeadgateData
+
+/// The dead letters, a row each, within their bounds (Behaviour D10).
+final class DeadLetterTable {
+    private let connection: SQLiteConnection
+    private let mostLetters: Int
+    private let mostBytes: Int
+    /// What they take; nil while it is not known.
+    private var room: Room?
+
+    /// What the dead letters take, so that they need not be counted each time one is added.
+    private struct Room {
+        var count: Int
+        var bytes: Int
+    }
+
+    init(_ connection: SQLiteConnection, _ options: SQLiteEventStore.Options) {
+        self.connection = connection
+        mostLetters = options.mostDeadLetters
+        mostBytes = options.mostDeadLetterBytes
+    }
+
+    /// What was changed is not committed: they are counted anew.
+    func rolledBack() {
+        room = nil
+    }
+
+    // MARK: Putting aside
+
+    /// Puts a dead letter aside; beyond the bounds the oldest go (Behaviour D10).
+    func save(_ letter: DeadLetter) throws(SQLiteError) {
+        var room = try countDeadLetters()
+        try insert(letter)
+        room.count += 1
+        room.bytes += letter.record.count
+        while room.count > 1, room.count > mostLetters || room.bytes > mostBytes {
+            try dropOldest(&room)
+        }
+        self.room = room
+    }
+
+    private func insert(_ letter: DeadLetter) throws(SQLiteError) {
+        try connection.run(
+            """
+            INSERT INTO dead_letters
+                (dispatcher, seq, reason, status, attempts, first_failed_at, died_at, size, answer, checksum, record)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """, .integer(letter.dispatcher), .integer(letter.sequenceNumber), .text(letter.reason.rawValue),
+            .optional(letter.status), .integer(letter.attempts), .integer(letter.firstFailedAt.milliseconds),
+            .integer(letter.diedAt.milliseconds), .integer(letter.record.count), .optional(letter.answer),
+            .integer(letter.record.withUnsafeBytes { DeadLetter.checksum(letter.sequenceNumber, $0) }),
+            .blob(letter.record))
+    }
+
+    private func countDeadLetters() throws(SQLiteError) -> Room {
+        if let room { return room }
+        return Room(
+            count: Int(try connection.integer("SELECT count(*) FROM dead_letters")),
+            bytes: Int(try connection.integer("SELECT sum(size) FROM dead_letters")))
+    }
+
+    private func dropOldest(_ room: inout Room) throws(SQLiteError) {
+        let letter = try connection.integer("SELECT min(letter) FROM dead_letters")
+        room.count -= 1
+        room.bytes -= Int(try connection.integer("SELECT size FROM dead_letters WHERE letter = ?", .integer(letter)))
+        try connection.run("DELETE FROM dead_letters WHERE letter = ?", .integer(letter))
+    }
+
+    // MARK: Reading and deleting
+
+    /// What a query means, with its values as ?1 to ?4.
+    private static let meant = """
+        letter > ?1 AND letter <= ?2 AND (?3 IS NULL OR dispatcher = ?3)
+        AND (?4 IS NULL OR letter IN (SELECT value FROM json_each(?4)))
+        """
+
+    /// Reads a page of dead letters, the oldest first.
+    func read(_ query: LetterQuery) -> Result<LetterPage, StoreFault> {
+        do throws(SQLiteError) {
+            var page = LetterPage(newest: try newestLetter)
+            try connection.query(
+                """
+                SELECT letter, dispatcher, seq, reason, status, attempts, first_failed_at, died_at, answer, checksum,
+                    record
+                FROM dead_letters WHERE \(DeadLetterTable.meant) ORDER BY letter
+                """, .integer(query.after), .integer(query.through), .optional(query.dispatcher),
+                .optional(query.numbersAsJSON)
+            ) { row throws(SQLiteError) in
+                guard let letter = StoredLetter(row) else { return true }
+                return page.take(letter, query)
+            }
+            return .success(page)
+        } catch {
+            return .failure(error.fault)
+        }
+    }
+
+    /// Deletes dead letters, the oldest first.
+    func purge(_ query: LetterQuery) -> Result<Int, StoreFault> {
+        do throws(SQLiteError) {
+            try connection.setSyncing(false)
+            room = nil
+            try connection.run(
+                """
+                DELETE FROM dead_letters WHERE letter IN
+                    (SELECT letter FROM dead_letters WHERE \(DeadLetterTable.meant) ORDER BY letter LIMIT ?5)
+                """, .integer(query.after), .integer(query.through), .optional(query.dispatcher),
+                .optional(query.numbersAsJSON), .integer(query.limit))
+            return .success(Int(try connection.integer("SELECT changes()")))
+        } catch {
+            return .failure(error.fault)
+        }
+    }
+
+    /// Deletes the letters whose events are in the queue again, in the transaction that puts them there.
+    func remove(_ letters: [LetterNumber]) throws(SQLiteError) {
+        guard !letters.isEmpty else { return }
+        room = nil
+        for letter in letters {
+            try connection.run("DELETE FROM dead_letters WHERE letter = ?", .integer(letter))
+        }
+    }
+
+    /// Deletes the letters of a dispatcher that is forgotten: nobody could send them any more.
+    func forget(_ dispatcher: DispatcherNumber) throws(SQLiteError) {
+        try connection.run("DELETE FROM dead_letters WHERE dispatcher = ?", .integer(dispatcher))
+        room = nil
+    }
+
+    /// The highest number that was given, also where its letter is gone.
+    private var newestLetter: LetterNumber {
+        get throws(SQLiteError) {
+            try connection.integer("SELECT seq FROM sqlite_sequence WHERE name = 'dead_letters'")
+        }
+    }
+}
+
+extension LetterQuery {
+    /// The numbers as an array in JSON, the form in which SQLite takes a list.
+    fileprivate var numbersAsJSON: String? {
+        letters.map { "[" + $0.map(String.init).joined(separator: ",") + "]" }
+    }
+}
+
+extension StoredLetter {
+    /// Nil for a reason that there is not: the row is damaged. Where only its record is, the rest is told (Behaviour Q8).
+    fileprivate init?(_ row: SQLiteRow) {
+        guard let reason = DeadLetter.Reason(rawValue: row.text(3)) else { return nil }
+        let sequenceNumber = row.integer(2)
+        let record = row.bytes(10)
+        let isSound = DeadLetter.checksum(sequenceNumber, record) == row.integer(9)
+        self.init(
+            number: row.integer(0),
+            letter: DeadLetter(
+                dispatcher: DispatcherNumber(truncatingIfNeeded: row.integer(1)), sequenceNumber: sequenceNumber,
+                reason: reason, status: row.isNull(4) ? nil : Int(row.integer(4)),
+                answer: row.isNull(8) ? nil : row.text(8), attempts: Int(row.integer(5)),
+                firstFailedAt: Timestamp(milliseconds: row.integer(6)),
+                diedAt: Timestamp(milliseconds: row.integer(7)), record: isSound ? Array(record) : []))
+    }
+}
+
+extension DeadLetter {
+    /// Tells whether a record is as it was written.
+    static func checksum(_ sequenceNumber: SequenceNumber, _ record: UnsafeRawBufferPointer) -> Int64 {
+        ChunkChecksum.of(sequenceNumber, tallies: UnsafeRawBufferPointer(start: nil, count: 0), records: record)
+    }
+}

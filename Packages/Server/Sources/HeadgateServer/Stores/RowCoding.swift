@@ -1,0 +1,118 @@
+import HeadgateCore
+import HeadgateData
+
+/// The bytes in which the store keeps how much a group holds of each route: for each its number (4 bytes), its events
+/// (8) and their bytes (8), little-endian.
+enum TallyBlob {
+    private static let entrySize = 20
+
+    static func encode(_ tallies: [RouteNumber: Tally]) -> [UInt8] {
+        tallies.sorted { $0.key < $1.key }.flatMap { route, tally in
+            LittleEndian.bytes(route) + LittleEndian.bytes(Int64(tally.events)) + LittleEndian.bytes(Int64(tally.bytes))
+        }
+    }
+
+    /// Nil when the bytes cannot be what ``encode(_:)`` made.
+    static func decode(_ bytes: UnsafeRawBufferPointer) -> [(route: RouteNumber, tally: Tally)]? {
+        guard bytes.count.isMultiple(of: entrySize) else { return nil }
+        let entries = stride(from: 0, to: bytes.count, by: entrySize).map { offset in
+            let events = LittleEndian.load(bytes, at: offset + 4, as: Int64.self)
+            let size = LittleEndian.load(bytes, at: offset + 12, as: Int64.self)
+            return (
+                route: LittleEndian.load(bytes, at: offset, as: RouteNumber.self),
+                tally: Tally(events: Int(events), bytes: Int(size))
+            )
+        }
+        // More than this in one group is a lie, and adding it up could overflow.
+        let isSound = entries.allSatisfy { 0...Int(Int32.max) ~= $0.tally.events && 0...(1 << 40) ~= $0.tally.bytes }
+        return isSound ? entries : nil
+    }
+}
+
+/// The bytes in which the store keeps what is settled behind a position: for each range how far it begins behind what is
+/// settled before it, and how many numbers it holds. Both take seven bits a byte, the lowest first, as most are small.
+enum RangeBlob {
+    static func encode(_ settled: Settled) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var end = settled.position
+        for range in settled.ranges {
+            append(UInt64(range.lowerBound - end), to: &bytes)
+            append(UInt64(range.upperBound - range.lowerBound + 1), to: &bytes)
+            end = range.upperBound
+        }
+        return bytes
+    }
+
+    /// What was encoded. Where the bytes cannot be that, the rest counts as not settled: it is delivered again, which is
+    /// better than lost.
+    /// - Parameter newest: the highest number that was ever given.
+    static func decode(
+        _ bytes: UnsafeRawBufferPointer, behind position: SequenceNumber, through newest: SequenceNumber
+    ) -> Settled {
+        var ranges: [ClosedRange<SequenceNumber>] = []
+        var rest = bytes[...]
+        var end = position
+        while let distance = number(&rest), let count = number(&rest) {
+            let (first, isFarOff) = end.addingReportingOverflow(distance)
+            let (last, isTooLong) = first.addingReportingOverflow(count - 1)
+            guard distance > 0, count > 0, !isFarOff, !isTooLong, last <= newest else { break }
+            ranges.append(first...last)
+            end = last
+        }
+        return Settled(through: position, and: ranges)
+    }
+
+    private static func append(_ number: UInt64, to bytes: inout [UInt8]) {
+        var rest = number
+        while rest > 0x7f {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+    }
+
+    /// Takes a number off the front; nil where there is none that fits.
+    private static func number(_ bytes: inout UnsafeRawBufferPointer.SubSequence) -> Int64? {
+        var number: Int64 = 0
+        for shift in stride(from: Int64(0), to: 63, by: 7) {
+            guard let byte = bytes.popFirst() else { return nil }
+            number |= Int64(byte & 0x7f) << shift
+            if byte & 0x80 == 0 { return number }
+        }
+        return nil
+    }
+}
+
+/// A number that tells whether a stored group is as it was written (Behaviour Q8).
+///
+/// Eight bytes a step, each step reversible: a change within eight bytes is always seen, any other but once in 2⁶⁴. It
+/// guards against accidents, not against people.
+struct ChunkChecksum {
+    private var state: UInt64
+
+    private static let factor: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+    /// The checksum of a row: its place, what it says it holds, and what it holds.
+    static func of(
+        _ lastSequenceNumber: SequenceNumber, tallies: UnsafeRawBufferPointer, records: UnsafeRawBufferPointer
+    ) -> Int64 {
+        var checksum = ChunkChecksum(state: UInt64(bitPattern: lastSequenceNumber))
+        checksum.add(tallies)
+        checksum.add(records)
+        return Int64(bitPattern: checksum.state)
+    }
+
+    private mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        mix(UInt64(bytes.count))
+        let whole = bytes.count & ~7
+        for offset in stride(from: 0, to: whole, by: 8) {
+            mix(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
+        }
+        mix(bytes[whole...].reduce(0) { $0 << 8 | UInt64($1) })
+    }
+
+    private mutating func mix(_ word: UInt64) {
+        state = (state ^ word) &* ChunkChecksum.factor
+        state ^= state >> 32
+    }
+}

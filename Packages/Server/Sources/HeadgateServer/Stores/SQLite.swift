@@ -1,0 +1,257 @@
+import CSQLite
+import Glibc
+import HeadgateCore
+
+/// A connection to one database file, used by one thread. Statements are prepared once and kept.
+final class SQLiteConnection {
+    private let handle: OpaquePointer
+    private var statements: [String: SQLiteStatement] = [:]
+    private var isSyncing = true
+
+    /// How long to wait for another program's lock before it counts as a fault.
+    private static let busyMilliseconds: Int32 = 5_000
+
+    /// Opens an existing file.
+    init(path: String) throws(SQLiteError) {
+        var handle: OpaquePointer?
+        let code = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+        guard let handle else { throw SQLiteError(code: SQLITE_NOMEM, message: "out of memory") }
+        guard code == SQLITE_OK else {
+            defer { sqlite3_close_v2(handle) }
+            throw SQLiteConnection.error(code, of: handle)
+        }
+        self.handle = handle
+        sqlite3_extended_result_codes(handle, 1)
+        sqlite3_busy_timeout(handle, SQLiteConnection.busyMilliseconds)
+    }
+
+    deinit {
+        statements = [:]
+        sqlite3_close_v2(handle)
+    }
+
+    /// Leaves the file as it is when the connection goes: nothing is moved from the log into it.
+    func closeWithoutCheckpoint() {
+        var isSet: Int32 = 0
+        headgate_no_checkpoint_on_close(handle, &isSet)
+    }
+
+    /// Carries out a statement.
+    func run(_ sql: String, _ values: SQLiteValue...) throws(SQLiteError) {
+        try prepared(sql).run(values[...]) { _ throws(SQLiteError) in true }
+    }
+
+    /// Carries out a query and hands over its rows, until there are no more or `row` returns false.
+    func query(
+        _ sql: String, _ values: SQLiteValue..., row: (SQLiteRow) throws(SQLiteError) -> Bool
+    ) throws(SQLiteError) {
+        try prepared(sql).run(values[...], row: row)
+    }
+
+    /// The first column of the first row, 0 when there is none.
+    func integer(_ sql: String, _ values: SQLiteValue...) throws(SQLiteError) -> Int64 {
+        var result: Int64 = 0
+        try prepared(sql).run(values[...]) { row throws(SQLiteError) in
+            result = row.integer(0)
+            return false
+        }
+        return result
+    }
+
+    /// Carries out statements that are not worth keeping, like pragmas.
+    func execute(_ sql: String) throws(SQLiteError) {
+        let code = sqlite3_exec(handle, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { throw SQLiteConnection.error(code, of: handle) }
+    }
+
+    /// Whether commits wait for the disk. Only events have to survive a power failure: a synced commit costs ten times as
+    /// much as one that is not.
+    func setSyncing(_ isOn: Bool) throws(SQLiteError) {
+        guard isOn != isSyncing else { return }
+        try execute(isOn ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
+        isSyncing = isOn
+    }
+
+    /// Does all of `work` or nothing of it.
+    func transaction(_ work: () throws(SQLiteError) -> Void) throws(SQLiteError) {
+        try run("BEGIN IMMEDIATE")
+        do {
+            try work()
+            try run("COMMIT")
+        } catch {
+            rollBack()
+            throw error
+        }
+    }
+
+    /// Some faults, a full disk for one, have ended the transaction already.
+    private func rollBack() {
+        guard sqlite3_get_autocommit(handle) == 0 else { return }
+        sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+    }
+
+    private func prepared(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
+        if let known = statements[sql] { return known }
+        let statement = try SQLiteStatement(sql, database: handle)
+        statements[sql] = statement
+        return statement
+    }
+
+    fileprivate static func error(_ code: Int32, of handle: OpaquePointer) -> SQLiteError {
+        SQLiteError(
+            code: code, systemCode: sqlite3_system_errno(handle), message: String(cString: sqlite3_errmsg(handle)))
+    }
+}
+
+/// A prepared statement, kept for reuse.
+private final class SQLiteStatement {
+    private let handle: OpaquePointer
+    private let database: OpaquePointer
+
+    init(_ sql: String, database: OpaquePointer) throws(SQLiteError) {
+        var handle: OpaquePointer?
+        let code = sqlite3_prepare_v3(database, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
+        guard code == SQLITE_OK, let handle else { throw SQLiteConnection.error(code, of: database) }
+        self.handle = handle
+        self.database = database
+    }
+
+    deinit {
+        sqlite3_finalize(handle)
+    }
+
+    /// Carries the statement out and hands over its rows, until there are no more or `row` returns false.
+    func run(
+        _ values: ArraySlice<SQLiteValue>, row: (SQLiteRow) throws(SQLiteError) -> Bool
+    ) throws(SQLiteError) {
+        guard let value = values.first else { return try step(row) }
+        let place = Int32(values.startIndex + 1)
+        switch value {
+        case .null: try check(sqlite3_bind_null(handle, place))
+        case .number(let number): try check(sqlite3_bind_int64(handle, place, number))
+        case .text(let text): try check(bind(text, place))
+        case .blob(let bytes): return try bind(bytes, place, then: values.dropFirst(), row)
+        }
+        try run(values.dropFirst(), row: row)
+    }
+
+    private func bind(_ text: String, _ place: Int32) -> Int32 {
+        // SQLITE_TRANSIENT, a cast that Swift cannot import: SQLite makes a copy of its own.
+        let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+        return sqlite3_bind_text(handle, place, text, Int32(text.utf8.count), transient)
+    }
+
+    /// Binds the bytes where they lie: the rest of the work is done before they go.
+    private func bind(
+        _ bytes: [UInt8], _ place: Int32, then rest: ArraySlice<SQLiteValue>,
+        _ row: (SQLiteRow) throws(SQLiteError) -> Bool
+    ) throws(SQLiteError) {
+        try bytes.withUnsafeBufferPointer { buffer throws(SQLiteError) in
+            guard let start = buffer.baseAddress, !buffer.isEmpty else {
+                try check(sqlite3_bind_zeroblob(handle, place, 0))
+                return try run(rest, row: row)
+            }
+            try check(sqlite3_bind_blob64(handle, place, start, UInt64(buffer.count), nil))
+            try run(rest, row: row)
+        }
+    }
+
+    private func step(_ row: (SQLiteRow) throws(SQLiteError) -> Bool) throws(SQLiteError) {
+        defer {
+            sqlite3_reset(handle)
+            sqlite3_clear_bindings(handle)
+        }
+        while true {
+            switch sqlite3_step(handle) {
+            case SQLITE_DONE: return
+            case SQLITE_ROW: guard try row(SQLiteRow(statement: handle)) else { return }
+            case let code: throw SQLiteConnection.error(code, of: database)
+            }
+        }
+    }
+
+    private func check(_ code: Int32) throws(SQLiteError) {
+        guard code != SQLITE_OK else { return }
+        throw SQLiteConnection.error(code, of: database)
+    }
+}
+
+/// The row at which a statement stands. Valid only inside the closure that it was handed to.
+struct SQLiteRow {
+    let statement: OpaquePointer
+
+    func integer(_ column: Int32) -> Int64 {
+        sqlite3_column_int64(statement, column)
+    }
+
+    func text(_ column: Int32) -> String {
+        String(decoding: bytes(column), as: UTF8.self)
+    }
+
+    func isNull(_ column: Int32) -> Bool {
+        sqlite3_column_type(statement, column) == SQLITE_NULL
+    }
+
+    /// The column's bytes where SQLite keeps them, until the row is left.
+    func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
+        // The order is SQLite's advice: asking for the blob may move it, asking for its size then does not.
+        let start = sqlite3_column_blob(statement, column)
+        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column)))
+    }
+
+    /// A copy of the column's bytes.
+    func blob(_ column: Int32) -> [UInt8] {
+        Array(bytes(column))
+    }
+}
+
+/// What is bound to a parameter of a statement.
+enum SQLiteValue {
+    case null
+    case number(Int64)
+    case text(String)
+    case blob([UInt8])
+
+    static func integer(_ value: some BinaryInteger) -> SQLiteValue {
+        .number(Int64(truncatingIfNeeded: value))
+    }
+
+    /// NULL for nil.
+    static func optional(_ value: (some BinaryInteger)?) -> SQLiteValue {
+        value.map { .integer($0) } ?? .null
+    }
+
+    /// NULL for nil.
+    static func optional(_ value: String?) -> SQLiteValue {
+        value.map { .text($0) } ?? .null
+    }
+}
+
+/// What SQLite answered instead of doing as asked. Local: it becomes a `StoreFault` before it leaves the store.
+struct SQLiteError: Error {
+    /// SQLite's extended result code.
+    var code: Int32
+    /// What the system said, where SQLite knows: an `errno`.
+    var systemCode: Int32 = 0
+    /// For people.
+    var message: String
+
+    /// The result code without its refinement.
+    var primaryCode: Int32 { code & 0xff }
+
+    /// Whether the file itself is broken, so that another attempt would end the same.
+    var isDamage: Bool {
+        primaryCode == SQLITE_CORRUPT || primaryCode == SQLITE_NOTADB
+    }
+
+    /// Whether there was no room on the disk (Behaviour Q8).
+    private var isNoRoom: Bool {
+        guard primaryCode != SQLITE_FULL else { return true }
+        return primaryCode == SQLITE_IOERR && (systemCode == ENOSPC || systemCode == EDQUOT)
+    }
+
+    /// The same for those who know nothing of SQLite.
+    var fault: StoreFault {
+        isNoRoom ? .noRoom(message) : .failed(message)
+    }
+}

@@ -1,0 +1,237 @@
+import HeadgateCore
+import HeadgateData
+
+/// Reads what a database that has just been opened keeps (Behaviour Q6).
+struct StoredStateReader {
+    let connection: SQLiteConnection
+
+    /// What the file keeps.
+    /// - Parameter mostIDs: of the clients' ids, so many of the newest.
+    func state(mostIDs: Int) throws(SQLiteError) -> (
+        state: StoredState, damaged: [SequenceNumber]
+    ) {
+        var state = StoredState()
+        state.routes = try routes()
+        state.recentIDs = try recentIDs(most: mostIDs)
+        state.kept = try kept()
+        state.lastSequenceNumber = try lastSequenceNumber()
+        state.newestStamp = try newestStamp()
+        state.dispatchers = try dispatchers(through: state.lastSequenceNumber)
+        var scan = BacklogScan(connection: connection)
+        state.unsettled = try scan.count(state)
+        return (state, scan.damaged)
+    }
+
+    private func dispatchers(
+        through last: SequenceNumber
+    ) throws(SQLiteError) -> [StoredDispatcher] {
+        var dispatchers: [StoredDispatcher] = []
+        try connection.query("SELECT number, id, position, ranges, orphaned_since FROM dispatchers ORDER BY number") {
+            row throws(SQLiteError) in
+            dispatchers.append(
+                StoredDispatcher(
+                    number: DispatcherNumber(truncatingIfNeeded: row.integer(0)), id: row.text(1),
+                    settled: RangeBlob.decode(row.bytes(3), behind: row.integer(2), through: last),
+                    orphanedSince: row.isNull(4) ? nil : row.integer(4)))
+            return true
+        }
+        return dispatchers
+    }
+
+    private func routes() throws(SQLiteError) -> [RouteNumber: [DispatcherNumber]] {
+        var routes: [RouteNumber: [DispatcherNumber]] = [:]
+        try connection.query("SELECT number, dispatchers FROM routes") { row throws(SQLiteError) in
+            let bytes = row.bytes(1)
+            let size = MemoryLayout<DispatcherNumber>.size
+            routes[RouteNumber(truncatingIfNeeded: row.integer(0))] = (0..<bytes.count / size).map {
+                LittleEndian.load(bytes, at: $0 * size, as: DispatcherNumber.self)
+            }
+            return true
+        }
+        return routes
+    }
+
+    /// Reads back from the newest, and no further than it has to, however many there are (Behaviour Q7). A row whose form
+    /// is not known holds nothing that could be compared.
+    private func recentIDs(
+        most: Int
+    ) throws(SQLiteError) -> [RecentIDs] {
+        var ids: [RecentIDs] = []
+        var count = 0
+        try connection.query(
+            "SELECT last_seq, received_stamp, count, form, ids FROM recent_ids ORDER BY last_seq DESC"
+        ) { row throws(SQLiteError) in
+            guard count < most else { return false }
+            guard let form = RecentIDs.Form(rawValue: row.integer(3)) else { return true }
+            let group = RecentIDs(
+                lastSequenceNumber: row.integer(0), receivedStamp: row.integer(1),
+                count: Int(max(0, min(row.integer(2), Int64(Int32.max)))), form: form, bytes: row.blob(4))
+            count += group.count
+            ids.append(group)
+            return true
+        }
+        return ids.reversed()
+    }
+
+    /// The newest group's row is always there. What older versions wrote does not know when it was received.
+    private func newestStamp() throws(SQLiteError) -> Int64? {
+        var newest: [Int64] = []
+        for query in [
+            "SELECT last_receipt FROM chunks ORDER BY last_seq DESC LIMIT 1",
+            "SELECT received_stamp FROM recent_ids ORDER BY last_seq DESC LIMIT 1",
+        ] {
+            try connection.query(query) { row throws(SQLiteError) in
+                newest.append(row.integer(0))
+                return false
+            }
+        }
+        return newest.filter { $0 < .max }.max()
+    }
+
+    private func kept() throws(SQLiteError) -> [String: [UInt8]] {
+        var kept: [String: [UInt8]] = [:]
+        try connection.query("SELECT name, value FROM kept") { row throws(SQLiteError) in
+            kept[row.text(0)] = row.blob(1)
+            return true
+        }
+        return kept
+    }
+
+    /// A group may have been put aside, and a number may live on in a position only.
+    private func lastSequenceNumber() throws(SQLiteError) -> SequenceNumber {
+        max(
+            try connection.integer("SELECT max(last_seq) FROM chunks"),
+            try connection.integer("SELECT max(last_seq) FROM quarantined"),
+            try connection.integer("SELECT max(last_seq) FROM recent_ids"),
+            try connection.integer("SELECT max(position) FROM dispatchers"))
+    }
+}
+
+/// Goes over the groups of a database that has just been opened, to count what is unsettled.
+private struct BacklogScan {
+    let connection: SQLiteConnection
+    /// Groups that turned out to be damaged.
+    private(set) var damaged: [SequenceNumber] = []
+
+    init(connection: SQLiteConnection) {
+        self.connection = connection
+    }
+
+    mutating func count(_ state: StoredState) throws(SQLiteError) -> [DispatcherNumber: [RouteNumber: Tally]] {
+        var count = BacklogCount(dispatchers: state.dispatchers, routes: state.routes)
+        try connection.query(
+            "SELECT first_seq, last_seq, tallies FROM chunks INDEXED BY chunk_tallies ORDER BY first_seq DESC"
+        ) { row throws(SQLiteError) in
+            let group = try summary(row)
+            try count.add(group) { isAsked throws(SQLiteError) in try tallies(of: group.last, where: isAsked) }
+            return !count.isComplete
+        }
+        count.finish()
+        return count.unsettled
+    }
+
+    private mutating func summary(_ row: SQLiteRow) throws(SQLiteError) -> GroupSummary {
+        var group = GroupSummary(first: row.integer(0), last: row.integer(1), tallies: [:])
+        if let entries = TallyBlob.decode(row.bytes(2)) {
+            for (route, tally) in entries { group.tallies[route, default: .zero] += tally }
+        } else {
+            group.tallies = try tallies(of: group.last) { _ in true }
+        }
+        return group
+    }
+
+    /// Counts some events of one group.
+    private mutating func tallies(
+        of last: SequenceNumber, where isAsked: (SequenceNumber) -> Bool
+    ) throws(SQLiteError) -> [RouteNumber: Tally] {
+        var tallies: [RouteNumber: Tally] = [:]
+        var isSound = false
+        try connection.query("SELECT \(ChunkRow.columns) FROM chunks WHERE last_seq = ?", .integer(last)) {
+            row throws(SQLiteError) in
+            let row = ChunkRow(row)
+            isSound = row.isSound
+            guard isSound else { return false }
+            for event in Chunk(bytes: Array(row.records), lastSequenceNumber: last)
+            where isAsked(event.sequenceNumber) {
+                tallies[event.route, default: .zero] += Tally(events: 1, bytes: event.byteCount)
+            }
+            return false
+        }
+        if !isSound, !damaged.contains(last) { damaged.append(last) }
+        return tallies
+    }
+}
+
+/// Counts what each dispatcher has not settled from what the groups say they hold, from the newest back: once past a
+/// dispatcher's position, the sums so far are its own. One pass, whatever the number of dispatchers (Behaviour Q6).
+struct BacklogCount {
+    private let routes: [RouteNumber: [DispatcherNumber]]
+    /// Those whose position is not reached, the highest last.
+    private var waiting: [StoredDispatcher]
+    private var totals: [RouteNumber: Tally] = [:]
+    /// Those that have settled ranges behind their position, and what the groups so far hold in these.
+    private let gapped: [StoredDispatcher]
+    private var settledBehind: [DispatcherNumber: [RouteNumber: Tally]] = [:]
+    private(set) var unsettled: [DispatcherNumber: [RouteNumber: Tally]] = [:]
+
+    init(dispatchers: [StoredDispatcher], routes: [RouteNumber: [DispatcherNumber]]) {
+        self.routes = routes
+        waiting = dispatchers.sorted { $0.position < $1.position }
+        gapped = dispatchers.filter { !$0.settled.ranges.isEmpty }
+    }
+
+    /// Whether older groups make no difference.
+    var isComplete: Bool { waiting.isEmpty }
+
+    /// Takes in the next older group.
+    /// - Parameter counting: what the group holds of some events.
+    mutating func add(_ group: GroupSummary, counting: GroupCounting) throws(SQLiteError) {
+        try addSettled(group, counting)
+        while let dispatcher = waiting.last, dispatcher.position >= group.first {
+            waiting.removeLast()
+            let isInside = dispatcher.position < group.last
+            note(dispatcher.number, with: isInside ? try counting { $0 > dispatcher.position } : [:])
+        }
+        totals.merge(group.tallies, uniquingKeysWith: +)
+    }
+
+    /// There is no older group.
+    mutating func finish() {
+        for dispatcher in waiting { note(dispatcher.number, with: [:]) }
+        waiting = []
+    }
+
+    /// A group that lies within a settled range needs not be looked into. The others are few: each holds an event that a
+    /// dispatcher had in hand, or stands at the end of what it had read.
+    private mutating func addSettled(_ group: GroupSummary, _ counting: GroupCounting) throws(SQLiteError) {
+        for dispatcher in gapped {
+            let settled = dispatcher.settled
+            let part: [RouteNumber: Tally]
+            switch settled.overlap(with: group.first...max(group.first, group.last)) {
+            case .none: continue
+            case .whole: part = group.tallies
+            case .part: part = try counting { $0 > settled.position && settled.contains($0) }
+            }
+            settledBehind[dispatcher.number, default: [:]].merge(part, uniquingKeysWith: +)
+        }
+    }
+
+    private mutating func note(_ dispatcher: DispatcherNumber, with rest: [RouteNumber: Tally]) {
+        let settled = settledBehind[dispatcher] ?? [:]
+        let left = totals.merging(rest, uniquingKeysWith: +)
+            .filter { route, _ in routes[route]?.contains(dispatcher) == true }
+            .map { route, tally in (route, tally - (settled[route] ?? .zero)) }
+            .filter { _, tally in tally.events > 0 }
+        unsettled[dispatcher] = Dictionary(uniqueKeysWithValues: left)
+    }
+}
+
+/// Counts the events of a committed group whose sequence numbers are as asked.
+typealias GroupCounting = ((SequenceNumber) -> Bool) throws(SQLiteError) -> [RouteNumber: Tally]
+
+/// What the index tells of a committed group.
+struct GroupSummary {
+    var first: SequenceNumber
+    var last: SequenceNumber
+    var tallies: [RouteNumber: Tally]
+}

@@ -1,0 +1,101 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("Endpoints")
+struct EndpointTests {
+    @Test(
+        "K1: an endpoint is an http URL, of https when it names no scheme",
+        arguments: [
+            ("https://a.example/x?y=1", "https://a.example/x?y=1", "a.example", nil),
+            ("HTTP://127.0.0.1:8080/events", "http://127.0.0.1:8080/events", "127.0.0.1", 8080),
+            ("a.example", "https://a.example", "a.example", nil),
+            ("localhost:1/x", "https://localhost:1/x", "localhost", 1),
+            ("a.example/?u=http://b", "https://a.example/?u=http://b", "a.example", nil),
+            ("http://[::1]:65535", "http://[::1]:65535", "::1", 65_535),
+            ("http://u:p@w@h:2", "http://u:p@w@h:2", "h", 2),
+            ("http://bücher.example", "http://bücher.example", "bücher.example", nil),
+        ] as [(String, String, String, Int?)])
+    func good(given: String, text: String, host: String, port: Int?) throws {
+        let endpoint = try Endpoint(given)
+        #expect(endpoint.text == text)
+        #expect(endpoint.authority.host == host)
+        #expect(endpoint.authority.port == port)
+    }
+
+    @Test("X4: the user and the password are known for what they are")
+    func userInfo() throws {
+        #expect(try Endpoint("http://u:p@w@h:2").authority.userInfo == "u:p@w")
+        #expect(try Endpoint("http://h/x@y").authority.userInfo == nil)
+    }
+
+    @Test(
+        "What is no http URL is refused",
+        arguments: [
+            "", " ", "http://", "https:///x", "http://:80", "http://a b", "http://a\n", "ftp://a", "unix://a",
+            "http://a:0", "http://a:65536", "http://a:", "http://a:x", "http://a:+1", "http://[::1", "http://[::1]x",
+            "http://[]", "http://a,b", "http://user@", "mailto:x", "http://a\\b",
+        ])
+    func bad(text: String) {
+        #expect(throws: Endpoint.Fault.self) { try Endpoint(text) }
+    }
+}
+
+@Suite("Endpoints on this machine")
+struct LoopbackTests {
+    static let here = [
+        "localhost", "LOCALHOST", "LocalHost.", "a.localhost", "a.b.LocalHost", "a.localhost.", "127.0.0.1",
+        "127.255.255.254", "127.0.0.1.", "127.1", "127.0.1", "0x7f000001", "0X7F.1", "0177.0.0.1", "017700000001",
+        "2130706433", "127.0.0.01", "0", "0.0.0.0", "[::1]", "[0:0:0:0:0:0:0:1]", "[0000::0001]", "[::0:1]", "[::]",
+        "[::1%25lo]", "[::ffff:127.0.0.1]", "[::FFFF:127.1.2.3]", "[::ffff:7f00:1]", "[0:0:0:0:0:FFFF:7F00:0001]",
+    ]
+    static let elsewhere = [
+        "a.example", "localhost.example", "notlocalhost", "localhost-1", "128.0.0.1", "126.255.255.255", "1.0.0.127",
+        "127.0.0.1.example", "127.0.0.256", "127.0.0.1.5", "0127.0.0.1", "0x80000001", "2147483649", "0.0.0.1", "1",
+        "[::2]", "[::1:1]", "[1::1]", "[::127.0.0.1]", "[::fffe:127.0.0.1]", "[::ffff:128.0.0.1]", "[fe80::1]",
+        "[::ffff:0:7f00:1]", "127", "x127.0.0.1",
+    ]
+
+    @Test("B20: an endpoint on loopback is not behind a network, however it is spelt", arguments: here)
+    func loopback(host: String) throws {
+        for endpoint in ["http://\(host)", "https://u:p@\(host):8443/events?x=1", host] {
+            #expect(try !reachesNetwork(endpoint), "\(endpoint)")
+        }
+    }
+
+    @Test(
+        "K1: no proxy stands before an endpoint on loopback, however it is spelt",
+        arguments: ["[::ffff:7f00:1]", "0x7f.1"])
+    func proxies(host: String) throws {
+        let headers = try ResolvedHeaders([], output: [:], files: [:])
+        let batch = Batch(of: ["{}"], in: .jsonArray)
+        #expect(HTTPSettings(endpoint: "http://\(host)").request(for: batch, headers: headers).isLoopback)
+        #expect(!HTTPSettings(endpoint: "http://a.example").request(for: batch, headers: headers).isLoopback)
+    }
+
+    @Test("B20: any other is", arguments: elsewhere)
+    func other(host: String) throws {
+        for endpoint in ["http://\(host)", "https://127.0.0.1@\(host):8443/localhost#127.0.0.1", host] {
+            #expect(try reachesNetwork(endpoint), "\(endpoint)")
+        }
+    }
+
+    @Test(
+        "B20: a Unix socket is on this machine, whatever the URL says", arguments: ["http://a.example", "http://127.1"])
+    func unixSocket(endpoint: String) throws {
+        let settings = HTTPSettings(endpoint: endpoint, unixSocket: "/run/collector.sock")
+        #expect(!HTTPKind().reachesNetwork(settings))
+    }
+
+    @Test("B20: servers of NATS are known by the same spellings", arguments: here)
+    func nats(host: String) throws {
+        let settings = NATSSettings(servers: [try NATSServer("tls://\(host):4222")], subject: "s")
+        #expect(!NATSKind().reachesNetwork(settings))
+        #expect(try NATSServer("nats://a.example").authority.isLoopback == false)
+    }
+
+    private func reachesNetwork(_ endpoint: String) throws -> Bool {
+        HTTPKind().reachesNetwork(HTTPSettings(endpoint: try Endpoint(endpoint).text))
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import Testing
+
+/// Holds `Docs/Architecture.md` against the files that it sends its readers to.
+@Suite("Docs/Architecture.md")
+struct ArchitectureDocumentTests {
+    private static let root = (0..<3).reduce(URL(fileURLWithPath: #filePath)) { url, _ in
+        url.deletingLastPathComponent()
+    }
+
+    @Test("Each file and folder of the packages that it names is there")
+    func places() throws {
+        let places = try Self.text().matches(of: Self.place).map { (package: String($0.1), rest: String($0.2)) }
+        #expect(places.count > 20)
+        #expect(places.filter { !Self.isThere($0.package, $0.rest) }.map { "\($0.package)/\($0.rest)" } == [])
+    }
+
+    @Test("It takes an event from the socket to its acknowledgement in at most twelve files, each of which is there")
+    func way() throws {
+        let files = try Self.text().matches(of: Self.step).map { (package: String($0.1), rest: String($0.2)) }
+        #expect((8...12).contains(files.count) && files.allSatisfy { Self.isThere($0.package, $0.rest) })
+    }
+
+    private static func text() throws -> String {
+        try String(contentsOf: root.appending(path: "Docs/Architecture.md"), encoding: .utf8)
+    }
+
+    /// Places are told without what is the same for all: `Server/Boards` is in the package Server, below its module.
+    private static func isThere(_ package: String, _ rest: String) -> Bool {
+        let sources = root.appending(path: "Packages/\(package)/Sources")
+        let folders = ["Headgate\(package)", ""].map { sources.appending(path: $0).appending(path: rest) }
+        return folders.contains { place in
+            [place.path, place.path + ".swift"].contains(where: FileManager.default.fileExists(atPath:))
+        }
+    }
+
+    /// `Server/Sessions/Session.swift`, anywhere.
+    private static var place: Regex<(Substring, Substring, Substring)> {
+        #/`(Core|Server|Transport|Client)/([A-Za-z0-9+/.]+)`/#
+    }
+
+    /// The same at the beginning of a table's row.
+    private static var step: Regex<(Substring, Substring, Substring)> {
+        #/\| `(Core|Server|Transport|Client)/([A-Za-z0-9+/.]+\.swift)` \|/#
+    }
+}
