@@ -54,7 +54,7 @@ extension Headgate {
 
     func makeLetterDesk() -> LetterDesk {
         LetterDesk(events: events, settlements: settlements, board: board) { [weak self] number in
-            self?.dispatchers.values.contains { $0.queue.number == number } ?? false
+            self?.dispatchers.values.contains { $0.number == number } ?? false
         }
     }
 

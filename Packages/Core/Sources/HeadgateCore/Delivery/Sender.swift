@@ -65,6 +65,27 @@ public enum SendResult: Sendable, Equatable {
         }
     }
 
+    /// Whether the destination does not accept who sends (Behaviour A9).
+    var isUnauthorized: Bool {
+        if case .refused(let refusal) = self { refusal.status == 401 } else { false }
+    }
+
+    /// Why the attempt failed, for people.
+    var cause: String? {
+        switch self {
+        case .delivered, .interrupted: nil
+        case .noAnswer(let cause), .returned(let cause): cause
+        case .refused(let refusal): "HTTP \(refusal.status)"
+        case .each(let outcomes): outcomes.lazy.compactMap(\.cause).first
+        }
+    }
+
+    /// How long the destination asked to wait.
+    var retryAfter: Duration? {
+        guard case .refused(let refusal) = self else { return nil }
+        return refusal.retryAfter
+    }
+
     /// A destination's answer that is no success.
     public struct Refusal: Sendable, Equatable {
         public var status: Int

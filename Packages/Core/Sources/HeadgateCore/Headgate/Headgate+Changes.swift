@@ -16,8 +16,7 @@ extension Headgate {
     /// (Behaviour Q3). Flushes do not wait for it.
     public func removeDispatcher(_ id: String) {
         guard let dispatcher = dispatchers.removeValue(forKey: id) else { return }
-        dispatcher.isStopping = true
-        dispatcher.abandonPurges()
+        dispatcher.leave()
         leaving[id] = dispatcher
         coordinator.unregister(dispatcher.manual)
         coordinator.unregister(dispatcher.backoff)
@@ -33,13 +32,11 @@ extension Headgate {
     /// Lets a removed dispatcher go once nothing of it is on its way.
     func finishLeaving(_ id: String) {
         guard let dispatcher = leaving[id], dispatcher.batchesInFlight == 0 else { return }
-        dispatcher.expireAllInHand()
+        dispatcher.close()
         let settled = dispatcher.queue.settled
         known[id]?.settled = settled
         // The dispatcher is about to be gone, and can tell it no more.
-        settlements.settled(dispatcher.queue.number) { settled }
-        dispatcher.backoff.open()
-        dispatcher.sender.close()
+        settlements.settled(dispatcher.number) { settled }
         leaving[id] = nil
     }
 

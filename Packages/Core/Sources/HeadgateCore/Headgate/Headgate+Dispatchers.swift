@@ -9,9 +9,9 @@ extension Headgate {
         if returnLeaving(settings, kind: kind, sender: sender, reachesNetwork: reachesNetwork) { return }
         let stored = adopt(settings.id)
         let dispatcher = Dispatcher(
-            settings: settings, kind: kind, sender: sender, manual: ManualBarrier(keptPause(of: settings.id)),
+            settings: settings, kind: kind, sender: sender, reachesNetwork: reachesNetwork,
+            manual: ManualBarrier(keptPause(of: settings.id)),
             queue: DispatcherQueue(number: stored.number, settled: stored.settled), surroundings: surroundings)
-        dispatcher.reachesNetwork = reachesNetwork
         install(dispatcher)
     }
 
@@ -28,7 +28,7 @@ extension Headgate {
     func dispatchersChanged() {
         configured.refreshDefaultScopes()
         prepareLoadRules()
-        routeToAll = events.routes.number(of: dispatchers.values.map(\.queue.number))
+        routeToAll = events.routes.number(of: dispatchers.values.map(\.number))
     }
 
     /// Notes which known dispatchers are not configured any more; their queues are kept for a while (Behaviour Q3).
@@ -101,7 +101,7 @@ extension Headgate {
     /// - Returns: nil when nothing is left. Such a batch ends with `.each([])`.
     public func recheck(_ batch: Batch, of dispatcherId: String) -> Batch? {
         let dispatcher = dispatchers[dispatcherId] ?? leaving[dispatcherId]
-        guard let rest = dispatcher?.expireInFlight(batch.number), !rest.events.isEmpty else { return nil }
+        guard let rest = dispatcher?.recheck(batch.number), !rest.events.isEmpty else { return nil }
         return rest
     }
 
@@ -125,8 +125,7 @@ extension Headgate {
         of id: String, _ setting: ManualBarrier.Setting, _ then: @escaping (StoreFault?) -> Void
     ) -> Bool {
         guard let dispatcher = dispatchers[id] else { return false }
-        dispatcher.manual.set(setting)
-        dispatcher.isHeldByRefusal = false
+        dispatcher.setPause(setting)
         barriersChanged()
         let name = Headgate.pauseName(id)
         kept[name] = setting.isPaused ? setting.kept : nil

@@ -41,7 +41,7 @@ extension Headgate {
     private func flushParts(_ ids: [String]) -> [String: FlushTable.Part] {
         let parts = ids.compactMap { id in
             dispatchers[id].map { dispatcher in
-                let left = dispatcher.unsettled.events + events.offered(to: dispatcher.queue.number)
+                let left = dispatcher.unsettled.events + events.offered(to: dispatcher.number)
                 return (id, FlushTable.Part(target: events.lastSequenceNumber, left: left))
             }
         }

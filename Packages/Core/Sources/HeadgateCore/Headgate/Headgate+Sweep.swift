@@ -42,7 +42,7 @@ extension Headgate {
 
     private func letGo(of chunk: Chunk) {
         var old: [DispatcherNumber: [StoredEvent]] = [:]
-        let holders = Dictionary(everyDispatcher.map { ($0.queue.number, $0) }) { first, _ in first }
+        let holders = Dictionary(everyDispatcher.map { ($0.number, $0) }) { first, _ in first }
         let orphans = Dictionary(orphansWithEvents.map { ($0.number, $0) }) { first, _ in first }
         for event in chunk where events.sweep.isDue(event) {
             for number in events.routes.dispatchers(of: event.route) {

@@ -172,7 +172,7 @@ public final class Headgate {
         guard stopping?.isClosing != true else { return }
         keepClock(isDue: false)
         makeRoom()
-        for id in ids { dispatchers[id]?.evaluate() }
+        for id in ids { dispatchers[id]?.look() }
         ids.forEach(finishLeaving)
         changeSubject.send(.progress)
         scheduleSweep()
@@ -185,7 +185,7 @@ public final class Headgate {
             for number in events.routes.dispatchers(of: route) { counts[number, default: 0] += tally.events }
         }
         for dispatcher in dispatchers.values {
-            guard let count = counts[dispatcher.queue.number] else { continue }
+            guard let count = counts[dispatcher.number] else { continue }
             dispatcher.stored(count, behind: previous)
             markDirty(dispatcher.id)
         }

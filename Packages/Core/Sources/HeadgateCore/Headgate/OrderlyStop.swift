@@ -113,14 +113,14 @@ final class OrderlyStop {
     }
 
     private func takeNoMore() {
-        for dispatcher in gate.dispatchers.values { dispatcher.isStopping = true }
+        for dispatcher in gate.dispatchers.values { dispatcher.stop() }
         gate.dispatcherIds.forEach(gate.markDirty)
         // Without a dispatcher no turn would look.
         if gate.everyDispatcher.isEmpty { gate.worker.soon { [weak self] in self?.look() } }
     }
 
     private func closeStore() {
-        for dispatcher in gate.dispatchers.values { dispatcher.sender.close() }
+        for dispatcher in gate.dispatchers.values { dispatcher.closeSender() }
         gate.events.whenCommitted { [gate] _ in
             gate.keepClock(isDue: true)
             gate.settlements.whenWritten { _ in

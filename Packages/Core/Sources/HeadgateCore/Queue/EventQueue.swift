@@ -288,3 +288,21 @@ public final class EventQueue {
         return dedupe.forgottenThrough
     }
 }
+
+extension EventQueue: EventSource {
+    func unsettledCount(of dispatcher: DispatcherNumber) -> Int { backlog.unsettled(of: dispatcher).events }
+
+    func isEvent(_ event: StoredEvent, for dispatcher: DispatcherNumber) -> Bool {
+        routes.dispatchers(of: event.route).contains(dispatcher)
+    }
+
+    func hasPassed(_ event: StoredEvent) -> Bool { sweep.hasPassed(event) }
+
+    var maxAge: Int64 { limits.maxAge.wholeMilliseconds }
+}
+
+extension EventSource {
+    /// Whether an event is of no more use. Who returns later reads on behind what the sweeper has passed: so that counts
+    /// here as well.
+    func isTooOld(_ event: StoredEvent) -> Bool { ageLimit.isExceeded(by: event) || hasPassed(event) }
+}

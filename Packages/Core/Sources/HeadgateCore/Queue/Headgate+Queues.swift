@@ -9,7 +9,7 @@ extension Headgate {
         at id: String, after: SequenceNumber = 0, limit: Int, then: @escaping (Result<QueuePage, StoreFault>) -> Void
     ) -> Bool {
         guard let dispatcher = dispatchers[id] else { return false }
-        QueuePeek(dispatcher, after: after, limit: limit, then: then).begin()
+        QueuePeek(at: dispatcher, in: events, after: after, limit: limit, then: then).begin()
         return true
     }
 

@@ -38,7 +38,7 @@ extension Headgate {
     /// Makes rules ready again, after they or the dispatchers have changed.
     func prepareLoadRules() {
         let ruled = dispatchers.values.compactMap { dispatcher in
-            dispatcher.settings.loadRule.map { (dispatcher.queue.number, $0) }
+            dispatcher.settings.loadRule.map { (dispatcher.number, $0) }
         }
         let resolver = RuleResolver(loadRules, patterns: PatternTable(patternCompiler))
         loadRouting = LoadRouting(ruled.sorted { $0.0 < $1.0 }, resolver: resolver)

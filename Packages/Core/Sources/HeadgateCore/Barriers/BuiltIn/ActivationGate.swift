@@ -8,9 +8,9 @@ final class ActivationGate: DescribedBarrier {
 
     let settings: DispatcherActivation
     /// Counts its openings: what was sent under an earlier one proves nothing about this one.
-    private(set) var generation = 0
+    private var generation = 0
     /// What the board put out when it completed last. Secrets (Behaviour X4).
-    private(set) var output = DataObject()
+    private var output = DataObject()
     /// Called when it does something else than before: it may want to be asked, and says another reason.
     var onChange: () -> Void = {}
 
@@ -44,6 +44,9 @@ final class ActivationGate: DescribedBarrier {
         self.activator = activator
         self.backOff = backOff
     }
+
+    /// What batches are sent under, and with.
+    var opening: BoardOpening { BoardOpening(generation: generation, output: output) }
 
     // MARK: Facts
 
