@@ -55,7 +55,10 @@ final class Service {
         started = worker.now
         store = ServiceStore(configuration.makeStore, settings: settings, places: places, worker: worker)
         let state = try store.open()
-        gate = Headgate(worker: worker, store: store.store, state: state, limits: settings.store)
+        boards = BoardDesk(worker: worker, log: log)
+        gate = Headgate(
+            worker: worker, store: store.store, state: state, limits: settings.store,
+            surroundings: Service.surroundings(boards))
         workforces = Workforces(gate: gate)
         senders = SenderSurroundings(
             worker: worker, dataDirectory: places.dataDirectory, workforces: workforces)
@@ -63,20 +66,15 @@ final class Service {
         collecting = Collecting(configuration.collectors, settings: settings.collectors, gate: gate, log: log)
         tracking = Tracking(gate: gate, collecting: collecting)
         statuses = AnnouncedStatuses(gate: gate)
-        boards = BoardDesk(worker: worker, log: log)
         // They are counted by each dispatcher that misses them.
         store.onQuarantine = { [log] in log.error("the store is damaged: \($0) events are quarantined") }
         warnings = state.warnings
         settingsWarnings = loaded.reading.warnings.map(\.description)
         control = SettingsControl(configuration, layers: loaded.layers)
         control.apply = { [unowned self] reading throws(StartFault) in try change(to: reading) }
-        gate.timeZone = ZoneInfo().rules
-        gate.patternCompiler = RE2Compiler()
         barrierFailures = gate.barrierFailures.subscribe { [log] in
             log.warning("barrier \($0.barrier.id): \($0.error)")
         }
-        gate.boardActivator = boards
-        prepareTransformations()
         try addProgramsOwn(configuration)
         let made = try prepare(settings, insteadOf: Settings())
         if let refusal = putInForce(settings, insteadOf: Settings(), made).first { throw refusal }
@@ -104,7 +102,7 @@ final class Service {
         network = NetworkMonitor(settings.network, worker: worker, http: senders.http) { [weak self] in
             self?.networkChanged($0)
         }
-        gate.watchesNetwork = true
+        gate.watchNetwork()
         guard network == nil else { return }
         let warning = "the network cannot be watched here; it counts as connected"
         if !warnings.contains(warning) { warnings.append(warning) }

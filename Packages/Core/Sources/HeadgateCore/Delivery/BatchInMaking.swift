@@ -22,7 +22,7 @@ struct BatchInMaking {
         dispatcherId = machine.settings.id
         self.surroundings = surroundings
         chain = surroundings.transformations.chain(for: dispatcherId)
-        annotations = machine.annotations(networkConnectionType: surroundings.networkConnectionType())
+        annotations = machine.annotations(networkConnectionType: surroundings.turn.host?.networkConnectionType)
         // Room for as many events as wait if all are as large as the first.
         let size = (machine.queue.firstWaiting?.event.byteCount ?? 0) + BatchInMaking.expectedAddition
         builder = BatchBuilder(

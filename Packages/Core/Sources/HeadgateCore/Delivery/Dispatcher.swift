@@ -30,16 +30,11 @@ final class Dispatcher {
         let settlements: Settlements
         let depths: QueueDepths
         let board: CounterBoard
+        /// What is done with events just before they are sent (Behaviour P4).
+        let transformations: Transformations
+        let turn: TurnRecord
         /// A number from 0 to 1, by chance.
         let chance: () -> Double
-        /// The kind of the machine's network connection, where it is known.
-        let networkConnectionType: () -> String?
-        /// Has a dispatcher look again at the end of the turn.
-        let markDirty: (String) -> Void
-        /// What is done with events just before they are sent (Behaviour P4).
-        var transformations = Transformations()
-        /// Runs the boards that stand before dispatchers.
-        var boardActivator: () -> (any BoardActivator)? = { nil }
 
         var worker: any Worker { events.worker }
     }
@@ -176,7 +171,7 @@ final class Dispatcher {
     /// - Parameter then: is told how many events there were, once all are settled.
     func purge(through sequenceNumber: SequenceNumber, then: @escaping (Int) -> Void) {
         purgeWaiters[machine.purge(through: sequenceNumber)] = then
-        surroundings.markDirty(id)
+        surroundings.turn.look(id)
     }
 
     /// Gives up the front event to make room (Behaviour Q4, `drop_oldest`).
@@ -188,7 +183,7 @@ final class Dispatcher {
     /// The sweeper has found events too old that were not in hand (Behaviour Q4).
     func expireUnread(_ events: [StoredEvent]) {
         settled(events, as: .expired)
-        surroundings.markDirty(id)
+        surroundings.turn.look(id)
     }
 
     /// Lets go of the events of a batch on its way that are too old for it to go out once more.
@@ -224,7 +219,7 @@ final class Dispatcher {
         case .wait(let instant, let cause): backoff.close(until: instant, cause: cause)
         case .hold(let cause): manual.set(ManualBarrier.Setting(isPaused: true, reason: cause))
         case .endHold: manual.set(ManualBarrier.Setting())
-        case .lookAgain: surroundings.markDirty(id)
+        case .lookAgain: surroundings.turn.look(id)
         }
     }
 
@@ -234,7 +229,7 @@ final class Dispatcher {
         var batch = BatchInMaking(room, for: sender.format, machine: machine, surroundings)
         while let entry = machine.next(behind: batch.last, for: batch.builder, in: room), batch.add(entry) {}
         perform(.settle(batch.dropped, as: .transformedAway))
-        if batch.builder.isEmpty, !batch.dropped.isEmpty { surroundings.markDirty(id) }
+        if batch.builder.isEmpty, !batch.dropped.isEmpty { surroundings.turn.look(id) }
         perform(machine.laid(batch.builder, under: activationGate?.opening, at: surroundings.worker.now))
     }
 
@@ -332,9 +327,8 @@ final class Dispatcher {
         removeActivationGate()
         guard let barrier = settings.activationBarrier else { return }
         let gate = ActivationGate(
-            barrier, dispatcherId: id, worker: surroundings.worker, activator: surroundings.boardActivator
+            barrier, dispatcherId: id, worker: surroundings.worker, turn: surroundings.turn
         ) { [weak self] in self?.waitAfterRefusal(&$0) ?? .zero }
-        gate.onChange = { [weak self] in self?.activationChanged() }
         activationGate = gate
         machine.boardPlaced(true)
         let identity = BarrierIdentity(
@@ -349,11 +343,6 @@ final class Dispatcher {
         machine.boardPlaced(false)
         surroundings.coordinator.unregister(gate)
         gate.end()
-    }
-
-    private func activationChanged() {
-        surroundings.markDirty(id)
-        surroundings.coordinator.barriersChanges.send(())
     }
 
     private func waitAfterRefusal(_ retries: inout RetryPolicy) -> Duration {

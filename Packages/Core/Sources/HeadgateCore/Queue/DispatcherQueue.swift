@@ -118,8 +118,9 @@ struct DispatcherQueue {
         var preparation = Preparation(end: .ready)
         while unread(in: source) > 0, !fill(count, from: source, &preparation.hasPassedOver) {
             guard readPosition < source.lastStored else {
-                preparation.end = .lost(unread(in: source))
-                return preparation
+                let missing = unread(in: source)
+                if missing > 0 { preparation.end = .lost(missing) }
+                break
             }
             guard let chunk = source.recentChunk(after: readPosition) else {
                 preparation.end = .unread(behind: readPosition)

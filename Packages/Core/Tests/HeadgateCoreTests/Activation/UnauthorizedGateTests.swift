@@ -9,11 +9,10 @@ struct UnauthorizedGateTests {
     private let boards = ScriptedBoards()
 
     private func bench(_ change: (inout DispatcherSettings) -> Void = { _ in }) -> GateBench {
-        let bench = GateBench {
+        let bench = GateBench(surroundings: { [boards] in $0.boardActivator = boards }) {
             $0.activationBarrier = DispatcherActivation(board: "login")
             change(&$0)
         }
-        bench.gate.boardActivator = boards
         bench.settle()
         return bench
     }

@@ -3,12 +3,13 @@ import HeadgateData
 import HeadgateWire
 
 extension Service {
-    /// Lets transformations read what is stored.
-    func prepareTransformations() {
+    /// What the gate needs of libraries, and of the service around it.
+    static func surroundings(_ boards: BoardDesk) -> GateSurroundings {
         let scanner = JSONScanner(maxDepth: JSONScanner.greatestDepth)
-        gate.readObjects { bytes in
-            (try? scanner.scan(bytes)).flatMap { DataObject(dataItem: $0.item) }
-        }
+        return GateSurroundings(
+            timeZone: ZoneInfo().rules, patternCompiler: RE2Compiler(),
+            readObject: { bytes in (try? scanner.scan(bytes)).flatMap { DataObject(dataItem: $0.item) } },
+            boardActivator: boards)
     }
 
     /// Makes who does what a transformation of the settings says (Behaviour P4, S6).
