@@ -46,13 +46,10 @@ public final class GateBench {
     }
 
     /// One dispatcher `collect`, with settings of the test's.
-    public convenience init(
-        limits: StoreLimits = StoreLimits(), surroundings: @escaping (inout GateSurroundings) -> Void = { _ in },
-        _ change: (inout DispatcherSettings) -> Void
-    ) {
+    public convenience init(limits: StoreLimits = StoreLimits(), _ change: (inout DispatcherSettings) -> Void) {
         var settings = DispatcherSettings(id: "collect")
         change(&settings)
-        self.init([settings], limits: limits, surroundings: surroundings)
+        self.init([settings], limits: limits)
     }
 
     /// What the process loses when it is killed is lost; what the store kept comes back.

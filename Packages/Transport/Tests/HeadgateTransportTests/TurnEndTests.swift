@@ -39,7 +39,7 @@ import Testing
         #expect(steps == ["first", "added"])
     }
 
-    @Test("phases come in their order, whatever was added first, and what one adds for an earlier one comes in another round")
+    @Test("phases come in their order, and what one adds for an earlier one comes in another round")
     func phases() throws {
         var steps: [String] = []
         try onLoop { loop in

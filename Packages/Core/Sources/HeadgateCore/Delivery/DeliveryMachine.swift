@@ -151,12 +151,12 @@ struct DeliveryMachine {
     private mutating func sendNext(
         _ hasDropped: Bool, _ now: DeliveryConditions, _ source: some EventSource
     ) -> [Order] {
-        let (most, pending) = (min(settings.inFlight, now.capacity.batches), pending(in: source))
-        guard !isStopping, flights.count < most, pending > 0, let openThrough = now.openThrough else {
+        let (batches, pending) = (min(settings.inFlight, now.capacity.batches), pending(in: source))
+        guard !isStopping, flights.count < batches, pending > 0, let openThrough = now.openThrough else {
             look = .resting
             return hasDropped ? [.tellDepth] : []
         }
-        var (isReady, orders) = prepare(limit.current * most, source)
+        let (isReady, orders) = prepare(limit.current * batches, source)
         guard isReady else {
             look = .resting
             return orders
@@ -171,8 +171,8 @@ struct DeliveryMachine {
             return orders + [.tellDepth]
         }
         look = .laying
-        orders.append(.lay(BatchRoom(most: min(limit.current, now.capacity.events), through: openThrough, pending: pending)))
-        return orders
+        let most = min(limit.current, now.capacity.events)
+        return orders + [.lay(BatchRoom(most: most, through: openThrough, pending: pending))]
     }
 
     private mutating func rest(_ source: some EventSource) -> [Order] {

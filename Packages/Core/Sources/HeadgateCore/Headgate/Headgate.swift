@@ -165,8 +165,8 @@ public final class Headgate {
     /// become too old meanwhile is let go of, and is no part of the batch any more (Behaviour Q4).
     /// - Returns: nil when nothing is left. Such a batch ends with `.each([])`.
     public func recheck(_ batch: Batch, of dispatcherId: String) -> Batch? {
-        guard let rest = dispatchers.there(dispatcherId)?.recheck(batch.number), !rest.events.isEmpty else { return nil }
-        return rest
+        let rest = dispatchers.there(dispatcherId)?.recheck(batch.number)
+        return rest?.events.isEmpty == false ? rest : nil
     }
 
     // MARK: Routes

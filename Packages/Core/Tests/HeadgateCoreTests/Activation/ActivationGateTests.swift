@@ -11,11 +11,11 @@ struct ActivationGateTests {
     private func bench(
         sticky: Duration? = nil, outputs: Set<String> = [], _ change: (inout DispatcherSettings) -> Void = { _ in }
     ) -> GateBench {
-        let bench = GateBench(surroundings: { [boards] in $0.boardActivator = boards }) {
-            $0.activationBarrier = DispatcherActivation(board: "login", sticky: sticky)
-            $0.activationBarrier?.outputs = outputs
-            change(&$0)
-        }
+        var settings = DispatcherSettings(id: "collect")
+        settings.activationBarrier = DispatcherActivation(board: "login", sticky: sticky)
+        settings.activationBarrier?.outputs = outputs
+        change(&settings)
+        let bench = GateBench([settings], surroundings: { [boards] in $0.boardActivator = boards })
         bench.settle()
         return bench
     }

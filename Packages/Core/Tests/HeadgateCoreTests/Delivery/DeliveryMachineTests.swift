@@ -64,9 +64,9 @@ struct DeliveryMachineTests {
     @Test("D7: a refusal holds, and other settings let go, also of one that was being stopped")
     func held() throws {
         for isStopped in [false, true] {
-            var run = try machine(events: 1) { $0.onUnauthorized = .pause }
+            var run = try machine(events: 1)
             _ = run.look(through: .max)
-            #expect(run.answer(1, .status(401)).contains(.hold(cause: "HTTP 401")))
+            #expect(run.answer(1, .status(401, .notAllowed)).contains(.hold(cause: "HTTP 401")))
             if isStopped { run.machine.stop() }
             let settings = run.machine.settings
             #expect(run.machine.change(to: settings, mostEvents: 25) == [.endHold, .lookAgain])
@@ -77,9 +77,9 @@ struct DeliveryMachineTests {
 
     @Test("B23, D7: once an operator has had a hand in it, a change of settings opens nothing")
     func heldAndPaused() throws {
-        var run = try machine(events: 1) { $0.onUnauthorized = .pause }
+        var run = try machine(events: 1)
         _ = run.look(through: .max)
-        run.answer(1, .status(403))
+        run.answer(1, .status(403, .notAllowed))
         run.machine.holdReplaced()
         #expect(run.machine.change(to: run.machine.settings, mostEvents: 25) == [.lookAgain])
     }

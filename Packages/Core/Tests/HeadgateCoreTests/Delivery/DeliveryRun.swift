@@ -79,7 +79,8 @@ struct DeliveryRun {
 
     /// A whole look.
     /// - Returns: all that was ordered.
-    mutating func look(through newest: SequenceNumber?, capacity: SenderCapacity = SenderCapacity()) -> [DeliveryOrder] {
+    mutating func look(through newest: SequenceNumber?, capacity: SenderCapacity = SenderCapacity()) -> [DeliveryOrder]
+    {
         machine.beginLook()
         var all: [DeliveryOrder] = []
         let conditions = DeliveryConditions(openThrough: newest, capacity: capacity)
@@ -165,7 +166,7 @@ struct DeliveryRun {
 
     private static func isCharged(_ result: SendResult, _ index: Int) -> Bool {
         switch result {
-        case .refused(let refusal): refusal.status != 413
+        case .refused(let refusal): refusal.isCharged
         case .each(let outcomes):
             switch outcomes[index] {
             case .retry(_, let isCharged): isCharged

@@ -133,7 +133,8 @@ final class ActivationGate: DescribedBarrier {
         switch phase {
         case .idle: return "board \(board) is run once something waits"
         case .asking:
-            return turn.host?.boardActivator?.isServed(board) == true ? "board \(board) runs" : "nobody serves board \(board)"
+            let isServed = turn.host?.boardActivator?.isServed(board) ?? false
+            return isServed ? "board \(board) runs" : "nobody serves board \(board)"
         case .resting(let cause, _): return cause
         case .open: return nil
         }

@@ -17,6 +17,8 @@ struct HTTPSettings: Sendable, Equatable {
     var tls = TLS()
     /// A Unix socket to connect to instead of the endpoint's host.
     var unixSocket: String?
+    /// What its answers mean.
+    var answers = HTTPAnswerPolicy()
     /// Whether a request may be sent again when nobody knows whether it arrived (`retry_failed_requests`, Behaviour D9).
     var isRepeated = true
 
