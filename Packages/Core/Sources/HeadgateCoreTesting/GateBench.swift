@@ -23,12 +23,14 @@ public final class GateBench {
     /// What became of the events that were offered: the store's fault, or nil, for each one, in order of its answer.
     public private(set) var acknowledgements: [(admission: Admission, fault: StoreFault?)] = []
 
+    private let surround: (inout GateSurroundings) -> Void
     private var senders: [String: RecordingSender] = [:]
     private var nextId = 1
 
     public init(
         _ dispatchers: [DispatcherSettings] = [DispatcherSettings(id: "collect")], limits: StoreLimits = StoreLimits(),
-        format: BatchFormat = .jsonArray, reply: ((Batch) -> SendResult?)? = nil
+        format: BatchFormat = .jsonArray, reply: ((Batch) -> SendResult?)? = nil,
+        surroundings: @escaping (inout GateSurroundings) -> Void = { _ in }
     ) {
         let worker = ManualWorker()
         self.worker = worker
@@ -36,6 +38,7 @@ public final class GateBench {
         self.limits = limits
         self.format = format
         self.reply = reply
+        surround = surroundings
         store = FaultyStore(worker: worker)
         gate = Headgate(worker: worker, store: store, state: StoredState(), limits: limits)
         build(StoredState())
@@ -58,8 +61,10 @@ public final class GateBench {
     }
 
     private func build(_ state: StoredState) {
-        gate = Headgate(worker: worker, store: store, state: state, limits: limits) { [unowned self] in self.chance }
-        gate.patternCompiler = LiteralPatterns()
+        var surroundings = GateSurroundings(
+            chance: { [unowned self] in self.chance }, patternCompiler: LiteralPatterns())
+        surround(&surroundings)
+        gate = Headgate(worker: worker, store: store, state: state, limits: limits, surroundings: surroundings)
         senders = [:]
         for settings in dispatchers { add(settings) }
         gate.noteOrphans()

@@ -15,7 +15,8 @@ public final class ManualWorker: Worker {
     /// Called where the code insists on being on the worker (Behaviour B11).
     public var onPrecondition: () -> Void = {}
 
-    private var waiting: [() -> Void] = []
+    /// What waits for the turn's end, by its phases.
+    private var waiting: [[() -> Void]] = TurnPhase.allCases.map { _ in [] }
     private var scheduled: [Int: (deadline: Instant, work: () -> Void)] = [:]
     private var nextKey = 0
 
@@ -27,8 +28,8 @@ public final class ManualWorker: Worker {
         sinceBoot = now.nanoseconds / 1_000_000
     }
 
-    public func soon(_ work: @escaping () -> Void) {
-        waiting.append(work)
+    public func atEndOfTurn(_ phase: TurnPhase, _ work: @escaping () -> Void) {
+        waiting[phase.rawValue].append(work)
     }
 
     public func schedule(at deadline: Instant, _ work: @escaping () -> Void) -> any Disposable {
@@ -48,10 +49,12 @@ public final class ManualWorker: Worker {
 
     /// Ends the turn, and every turn that follows from it.
     public func settle() {
-        while !waiting.isEmpty {
-            let work = waiting
-            waiting = []
-            for piece in work { piece() }
+        while !waiting.allSatisfy(\.isEmpty) {
+            for phase in waiting.indices {
+                let work = waiting[phase]
+                waiting[phase] = []
+                for piece in work { piece() }
+            }
         }
     }
 
@@ -75,7 +78,8 @@ public final class ManualWorker: Worker {
 
     /// The machine is started anew after a while, in which the wall clock went on; all that was to happen is gone.
     public func reboot(after duration: Duration) {
-        (waiting, scheduled) = ([], [:])
+        waiting = TurnPhase.allCases.map { _ in [] }
+        scheduled = [:]
         boots += 1
         boot = "boot \(boots)"
         wall.milliseconds += duration.wholeMilliseconds

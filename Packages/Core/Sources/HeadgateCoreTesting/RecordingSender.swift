@@ -75,8 +75,16 @@ public final class RecordingSender: Sender {
 }
 
 extension SendResult {
-    /// A destination's refusal with a status.
-    public static func status(_ status: Int, retryAfter: Duration? = nil) -> SendResult {
-        .refused(Refusal(status: status, retryAfter: retryAfter))
+    /// A refusal of a destination that has codes, like HTTP's.
+    /// - Parameter meaning: nil: what the code usually means there (Behaviour D3).
+    public static func status(
+        _ status: Int, _ meaning: Refusal.Meaning? = nil, retryAfter: Duration? = nil
+    ) -> SendResult {
+        let isFinal = [400, 401, 403, 410, 422].contains(status)
+        let usual: Refusal.Meaning = status == 413 ? .tooLarge : isFinal ? .never : .again
+        return .refused(
+            Refusal(
+                meaning ?? usual, cause: "HTTP \(status)", isCharged: status != 413, retryAfter: retryAfter,
+                isUnauthorized: status == 401, status: status))
     }
 }

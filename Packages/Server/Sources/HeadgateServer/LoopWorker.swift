@@ -32,8 +32,8 @@ class LoopWorker: Worker {
         }
     }
 
-    func soon(_ work: @escaping () -> Void) {
-        loop.atEndOfTurn(work)
+    func atEndOfTurn(_ phase: TurnPhase, _ work: @escaping () -> Void) {
+        loop.atEndOfTurn(phase, work)
     }
 
     /// Runs `work` at the end of the next turn: others have theirs before.

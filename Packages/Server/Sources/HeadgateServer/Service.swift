@@ -51,7 +51,9 @@ final class Service {
         let state = try store.open()
         startWarnings = state.warnings
         boards = Boards(worker: worker, log: log)
-        gate = Headgate(worker: worker, store: store.store, state: state, limits: settings.store)
+        gate = Headgate(
+            worker: worker, store: store.store, state: state, limits: settings.store,
+            surroundings: .ofService(boards: boards))
         programBoards = ProgramBoards(boards, gate: gate)
         workforces = Workforces(gate: gate)
         sessions = SessionRegistry(worker: worker, limits: settings.limits)
@@ -71,23 +73,13 @@ final class Service {
 
     /// Has the first settings take effect.
     private func start() throws(StartFault) {
-        furnishGate()
+        barrierFailures = gate.barrierFailures.subscribe { [log] in
+            log.warning("barrier \($0.barrier.id): \($0.error)")
+        }
         try control.start()
         network = MachineNetwork(worker: worker) { [weak self] in self?.networkChanged($0) }
         followNetwork()
         control.goOn(telling: self)
-    }
-
-    /// Gives the gate what it has from outside.
-    private func furnishGate() {
-        gate.timeZone = ZoneInfo().rules
-        gate.patternCompiler = RE2Compiler()
-        gate.boardActivator = boards
-        let scanner = JSONScanner(maxDepth: JSONScanner.greatestDepth)
-        gate.readObjects { (try? scanner.scan($0)).flatMap { DataObject(dataItem: $0.item) } }
-        barrierFailures = gate.barrierFailures.subscribe { [log] in
-            log.warning("barrier \($0.barrier.id): \($0.error)")
-        }
     }
 
     var settings: Settings { control.inForce }
@@ -102,7 +94,7 @@ final class Service {
     /// Follows the machine's network (Behaviour B21).
     private func followNetwork() {
         network?.follow(settings.network, http: surroundings.http)
-        gate.watchesNetwork = true
+        gate.watchNetwork()
     }
 
     private func networkChanged(_ state: NetworkState) {
@@ -243,5 +235,16 @@ extension Service: SettingsFollower {
         sessions.settingsChanged(from: old, to: new)
         if new.limits.maxDepth != old.limits.maxDepth { decoder = MessageDecoder(maxDepth: new.limits.maxDepth) }
         if new.network != old.network { followNetwork() }
+    }
+}
+
+extension GateSurroundings {
+    /// What the gate has of libraries, and of the service around it.
+    fileprivate static func ofService(boards: Boards) -> GateSurroundings {
+        let scanner = JSONScanner(maxDepth: JSONScanner.greatestDepth)
+        return GateSurroundings(
+            timeZone: ZoneInfo().rules, patternCompiler: RE2Compiler(),
+            readObject: { bytes in (try? scanner.scan(bytes)).flatMap { DataObject(dataItem: $0.item) } },
+            boardActivator: boards)
     }
 }

@@ -1,3 +1,4 @@
+import HeadgateData
 import Testing
 
 @testable import HeadgateTransport
@@ -36,6 +37,23 @@ import Testing
             }
         }
         #expect(steps == ["first", "added"])
+    }
+
+    @Test("phases come in their order, and what one adds for an earlier one comes in another round")
+    func phases() throws {
+        var steps: [String] = []
+        try onLoop { loop in
+            for phase in TurnPhase.allCases.reversed() {
+                loop.atEndOfTurn(phase) { steps.append("\(phase)") }
+            }
+            loop.atEndOfTurn(.dispatch) {
+                loop.atEndOfTurn(.facts) { steps.append("another fact") }
+                loop.atEndOfTurn(.commit) { steps.append("another commit") }
+            }
+            loop.atEndOfTurn(.write) { loop.stop() }
+        }
+        #expect(
+            steps == ["facts", "dispatch", "commit", "another commit", "watch", "write", "another fact"])
     }
 
     @Test("work that adds itself for ever does not keep the loop from its sockets")

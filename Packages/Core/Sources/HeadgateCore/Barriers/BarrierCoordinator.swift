@@ -9,16 +9,13 @@ public final class BarrierCoordinator {
     private(set) var entries: [BarrierKey: BarrierEntry] = [:]
     private var ways: [String: Way] = [:]
     private var nextKey = 0
-    /// Called with a dispatcher's id each time that its way may have changed.
-    private let onChange: (String) -> Void
-    /// Tells each time that a barrier comes, goes or is described anew, also when that changes no way.
-    let barriersChanges = PulseSubject<Void>()
-    /// Tells of each barrier whose code threw (Behaviour B9).
-    let failures = PulseSubject<BarrierFailure>()
+    /// Is told each time that a way may have changed; each time that a barrier comes, goes or is described anew, also when
+    /// that changes no way; and of each barrier whose code threw (Behaviour B9).
+    private let turn: TurnRecord
 
-    public init(worker: any Worker, onChange: @escaping (String) -> Void) {
+    init(worker: any Worker, turn: TurnRecord) {
         self.worker = worker
-        self.onChange = onChange
+        self.turn = turn
     }
 
     // MARK: Dispatchers
@@ -54,7 +51,7 @@ public final class BarrierCoordinator {
         _ barrier: any Barrier, identity: BarrierIdentity, scopes: [BarrierScope], stateOnError: BarrierState = .open
     ) {
         worker.preconditionOnWorker()
-        defer { barriersChanges.send(()) }
+        defer { turn.barriersChanged() }
         if let key = key(of: barrier) {
             entries[key]?.identity = identity
             rescope(key, to: scopes)
@@ -82,7 +79,7 @@ public final class BarrierCoordinator {
         guard let key = key(of: barrier) else { return false }
         rescope(key, to: [])
         entries.removeValue(forKey: key)?.flushability?.dispose()
-        barriersChanges.send(())
+        turn.barriersChanged()
         return true
     }
 
@@ -90,7 +87,7 @@ public final class BarrierCoordinator {
     func setConfiguration(_ configuration: DataObject, of barrier: any Barrier) {
         guard let key = key(of: barrier) else { return }
         entries[key]?.configuration = configuration
-        barriersChanges.send(())
+        turn.barriersChanged()
     }
 
     /// Who a registered barrier is.
@@ -150,14 +147,14 @@ public final class BarrierCoordinator {
             return finding.state
         }
         entry.failures[id] = "\(error)"
-        failures.send(BarrierFailure(barrier: entry.identity, error: error))
+        turn.host?.barrierFailed(BarrierFailure(barrier: entry.identity, error: error))
         return entry.stateOnError
     }
 
     private func unobserve(_ key: BarrierKey, for id: String) {
         entries[key]?.forget(id)
         ways[id]?.set(nil, of: key)
-        onChange(id)
+        turn.wayChanged(id)
     }
 
     /// Takes in what a barrier says now about one way.
@@ -172,6 +169,6 @@ public final class BarrierCoordinator {
         guard new != old else { return }
         if isChange, new.state != old?.state { entry.since = worker.wall }
         ways[id]?.set(new, of: key)
-        onChange(id)
+        turn.wayChanged(id)
     }
 }

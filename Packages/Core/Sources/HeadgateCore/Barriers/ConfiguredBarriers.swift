@@ -4,11 +4,8 @@ import HeadgateData
 final class ConfiguredBarriers {
     /// How barriers of each kind are made.
     var factories: [String: any BarrierFactory] = [:]
-    /// What barriers are made with.
-    private let context: () -> BarrierContext
-    /// Tells of each barrier whose code threw, or that refused its configuration.
-    let failures = PulseSubject<BarrierFailure>()
-
+    /// Its host is told of each barrier whose code threw, or that refused its configuration.
+    private let turn: TurnRecord
     private let coordinator: BarrierCoordinator
     private var entries: [String: Entry] = [:]
 
@@ -20,9 +17,22 @@ final class ConfiguredBarriers {
         var stateOnError: BarrierState
     }
 
-    init(coordinator: BarrierCoordinator, context: @escaping () -> BarrierContext) {
+    /// - Parameter dispatchers: those that a ConnectivityBarrier may stand before.
+    init(coordinator: BarrierCoordinator, turn: TurnRecord, dispatchers: Dispatchers) {
         self.coordinator = coordinator
-        self.context = context
+        self.turn = turn
+        for factory in Barriers.builtIn { factories[factory.kind] = factory }
+        factories[ConnectivityBarrier.id] = ConnectivityBarrier.Factory { [dispatchers] in
+            dispatchers.ids.filter { dispatchers[$0]?.reachesNetwork == true }.map { .dispatcher(id: $0) }
+        }
+    }
+
+    /// Kinds of barriers that stand before each dispatcher, under their names and the dispatcher's id.
+    private static let ownKinds = [ManualBarrier.kind, BackoffBarrier.kind, ActivationGate.kind]
+
+    /// Whether an id is kept for the service's own barriers, or for one of a kind that settings may name later.
+    func isReserved(_ id: String) -> Bool {
+        factories[id] != nil || ConfiguredBarriers.ownKinds.contains { id == $0 || id.hasPrefix($0 + ":") }
     }
 
     /// Whether an instance is one of these.
@@ -32,16 +42,18 @@ final class ConfiguredBarriers {
 
     /// Makes a barrier, or configures the one of this id anew. One that is of another kind is replaced.
     func configure(
-        _ id: String, kind: String, scopes: [BarrierScope]?, configuration: DataObject, stateOnError: BarrierState
+        _ id: String, kind: String, scopes: [BarrierScope]?, configuration: DataObject, stateOnError: BarrierState,
+        in context: BarrierContext
     ) throws {
         guard let factory = factories[kind] else {
             throw BarrierConfigurationFault(key: "kind", message: "is no kind of barrier")
         }
         if let entry = entries[id], entry.kind == kind, entry.barrier is any ConfigurableBarrier {
-            return try update(id, scopes: scopes, configuration: configuration, stateOnError: stateOnError)
+            return try update(
+                id, scopes: scopes, configuration: configuration, stateOnError: stateOnError, in: context)
         }
         let identity = BarrierIdentity(id: id, kind: kind)
-        let barrier = try make(factory, identity, configuration, stateOnError)
+        let barrier = try make(factory, identity, configuration, stateOnError, context)
         if let old = entries[id] { coordinator.unregister(old.barrier) }
         entries[id] = Entry(barrier: barrier, kind: kind, scopes: scopes, stateOnError: stateOnError)
         place(id, configuration)
@@ -49,18 +61,20 @@ final class ConfiguredBarriers {
 
     /// Configures a barrier anew. A configuration that it refuses leaves everything as it was.
     func update(
-        _ id: String, scopes: [BarrierScope]?, configuration: DataObject, stateOnError: BarrierState? = nil
+        _ id: String, scopes: [BarrierScope]?, configuration: DataObject, stateOnError: BarrierState? = nil,
+        in context: BarrierContext
     ) throws {
         guard let entry = entries[id] else { throw BarrierConfigurationFault(key: "id", message: "is no barrier's") }
         let stateOnError = stateOnError ?? entry.stateOnError
         guard let barrier = entry.barrier as? any ConfigurableBarrier else {
             return try configure(
-                id, kind: entry.kind, scopes: scopes, configuration: configuration, stateOnError: stateOnError)
+                id, kind: entry.kind, scopes: scopes, configuration: configuration, stateOnError: stateOnError,
+                in: context)
         }
         do {
             try barrier.updateConfiguration(configuration)
         } catch {
-            failures.send(BarrierFailure(barrier: BarrierIdentity(id: id, kind: entry.kind), error: error))
+            turn.host?.barrierFailed(BarrierFailure(barrier: BarrierIdentity(id: id, kind: entry.kind), error: error))
             throw error
         }
         entries[id]?.scopes = scopes
@@ -70,11 +84,11 @@ final class ConfiguredBarriers {
 
     /// A barrier's settings are gone: it gets an empty configuration and its default scopes. If it refuses the one, it
     /// still gets the others.
-    func reset(_ id: String) throws {
+    func reset(_ id: String, in context: BarrierContext) throws {
         guard entries[id] != nil else { return }
         entries[id]?.scopes = nil
         place(id, nil)
-        try update(id, scopes: nil, configuration: [:], stateOnError: .open)
+        try update(id, scopes: nil, configuration: [:], stateOnError: .open, in: context)
     }
 
     /// Asks the factories of those barriers for their scopes again whose settings name none.
@@ -93,14 +107,14 @@ final class ConfiguredBarriers {
 
     private func make(
         _ factory: some BarrierFactory, _ identity: BarrierIdentity, _ configuration: DataObject,
-        _ stateOnError: BarrierState
+        _ stateOnError: BarrierState, _ context: BarrierContext
     ) throws -> any Barrier {
         do {
-            return try factory.create(context: context(), configuration: configuration)
+            return try factory.create(context: context, configuration: configuration)
         } catch let fault as BarrierConfigurationFault {
             throw fault
         } catch {
-            failures.send(BarrierFailure(barrier: identity, error: error))
+            turn.host?.barrierFailed(BarrierFailure(barrier: identity, error: error))
             return StandInBarrier(state: stateOnError, cause: "\(error)")
         }
     }

@@ -3,8 +3,7 @@
 final class LetterDesk {
     private let events: EventQueue
     private let settlements: Settlements
-    /// Whether a dispatcher is there to send something again.
-    private let isConfigured: (DispatcherNumber) -> Bool
+    private let dispatchers: Dispatchers
     private let board: CounterBoard
     private var waiting: [(@escaping () -> Void) -> Void] = []
     private var isBusy = false
@@ -12,14 +11,11 @@ final class LetterDesk {
     /// The most letters that are requeued in one group, or deleted in one go.
     private static let pageSize = 256
 
-    init(
-        events: EventQueue, settlements: Settlements, board: CounterBoard,
-        isConfigured: @escaping (DispatcherNumber) -> Bool
-    ) {
+    init(events: EventQueue, settlements: Settlements, board: CounterBoard, dispatchers: Dispatchers) {
         self.events = events
         self.settlements = settlements
         self.board = board
-        self.isConfigured = isConfigured
+        self.dispatchers = dispatchers
     }
 
     /// Reads a page.
@@ -109,7 +105,7 @@ final class LetterDesk {
 
     private func readmit(_ letters: [StoredLetter]) -> (count: Int, isFull: Bool) {
         var count = 0
-        for letter in letters where isConfigured(letter.letter.dispatcher) {
+        for letter in letters where dispatchers.isConfigured(letter.letter.dispatcher) {
             guard let event = letter.letter.event else { continue }
             guard case .stored = events.readmit(event, of: letter) else { return (count, true) }
             count += 1

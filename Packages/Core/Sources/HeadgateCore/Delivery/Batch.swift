@@ -52,9 +52,9 @@ public struct BatchFormat: Sendable, Equatable {
 }
 
 /// Events on their way to a destination together (Behaviour D1).
-public struct Batch: Sendable {
+public struct Batch: Sendable, Equatable {
     /// The events' part of the batch, in order of acceptance.
-    public struct Event: Sendable {
+    public struct Event: Sendable, Equatable {
         /// The id's JSON string, quotes and all, as it is spelled in the body.
         public var id: String
         public var sequenceNumber: SequenceNumber

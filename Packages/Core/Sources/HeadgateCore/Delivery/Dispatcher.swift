@@ -1,46 +1,26 @@
 import HeadgateData
 
-/// A named destination with its own queue position, limits and retry state: one that fails never holds up another.
+/// A named dispatcher with its own queue position, limits and retry state: one that fails never holds up another.
 ///
-/// A dispatch goes forward through it: ``evaluate()`` looks whether the way is open, takes a batch and hands it to the
-/// sender; `Dispatcher+Outcome` settles what comes back.
+/// What it does is decided by its ``DeliveryMachine``. The dispatcher tells that what happens, and carries out the orders that
+/// come back, all in ``perform(_:)``: it has the sender, the barriers that are its own, and the way to the store.
 final class Dispatcher {
-    var settings: DispatcherSettings
-    var kind: String
-    var sender: any Sender
-    /// Senders that were replaced and have not finished.
-    var retiring = RetiringSenders()
+    private(set) var kind: String
     let manual: ManualBarrier
     let backoff: BackoffBarrier
-    /// Stands before it where its settings name a board (Behaviour A9).
-    var activationGate: ActivationGate?
-    let surroundings: Surroundings
-    var queue: DispatcherQueue
-    var limit: BatchLimit
-    var retries = RetryPolicy()
-    /// For how long its destination has been heard (Behaviour D9).
-    var answerClock = AnswerClock()
-    var tally = DispatcherTally()
-    var held = HeldMarks()
-    /// The newest event of the batches that were too large and go again in halves.
-    var halvedThrough: SequenceNumber = 0
-    /// What the last failed attempt failed of; nil after a success.
-    var lastError: String?
     /// Whether its destination is on the other side of a network (Behaviour B20).
-    var reachesNetwork = false
-    /// Whether it was paused because the destination refused it (Behaviour D7).
-    var isHeldByRefusal = false
-    /// Set when the dispatcher takes no more batches (Behaviour D11).
-    var isStopping = false
-    /// What is on its way, by the numbers of the batches.
-    var inFlight: [Int: Batch] = [:]
-    private(set) var batchNumber = 0
-    /// The purges under way.
-    var purges: [QueuePurge] = []
+    private(set) var reachesNetwork: Bool
     /// When something that waits in hand becomes too old, as of the last look; nil while nothing does.
     private(set) var nextExpiry: Instant?
-    /// Whether the store has been asked for more.
-    var isReading = false
+
+    private var machine: DeliveryMachine
+    private var sender: any Sender
+    /// Senders that were replaced and have not finished.
+    private var retiring = RetiringSenders()
+    /// Stands before it where its settings name a board (Behaviour A9).
+    private var activationGate: ActivationGate?
+    private var purgeWaiters: [Purges.Number: (Int) -> Void] = [:]
+    private let surroundings: Surroundings
 
     /// What a dispatcher shares with the others.
     struct Surroundings {
@@ -50,75 +30,82 @@ final class Dispatcher {
         let settlements: Settlements
         let depths: QueueDepths
         let board: CounterBoard
+        /// What is done with events just before they are sent (Behaviour P4).
+        let transformations: Transformations
+        let turn: TurnRecord
         /// A number from 0 to 1, by chance.
         let chance: () -> Double
-        /// The kind of the machine's network connection, where it is known.
-        let networkConnectionType: () -> String?
-        /// Has a dispatcher look again at the end of the turn.
-        let markDirty: (String) -> Void
-        /// What is done with events just before they are sent (Behaviour P4).
-        var transformations = Transformations()
-        /// Runs the boards that stand before dispatchers.
-        var boardActivator: () -> (any BoardActivator)? = { nil }
 
         var worker: any Worker { events.worker }
     }
 
+    /// - Parameter queue: its place in the queue.
     init(
-        settings: DispatcherSettings, kind: String, sender: any Sender, manual: ManualBarrier,
+        settings: DispatcherSettings, kind: String, sender: any Sender, reachesNetwork: Bool, manual: ManualBarrier,
         queue: DispatcherQueue, surroundings: Surroundings
     ) {
-        self.settings = settings
         self.kind = kind
         self.sender = sender
+        self.reachesNetwork = reachesNetwork
         self.manual = manual
-        self.queue = queue
         self.surroundings = surroundings
         backoff = BackoffBarrier(worker: surroundings.worker)
-        limit = BatchLimit(min(settings.dispatchLimit, sender.format.mostEvents))
+        machine = DeliveryMachine(
+            settings: settings, mostEvents: min(settings.dispatchLimit, sender.format.mostEvents), queue: queue)
     }
 
-    var id: String { settings.id }
+    var settings: DispatcherSettings { machine.settings }
+    var id: String { machine.settings.id }
 
     // MARK: What waits
 
+    /// Its place in the queue, and what it has in hand.
+    var queue: DispatcherQueue { machine.queue }
+
+    var number: DispatcherNumber { machine.queue.number }
+
     /// Events not settled, in flight or not.
-    var unsettled: Tally { surroundings.events.backlog.unsettled(of: queue.number) }
+    var unsettled: Tally { surroundings.events.backlog.unsettled(of: number) }
 
     /// Events queued and not in flight.
-    var pending: Int { max(0, unsettled.events - queue.inFlightCount) }
+    var pending: Int { machine.pending(in: surroundings.events) }
 
     /// Events that have not been read from the store.
-    var unread: Int { max(0, unsettled.events - queue.count) }
+    var unread: Int { machine.queue.unread(in: surroundings.events) }
 
-    var batchesInFlight: Int { inFlight.count }
+    /// Whether the oldest event that waits is not in hand yet.
+    var isFrontUnread: Bool { pending > 0 && machine.queue.firstWaiting == nil }
 
-    // MARK: Taking and sending
+    var batchesInFlight: Int { machine.batchesInFlight }
 
-    /// Sends what may be sent now, and tells how much waits.
-    func evaluate() {
-        freshen()
-        while let builder = nextBatch() {
-            send(builder)
-            // Barriers that look at the depth have a say in every batch (Behaviour B22).
-            publishDepth()
-        }
-        prepare(1)
-        publishDepth()
-        wantActivation()
-        markHeld()
-        endPurges()
-        nextExpiry = soonestExpiry
+    var tally: DispatcherTally { machine.tally }
+
+    /// What the last failed attempt failed of; nil after a success.
+    var lastError: String? { machine.lastError }
+
+    // MARK: Facts
+
+    /// Something may have changed: what may be sent now is sent, and how much waits is told.
+    func look() {
+        machine.beginLook()
+        goThroughLook()
+        nextExpiry = machine.firstEnd(maxAge: surroundings.events.maxAge).map(surroundings.events.ages.instant)
     }
 
     /// Has the next event in hand, lets go of what is too old or purged, and tells how much waits.
     func freshen() {
-        prepare(handful)
-        while dropInHand() { prepare(handful) }
-        publishDepth()
+        machine.beginFreshening()
+        goThroughLook()
     }
 
-    /// Up to which event may be sent now; nil when the way is closed. A flush opens it for what it covers (Behaviour F1).
+    private func goThroughLook() {
+        while let orders = machine.step(conditions, from: surroundings.events) { perform(orders) }
+    }
+
+    private var conditions: DeliveryConditions {
+        DeliveryConditions(openThrough: openThrough, capacity: sender.capacity)
+    }
+
     private var openThrough: SequenceNumber? {
         let way = surroundings.coordinator.way(to: id)
         if way.isOpen(flushing: false) { return .max }
@@ -126,105 +113,240 @@ final class Dispatcher {
         return target
     }
 
-    /// How many batches may be on their way at once (Behaviour Q2, K3).
-    private var mostInFlight: Int { min(settings.inFlight, sender.capacity.batches) }
-
-    /// About as many bytes are added to an event's stored JSON as it goes out.
-    private static let expectedAddition = 128
-
-    private func nextBatch() -> BatchBuilder? {
-        let capacity = sender.capacity
-        guard !isStopping, batchesInFlight < mostInFlight, pending > 0 else { return nil }
-        guard openThrough != nil, prepareBatch(), let openThrough else { return nil }
-        var builder = builder(upTo: min(limit.current, capacity.events))
-        let chain = surroundings.transformations.chain(for: id)
-        var annotations = annotations
-        var dropped = SequenceSet()
-        var last: QueueEntry?
-        while builder.hasRoom, let entry = queue.nextCandidate(behind: last, through: openThrough),
-            !isBehindHalves(entry, in: builder),
-            add(
-                entry, annotations.annotation(of: entry.sequenceNumber), transformedBy: chain, to: &builder,
-                droppingTo: &dropped)
-        { last = entry }
-        settle(dropped, as: .transformedAway)
-        // With nothing left of these, those behind them have their turn.
-        if builder.isEmpty, !dropped.isEmpty { surroundings.markDirty(id) }
-        return builder.isEmpty ? nil : builder
+    /// So many events for it were stored behind another.
+    func stored(_ count: Int, behind previous: SequenceNumber) {
+        machine.stored(count, behind: previous, in: surroundings.events)
     }
 
-    /// A batch in the making, with room for as many events as wait if all are as large as the first.
-    private func builder(upTo most: Int) -> BatchBuilder {
-        let size = (queue.firstWaiting?.event.byteCount ?? 0) + Dispatcher.expectedAddition
-        return BatchBuilder(
-            format: sender.format, mostEvents: most, byteLimit: settings.byteLimit, expecting: size * min(most, pending)
-        )
+    /// Goes on under other settings (Behaviour S3). What is on its way ends with the sender that has it.
+    /// - Parameter newSender: nil: the present one stays.
+    func change(to settings: DispatcherSettings, kind: String, sender newSender: (any Sender)?, reachesNetwork: Bool) {
+        if let newSender {
+            retiring.retire(sender, batches: batchesInFlight - retiring.batches)
+            sender = newSender
+        }
+        self.kind = kind
+        self.reachesNetwork = reachesNetwork
+        let orders = machine.change(
+            to: settings, mostEvents: min(settings.dispatchLimit, sender.format.mostEvents))
+        placeActivationGate()
+        perform(orders)
     }
 
-    /// Has a whole batch's events wait in hand, none of them too old (Behaviour D12) or purged.
-    private func prepareBatch() -> Bool {
-        var hasDropped = false
-        repeat {
-            guard prepare(limit.current * mostInFlight) else { return false }
-            guard dropInHand() else { break }
-            hasDropped = true
-        } while true
-        if hasDropped { publishDepth() }
-        return true
+    /// An operator pauses it or lets it go on.
+    func setPause(_ setting: ManualBarrier.Setting) {
+        manual.set(setting)
+        machine.holdReplaced()
     }
 
-    private func send(_ builder: consuming BatchBuilder) {
-        batchNumber += 1
-        var batch = builder.batch(number: batchNumber)
-        batch.output = activationGate?.output ?? [:]
-        batch.sentAt = surroundings.worker.now
-        queue.markInFlight(batch.sequenceNumbers)
-        inFlight[batchNumber] = batch
-        surroundings.depths.publishTaken(batch.events.count, of: id)
-        let sender = ObjectIdentifier(sender)
-        self.sender.send(batch) { [weak self, number = batchNumber, generation = activationGate?.generation] result in
-            guard let self, let batch = self.inFlight.removeValue(forKey: number) else { return }
-            self.surroundings.worker.preconditionOnWorker()
-            self.retiring.finished(sender)
-            self.finished(batch, sentUnder: generation, with: result)
-            self.surroundings.markDirty(self.id)
+    /// It takes no more batches (Behaviour D11).
+    func stop() {
+        machine.stop()
+    }
+
+    /// Gives up all that is on its way (Behaviour D11).
+    func interrupt() {
+        sender.interrupt()
+        retiring.interrupt()
+    }
+
+    /// It is removed, and finishes what is on its way.
+    func leave() {
+        machine.stop()
+        perform(machine.abandonPurges())
+    }
+
+    /// Nothing of it is on its way any more, and it is let go.
+    func close() {
+        perform(machine.expireAll(surroundings.events.isTooOld))
+        backoff.open()
+        closeSender()
+    }
+
+    func closeSender() {
+        sender.close()
+    }
+
+    /// Drops what waits, up to and including an event, but not what is on its way. Counted as evicted.
+    /// - Parameter then: is told how many events there were, once all are settled.
+    func purge(through sequenceNumber: SequenceNumber, then: @escaping (Int) -> Void) {
+        purgeWaiters[machine.purge(through: sequenceNumber)] = then
+        surroundings.turn.look(id)
+    }
+
+    /// Gives up the front event to make room (Behaviour Q4, `drop_oldest`).
+    func evict(_ sequenceNumber: SequenceNumber) {
+        perform(.settle(SequenceSet([sequenceNumber]), as: .evicted))
+        perform(machine.prepareNext(from: surroundings.events))
+    }
+
+    /// The sweeper has found events too old that were not in hand (Behaviour Q4).
+    func expireUnread(_ events: [StoredEvent]) {
+        settled(events, as: .expired)
+        surroundings.turn.look(id)
+    }
+
+    /// Lets go of the events of a batch on its way that are too old for it to go out once more.
+    /// - Returns: the batch as it is from now on; nil when it is not on its way.
+    func recheck(_ number: Int) -> Batch? {
+        guard let (rest, orders) = machine.recheck(number, surroundings.events.isTooOld) else { return nil }
+        perform(orders)
+        return rest
+    }
+
+    // MARK: Orders
+
+    private func perform(_ orders: [DeliveryOrder]) {
+        for order in orders { perform(order) }
+    }
+
+    private func perform(_ order: DeliveryOrder) {
+        switch order {
+        case .settle(let sequenceNumbers, let end): settled(machine.release(sequenceNumbers).lazy.map(\.event), as: end)
+        case .writeSettled: writeSettled()
+        case .countLost(let count): countLost(count)
+        case .readStore(let position): read(behind: position)
+        case .restFromReading: restFromReading()
+        case .tellDepth: tellDepth()
+        case .noteHeld(let stretch): noteHeld(stretch)
+        case .endPurge(let number, let count): purgeWaiters.removeValue(forKey: number)?(count)
+        case .lay(let room): lay(room)
+        case .send(let batch): send(batch)
+        case .wantBoard: activationGate?.want()
+        case .renewBoard(let opening): activationGate?.renew(opening)
+        case .keep(let letters): for letter in letters { surroundings.settlements.add(.deadLetter(letter)) }
+        case .countRetried(let count): surroundings.board.counters.retried += count
+        case .wait(let instant, let cause): backoff.close(until: instant, cause: cause)
+        case .hold(let cause): manual.set(ManualBarrier.Setting(isPaused: true, reason: cause))
+        case .endHold: manual.set(ManualBarrier.Setting())
+        case .lookAgain: surroundings.turn.look(id)
         }
     }
 
-    /// What events that were held say about it as they go out now.
-    private var annotations: QueuedAnnotations {
-        QueuedAnnotations(
-            settings.annotateQueued ? held : HeldMarks(),
-            networkConnectionType: surroundings.networkConnectionType())
+    /// Lays events into a batch. What transformations drop is settled; with nothing left of these, those behind them have
+    /// their turn.
+    private func lay(_ room: BatchRoom) {
+        var batch = BatchInMaking(room, for: sender.format, machine: machine, surroundings)
+        while let entry = machine.next(behind: batch.last, for: batch.builder, in: room), batch.add(entry) {}
+        perform(.settle(batch.dropped, as: .transformedAway))
+        if batch.builder.isEmpty, !batch.dropped.isEmpty { surroundings.turn.look(id) }
+        perform(machine.laid(batch.builder, under: activationGate?.opening, at: surroundings.worker.now))
+    }
+
+    private func send(_ batch: Batch) {
+        surroundings.depths.publishTaken(batch.events.count, of: id)
+        let sender = ObjectIdentifier(sender)
+        self.sender.send(batch) { [weak self, number = batch.number] in self?.answered(number, $0, by: sender) }
+    }
+
+    private func answered(_ number: Int, _ result: SendResult, by sender: ObjectIdentifier) {
+        surroundings.worker.preconditionOnWorker()
+        let orders = machine.answered(number, result, at: moment)
+        // What is told of a batch twice brings no orders.
+        guard !orders.isEmpty else { return }
+        retiring.finished(sender)
+        perform(orders)
+    }
+
+    private var moment: DeliveryMoment {
+        DeliveryMoment(now: surroundings.worker.now, wall: surroundings.worker.wall, chance: surroundings.chance())
+    }
+
+    private func read(behind position: SequenceNumber) {
+        surroundings.events.store.read(after: position) { [weak self] result in
+            guard let self else { return }
+            self.perform(self.machine.read(result, at: self.moment))
+        }
+    }
+
+    private func restFromReading() {
+        let worker = surroundings.worker
+        _ = worker.schedule(at: backoff.retryAt ?? worker.now) { [weak self] in
+            guard let self else { return }
+            self.perform(self.machine.readingRested())
+        }
+    }
+
+    // MARK: Settling
+
+    /// Events are done with, that are in hand no more or never were.
+    private func settled(_ events: some Collection<StoredEvent>, as end: DeliveryEnd) {
+        guard !events.isEmpty else { return }
+        var tallies = RouteTallies()
+        for event in events { tallies.add(event.tally, route: event.route) }
+        for (route, tally) in tallies.byRoute {
+            surroundings.events.backlog.settle(tally, route: route, dispatcher: number)
+        }
+        surroundings.board.counters.add(events.count, end)
+        machine.settled(events.count, as: end, in: surroundings.events)
+        writeSettled()
+        tellFlushes(events.lazy.map(\.sequenceNumber), end)
+    }
+
+    /// Has what is settled written down; how much that is by then, the queue tells when it is written.
+    private func writeSettled() {
+        surroundings.settlements.settled(number) { [weak self] in self?.machine.queue.settled }
+    }
+
+    private func tellFlushes(_ sequenceNumbers: some Collection<SequenceNumber>, _ end: DeliveryEnd) {
+        let (flushes, position) = (surroundings.flushes, machine.queue.position)
+        switch end {
+        case .delivered: flushes.settled(sequenceNumbers, of: id, sent: true, position: position)
+        case .dead, .expired, .evicted: flushes.settled(sequenceNumbers, of: id, sent: false, position: position)
+        case .transformedAway: flushes.dropped(sequenceNumbers, of: id, position: position)
+        }
+    }
+
+    /// The store was damaged: what is missing is counted as quarantined (Behaviour Q8).
+    private func countLost(_ count: Int) {
+        surroundings.events.backlog.keep(machine.queue.entries, of: number)
+        surroundings.board.counters.quarantined += count
+        writeSettled()
+        surroundings.flushes.settled([], of: id, sent: false, position: machine.queue.position)
     }
 
     // MARK: Telling
 
-    /// Whether a part waits of a batch that was too large: that part needs no company (Behaviour D6).
-    private var hasHalvesWaiting: Bool { queue.oldestWaiting <= halvedThrough }
-
-    /// Whether an event would go along with the rest of a batch that was too large, of which it was no part.
-    private func isBehindHalves(_ entry: QueueEntry, in builder: BatchBuilder) -> Bool {
-        guard let first = builder.firstSequenceNumber else { return false }
-        return first <= halvedThrough && entry.sequenceNumber > halvedThrough
-    }
-
-    private func publishDepth() {
+    private func tellDepth() {
         guard surroundings.depths.isWatched(id) else { return }
-        let oldest = queue.firstWaiting.map { surroundings.events.ages.instant(of: $0.event.receivedStamp) }
-        let depth = QueueDepth(pending: pending, oldestSince: oldest, dispatchLimit: hasHalvesWaiting ? 1 : limit.most)
+        let oldest = machine.queue.firstWaiting.map { surroundings.events.ages.instant(of: $0.event.receivedStamp) }
+        let depth = QueueDepth(pending: pending, oldestSince: oldest, dispatchLimit: machine.dispatchLimit)
         surroundings.depths.publish(depth, of: id)
     }
 
-    /// Notes for which reasons all that waits is held now (Behaviour D13).
-    private func markHeld() {
-        held.forget(through: queue.position)
-        held.tidy { queue.mayHold($0) }
-        guard settings.annotateQueued, pending > 0, openThrough == nil else { return }
+    private func noteHeld(_ stretch: ClosedRange<SequenceNumber>) {
         let isFlushing = surroundings.flushes.target(for: id) != nil
-        let words = surroundings.coordinator.blockers(of: id, flushing: isFlushing).map(\.word)
-        let (oldest, newest) = (queue.oldestWaiting, surroundings.events.lastStored)
-        guard oldest <= newest else { return }
-        held.hold(words, oldest...newest)
+        machine.held(for: surroundings.coordinator.blockers(of: id, flushing: isFlushing).map(\.word), stretch)
+    }
+
+    // MARK: The board before it
+
+    /// Has the ActivationGate that the settings ask for stand before the dispatcher, or none (Behaviour A9).
+    func placeActivationGate() {
+        guard activationGate?.settings != settings.activationBarrier else { return }
+        removeActivationGate()
+        guard let barrier = settings.activationBarrier else { return }
+        let gate = ActivationGate(
+            barrier, dispatcherId: id, worker: surroundings.worker, turn: surroundings.turn
+        ) { [weak self] in self?.waitAfterRefusal(&$0) ?? .zero }
+        activationGate = gate
+        machine.boardPlaced(true)
+        let identity = BarrierIdentity(
+            id: "\(ActivationGate.kind):\(id)", kind: ActivationGate.kind, word: ActivationGate.word)
+        surroundings.coordinator.register(gate, identity: identity, scopes: [.dispatcher(id: id)])
+        surroundings.coordinator.setConfiguration(barrier.configuration, of: gate)
+    }
+
+    func removeActivationGate() {
+        guard let gate = activationGate else { return }
+        activationGate = nil
+        machine.boardPlaced(false)
+        surroundings.coordinator.unregister(gate)
+        gate.end()
+    }
+
+    private func waitAfterRefusal(_ retries: inout RetryPolicy) -> Duration {
+        retries.failed(
+            base: settings.backoffBase, cap: settings.backoffCap, retryAfter: nil, chance: surroundings.chance())
     }
 }

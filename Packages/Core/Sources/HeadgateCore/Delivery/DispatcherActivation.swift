@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// The board that has to complete before a dispatcher gets anything (Behaviour A9).
 public struct DispatcherActivation: Sendable, Equatable {
     public var board: String
@@ -9,5 +11,14 @@ public struct DispatcherActivation: Sendable, Equatable {
     public init(board: String, sticky: Duration? = nil) {
         self.board = board
         self.sticky = sticky
+    }
+}
+
+extension DispatcherActivation {
+    /// As the settings have it.
+    var configuration: DataObject {
+        var configuration: DataObject = ["board": .string(board)]
+        if let sticky { configuration["sticky_ms"] = .number(DataNumber(Int(sticky.wholeMilliseconds))) }
+        return configuration
     }
 }

@@ -23,24 +23,12 @@ public struct DispatcherSettings: Sendable, Equatable {
     public var backoffCap = Duration.seconds(300)
     /// Whether failed requests are retried at all (D3).
     public var retryFailedRequests = true
-    /// Status codes that are retried (true) or given up (false) against the rule (D3).
-    public var retryForStatusCodes: [Int: Bool] = [:]
-    /// What 401 and 403 do (D7).
-    public var onUnauthorized = OnUnauthorized.dead
     /// Whether events that a barrier held say so (D13).
     public var annotateQueued = true
     /// The board that has to complete before it gets anything (A9).
     public var activationBarrier: DispatcherActivation?
     /// Which events it gets; nil is all (P3).
     public var loadRule: Rule?
-
-    /// What 401 and 403 do.
-    public enum OnUnauthorized: String, Sendable {
-        /// The events are dead-lettered.
-        case dead
-        /// The dispatcher holds until it is resumed or its settings change (D7).
-        case pause
-    }
 
     public init(id: String) {
         self.id = id

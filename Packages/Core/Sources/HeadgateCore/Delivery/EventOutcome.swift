@@ -23,3 +23,24 @@ extension EventOutcome {
         }
     }
 }
+
+extension Batch {
+    /// The events with the same outcome together, in the order of the first of each. One that nothing was said of goes
+    /// again, as after no answer.
+    func parts(by outcomes: [EventOutcome]) -> [(outcome: EventOutcome, batch: Batch)] {
+        var places: [EventOutcome: Int] = [:]
+        var parts: [(outcome: EventOutcome, batch: Batch)] = []
+        for (index, event) in events.enumerated() {
+            let outcome = index < outcomes.count ? outcomes[index] : .retry(cause: "no outcome", charged: false)
+            let place = places[outcome, default: parts.count]
+            if place == parts.count {
+                places[outcome] = place
+                var part = self
+                part.events = []
+                parts.append((outcome, part))
+            }
+            parts[place].batch.events.append(event)
+        }
+        return parts
+    }
+}

@@ -12,7 +12,7 @@ struct LastAnswer {
         guard case .refused(let refusal) = result else { return }
         status = refusal.status
         text = refusal.answer
-        chargesAttempt = refusal.status != 413
+        chargesAttempt = refusal.isCharged
     }
 
     init(_ outcome: EventOutcome) {

@@ -42,7 +42,7 @@ public struct SenderCapacity: Sendable, Equatable {
 public enum SendResult: Sendable, Equatable {
     /// The destination has it, and said so in a whole answer.
     case delivered
-    /// The destination answered with a status that is no success.
+    /// The destination answered, and did not take the batch.
     case refused(Refusal)
     /// No whole answer came; the cause is in a few words for people, like `connection refused`. Charges no attempt
     /// (Behaviour D9).
@@ -65,17 +65,66 @@ public enum SendResult: Sendable, Equatable {
         }
     }
 
+    /// Whether the destination does not accept who sends (Behaviour A9).
+    var isUnauthorized: Bool {
+        if case .refused(let refusal) = self { refusal.isUnauthorized } else { false }
+    }
+
+    /// Why the attempt failed, for people.
+    var cause: String? {
+        switch self {
+        case .delivered, .interrupted: nil
+        case .noAnswer(let cause), .returned(let cause): cause
+        case .refused(let refusal): refusal.cause
+        case .each(let outcomes): outcomes.lazy.compactMap(\.cause).first
+        }
+    }
+
+    /// How long the destination asked to wait.
+    var retryAfter: Duration? {
+        guard case .refused(let refusal) = self else { return nil }
+        return refusal.retryAfter
+    }
+
     /// A destination's answer that is no success.
     public struct Refusal: Sendable, Equatable {
-        public var status: Int
+        /// What it means for the events.
+        public enum Meaning: Sendable {
+            /// They are to be sent again.
+            case again
+            /// They will never be taken.
+            case never
+            /// They are too many, or one is too large (Behaviour D6).
+            case tooLarge
+            /// The dispatcher is not allowed to send, and is held until somebody sees to it (Behaviour D7).
+            case notAllowed
+        }
+
+        public var meaning: Meaning
+        /// In a few words for people, like `HTTP 503`.
+        public var cause: String
+        /// Whether the attempt counts (Behaviour D9).
+        public var isCharged: Bool
         /// How long the destination asked to wait (Behaviour D5).
         public var retryAfter: Duration?
-        /// The beginning of the answer's body, secrets blanked (Behaviour X4).
+        /// Whether it is who sends that the destination does not accept: the board before the dispatcher runs again, and the
+        /// events go once more before this is judged (Behaviour A9).
+        public var isUnauthorized: Bool
+        /// The destination's own code for it, where it has such codes, for those who look at dead letters.
+        public var status: Int?
+        /// The beginning of what the destination said, secrets blanked (Behaviour X4).
         public var answer: String?
 
-        public init(status: Int, retryAfter: Duration? = nil, answer: String? = nil) {
-            self.status = status
+        public init(
+            _ meaning: Meaning, cause: String, isCharged: Bool = true, retryAfter: Duration? = nil,
+            isUnauthorized: Bool = false, status: Int? = nil, answer: String? = nil
+        ) {
+            self.meaning = meaning
+            self.cause = cause
+            self.isCharged = isCharged
             self.retryAfter = retryAfter
+            self.isUnauthorized = isUnauthorized
+            self.status = status
             self.answer = answer
         }
     }

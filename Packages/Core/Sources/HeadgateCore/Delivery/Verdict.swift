@@ -1,5 +1,5 @@
-/// What is to be done with a batch, or with some of its events, after an attempt: Behaviour D3 as one table, first match
-/// wins.
+/// What is to be done with a batch, or with some of its events, after an attempt: what Behaviour D3 says of all kinds of
+/// destinations, first match wins. What a destination's answer means its sender says.
 enum Verdict: Equatable {
     /// All events are delivered.
     case delivered
@@ -28,7 +28,7 @@ enum Verdict: Equatable {
         case .returned(let cause):
             self = Verdict.giveUp(isOversize: false, settings) ?? .retry(cause: cause, charged: false)
         case .refused(let refusal):
-            self = Verdict(status: refusal.status, events: events, isOversize: isOversize, settings: settings)
+            self = Verdict.giveUp(isOversize: isOversize, settings) ?? Verdict(refusal, events: events)
         }
     }
 
@@ -43,23 +43,14 @@ enum Verdict: Equatable {
         }
     }
 
-    private init(status: Int, events: Int, isOversize: Bool, settings: DispatcherSettings) {
-        let retry = Verdict.retry(cause: "HTTP \(status)", charged: status != 413)
-        if let verdict = Verdict.giveUp(isOversize: isOversize, settings) {
-            self = verdict
-        } else if let isRetried = settings.retryForStatusCodes[status] {
-            self = isRetried ? retry : .dead(.refusedStatus)
-        } else if status == 413 {
-            self = events > 1 ? .halve : .dead(.tooLarge)
-        } else if settings.onUnauthorized == .pause, status == 401 || status == 403 {
-            self = .hold(cause: "HTTP \(status)")
-        } else {
-            self = Verdict.finalStatuses.contains(status) ? .dead(.refusedStatus) : retry
+    private init(_ refusal: SendResult.Refusal, events: Int) {
+        switch refusal.meaning {
+        case .again: self = .retry(cause: refusal.cause, charged: refusal.isCharged)
+        case .never: self = .dead(.refusedStatus)
+        case .tooLarge: self = events > 1 ? .halve : .dead(.tooLarge)
+        case .notAllowed: self = .hold(cause: refusal.cause)
         }
     }
-
-    /// Statuses that say that the events will never be taken.
-    private static let finalStatuses: Set<Int> = [400, 401, 403, 410, 422]
 
     private static func giveUp(isOversize: Bool, _ settings: DispatcherSettings) -> Verdict? {
         if !settings.retryFailedRequests { return .dead(.retriesOff) }

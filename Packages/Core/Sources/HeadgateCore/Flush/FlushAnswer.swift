@@ -24,3 +24,10 @@ public struct FlushAnswer: Sendable, Equatable {
         public var blockedBy: [String]
     }
 }
+
+/// Why a flush does not begin.
+public enum FlushRefusal: Error, Equatable, Sendable {
+    case unknownDispatcher(String)
+    /// A flush of this name is under way.
+    case idInUse
+}

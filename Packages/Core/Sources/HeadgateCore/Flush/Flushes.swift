@@ -1,16 +1,24 @@
 /// Starts and ends flushes, and tells those who wait for them.
 final class Flushes {
     private let worker: any Worker
+    private let coordinator: BarrierCoordinator
+    /// Is told of each dispatcher of which flushes begin or end.
+    private let turn: TurnRecord
+    private var lastNumber = 0
     private(set) var table = FlushTable()
     private var waiters: [String: (FlushAnswer) -> Void] = [:]
     private var alarm: (any Disposable)?
-    /// The barriers that hold a dispatcher during a flush.
-    var blockers: (String) -> [String] = { _ in [] }
-    /// Called with a dispatcher when flushes of it begin or end.
-    var onChange: (String) -> Void = { _ in }
 
-    init(worker: any Worker) {
+    init(worker: any Worker, coordinator: BarrierCoordinator, turn: TurnRecord) {
         self.worker = worker
+        self.coordinator = coordinator
+        self.turn = turn
+    }
+
+    /// A name that no flush under way has. Clients may have called theirs anything.
+    func unusedName() -> String {
+        repeat { lastNumber += 1 } while isUnderWay("flush-\(lastNumber)")
+        return "flush-\(lastNumber)"
     }
 
     /// Begins a flush; `then` is told how it ended, later, also when there is nothing to wait for.
@@ -19,8 +27,8 @@ final class Flushes {
     ) {
         waiters[id] = then
         table.start(id, FlushTable.Flush(parts: parts, deadline: timeout.map { worker.now + $0 }))
-        for dispatcher in parts.keys { onChange(dispatcher) }
-        worker.soon { [weak self] in self?.endThoseOver() }
+        for dispatcher in parts.keys { turn.wayChanged(dispatcher) }
+        worker.atEndOfTurn(.facts) { [weak self] in self?.endThoseOver() }
     }
 
     /// Events that a flush covers turned out not to be stored: no more than so many are left of a dispatcher's.
@@ -73,13 +81,13 @@ final class Flushes {
 
     private func end(_ id: String, _ flush: FlushTable.Flush, _ end: FlushAnswer.End) {
         let parts = flush.parts.map { dispatcher, part in
-            let blockedBy = part.left > 0 ? blockers(dispatcher) : []
+            let blockedBy = part.left > 0 ? coordinator.blockers(of: dispatcher, flushing: true).map(\.id) : []
             let answer = FlushAnswer.Part(
                 sent: part.sent, failed: part.failed, left: part.left, blockedBy: blockedBy)
             return (dispatcher, answer)
         }
         let waiter = waiters.removeValue(forKey: id)
-        for dispatcher in flush.parts.keys { onChange(dispatcher) }
+        for dispatcher in flush.parts.keys { turn.wayChanged(dispatcher) }
         waiter?(FlushAnswer(ended: end, dispatchers: Dictionary(uniqueKeysWithValues: parts)))
     }
 }

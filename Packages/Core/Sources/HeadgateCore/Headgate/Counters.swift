@@ -20,6 +20,17 @@ public struct Counters: Sendable, Equatable {
     public var transformationErrors = 0
 
     public init() {}
+
+    /// Counts the ends of events.
+    mutating func add(_ count: Int, _ end: DeliveryEnd) {
+        switch end {
+        case .delivered: delivered += count
+        case .dead: dead += count
+        case .expired: expired += count
+        case .evicted: evicted += count
+        case .transformedAway: transformedAway += count
+        }
+    }
 }
 
 /// The one place where things are counted.

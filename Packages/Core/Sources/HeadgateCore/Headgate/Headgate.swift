@@ -3,7 +3,8 @@ import HeadgateData
 /// All that the service does with events, without sockets, files or threads: accepts them into the queue, and sees them
 /// through barriers to their dispatchers.
 ///
-/// It lives on the worker. Facts come in by method calls; what follows from them is done at the end of the turn.
+/// It lives on the worker. Facts come in by method calls; what follows from them is noted in a ``TurnRecord`` and done at the
+/// end of the turn. It is a thin front: what it does is done by its parts, which own their state.
 public final class Headgate {
     public let worker: any Worker
     public let events: EventQueue
@@ -12,153 +13,208 @@ public final class Headgate {
     public let network = StateSubject(NetworkState.unknown)
     /// What clients announced about themselves, set by whoever serves them (Behaviour B26).
     public let clientStatuses = StateSubject(ClientStatuses())
-    /// Finds a time zone by its name, or the machine's for nil (Behaviour B24).
-    public var timeZone: (String?) -> TimeZoneRules? = TimeZoneRules.named
-    /// Whether somebody sets ``network``. From then on a ConnectivityBarrier stands before the dispatchers that reach the
-    /// network (Behaviour B20); before, it could only hold them for ever. It stays even if this is taken back.
-    public var watchesNetwork = false {
-        didSet { if watchesNetwork { addConnectivityBarrier() } }
-    }
-    /// Compiles the regular expressions in rules (Behaviour S5). Until one is given, a rule with a regular expression has a
-    /// fault. Set before rules are.
-    public var patternCompiler: any PatternCompiler = NoPatternCompiler() { didSet { prepareLoadRules() } }
-    /// Runs the boards that stand before dispatchers (Behaviour A9). Until there is one they wait.
-    public weak var boardActivator: (any BoardActivator)? {
-        didSet {
-            // What they wait for is a reason to be told (Behaviour B10).
-            serving?.dispose()
-            serving = boardActivator?.servingChanges.subscribe { [weak self] in self?.barriersChanged() }
-            dispatcherIds.forEach(markDirty)
-        }
-    }
-    /// Barriers whose code threw, or that refused their configuration, for the log (Behaviour B7, B9).
-    public var barrierFailures: Observable<BarrierFailure> { barrierFailureSubject.observable }
-    /// What may have changed, for those who watch (Behaviour B10). While nobody does it costs nothing.
-    public var changes: Observable<GateChange> { changeSubject.observable }
-    /// Whether anybody watches ``changes``.
-    public var isWatched: Bool { changeSubject.isObserved }
+    /// The barriers that clients registered (Behaviour B29).
+    public let remoteBarriers: RemoteBarriers
     /// How long a flush may last that begins with the network's return (Behaviour F5); nil: none begins.
     public var flushOnReturn: Duration?
 
-    let barrierFailureSubject = PulseSubject<BarrierFailure>()
-    private let changeSubject = PulseSubject<GateChange>()
-    private var serving: (any Disposable)?
-    /// What the gate follows for as long as it lives.
-    private var followed: [any Disposable] = []
-    private var networkReturn = NetworkReturn()
-    private(set) var coordinator: BarrierCoordinator
-    private(set) lazy var configured = makeConfiguredBarriers()
-    /// The barriers that clients registered (Behaviour B29).
-    public private(set) lazy var remoteBarriers = makeRemoteBarriers()
-    private(set) lazy var letterDesk = makeLetterDesk()
+    let surroundings: GateSurroundings
+    let turn: TurnRecord
+    let coordinator: BarrierCoordinator
+    let configured: ConfiguredBarriers
+    let dispatchers: Dispatchers
     let flushes: Flushes
     let settlements: Settlements
+    let letterDesk: LetterDesk
+    let loadRouter: LoadRouter
+    let transformations: Transformations
+    let kept: KeptValues
+    let clock: ClockKeeper
     let depths = QueueDepths()
-    let transformations = Transformations()
-    /// The load rules by their ids (Behaviour S5).
-    public internal(set) var loadRules = LoadRules() { didSet { prepareLoadRules() } }
-    var loadRouting = LoadRouting()
-    var dispatchers: [String: Dispatcher] = [:]
-    /// Dispatchers that were removed and have batches on their way.
-    var leaving: [String: Dispatcher] = [:]
-    /// Every dispatcher the store knows, configured or not.
-    var known: [String: StoredDispatcher]
-    var kept: [String: [UInt8]]
-    private var dirty: Set<String> = []
-    private var isDrainDue = false
-    /// The next look at what has become too old.
-    var sweep: (any Disposable)?
-    /// When orphans and ids are looked at next.
-    var nextChores: Instant
-    /// Whether the backlog is being looked through for what is too old, since when, and when next.
-    var isSweeping = false
-    var passBegan: Instant
-    var nextPass: Instant
-    private let chance: () -> Double
-    /// What was kept last of the age scale.
-    var keptClock: ClockPair
-    var nextFlush = 0
+    private let housekeeping: Housekeeping
+    private let barrierFailureSubject = PulseSubject<BarrierFailure>()
+    private let changeSubject = PulseSubject<GateChange>()
+    private var networkReturn = NetworkReturn()
     /// The flush that began with the network's return, while it is under way.
-    var returnFlush: String?
-    /// The route of an event that all dispatchers want.
-    public internal(set) var routeToAll = RouteTable.nobody
+    private var returnFlush: String?
     /// The orderly stop under way.
-    var stopping: OrderlyStop?
+    private var stopping: OrderlyStop?
+    /// What the gate follows for as long as it lives.
+    private var followed: [any Disposable] = []
 
-    /// - Parameters:
-    ///   - state: what the store gave back when it was opened.
-    ///   - chance: gives numbers from 0 to 1, for the length of waits.
+    /// - Parameter state: what the store gave back when it was opened.
     public init(
         worker: any Worker, store: any EventStore, state: StoredState, limits: StoreLimits,
-        chance: @escaping () -> Double = { Double.random(in: 0...1) }
+        surroundings: GateSurroundings = GateSurroundings()
     ) {
         self.worker = worker
-        self.chance = chance
-        (nextChores, passBegan, nextPass) = (worker.now + .seconds(60), worker.now, worker.now)
+        self.surroundings = surroundings
+        turn = TurnRecord(worker: worker)
         events = EventQueue(worker: worker, store: store, limits: limits, state: state)
-        keptClock = events.clockPair()
-        flushes = Flushes(worker: worker)
         settlements = Settlements(worker: worker, store: store)
-        known = Dictionary(state.dispatchers.map { ($0.id, $0) }) { first, _ in first }
-        kept = state.kept
-        let changes = ChangeRelay()
-        coordinator = BarrierCoordinator(worker: worker) { changes.onChange($0) }
-        changes.onChange = { [weak self] in self?.wayChanged($0) }
-        follow(coordinator.barriersChanges.observable) { gate, _ in gate.barriersChanged() }
-        follow(coordinator.failures.observable) { $0.barrierFailed($1) }
-        follow(network.wrappedValue) { $0.networkChanged(to: $1) }
-        flushes.onChange = { [weak self] in self?.wayChanged($0) }
-        flushes.blockers = { [weak self] id in self?.coordinator.blockers(of: id, flushing: true).map(\.id) ?? [] }
-        settlements.trimPoint = { [weak self] in self?.trim() ?? 0 }
-        settlements.unusedRoutes = { [weak self] in
-            self.map { $0.events.forgetUnusedRoutes(except: $0.routeToAll) } ?? []
-        }
-        events.onStored = { [weak self] in self?.stored($0, behind: $1) }
+        coordinator = BarrierCoordinator(worker: worker, turn: turn)
+        flushes = Flushes(worker: worker, coordinator: coordinator, turn: turn)
+        transformations = Transformations(readObject: surroundings.readObject)
+        loadRouter = LoadRouter(surroundings.patternCompiler, transformations)
+        kept = KeptValues(state.kept, settlements: settlements)
+        dispatchers = Dispatchers(
+            state.dispatchers,
+            Dispatcher.Surroundings(
+                events: events, coordinator: coordinator, flushes: flushes, settlements: settlements,
+                depths: depths, board: board, transformations: transformations, turn: turn,
+                chance: surroundings.chance))
+        configured = ConfiguredBarriers(coordinator: coordinator, turn: turn, dispatchers: dispatchers)
+        remoteBarriers = RemoteBarriers(coordinator: coordinator, configured: configured, turn: turn)
+        letterDesk = LetterDesk(events: events, settlements: settlements, board: board, dispatchers: dispatchers)
         settlements.add(.keep(DedupeKey.name, events.dedupeKey.kept))
-        keepClock(isDue: true)
-    }
-
-    /// Those that were removed and have something on its way among them.
-    var everyDispatcher: [Dispatcher] { Array(dispatchers.values) + Array(leaving.values) }
-
-    var surroundings: Dispatcher.Surroundings {
-        Dispatcher.Surroundings(
-            events: events, coordinator: coordinator, flushes: flushes, settlements: settlements, depths: depths,
-            board: board, chance: chance,
-            networkConnectionType: { [weak self] in self?.networkConnectionType },
-            markDirty: { [weak self] in self?.markDirty($0) }, transformations: transformations,
-            boardActivator: { [weak self] in self?.boardActivator })
-    }
-
-    /// Whether an orderly stop is under way.
-    public var isStopping: Bool { stopping != nil }
-
-    // MARK: The turn
-
-    /// Has a dispatcher look again at the end of the turn.
-    func markDirty(_ id: String) {
-        dirty.insert(id)
-        guard !isDrainDue else { return }
-        isDrainDue = true
-        worker.soon { [weak self] in
-            self?.isDrainDue = false
-            self?.drain()
+        clock = ClockKeeper(events: events, settlements: settlements)
+        housekeeping = Housekeeping(
+            dispatchers: dispatchers, events: events, settlements: settlements, clock: clock, board: board)
+        turn.host = self
+        events.host = self
+        settlements.host = self
+        follow(network.wrappedValue) { $0.networkChanged(to: $1) }
+        if let activator = surroundings.boardActivator {
+            // What dispatchers wait for is a reason to be told (Behaviour B10).
+            follow(activator.servingChanges) { gate, _ in gate.barriersChanged() }
         }
     }
 
-    private func wayChanged(_ id: String) {
-        markDirty(id)
-        changeSubject.send(.way)
+    /// Has the gate told of something for as long as it lives.
+    private func follow<Value>(_ observable: Observable<Value>, _ tell: @escaping (Headgate, Value) -> Void) {
+        followed.append(observable.subscribe { [weak self] in if let self { tell(self, $0) } })
     }
+
+    // MARK: Watching
+
+    /// Barriers whose code threw, or that refused their configuration, for the log (Behaviour B7, B9).
+    public var barrierFailures: Observable<BarrierFailure> { barrierFailureSubject.observable }
+
+    /// What may have changed, for those who watch (Behaviour B10). While nobody does it costs nothing.
+    public var changes: Observable<GateChange> { changeSubject.observable }
+
+    /// Whether anybody watches ``changes``.
+    public var isWatched: Bool { changeSubject.isObserved }
 
     /// Something is told of barriers now that was not before; for those whose words come from elsewhere.
     public func barriersChanged() {
         changeSubject.send(.barriers)
     }
 
-    /// Has the gate told of something for as long as it lives.
-    func follow<Value>(_ observable: Observable<Value>, _ tell: @escaping (Headgate, Value) -> Void) {
-        followed.append(observable.subscribe { [weak self] in if let self { tell(self, $0) } })
+    // MARK: Dispatchers
+
+    /// Adds a dispatcher. One that the store knows goes on where it was; a new one starts at the newest event
+    /// (Behaviour Q3).
+    /// - Parameter reachesNetwork: whether its destination is on the other side of a network: neither this machine's
+    ///   loopback, nor a file or socket of its own (Behaviour B20).
+    public func addDispatcher(
+        _ settings: DispatcherSettings, kind: String, sender: any Sender, reachesNetwork: Bool = false
+    ) {
+        dispatchers.add(
+            settings, kind: kind, sender: sender, reachesNetwork: reachesNetwork, pause: kept.pause(of: settings.id))
+        dispatchersChanged()
+    }
+
+    /// Gives a dispatcher other settings. No event is lost or sent again by it (Behaviour S3).
+    /// - Parameter sender: its new way out; nil: the present one stays.
+    /// - Returns: false when there is no such dispatcher.
+    @discardableResult
+    public func changeDispatcher(
+        _ settings: DispatcherSettings, kind: String, sender: (any Sender)?, reachesNetwork: Bool
+    ) -> Bool {
+        guard let dispatcher = dispatchers[settings.id] else { return false }
+        dispatcher.change(to: settings, kind: kind, sender: sender, reachesNetwork: reachesNetwork)
+        dispatchersChanged()
+        return true
+    }
+
+    /// Removes a dispatcher: it takes no more batches, finishes what is on its way, and its queue is kept for a while
+    /// (Behaviour Q3). Flushes do not wait for it.
+    public func removeDispatcher(_ id: String) {
+        if dispatchers.remove(id) { dispatchersChanged() }
+    }
+
+    /// Makes anew what depends on which dispatchers there are, and how they are set.
+    private func dispatchersChanged() {
+        configured.refreshDefaultScopes()
+        loadRouter.dispatchersChanged(dispatchers.present)
+        dispatchers.renewRoute()
+    }
+
+    /// Notes which known dispatchers are not configured any more; their queues are kept for a while (Behaviour Q3).
+    public func noteOrphans() {
+        dispatchers.noteOrphans()
+    }
+
+    /// The dispatchers' ids, in alphabetical order.
+    public var dispatcherIds: [String] { dispatchers.ids }
+
+    public func hasDispatcher(_ id: String) -> Bool { dispatchers[id] != nil }
+
+    /// The id of a dispatcher that is configured, or whose queue is kept.
+    public func dispatcherId(of number: DispatcherNumber) -> String? {
+        dispatchers.known.id(of: number)
+    }
+
+    /// A dispatcher's destination can take more than before (``Sender/capacity``): it looks again.
+    public func destinationHasRoom(_ id: String) {
+        turn.look(id)
+    }
+
+    /// What of a batch may go out once more, when its sender is about to give it to another who can take it: what has
+    /// become too old meanwhile is let go of, and is no part of the batch any more (Behaviour Q4).
+    /// - Returns: nil when nothing is left. Such a batch ends with `.each([])`.
+    public func recheck(_ batch: Batch, of dispatcherId: String) -> Batch? {
+        let rest = dispatchers.there(dispatcherId)?.recheck(batch.number)
+        return rest?.events.isEmpty == false ? rest : nil
+    }
+
+    // MARK: Routes
+
+    /// The route of an event that all dispatchers want.
+    public var routeToAll: RouteNumber { dispatchers.routeToAll }
+
+    /// The route of an event for all dispatchers, or for some only; nil when one of these is unknown.
+    public func route(narrowedTo ids: [String]? = nil) throws(TooManyRoutes) -> RouteNumber? {
+        guard let ids else { return routeToAll }
+        let numbers = ids.map { dispatchers[$0]?.number }
+        guard !numbers.contains(nil) else { return nil }
+        return try routeNumber(of: Set(numbers.compactMap { $0 }))
+    }
+
+    /// Whether an event has to be shown to ``route(_:for:)``.
+    public var hasLoadRules: Bool { !loadRouter.isEmpty }
+
+    /// The dispatchers of a route that want an event (Behaviour P3).
+    public func route(_ route: RouteNumber, for event: some EventFields) throws(TooManyRoutes) -> RouteNumber {
+        let refusing = loadRouter.refusing(event)
+        guard !refusing.isEmpty else { return route }
+        return try routeNumber(of: events.routes.dispatchers(of: route).filter { !refusing.contains($0) })
+    }
+
+    /// The number of a set that an event asks for. Where there are too many, some may be forgotten by the next turn.
+    private func routeNumber(of dispatchers: some Sequence<DispatcherNumber>) throws(TooManyRoutes) -> RouteNumber {
+        do throws(TooManyRoutes) {
+            return try events.routes.number(asked: dispatchers)
+        } catch {
+            settlements.lookSoon()
+            throw error
+        }
+    }
+
+    // MARK: Network
+
+    /// Somebody sets ``network``. From now on a ConnectivityBarrier stands before the dispatchers that reach the network
+    /// (Behaviour B20); before, it could only hold them for ever.
+    public func watchNetwork() {
+        let id = ConnectivityBarrier.id
+        guard !coordinator.isTaken(id) else { return }
+        // An empty configuration has nothing to refuse; a factory of the program's own may still throw.
+        do {
+            try addBarrier(id: id, kind: id, scopes: nil, configuration: [:])
+        } catch {
+            barrierFailed(BarrierFailure(barrier: BarrierIdentity(id: id, kind: id), error: error))
+        }
     }
 
     private func networkChanged(to state: NetworkState) {
@@ -166,33 +222,76 @@ public final class Headgate {
         flushBehindConnectivity(timeout: flushOnReturn)
     }
 
-    private func drain() {
-        let ids = dirty.sorted()
-        dirty = []
-        guard stopping?.isClosing != true else { return }
-        keepClock(isDue: false)
-        makeRoom()
-        for id in ids { dispatchers[id]?.evaluate() }
-        ids.forEach(finishLeaving)
-        changeSubject.send(.progress)
-        scheduleSweep()
-        stopping?.look()
+    /// Flushes what the dispatchers behind ConnectivityBarriers have queued by now (Behaviour F5). It covers all that the
+    /// former flush of this kind did, which nobody waits for: a network that comes and goes has one flush, not thousands.
+    private func flushBehindConnectivity(timeout: Duration) {
+        let barriers = barrierSummaries.filter { $0.identity.kind == ConnectivityBarrier.id }
+        let behind = Set(barriers.flatMap { $0.states.map(\.dispatcher) })
+        guard !behind.isEmpty else { return }
+        if let returnFlush { _ = cancelFlush(returnFlush) }
+        let start = flush(dispatchers: behind.sorted(), timeout: timeout) { [weak self] _ in self?.returnFlush = nil }
+        if case .success(let id) = start { returnFlush = id }
     }
 
-    private func stored(_ tallies: [RouteNumber: Tally], behind previous: SequenceNumber) {
-        var counts: [DispatcherNumber: Int] = [:]
-        for (route, tally) in tallies {
-            for number in events.routes.dispatchers(of: route) { counts[number, default: 0] += tally.events }
-        }
-        for dispatcher in dispatchers.values {
-            guard let count = counts[dispatcher.queue.number] else { continue }
-            dispatcher.stored(count, behind: previous)
-            markDirty(dispatcher.id)
-        }
+    // MARK: Stopping
+
+    /// Whether an orderly stop is under way.
+    public var isStopping: Bool { stopping != nil }
+
+    /// Stops in an orderly way (Behaviour D11, F5): what may go now goes, what is in flight is finished, within a time;
+    /// the rest stays stored. Waits are not waited for, and nobody is waited for without end: a store that does not
+    /// answer is left five seconds after that time. A stop that is under way goes on as it began.
+    /// - Parameters:
+    ///   - flushing: whether the stop begins with a flush.
+    ///   - then: called once the store is closed, or left; at once if that has been.
+    public func stop(within timeout: Duration, flushing: Bool, then: @escaping (StopOutcome) -> Void) {
+        if let stopping { return stopping.whenEnded(then) }
+        let stop = OrderlyStop(gate: self, within: timeout, flushing: flushing)
+        stopping = stop
+        housekeeping.end()
+        stop.whenEnded(then)
+        stop.begin()
     }
 }
 
-/// Lets the coordinator, which is made first, tell the gate that is made around it.
-private final class ChangeRelay {
-    var onChange: (String) -> Void = { _ in }
+// MARK: - The turn
+
+extension Headgate: GateHost {
+    func turnEnded(toLook ids: [String]) {
+        guard stopping?.isClosing != true else { return }
+        clock.keepIfJumped()
+        dispatchers.makeRoom()
+        dispatchers.look(ids)
+        changeSubject.send(.progress)
+        housekeeping.schedule()
+        stopping?.look()
+    }
+
+    func changed(_ change: GateChange) {
+        changeSubject.send(change)
+    }
+
+    func barrierFailed(_ failure: BarrierFailure) {
+        board.counters.barrierErrors += 1
+        barrierFailureSubject.send(failure)
+    }
+
+    func stored(_ tallies: [RouteNumber: Tally], behind previous: SequenceNumber) {
+        dispatchers.stored(tallies, behind: previous)
+    }
+
+    func trimPoint() -> SequenceNumber {
+        let point = dispatchers.trimPoint()
+        events.trimRecent(through: point)
+        return point
+    }
+
+    func forgetUnusedRoutes() -> [RouteNumber] {
+        events.forgetUnusedRoutes(except: routeToAll)
+    }
+
+    /// The kind of the machine's network connection, where it is known (Behaviour D13).
+    public var networkConnectionType: String? { network.value.kind?.rawValue }
+
+    var boardActivator: (any BoardActivator)? { surroundings.boardActivator }
 }

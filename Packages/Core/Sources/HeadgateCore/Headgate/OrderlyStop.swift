@@ -1,19 +1,3 @@
-extension Headgate {
-    /// Stops in an orderly way (Behaviour D11, F5): what may go now goes, what is in flight is finished, within a time;
-    /// the rest stays stored. Waits are not waited for, and nobody is waited for without end: a store that does not
-    /// answer is left five seconds after that time. A stop that is under way goes on as it began.
-    /// - Parameters:
-    ///   - flushing: whether the stop begins with a flush.
-    ///   - then: called once the store is closed, or left; at once if that has been.
-    public func stop(within timeout: Duration, flushing: Bool, then: @escaping (StopOutcome) -> Void) {
-        if let stopping { return stopping.whenEnded(then) }
-        let stop = OrderlyStop(gate: self, within: timeout, flushing: flushing)
-        stopping = stop
-        stop.whenEnded(then)
-        stop.begin()
-    }
-}
-
 /// Carries out what ``StopMachine`` orders. After each turn in which something happened it tells that how things stand.
 final class OrderlyStop {
     private unowned let gate: Headgate
@@ -55,7 +39,7 @@ final class OrderlyStop {
     /// Whether the flush could only wait: all that is left is held by barriers that a flush does not open.
     private var isStuck: Bool {
         isAllStored && flush != nil
-            && gate.dispatchers.values.allSatisfy { dispatcher in
+            && gate.dispatchers.present.allSatisfy { dispatcher in
                 dispatcher.batchesInFlight == 0
                     && (dispatcher.unsettled.events == 0
                         || !gate.coordinator.way(to: dispatcher.id).isOpen(flushing: true))
@@ -64,7 +48,7 @@ final class OrderlyStop {
 
     /// Those that were removed finish what they have on its way as well.
     private var batchesInFlight: Int {
-        gate.everyDispatcher.reduce(0) { $0 + $1.batchesInFlight }
+        gate.dispatchers.all.reduce(0) { $0 + $1.batchesInFlight }
     }
 
     // MARK: Orders
@@ -87,7 +71,7 @@ final class OrderlyStop {
         case .endFlush: endFlush()
         case .takeNoMore: takeNoMore()
         case .interrupt:
-            for dispatcher in gate.everyDispatcher where dispatcher.batchesInFlight > 0 { dispatcher.interrupt() }
+            for dispatcher in gate.dispatchers.all where dispatcher.batchesInFlight > 0 { dispatcher.interrupt() }
         case .closeStore: closeStore()
         case .end(let outcome): tell(outcome)
         }
@@ -113,16 +97,16 @@ final class OrderlyStop {
     }
 
     private func takeNoMore() {
-        for dispatcher in gate.dispatchers.values { dispatcher.isStopping = true }
-        gate.dispatcherIds.forEach(gate.markDirty)
+        for dispatcher in gate.dispatchers.present { dispatcher.stop() }
+        gate.dispatchers.lookAll()
         // Without a dispatcher no turn would look.
-        if gate.everyDispatcher.isEmpty { gate.worker.soon { [weak self] in self?.look() } }
+        if gate.dispatchers.all.isEmpty { gate.worker.atEndOfTurn(.dispatch) { [weak self] in self?.look() } }
     }
 
     private func closeStore() {
-        for dispatcher in gate.dispatchers.values { dispatcher.sender.close() }
+        for dispatcher in gate.dispatchers.present { dispatcher.closeSender() }
         gate.events.whenCommitted { [gate] _ in
-            gate.keepClock(isDue: true)
+            gate.clock.keep()
             gate.settlements.whenWritten { _ in
                 gate.settlements.close()
                 gate.events.store.close { [weak self] in

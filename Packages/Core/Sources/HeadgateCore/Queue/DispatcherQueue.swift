@@ -1,3 +1,21 @@
+/// What is stored, as far as a dispatcher's queue has to know it.
+protocol EventSource {
+    /// The newest event that is stored.
+    var lastStored: SequenceNumber { get }
+    /// How many events a dispatcher has not settled.
+    func unsettledCount(of dispatcher: DispatcherNumber) -> Int
+    /// The events behind a place if they are in memory.
+    func recentChunk(after sequenceNumber: SequenceNumber) -> Chunk?
+    /// Whether an event is meant for a dispatcher.
+    func isEvent(_ event: StoredEvent, for dispatcher: DispatcherNumber) -> Bool
+    /// Whether the sweeper has passed an event and settled it for all who had not read it.
+    func hasPassed(_ event: StoredEvent) -> Bool
+    /// What is too old now (Behaviour Q4).
+    var ageLimit: AgeLimit { get }
+    /// How old events may become, in milliseconds.
+    var maxAge: Int64 { get }
+}
+
 /// One dispatcher's place in the queue: what it has settled, what it has in hand, and where it reads on. Pure.
 ///
 /// It holds no more events than a few batches, however many wait (Behaviour Q6).
@@ -74,19 +92,50 @@ struct DispatcherQueue {
 
     // MARK: Reading
 
-    /// What an event that is read is to the dispatcher.
-    enum Interest {
-        /// It goes to others.
-        case none
-        /// It has been settled unread.
-        case settled
-        case wanted
+    /// How many events for it, by what is counted of the store, have not been read.
+    func unread(in source: some EventSource) -> Int {
+        max(0, source.unsettledCount(of: number) - count)
+    }
+
+    /// What came of reading ahead.
+    struct Preparation {
+        var end: End
+        /// Whether events were passed over that have been settled unread.
+        var hasPassedOver = false
+
+        enum End {
+            /// As many events wait as were wanted, or all there are.
+            case ready
+            /// What follows an event has to be read from the store first.
+            case unread(behind: SequenceNumber)
+            /// So many events were counted, and there are none left to be read.
+            case lost(Int)
+        }
+    }
+
+    /// Has `count` events wait in hand, or all there are, from what is in memory.
+    mutating func prepare(_ count: Int, from source: some EventSource) -> Preparation {
+        var preparation = Preparation(end: .ready)
+        while unread(in: source) > 0, !fill(count, from: source, &preparation.hasPassedOver) {
+            guard readPosition < source.lastStored else {
+                let missing = unread(in: source)
+                if missing > 0 { preparation.end = .lost(missing) }
+                break
+            }
+            guard let chunk = source.recentChunk(after: readPosition) else {
+                preparation.end = .unread(behind: readPosition)
+                return preparation
+            }
+            load(chunk)
+        }
+        if unread(in: source) == 0 { skip(to: source.lastStored) }
+        return preparation
     }
 
     /// Takes the next events in hand until `count` wait there, or the present chunk ends.
-    /// - Parameter interest: what an event is to this dispatcher.
+    /// - Parameter hasPassedOver: is set where an event has been settled unread.
     /// - Returns: false when the chunk ended first: ``load(_:)`` the next one.
-    mutating func fill(_ count: Int, interest: (StoredEvent) -> Interest) -> Bool {
+    mutating func fill(_ count: Int, from source: some EventSource, _ hasPassedOver: inout Bool) -> Bool {
         var waiting = hand.count - hand.inFlightCount
         while waiting < count {
             guard let event = nextEvent() else { return false }
@@ -97,10 +146,11 @@ struct DispatcherQueue {
             // What is missing in between was lost.
             if event.sequenceNumber > readPosition + 1 { hand.pass(through: event.sequenceNumber - 1) }
             readPosition = event.sequenceNumber
-            switch interest(event) {
-            case .none: continue
-            case .settled: hand.pass(through: readPosition)
-            case .wanted:
+            guard source.isEvent(event, for: number) else { continue }
+            if source.hasPassed(event) {
+                hand.pass(through: readPosition)
+                hasPassedOver = true
+            } else {
                 hand.append(event)
                 waiting += 1
             }

@@ -8,12 +8,7 @@ import HeadgateData
 public final class EventQueue {
     let worker: any Worker
     private(set) var ages: AgeScale
-    var limits: StoreLimits {
-        didSet {
-            dedupe.setCapacity(limits.dedupeIDs)
-            dedupe.length = limits.dedupeWindow.wholeMilliseconds
-        }
-    }
+    private(set) var limits: StoreLimits
     public let store: any EventStore
     var routes = RouteTable()
     var backlog = Backlog()
@@ -36,8 +31,8 @@ public final class EventQueue {
     public private(set) var lastSequenceNumber: SequenceNumber = 0
     /// The newest event that is stored.
     private(set) var lastStored: SequenceNumber = 0
-    /// Called for each group that was stored, with what it holds of each route, and the newest event before it.
-    var onStored: ([RouteNumber: Tally], SequenceNumber) -> Void = { _, _ in }
+    /// Is told of each group that was stored.
+    weak var host: (any GateHost)?
 
     /// Most bytes of a group; with more, senders are asked to wait for the next.
     static let mostGroupBytes = 4 << 20
@@ -56,6 +51,13 @@ public final class EventQueue {
         lastStored = state.lastSequenceNumber
         recent = RecentChunks(mostBytes: EventQueue.recentBytes, lastSequenceNumber: state.lastSequenceNumber)
         restore(state)
+    }
+
+    /// Other limits are in force from now on.
+    func setLimits(_ new: StoreLimits) {
+        limits = new
+        dedupe.setCapacity(limits.dedupeIDs)
+        dedupe.length = limits.dedupeWindow.wholeMilliseconds
     }
 
     private func restore(_ state: StoredState) {
@@ -192,7 +194,7 @@ public final class EventQueue {
     private func commitAtEndOfTurn() {
         guard !isCommitDue, committing == nil else { return }
         isCommitDue = true
-        worker.soon { [weak self] in
+        worker.atEndOfTurn(.commit) { [weak self] in
             self?.isCommitDue = false
             self?.commit()
         }
@@ -222,7 +224,7 @@ public final class EventQueue {
         for (route, tally) in group.group.tallies {
             backlog.add(tally, route: route, dispatchers: routes.dispatchers(of: route))
         }
-        onStored(group.group.tallies, previous)
+        host?.stored(group.group.tallies, behind: previous)
         group.waiters.tell(nil)
     }
 
@@ -287,4 +289,22 @@ public final class EventQueue {
         toldForgotten = dedupe.forgotten
         return dedupe.forgottenThrough
     }
+}
+
+extension EventQueue: EventSource {
+    func unsettledCount(of dispatcher: DispatcherNumber) -> Int { backlog.unsettled(of: dispatcher).events }
+
+    func isEvent(_ event: StoredEvent, for dispatcher: DispatcherNumber) -> Bool {
+        routes.dispatchers(of: event.route).contains(dispatcher)
+    }
+
+    func hasPassed(_ event: StoredEvent) -> Bool { sweep.hasPassed(event) }
+
+    var maxAge: Int64 { limits.maxAge.wholeMilliseconds }
+}
+
+extension EventSource {
+    /// Whether an event is of no more use. Who returns later reads on behind what the sweeper has passed: so that counts
+    /// here as well.
+    func isTooOld(_ event: StoredEvent) -> Bool { ageLimit.isExceeded(by: event) || hasPassed(event) }
 }

@@ -2,7 +2,7 @@
 /// copy of the dispatcher's place, a chunk a turn where they have to be read from the store, and holds no more than it
 /// gives out.
 final class QueuePeek {
-    private let dispatcher: Dispatcher
+    private let events: EventQueue
     private var queue: DispatcherQueue
     /// Up to where it looks, so that it ends under constant load.
     private let newest: SequenceNumber
@@ -15,16 +15,16 @@ final class QueuePeek {
     private var unread: Int
 
     init(
-        _ dispatcher: Dispatcher, after: SequenceNumber, limit: Int,
+        at dispatcher: Dispatcher, in events: EventQueue, after: SequenceNumber, limit: Int,
         then: @escaping (Result<QueuePage, StoreFault>) -> Void
     ) {
-        self.dispatcher = dispatcher
+        self.events = events
         self.after = after
         self.limit = limit
         self.then = then
         queue = dispatcher.queue
         unread = dispatcher.unread
-        newest = dispatcher.surroundings.events.lastStored
+        newest = events.lastStored
     }
 
     func begin() {
@@ -34,7 +34,6 @@ final class QueuePeek {
     }
 
     private func readOn() {
-        let events = dispatcher.surroundings.events
         while !page.isFull, unread > 0, queue.readPosition < newest {
             if fill() { continue }
             guard queue.readPosition < newest else { break }
@@ -47,15 +46,15 @@ final class QueuePeek {
 
     /// - Returns: false when the chunk has ended.
     private func fill() -> Bool {
-        let (events, isMine) = (dispatcher.surroundings.events, dispatcher.isMine)
-        let isFilled = queue.fill(1) { !isMine($0) ? .none : events.sweep.hasPassed($0) ? .settled : .wanted }
+        var hasPassedOver = false
+        let isFilled = queue.fill(1, from: events, &hasPassedOver)
         unread -= queue.count
         take()
         return isFilled
     }
 
     private func read() {
-        dispatcher.surroundings.events.store.read(after: queue.readPosition) { [self] result in
+        events.store.read(after: queue.readPosition) { [self] result in
             switch result {
             case .success(let chunk?): queue.load(chunk)
             case .success(nil): queue.skip(to: newest)
@@ -74,6 +73,6 @@ final class QueuePeek {
     }
 
     private func isShown(_ entry: QueueEntry) -> Bool {
-        !page.isFull && entry.sequenceNumber > after && !entry.isInFlight && !dispatcher.isTooOld(entry.event)
+        !page.isFull && entry.sequenceNumber > after && !entry.isInFlight && !events.isTooOld(entry.event)
     }
 }

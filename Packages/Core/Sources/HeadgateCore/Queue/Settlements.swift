@@ -10,10 +10,8 @@ final class Settlements {
     private var isClosed = false
     private var isDue = false
     private var lastTrim: SequenceNumber = 0
-    /// Up to which event nobody needs anything.
-    var trimPoint: () -> SequenceNumber = { 0 }
-    /// Which routes no event has any more. What made that so has to be written before, or together with it.
-    var unusedRoutes: () -> [RouteNumber] = { [] }
+    /// Knows what nobody needs any more.
+    weak var host: (any GateHost)?
 
     /// Dead letters that wait for a store that fails are bounded as those in the store are; the oldest go.
     private static let mostLetters = 10_000
@@ -58,7 +56,7 @@ final class Settlements {
     private func writeSoon() {
         guard !isDue, !isWriting else { return }
         isDue = true
-        worker.soon { [weak self] in
+        worker.atEndOfTurn(.commit) { [weak self] in
             self?.isDue = false
             self?.write()
         }
@@ -92,12 +90,12 @@ final class Settlements {
         var all = changes + settled.compactMap { number, all in all().map { .settled(number, $0) } }
         changes = []
         settled = [:]
-        let trim = trimPoint()
+        let trim = host?.trimPoint() ?? 0
         if trim > lastTrim {
             all.append(.trim(through: trim))
             lastTrim = trim
         }
-        let routes = unusedRoutes()
+        let routes = host?.forgetUnusedRoutes() ?? []
         if !routes.isEmpty { all.append(.forgetRoutes(routes)) }
         return all
     }

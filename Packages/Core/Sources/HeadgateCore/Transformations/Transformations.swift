@@ -3,15 +3,25 @@ import HeadgateData
 /// All transformations and who does them.
 final class Transformations {
     /// Reads a JSON object, which is left to a library; nil when it is none.
-    var readObject: (UnsafeRawBufferPointer) -> DataObject? = { _ in nil }
+    let readObject: (UnsafeRawBufferPointer) -> DataObject?
     /// Makes what is in `when` ready.
-    var resolver = RuleResolver() { didSet { startOver() } }
+    private var resolver = RuleResolver()
     private var transformers: [String: any Transformer] = [:]
     /// In the order in which they were set.
-    private var settings: [TransformationSettings] = [] { didSet { startOver() } }
+    private var settings: [TransformationSettings] = []
     /// Chains that were asked for since the last change.
     private var chains: [String: TransformationChain] = [:]
     private var knownAfterCollectors: TransformationChain?
+
+    init(readObject: @escaping (UnsafeRawBufferPointer) -> DataObject?) {
+        self.readObject = readObject
+    }
+
+    /// Other rules are in force from now on.
+    func setResolver(_ new: RuleResolver) {
+        resolver = new
+        startOver()
+    }
 
     func register(_ transformer: any Transformer, id: String) {
         transformers[id] = transformer
@@ -34,6 +44,7 @@ final class Transformations {
         } else {
             settings.append(transformation)
         }
+        startOver()
     }
 
     /// What a rule names may come later.
@@ -45,6 +56,7 @@ final class Transformations {
 
     func remove(_ id: String) {
         settings.removeAll { $0.id == id }
+        startOver()
     }
 
     /// The transformations before an event is stored.

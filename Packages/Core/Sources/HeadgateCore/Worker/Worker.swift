@@ -14,8 +14,9 @@ public protocol Worker: AnyObject {
     var sinceBoot: Int64 { get }
     /// Which boot that was, as the kernel names it; empty where that is not known.
     var boot: String { get }
-    /// Runs `work` on the worker at the end of its present turn, once all facts of the turn are in.
-    func soon(_ work: @escaping () -> Void)
+    /// Runs `work` on the worker at the end of its present turn, once all facts of the turn are in: in a phase of that end,
+    /// and behind what was added to the phase before.
+    func atEndOfTurn(_ phase: TurnPhase, _ work: @escaping () -> Void)
     /// Runs `work` on the worker once `deadline` has come. Disposing the result cancels it.
     func schedule(at deadline: Instant, _ work: @escaping () -> Void) -> any Disposable
     /// Whether the caller is on the worker. From any thread.
@@ -27,6 +28,9 @@ public protocol Worker: AnyObject {
 }
 
 extension Worker {
+    /// Runs `work` later in this turn, for those who must not be called back before a call returns.
+    public func soon(_ work: @escaping () -> Void) { atEndOfTurn(.facts, work) }
+
     /// What all its clocks say now.
     var clocks: ClockReading { ClockReading(now: now, wall: wall, sinceBoot: sinceBoot, boot: boot) }
 }

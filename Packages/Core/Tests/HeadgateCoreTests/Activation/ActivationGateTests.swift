@@ -11,12 +11,11 @@ struct ActivationGateTests {
     private func bench(
         sticky: Duration? = nil, outputs: Set<String> = [], _ change: (inout DispatcherSettings) -> Void = { _ in }
     ) -> GateBench {
-        let bench = GateBench {
-            $0.activationBarrier = DispatcherActivation(board: "login", sticky: sticky)
-            $0.activationBarrier?.outputs = outputs
-            change(&$0)
-        }
-        bench.gate.boardActivator = boards
+        var settings = DispatcherSettings(id: "collect")
+        settings.activationBarrier = DispatcherActivation(board: "login", sticky: sticky)
+        settings.activationBarrier?.outputs = outputs
+        change(&settings)
+        let bench = GateBench([settings], surroundings: { [boards] in $0.boardActivator = boards })
         bench.settle()
         return bench
     }
@@ -99,7 +98,7 @@ struct ActivationGateTests {
         bench.track(1)
         boards.complete()
         bench.settle()
-        try bench.restart { $0.gate.boardActivator = boards }
+        try bench.restart()
         #expect(boards.asked.count == 2 && bench.sender.sent.isEmpty)
     }
 

@@ -9,11 +9,10 @@ struct UnauthorizedGateTests {
     private let boards = ScriptedBoards()
 
     private func bench(_ change: (inout DispatcherSettings) -> Void = { _ in }) -> GateBench {
-        let bench = GateBench {
-            $0.activationBarrier = DispatcherActivation(board: "login")
-            change(&$0)
-        }
-        bench.gate.boardActivator = boards
+        var settings = DispatcherSettings(id: "collect")
+        settings.activationBarrier = DispatcherActivation(board: "login")
+        change(&settings)
+        let bench = GateBench([settings], surroundings: { [boards] in $0.boardActivator = boards })
         bench.settle()
         return bench
     }
@@ -109,16 +108,16 @@ struct UnauthorizedGateTests {
 
     @Test("A9, D7: with on_unauthorized pause the second 401 holds the dispatcher")
     func pauses() {
-        let bench = bench { $0.onUnauthorized = .pause }
+        let bench = bench()
         bench.track(1)
         boards.complete()
         bench.settle()
-        bench.sender.answer(.status(401))
+        bench.sender.answer(.status(401, .notAllowed))
         bench.settle()
         #expect(!bench.summary().blockedBy.contains("ManualBarrier:collect"))
         boards.complete()
         bench.settle()
-        bench.sender.answer(.status(401))
+        bench.sender.answer(.status(401, .notAllowed))
         bench.settle()
         #expect(bench.summary().blockedBy.contains("ManualBarrier:collect") && bench.summary().pending == 1)
     }
@@ -138,12 +137,12 @@ struct UnauthorizedGateTests {
     }
 
     /// The first pending event meets nothing but 401, as often as it is sent.
-    private func refuseForEver(_ bench: GateBench) {
+    private func refuseForEver(_ bench: GateBench, _ meaning: SendResult.Refusal.Meaning = .never) {
         bench.track(1)
         while boards.underWay > 0 {
             boards.complete()
             bench.settle()
-            bench.sender.answer(.status(401))
+            bench.sender.answer(.status(401, meaning))
             bench.advance(by: .seconds(1))
         }
     }
@@ -159,11 +158,10 @@ struct UnauthorizedGateTests {
     @Test("A9, D3, D9: 401 that is retried runs the board each time; the first is not charged, the others are")
     func retried() {
         let bench = bench {
-            $0.retryForStatusCodes = [401: true]
             $0.maxAttempts = 3
             $0.backoffCap = .seconds(1)
         }
-        refuseForEver(bench)
+        refuseForEver(bench, .again)
         #expect(bench.sender.sent.count == 4 && boards.asked.count == 4)
         let letters = bench.store.memory.deadLetters
         #expect(letters.map(\.reason) == [.maxAttempts] && letters.map(\.attempts) == [3])
@@ -171,7 +169,7 @@ struct UnauthorizedGateTests {
 
     @Test("A9, D3: 401 that is not retried is dead after it went once more")
     func notRetried() {
-        let bench = bench { $0.retryForStatusCodes = [401: false] }
+        let bench = bench()
         refuseForEver(bench)
         #expect(bench.sender.sent == [[1], [1]] && boards.asked.count == 2)
         #expect(bench.store.memory.deadLetters.map(\.reason) == [.refusedStatus])

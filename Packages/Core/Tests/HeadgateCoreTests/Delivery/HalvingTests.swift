@@ -108,16 +108,16 @@ struct HalvingTests {
     @Test("D6: the limit halves, rounded up, never below one, and an old batch's refusal does not raise it")
     func limit() {
         var limit = BatchLimit(25)
-        limit.halve(25)
+        limit.halve(25, through: 0)
         #expect(limit.current == 13)
-        limit.halve(13)
-        limit.halve(25)
+        limit.halve(13, through: 0)
+        limit.halve(25, through: 0)
         #expect(limit.current == 7)
-        for _ in 0..<10 { limit.halve(limit.current) }
+        for _ in 0..<10 { limit.halve(limit.current, through: 0) }
         #expect(limit.current == 1)
         for _ in 0..<100 { limit.succeeded(limit.current) }
         #expect(limit.current == 25)
-        limit.halve(20)
+        limit.halve(20, through: 0)
         limit.succeeded(3)
         #expect(limit.current == 10)
         #expect(BatchLimit(0).current == 1)

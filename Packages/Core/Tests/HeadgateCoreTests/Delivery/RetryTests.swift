@@ -99,7 +99,7 @@ struct RetryTests {
         }
         bench.track(2)
         for _ in 0..<3 {
-            bench.sender.answer(.refused(.init(status: 503, answer: "busy")))
+            bench.sender.answer(.refused(.init(.again, cause: "HTTP 503", status: 503, answer: "busy")))
             bench.advance(by: .seconds(300))
         }
         #expect(bench.sender.sent == [[1], [1], [1], [2]])
@@ -182,11 +182,10 @@ struct RetryTests {
         let bench = GateBench {
             $0.maxRetryAge = .seconds(1)
             $0.maxAttempts = 1
-            $0.retryForStatusCodes = [413: true]
         }
         bench.track(1)
         for _ in 0..<20 {
-            bench.sender.answer(.status(413))
+            bench.sender.answer(.status(413, .again))
             bench.advance(by: .seconds(300))
         }
         #expect(bench.sender.sent.count == 21 && bench.store.memory.deadLetters.isEmpty)
@@ -270,12 +269,9 @@ struct RetryTests {
 
     @Test("D7: on_unauthorized pause holds the dispatcher until it is resumed, and charges nothing")
     func unauthorized() {
-        let bench = GateBench {
-            $0.onUnauthorized = .pause
-            $0.maxAttempts = 1
-        }
+        let bench = GateBench { $0.maxAttempts = 1 }
         bench.track(1)
-        bench.sender.answer(.status(401))
+        bench.sender.answer(.status(401, .notAllowed))
         bench.advance(by: .seconds(100_000))
         #expect(bench.sender.sent.count == 1)
         #expect(bench.summary().blockedBy == ["ManualBarrier:collect"])
@@ -283,7 +279,7 @@ struct RetryTests {
         _ = bench.gate.resume("collect") { _ in }
         bench.settle()
         #expect(bench.sender.sent == [[1], [1]])
-        bench.sender.answer(.status(403))
+        bench.sender.answer(.status(403, .notAllowed))
         bench.settle()
         #expect(bench.store.memory.deadLetters.isEmpty)
         #expect(bench.gate.stored.events == 1)

@@ -10,7 +10,7 @@ struct NetworkReturnTests {
 
     /// `remote` is behind the ConnectivityBarrier, `local` is not; both are behind a door that a flush opens.
     init() {
-        bench.gate.watchesNetwork = true
+        bench.gate.watchNetwork()
         bench.gate.flushOnReturn = .seconds(30)
         for (id, reachesNetwork) in [("local", false), ("remote", true)] {
             bench.gate.addDispatcher(

@@ -57,12 +57,12 @@ struct DispatcherChangeTests {
 
     @Test("D7: a change of its settings ends the hold after 401; an operator's pause stays")
     func changeEndsTheHold() {
-        let bench = GateBench { $0.onUnauthorized = .pause }
+        let bench = GateBench()
         bench.track(1)
-        bench.sender.answer(.status(401))
+        bench.sender.answer(.status(401, .notAllowed))
         bench.settle()
         #expect(bench.summary().blockedBy == ["ManualBarrier:collect"])
-        change(bench, to: nil) { $0.onUnauthorized = .pause }
+        change(bench, to: nil) { _ in }
         #expect(bench.sender.sent == [[1], [1]])
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
         bench.settle()

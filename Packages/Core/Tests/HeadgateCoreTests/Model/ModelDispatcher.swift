@@ -30,9 +30,9 @@ struct ModelDispatcher {
         inFlight.subtract(sequenceNumbers)
         switch result {
         case .delivered: deliver(sequenceNumbers)
-        case .refused(let refusal) where refusal.status == 413 && sequenceNumbers.count > 1:
+        case .refused(let refusal) where refusal.meaning == .tooLarge && sequenceNumbers.count > 1:
             halvedThrough = max(halvedThrough, sequenceNumbers.max() ?? 0)
-        case .refused(let refusal) where refusal.status == 400 || refusal.status == 413:
+        case .refused(let refusal) where refusal.meaning != .again:
             bury(sequenceNumbers)
         case .refused:
             charge(sequenceNumbers)

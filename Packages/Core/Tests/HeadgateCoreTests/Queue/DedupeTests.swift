@@ -116,7 +116,7 @@ struct DedupeTests {
 
     @Test("Q7: what is there already needs no room, and a refused id is not remembered")
     func full() {
-        bench.gate.events.limits.maxEvents = 1
+        bench.changeLimits { $0.maxEvents = 1 }
         #expect(track("a") == .stored(1))
         #expect(track("b") == .queueFull)
         #expect(track("a") == .duplicate(1))
@@ -124,24 +124,24 @@ struct DedupeTests {
 
     @Test("Q7: dedupe_ids bounds what is remembered, also when it changes while it runs")
     func number() {
-        bench.gate.events.limits.dedupeIDs = 10
+        bench.changeLimits { $0.dedupeIDs = 10 }
         for number in 1...30 { #expect(track("\(number)") == .stored(SequenceNumber(number))) }
         #expect(bench.gate.events.remembered.ids == 10)
         #expect(track("21") == .duplicate(21))
         #expect(track("20") == .stored(31))
         #expect(track("21") == .stored(32))
-        bench.gate.events.limits.dedupeIDs = 2
+        bench.changeLimits { $0.dedupeIDs = 2 }
         #expect(bench.gate.events.remembered.ids == 2)
         #expect(track("21") == .duplicate(32))
         #expect(track("30") == .stored(33))
-        bench.gate.events.limits.dedupeIDs = 0
+        bench.changeLimits { $0.dedupeIDs = 0 }
         #expect(track("30") == .stored(34) && track("30") == .stored(35))
         #expect(bench.gate.events.remembered.ids == 0)
     }
 
     @Test("Q7: the store is told what it may forget as ids come in, so that it holds little more than is remembered")
     func storeForgets() throws {
-        bench.gate.events.limits.dedupeIDs = 160
+        bench.changeLimits { $0.dedupeIDs = 160 }
         for number in 1...1000 { _ = track("\(number)") }
         let kept = try bench.store.open().recentIDs.reduce(0) { $0 + $1.count }
         #expect(160...170 ~= kept)
@@ -208,7 +208,7 @@ struct DedupeTests {
 
     @Test("Q7, Q4: an id that was refused may come again")
     func refusedId() {
-        bench.gate.events.limits.maxEvents = 1
+        bench.changeLimits { $0.maxEvents = 1 }
         #expect(track("a") == .stored(1))
         #expect(track("b") == .queueFull)
         bench.sender.answer()
@@ -221,5 +221,14 @@ struct DedupeTests {
         #expect(track(long, of: long) == .stored(1))
         try bench.restart()
         #expect(track(long, of: long) == .duplicate(1))
+    }
+}
+
+extension GateBench {
+    /// Other limits are in force, and nobody looks at what that means for what is stored.
+    func changeLimits(_ change: (inout StoreLimits) -> Void) {
+        var limits = gate.events.limits
+        change(&limits)
+        gate.events.setLimits(limits)
     }
 }

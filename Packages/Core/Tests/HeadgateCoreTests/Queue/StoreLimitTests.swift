@@ -88,7 +88,8 @@ struct StoreLimitTests {
         let bench = GateBench(limits: limits { $0.overflow = .dropOldest })
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
         bench.track(3)
-        bench.gate.events.limits.maxBytes = bench.gate.stored.bytes
+        let full = bench.gate.stored.bytes
+        bench.changeLimits { $0.maxBytes = full }
         bench.track(1)
         #expect(bench.gate.stored.events == 3)
         #expect(bench.counters.evicted == 1)

@@ -29,7 +29,7 @@ struct LoadRoutingTests {
         let event = EventDocument(members: ["event": .string(name), "data": ["plan": .string(plan)]])
         let route = try bench.gate.route(try #require(try bench.gate.route(narrowedTo: ids)), for: event)
         let numbers = bench.gate.events.routes.dispatchers(of: route)
-        return Set(bench.gate.dispatchers.values.filter { numbers.contains($0.queue.number) }.map(\.id))
+        return Set(bench.gate.dispatchers.present.filter { numbers.contains($0.number) }.map(\.id))
     }
 
     @Test("P3: a dispatcher gets the events for which its rule is true, and all without a rule")

@@ -32,9 +32,7 @@ struct TransformationTests {
             change(&settings)
             return settings
         }
-        let bench = GateBench(settings)
-        bench.gate.readObjects(with: DocumentReader.read)
-        return bench
+        return GateBench(settings, surroundings: { $0.readObject = DocumentReader.read })
     }
 
     private func add(

@@ -97,14 +97,11 @@ final class Watches {
 
     // MARK: Telling
 
-    /// Looks at the end of the turn, after the dispatchers, which do so themselves: what they do belongs to the turn.
+    /// Looks at the end of the turn, after the dispatchers: what they do belongs to the turn.
     private func lookSoon() {
         guard !isLookDue else { return }
         isLookDue = true
-        let worker = worker
-        worker.soon { [weak self] in
-            worker.soon { self?.look() }
-        }
+        worker.atEndOfTurn(.watch) { [weak self] in self?.look() }
     }
 
     private func look() {

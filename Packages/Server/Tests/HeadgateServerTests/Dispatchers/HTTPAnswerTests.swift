@@ -41,7 +41,7 @@ struct HTTPAnswerTests {
     @Test(
         "D3: other statuses are told with their answer", arguments: [300, 301, 399, 400, 401, 404, 413, 429, 500, 503])
     func refusal(status: Int) async throws {
-        let refusal = SendResult.Refusal(status: status, answer: "no: \(status)")
+        let refusal = HTTPAnswerPolicy().refusal(status: status, answer: "no: \(status)")
         #expect(try await result(of: .status("\(status) X", body: "no: \(status)")) == .refused(refusal))
     }
 
@@ -50,7 +50,7 @@ struct HTTPAnswerTests {
         let server = try ScriptedServer { _ in .status("307 Elsewhere", headers: ["Location: /other"]) }
         defer { server.stop() }
         try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
-            #expect(await stage.send("{}") == .refused(.init(status: 307)))
+            #expect(await stage.send("{}") == .http(307))
         }
         #expect(server.requests.map(\.target) == ["/events"])
     }
@@ -62,7 +62,7 @@ struct HTTPAnswerTests {
         ] as [(String, Duration?)])
     func retryAfter(value: String, wait: Duration?) async throws {
         let reply = ScriptedReply.status("503 Busy", headers: ["retry-after: \(value)"])
-        #expect(try await result(of: reply) == .refused(.init(status: 503, retryAfter: wait)))
+        #expect(try await result(of: reply) == .http(503, retryAfter: wait))
     }
 
     @Test("D3: a success that breaks off is no delivery")
@@ -76,7 +76,7 @@ struct HTTPAnswerTests {
     @Test("D3: a refusal that breaks off is still one")
     func refusalCutShort() async throws {
         let reply = ScriptedReply.last("HTTP/1.1 422 No\r\nContent-Length: 100\r\n\r\nshort")
-        #expect(try await result(of: reply) == .refused(.init(status: 422, answer: "short")))
+        #expect(try await result(of: reply) == .http(422, answer: "short"))
     }
 
     @Test("D9: a connection closed without an answer is a network error")
@@ -108,7 +108,7 @@ struct HTTPAnswerTests {
     func endlessRefusal() async throws {
         let reply = ScriptedReply.endless("HTTP/1.1 500 No\r\n\r\n", again: String(repeating: "x", count: 4096))
         let answer = String(repeating: "x", count: 512)
-        #expect(try await result(of: reply) == .refused(.init(status: 500, answer: answer)))
+        #expect(try await result(of: reply) == .http(500, answer: answer))
     }
 
     @Test("X3: headers that never end are cut")
@@ -132,7 +132,7 @@ struct HTTPAnswerTests {
         // 512 bytes are kept for people, and six times the secret behind them: 11 secrets, and 12 bytes of another.
         let reply = ScriptedReply.status("422 No", body: String(repeating: secret, count: 20))
         let answer = String(repeating: "***", count: 12)
-        #expect(try await result(of: reply, headers: headers) == .refused(.init(status: 422, answer: answer)))
+        #expect(try await result(of: reply, headers: headers) == .http(422, answer: answer))
     }
 
     @Test("D3, X4: a secret in which a refusal breaks off is blanked", arguments: [1, 3, 8])
@@ -140,17 +140,17 @@ struct HTTPAnswerTests {
         let headers = [HTTPSettings.Header(name: "Authorization", value: .text("s3cret-9"))]
         let head = "HTTP/1.1 422 No\r\nContent-Length: 100\r\n\r\n"
         let reply = ScriptedReply.last("\(head)see \("s3cret-9".prefix(length))")
-        #expect(try await result(of: reply, headers: headers) == .refused(.init(status: 422, answer: "see ***")))
+        #expect(try await result(of: reply, headers: headers) == .http(422, answer: "see ***"))
         // A whole answer that only looks like the beginning of it is left alone.
         let whole = ScriptedReply.status("422 No", body: "see s3c")
-        #expect(try await result(of: whole, headers: headers) == .refused(.init(status: 422, answer: "see s3c")))
+        #expect(try await result(of: whole, headers: headers) == .http(422, answer: "see s3c"))
     }
 
     @Test("D10: of an answer the first 512 bytes are kept, as text, cut between characters")
     func excerpt() async throws {
         let long = "a" + String(repeating: "é", count: 600)
         let kept = "a" + String(repeating: "é", count: 255)
-        #expect(try await result(of: .status("400 No", body: long)) == .refused(.init(status: 400, answer: kept)))
+        #expect(try await result(of: .status("400 No", body: long)) == .http(400, answer: kept))
     }
 
     @Test("D9: nobody listens: connection refused")

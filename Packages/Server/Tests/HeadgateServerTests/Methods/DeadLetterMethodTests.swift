@@ -11,7 +11,9 @@ struct DeadLetterMethodTests {
         async throws
     {
         try await stage.look { service in
-            guard let number = service.gate.known[dispatcher]?.number else { throw Missing(what: dispatcher) }
+            guard let number = service.gate.dispatchers.known[dispatcher]?.number else {
+                throw Missing(what: dispatcher)
+            }
             for event in numbers {
                 let record = Groups.of(event...event).chunk.bytes
                 service.gate.settlements.add(.deadLetter(.sample(event, dispatcher: number, record: record)))

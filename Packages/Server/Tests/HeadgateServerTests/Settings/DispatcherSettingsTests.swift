@@ -81,11 +81,10 @@ struct DispatcherSettingsTests {
         http.gzip = true
         http.tls = HTTPSettings.TLS(caFile: "/ca", certFile: "/cert", keyFile: "/tls-key")
         http.unixSocket = "/s"
+        http.answers = HTTPAnswerPolicy(retryForStatusCodes: [403: true, 500: false], onUnauthorized: .pause)
         let dispatcher = try #require(reading.settings?.dispatchers.first)
         #expect(reading.findings == SettingsFindings())
         #expect(dispatcher.kind == KindSettings(HTTPKind(), http))
-        #expect(dispatcher.common.retryForStatusCodes == [403: true, 500: false])
-        #expect(dispatcher.common.onUnauthorized == .pause)
     }
 
     @Test("K2: all that a dispatcher of kind file can be told")

@@ -322,7 +322,7 @@ extension Connection {
         guard !output.isEmpty else { return loop.spareOutput.give(output.release()) }
         guard !isBlocked, !isFlushScheduled else { return }
         isFlushScheduled = true
-        loop.atEndOfTurn(flushAtEndOfTurn)
+        loop.atEndOfTurn(.write, flushAtEndOfTurn)
     }
 
     private func drained() {

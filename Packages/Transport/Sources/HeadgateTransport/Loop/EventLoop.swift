@@ -100,11 +100,15 @@ public final class EventLoop: @unchecked Sendable {
     }
 
     /// Runs `work` once at the end of the loop's present turn, when all sockets that were ready have been read: for
-    /// what is cheaper in bulk. Work that such work adds is run in the same turn, unless it goes on adding.
-    public func atEndOfTurn(_ work: @escaping () -> Void) {
+    /// what is cheaper in bulk, and for what others have to come before. Work that such work adds is run in the same turn,
+    /// unless it goes on adding.
+    public func atEndOfTurn(_ phase: TurnPhase, _ work: @escaping () -> Void) {
         preconditionCurrent()
-        turnEnd.add(work)
+        turnEnd.add(phase, work)
     }
+
+    /// The same for those who must not be called back before a call returns.
+    public func atEndOfTurn(_ work: @escaping () -> Void) { atEndOfTurn(.facts, work) }
 
     /// Runs `work` once at the end of the loop's next turn: for what has had its share of this one, so that all sockets
     /// that are ready are read before it goes on.

@@ -1,10 +1,12 @@
 import CUV
+import HeadgateData
 
-/// Work for the end of a loop's turn. While some waits, an idle handle keeps the loop from sleeping before it is run.
+/// Work for the end of a loop's turn, phase by phase. While some waits, an idle handle keeps the loop from sleeping before it is run.
 final class TurnEnd {
     private let check: Handle
     private let idle: Handle
-    private var waiting: [() -> Void] = []
+    /// What waits, by phases.
+    private var waiting: [[() -> Void]] = TurnPhase.allCases.map { _ in [] }
     private var running: [() -> Void] = []
     /// What waits for the end of the turn after this one.
     private var next: [() -> Void] = []
@@ -16,32 +18,39 @@ final class TurnEnd {
         uv_check_start(check.raw()) { Handle.of($0).onEvent?(0, 0) }
     }
 
-    func add(_ work: @escaping () -> Void) {
+    func add(_ phase: TurnPhase, _ work: @escaping () -> Void) {
         stayAwake()
-        waiting.append(work)
+        waiting[phase.rawValue].append(work)
     }
 
-    /// For the end of the next turn, all sockets that are ready then having been read.
+    /// For the first phase of the end of the next turn, all sockets that are ready then having been read.
     func addForNextTurn(_ work: @escaping () -> Void) {
         stayAwake()
         next.append(work)
     }
 
     private func stayAwake() {
-        if waiting.isEmpty, next.isEmpty, idle.isOpen { uv_idle_start(idle.raw()) { _ in } }
+        if isIdle, next.isEmpty, idle.isOpen { uv_idle_start(idle.raw()) { _ in } }
     }
+
+    private var isIdle: Bool { waiting.allSatisfy(\.isEmpty) }
 
     /// Runs what waits, and what that adds, and so on for some rounds; work that adds itself for ever must not keep the
     /// loop from its sockets.
     func run() {
-        for _ in 0..<Self.rounds where !waiting.isEmpty {
-            swap(&waiting, &running)
-            for work in running { work() }
-            running.removeAll(keepingCapacity: true)
+        for _ in 0..<Self.rounds where !isIdle {
+            for phase in waiting.indices { run(phase) }
         }
-        waiting.append(contentsOf: next)
+        waiting[TurnPhase.facts.rawValue].append(contentsOf: next)
         next.removeAll(keepingCapacity: true)
-        if waiting.isEmpty, idle.isOpen { uv_idle_stop(idle.raw()) }
+        if isIdle, idle.isOpen { uv_idle_stop(idle.raw()) }
+    }
+
+    private func run(_ phase: Int) {
+        guard !waiting[phase].isEmpty else { return }
+        swap(&waiting[phase], &running)
+        for work in running { work() }
+        running.removeAll(keepingCapacity: true)
     }
 
     private static let rounds = 4

@@ -8,18 +8,16 @@ final class ActivationGate: DescribedBarrier {
 
     let settings: DispatcherActivation
     /// Counts its openings: what was sent under an earlier one proves nothing about this one.
-    private(set) var generation = 0
+    private var generation = 0
     /// What the board put out when it completed last. Secrets (Behaviour X4).
-    private(set) var output = DataObject()
-    /// Called when it does something else than before: it may want to be asked, and says another reason.
-    var onChange: () -> Void = {}
-
+    private var output = DataObject()
     private let dispatcherId: String
     private let worker: any Worker
-    private let activator: () -> (any BoardActivator)?
+    private let turn: TurnRecord
     private let backOff: (inout RetryPolicy) -> Duration
     private var retries = RetryPolicy()
-    private var phase = Phase.idle { didSet { onChange() } }
+    private var phase = Phase.idle
+    private var isOver = false
     @StateSubject(.closed) private var state: ObservableState<BarrierState>
 
     private enum Phase {
@@ -36,21 +34,24 @@ final class ActivationGate: DescribedBarrier {
     /// - Parameter backOff: how long to wait after a refusal.
     init(
         _ settings: DispatcherActivation, dispatcherId: String, worker: any Worker,
-        activator: @escaping () -> (any BoardActivator)?, backOff: @escaping (inout RetryPolicy) -> Duration
+        turn: TurnRecord, backOff: @escaping (inout RetryPolicy) -> Duration
     ) {
         self.settings = settings
         self.dispatcherId = dispatcherId
         self.worker = worker
-        self.activator = activator
+        self.turn = turn
         self.backOff = backOff
     }
+
+    /// What batches are sent under, and with.
+    var opening: BoardOpening { BoardOpening(generation: generation, output: output) }
 
     // MARK: Facts
 
     /// Something waits for it: the board is asked for, unless it was, or may not be yet.
     func want() {
-        guard case .idle = phase, let activator = activator() else { return }
-        phase = .asking(activator.activate(settings.board, for: dispatcherId) { [weak self] in self?.ended($0) })
+        guard case .idle = phase, let activator = turn.host?.boardActivator else { return }
+        enter(.asking(activator.activate(settings.board, for: dispatcherId) { [weak self] in self?.ended($0) }))
     }
 
     /// The destination answered 401 to what was sent under an opening: the board has to complete again, unless it has
@@ -62,8 +63,16 @@ final class ActivationGate: DescribedBarrier {
 
     /// The dispatcher is gone, or gets another one.
     func end() {
-        onChange = {}
+        isOver = true
         close()
+    }
+
+    /// It does something else than before: it may want to be asked, and says another reason.
+    private func enter(_ new: Phase) {
+        phase = new
+        guard !isOver else { return }
+        turn.look(dispatcherId)
+        turn.barriersChanged()
     }
 
     private func ended(_ outcome: ActivationOutcome) {
@@ -71,7 +80,7 @@ final class ActivationGate: DescribedBarrier {
             open(try accepted(outcome))
         } catch {
             let alarm = worker.schedule(at: worker.now + backOff(&retries)) { [weak self] in self?.close() }
-            phase = .resting(cause: error.cause, alarm)
+            enter(.resting(cause: error.cause, alarm))
         }
     }
 
@@ -82,7 +91,7 @@ final class ActivationGate: DescribedBarrier {
         let end = settings.sticky.map { sticky in
             worker.schedule(at: worker.now + sticky) { [weak self] in self?.close() }
         }
-        phase = .open(end)
+        enter(.open(end))
         _state.value = .open
     }
 
@@ -94,7 +103,7 @@ final class ActivationGate: DescribedBarrier {
         }
         output = [:]
         _state.value = .closed
-        phase = .idle
+        enter(.idle)
     }
 
     // MARK: The board's answer
@@ -124,7 +133,8 @@ final class ActivationGate: DescribedBarrier {
         switch phase {
         case .idle: return "board \(board) is run once something waits"
         case .asking:
-            return activator()?.isServed(board) == true ? "board \(board) runs" : "nobody serves board \(board)"
+            let isServed = turn.host?.boardActivator?.isServed(board) ?? false
+            return isServed ? "board \(board) runs" : "nobody serves board \(board)"
         case .resting(let cause, _): return cause
         case .open: return nil
         }

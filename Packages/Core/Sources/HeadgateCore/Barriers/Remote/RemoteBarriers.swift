@@ -7,8 +7,9 @@ public final class RemoteBarriers {
     public static let most = 256
 
     private let coordinator: BarrierCoordinator
-    /// Whether an id is kept for barriers of the service, there or not.
-    private let isReserved: (String) -> Bool
+    /// Knows which ids are kept for barriers of the service, there or not.
+    private let configured: ConfiguredBarriers
+    private let turn: TurnRecord
     private var records: [String: Record] = [:]
 
     private struct Record {
@@ -18,9 +19,10 @@ public final class RemoteBarriers {
         var registration: RemoteBarrierRegistration
     }
 
-    init(coordinator: BarrierCoordinator, isReserved: @escaping (String) -> Bool) {
+    init(coordinator: BarrierCoordinator, configured: ConfiguredBarriers, turn: TurnRecord) {
         self.coordinator = coordinator
-        self.isReserved = isReserved
+        self.configured = configured
+        self.turn = turn
     }
 
     // MARK: Changes
@@ -47,7 +49,7 @@ public final class RemoteBarriers {
         }
         barrier.current.apply(change)
         // The words may have changed alone, which no way tells.
-        coordinator.barriersChanges.send(())
+        turn.barriersChanged()
     }
 
     /// Takes a barrier away.
@@ -93,7 +95,7 @@ public final class RemoteBarriers {
             if let other = record.owner, other.number != owner.number { throw .belongs(to: other.name) }
             return record.barrier
         }
-        guard !isReserved(id), !coordinator.isTaken(id) else { throw .notRemote }
+        guard !configured.isReserved(id), !coordinator.isTaken(id) else { throw .notRemote }
         guard records.count < RemoteBarriers.most else { throw .tooMany(most: RemoteBarriers.most) }
         return nil
     }

@@ -69,7 +69,7 @@ struct ConnectivityInTheGateTests {
     /// A gate with a dispatcher `collect` on the network, and `archive` on this machine.
     private func bench(watchesNetwork: Bool = true) -> GateBench {
         let bench = GateBench([DispatcherSettings(id: "archive")])
-        bench.gate.watchesNetwork = watchesNetwork
+        if watchesNetwork { bench.gate.watchNetwork() }
         let sender = RecordingSender(worker: bench.worker)
         bench.gate.addDispatcher(
             DispatcherSettings(id: "collect"), kind: "recording", sender: sender, reachesNetwork: true)
@@ -144,7 +144,7 @@ struct ConnectivityInTheGateTests {
     @Test("D13: what it held says so, with the kind of connection it goes out on")
     func annotation() throws {
         let bench = GateBench([])
-        bench.gate.watchesNetwork = true
+        bench.gate.watchNetwork()
         let sender = RecordingSender(worker: bench.worker)
         bench.gate.addDispatcher(
             DispatcherSettings(id: "collect"), kind: "recording", sender: sender, reachesNetwork: true)

@@ -19,7 +19,7 @@ struct HTTPKind: DispatcherKind {
         entry.section("headers", most: Limits.mostHeaders) { settings.headers = $0.headers() }
         settings.unixSocket = entry.socketPath("unix_socket")
         settings.isRepeated = common.retryFailedRequests
-        common.readAnswers(entry)
+        settings.answers.read(entry)
         requireBoard(for: settings, entry, &common)
         return settings
     }
@@ -67,9 +67,9 @@ extension SettingsReader {
     }
 }
 
-extension DispatcherSettings {
+extension HTTPAnswerPolicy {
     /// Reads what decides about HTTP's answers (Behaviour D3, D7).
-    fileprivate mutating func readAnswers(_ reader: SettingsReader) {
+    fileprivate mutating func read(_ reader: SettingsReader) {
         reader.word("on_unauthorized", of: [.dead, .pause], into: &onUnauthorized)
         reader.section("retry_for_status_codes") { codes in
             for key in codes.keys { readStatusCode(key, codes) }
@@ -105,6 +105,8 @@ struct HTTPSettings: Sendable, Equatable {
     var tls = TLS()
     /// A Unix socket to connect to instead of the endpoint's host.
     var unixSocket: String?
+    /// What its answers mean.
+    var answers = HTTPAnswerPolicy()
     /// Whether a request may be sent again when nobody knows whether it arrived (`retry_failed_requests`, Behaviour D9).
     var isRepeated = true
 

@@ -119,7 +119,8 @@ final class HTTPSender: Sender {
             let excerpt = mask.excerpt(of: answer.body, isCut: isCut, limit: Self.excerptLimit)
             let retryAfter = answer.headers[Self.retryAfter].flatMap { RetryAfter.wait($0, at: client.loop.wallNow) }
             return .refused(
-                .init(status: answer.status, retryAfter: retryAfter, answer: excerpt.isEmpty ? nil : excerpt))
+                settings.answers.refusal(
+                    status: answer.status, retryAfter: retryAfter, answer: excerpt.isEmpty ? nil : excerpt))
         }
     }
 

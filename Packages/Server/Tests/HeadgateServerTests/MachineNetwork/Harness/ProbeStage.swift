@@ -99,7 +99,7 @@ private final class AlarmTeller: Worker {
     var sinceBoot: Int64 { clock.sinceBoot }
     var boot: String { clock.boot }
     var isCurrent: Bool { clock.isCurrent }
-    func soon(_ work: @escaping () -> Void) { clock.soon(work) }
+    func atEndOfTurn(_ phase: TurnPhase, _ work: @escaping () -> Void) { clock.atEndOfTurn(phase, work) }
     func submit(_ work: @escaping @Sendable () -> Void) { clock.submit(work) }
     func preconditionOnWorker() { clock.preconditionOnWorker() }
 

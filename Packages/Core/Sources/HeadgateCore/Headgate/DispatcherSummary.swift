@@ -1,3 +1,29 @@
+import HeadgateData
+
+/// A dispatcher as people see it.
+public struct DispatcherSummary: Sendable, Equatable {
+    public var id: String
+    public var kind: String
+    /// Whether dispatches may go on now, flushes taken into account.
+    public var isOpen: Bool
+    /// The barriers that hold it now.
+    public var blockedBy: [String]
+    public var pending: Int
+    public var inFlight: Int
+    public var sent: Int
+    /// Attempts that failed.
+    public var failed: Int
+    public var dead: Int
+    public var expired: Int
+    public var evicted: Int
+    /// The age of the oldest event that is not settled; nil when there is none.
+    public var oldest: Duration?
+    /// When it tries again; nil while it does not wait.
+    public var retryAt: Timestamp?
+    public var lastError: String?
+    public var isFlushing: Bool
+}
+
 /// What became of a dispatcher's events, counted in events.
 public struct DispatcherOutcomes: Sendable, Equatable {
     /// The dispatcher's id.
@@ -17,17 +43,5 @@ public struct DispatcherOutcomes: Sendable, Equatable {
             dispatcher: dispatcher, delivered: delivered - earlier.delivered, retried: retried - earlier.retried,
             dead: dead - earlier.dead, expired: expired - earlier.expired, evicted: evicted - earlier.evicted,
             lastError: lastError)
-    }
-}
-
-extension Headgate {
-    /// What became of every dispatcher's events since the start, in alphabetical order of the dispatchers.
-    public var outcomes: [DispatcherOutcomes] {
-        dispatcherIds.compactMap { dispatchers[$0] }.map { dispatcher in
-            let tally = dispatcher.tally
-            return DispatcherOutcomes(
-                dispatcher: dispatcher.id, delivered: tally.sent, retried: tally.retried, dead: tally.dead,
-                expired: tally.expired, evicted: tally.evicted, lastError: dispatcher.lastError)
-        }
     }
 }

@@ -1,0 +1,111 @@
+import HeadgateData
+
+/// What ``DeliveryMachine`` has its dispatcher do. Each order is carried out before the machine is told or asked anything else,
+/// since what it decides next depends on it.
+enum DeliveryOrder: Equatable {
+    // MARK: The queue
+
+    /// Let go of events in hand for good. Tell ``DeliveryMachine/release(_:)``, and what became of them.
+    case settle(SequenceSet, as: DeliveryEnd)
+    /// Write down what is settled: events were passed over that the sweeper had settled.
+    case writeSettled
+    /// The store no longer has so many events that were counted for this dispatcher (Behaviour Q8).
+    case countLost(Int)
+    /// Read what the store has behind an event, and tell ``DeliveryMachine/read(_:at:)``.
+    case readStore(after: SequenceNumber)
+    /// Tell ``DeliveryMachine/readingRested()`` once the wait is over.
+    case restFromReading
+    /// Tell barriers how much waits.
+    case tellDepth
+    /// Note for which reasons all of these are held now: tell ``DeliveryMachine/held(for:_:)`` (Behaviour D13).
+    case noteHeld(ClosedRange<SequenceNumber>)
+    /// A purge is over, after so many events.
+    case endPurge(Purges.Number, count: Int)
+
+    // MARK: Sending
+
+    /// Lay events into a batch, and tell ``DeliveryMachine/laid(_:under:at:)``.
+    case lay(BatchRoom)
+    /// Hand a batch to the sender, and tell ``DeliveryMachine/answered(_:_:at:)`` what comes of it.
+    case send(Batch)
+    /// Have the board run that stands before the dispatcher (Behaviour A9).
+    case wantBoard
+    /// Have the board run again, since what it put out under this opening was refused.
+    case renewBoard(sentUnder: Int)
+
+    // MARK: After an attempt
+
+    /// Put events aside. They are settled by the order that follows.
+    case keep([DeadLetter])
+    /// Count events that go once more.
+    case countRetried(Int)
+    /// Close the BackoffBarrier (Behaviour D8).
+    case wait(until: Instant, cause: String)
+    /// Close the ManualBarrier: the destination refuses the dispatcher (Behaviour D7).
+    case hold(cause: String)
+    /// Open the ManualBarrier that such a refusal had closed.
+    case endHold
+    /// Look again at the end of the turn.
+    case lookAgain
+}
+
+/// How an event's way ends.
+enum DeliveryEnd {
+    case delivered
+    case dead
+    case expired
+    case evicted
+    /// Dropped by a transformation, as somebody wanted (Behaviour P4).
+    case transformedAway
+}
+
+/// How many events the next batch may have, and which.
+struct BatchRoom: Equatable {
+    /// The most events.
+    var most: Int
+    /// Up to this one.
+    var through: SequenceNumber
+    /// As many events wait.
+    var pending: Int
+}
+
+/// What stands outside of a dispatcher, and decides whether a batch may go.
+struct DeliveryConditions {
+    /// Up to which event may be sent now; nil when the way is closed. A flush opens it for what it covers (Behaviour F1).
+    var openThrough: SequenceNumber?
+    /// What the destination can take (Behaviour K3).
+    var capacity = SenderCapacity()
+}
+
+/// When something happened to a batch.
+struct DeliveryMoment {
+    var now: Instant
+    /// For people.
+    var wall: Timestamp
+    /// From 0 to 1, for the length of the wait that may follow.
+    var chance: Double
+}
+
+/// What became of a dispatcher's events since the start.
+struct DispatcherTally: Equatable {
+    /// Events delivered.
+    var sent = 0
+    /// Attempts that failed.
+    var failed = 0
+    /// Events that go once more, each time that they do.
+    var retried = 0
+    var dead = 0
+    var expired = 0
+    var evicted = 0
+
+    /// Counts the ends of events.
+    mutating func add(_ count: Int, _ end: DeliveryEnd) {
+        switch end {
+        case .delivered: sent += count
+        case .dead: dead += count
+        case .expired: expired += count
+        case .evicted: evicted += count
+        case .transformedAway: break
+        }
+    }
+}

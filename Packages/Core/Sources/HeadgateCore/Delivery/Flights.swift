@@ -1,0 +1,45 @@
+import HeadgateData
+
+/// The batches of a dispatcher that are on their way, by their numbers. Pure.
+struct Flights {
+    /// A batch on its way.
+    struct Flight {
+        var batch: Batch
+        /// Under which opening of the ActivationGate it was sent; nil where none stood there.
+        let opening: Int?
+    }
+
+    private var all: [Int: Flight] = [:]
+    private var lastNumber = 0
+
+    var count: Int { all.count }
+
+    subscript(number: Int) -> Flight? { all[number] }
+
+    /// Sends off a batch, which gets its number.
+    mutating func begin(_ builder: consuming BatchBuilder, under opening: BoardOpening?, at now: Instant) -> Batch {
+        lastNumber += 1
+        var batch = builder.batch(number: lastNumber)
+        batch.output = opening?.output ?? [:]
+        batch.sentAt = now
+        all[lastNumber] = Flight(batch: batch, opening: opening?.generation)
+        return batch
+    }
+
+    /// Some events of a batch are no part of it any more.
+    mutating func shrink(_ number: Int, to rest: Batch) {
+        all[number]?.batch = rest
+    }
+
+    /// A batch has come to its end; nil when it is not on its way.
+    mutating func end(_ number: Int) -> Flight? {
+        all.removeValue(forKey: number)
+    }
+}
+
+/// An opening of an ActivationGate: what was sent under an earlier one proves nothing about this one (Behaviour A9).
+struct BoardOpening {
+    var generation: Int
+    /// What the board put out. Secrets (Behaviour X4).
+    var output: DataObject
+}

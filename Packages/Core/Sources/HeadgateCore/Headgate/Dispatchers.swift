@@ -1,0 +1,205 @@
+/// The dispatchers of a gate: those that are configured, and those that were removed and have batches on their way.
+final class Dispatchers {
+    /// The route of an event that all want.
+    private(set) var routeToAll = RouteTable.nobody
+    /// All that the store knows.
+    let known: KnownDispatchers
+    private var configured: [String: Dispatcher] = [:]
+    private var leaving: [String: Dispatcher] = [:]
+    private let surroundings: Dispatcher.Surroundings
+
+    init(_ stored: [StoredDispatcher], _ surroundings: Dispatcher.Surroundings) {
+        self.surroundings = surroundings
+        known = KnownDispatchers(stored, events: surroundings.events, settlements: surroundings.settlements)
+    }
+
+    // MARK: Which there are
+
+    /// The ids of those that are configured, in alphabetical order.
+    var ids: [String] { configured.keys.sorted() }
+
+    /// Those that are configured, in no order.
+    var present: some Collection<Dispatcher> { configured.values }
+
+    /// Those that were removed and have something on its way among them.
+    var all: [Dispatcher] { Array(configured.values) + Array(leaving.values) }
+
+    /// One that is configured.
+    subscript(id: String) -> Dispatcher? { configured[id] }
+
+    /// One that is configured, or has something on its way.
+    func there(_ id: String) -> Dispatcher? { configured[id] ?? leaving[id] }
+
+    func isConfigured(_ number: DispatcherNumber) -> Bool {
+        configured.values.contains { $0.number == number }
+    }
+
+    /// Adds one. One that the store knows goes on where it was; one that has not left yet comes back as it is.
+    /// - Parameter pause: whether an operator had paused it.
+    func add(
+        _ settings: DispatcherSettings, kind: String, sender: any Sender, reachesNetwork: Bool,
+        pause: ManualBarrier.Setting
+    ) {
+        if let dispatcher = leaving.removeValue(forKey: settings.id) {
+            known.setSettled(dispatcher.queue.settled, of: settings.id)
+            _ = known.adopt(settings.id)
+            dispatcher.change(to: settings, kind: kind, sender: sender, reachesNetwork: reachesNetwork)
+            return install(dispatcher)
+        }
+        let stored = known.adopt(settings.id)
+        install(
+            Dispatcher(
+                settings: settings, kind: kind, sender: sender, reachesNetwork: reachesNetwork,
+                manual: ManualBarrier(pause),
+                queue: DispatcherQueue(number: stored.number, settled: stored.settled), surroundings: surroundings))
+    }
+
+    /// Puts a dispatcher behind its barriers, from where it takes what is for it.
+    private func install(_ dispatcher: Dispatcher) {
+        configured[dispatcher.id] = dispatcher
+        surroundings.coordinator.addDispatcher(dispatcher.id)
+        let own: [(any Barrier, String, String)] = [
+            (dispatcher.manual, ManualBarrier.kind, ManualBarrier.word),
+            (dispatcher.backoff, BackoffBarrier.kind, BackoffBarrier.word),
+        ]
+        for (barrier, kind, word) in own {
+            let identity = BarrierIdentity(id: "\(kind):\(dispatcher.id)", kind: kind, word: word)
+            surroundings.coordinator.register(
+                barrier, identity: identity, scopes: [.dispatcher(id: dispatcher.id)])
+        }
+        dispatcher.placeActivationGate()
+        surroundings.turn.look(dispatcher.id)
+    }
+
+    /// Removes one: it takes no more batches, and finishes what is on its way.
+    /// - Returns: false when there is none of this name.
+    func remove(_ id: String) -> Bool {
+        guard let dispatcher = configured.removeValue(forKey: id) else { return false }
+        dispatcher.leave()
+        leaving[id] = dispatcher
+        surroundings.coordinator.unregister(dispatcher.manual)
+        surroundings.coordinator.unregister(dispatcher.backoff)
+        dispatcher.removeActivationGate()
+        surroundings.coordinator.removeDispatcher(id)
+        surroundings.flushes.removeDispatcher(id)
+        known.setSettled(dispatcher.queue.settled, of: id)
+        noteOrphans()
+        surroundings.turn.look(id)
+        return true
+    }
+
+    /// Lets a removed dispatcher go once nothing of it is on its way.
+    private func finishLeaving(_ id: String) {
+        guard let dispatcher = leaving[id], dispatcher.batchesInFlight == 0 else { return }
+        dispatcher.close()
+        let settled = dispatcher.queue.settled
+        known.setSettled(settled, of: id)
+        // The dispatcher is about to be gone, and can tell it no more.
+        surroundings.settlements.settled(dispatcher.number) { settled }
+        leaving[id] = nil
+    }
+
+    /// The route to all of them is another one by now.
+    func renewRoute() {
+        routeToAll = surroundings.events.routes.number(of: configured.values.map(\.number))
+    }
+
+    // MARK: The turn
+
+    /// All look at the end of the turn.
+    func lookAll() {
+        ids.forEach(surroundings.turn.look)
+    }
+
+    /// These look now. What is removed is let go.
+    func look(_ ids: [String]) {
+        for id in ids { configured[id]?.look() }
+        ids.forEach(finishLeaving)
+    }
+
+    /// A group was stored, with so much of each route, behind an event.
+    func stored(_ tallies: [RouteNumber: Tally], behind previous: SequenceNumber) {
+        var counts: [DispatcherNumber: Int] = [:]
+        for (route, tally) in tallies {
+            for number in surroundings.events.routes.dispatchers(of: route) {
+                counts[number, default: 0] += tally.events
+            }
+        }
+        for dispatcher in configured.values {
+            guard let count = counts[dispatcher.number] else { continue }
+            dispatcher.stored(count, behind: previous)
+            surroundings.turn.look(dispatcher.id)
+        }
+    }
+
+    // MARK: Making room
+
+    /// Evicts the oldest events that are not in flight until the store is within its limits (Behaviour Q4, D12).
+    func makeRoom() {
+        guard surroundings.events.limits.overflow == .dropOldest, isOverfull else { return }
+        for dispatcher in configured.values { dispatcher.freshen() }
+        while isOverfull, evictOldest() {}
+    }
+
+    private var isOverfull: Bool { surroundings.events.limits.excess(of: surroundings.events.backlog.live) }
+
+    /// - Returns: false when there is none to evict, or it is not known yet which is the oldest: a dispatcher reads on,
+    ///   and looks again when it has.
+    private func evictOldest() -> Bool {
+        guard !configured.values.contains(where: \.isFrontUnread) else { return false }
+        let oldest = configured.values.compactMap { $0.queue.firstWaiting?.sequenceNumber }.min()
+        // Nobody reads the queue of a removed dispatcher: to make room it is given up whole.
+        let orphan = orphansWithEvents.min { $0.position < $1.position }
+        if let orphan, orphan.position < oldest ?? .max {
+            surroundings.board.counters.evicted += known.forget(orphan)
+            return true
+        }
+        guard let oldest else { return false }
+        for dispatcher in configured.values where dispatcher.queue.firstWaiting?.sequenceNumber == oldest {
+            dispatcher.evict(oldest)
+            surroundings.turn.look(dispatcher.id)
+        }
+        return true
+    }
+
+    // MARK: Those that are gone
+
+    /// Removed dispatchers that have something left.
+    var orphansWithEvents: [StoredDispatcher] {
+        orphans.filter { surroundings.events.backlog.unsettled(of: $0.number).events > 0 }
+    }
+
+    /// Dispatchers that are gone, and have nothing on its way any more.
+    private var orphans: [StoredDispatcher] {
+        known.others(than: Set(configured.keys).union(leaving.keys))
+    }
+
+    /// Notes which known dispatchers are not configured any more; their queues are kept for a while (Behaviour Q3).
+    func noteOrphans() {
+        known.noteOrphans(except: Set(configured.keys))
+        forgetOrphans()
+    }
+
+    /// Gives up the queues of dispatchers that have been gone for too long (Behaviour Q3).
+    func forgetOrphans() {
+        let events = surroundings.events
+        let oldest = events.presentStamp() - events.limits.orphanRetention.wholeMilliseconds
+        for orphan in orphans where orphan.orphanedSince.map({ $0 <= oldest }) ?? false {
+            surroundings.board.counters.expired += known.forget(orphan)
+        }
+    }
+
+    // MARK: Where they stand
+
+    /// Up to which event nobody needs anything.
+    func trimPoint() -> SequenceNumber { known.trimPoint { there($0)?.queue.position } }
+
+    /// When the first of what waits in hand becomes too old, as of the last look.
+    var nextExpiry: Instant? { configured.values.compactMap(\.nextExpiry).min() }
+
+    /// Where the events begin that nobody has in hand; nil when there are none.
+    var oldestUnread: SequenceNumber? {
+        let positions = all.filter { $0.unread > 0 }.map(\.queue.readPosition)
+        return (positions + orphansWithEvents.map(\.position)).min()
+    }
+}

@@ -1,0 +1,30 @@
+import HeadgateData
+
+/// What a gate needs of the program around it, whole before it begins.
+public struct GateSurroundings {
+    /// Gives numbers from 0 to 1, for the length of waits.
+    public var chance: () -> Double
+    /// Finds a time zone by its name, or the machine's for nil (Behaviour B24).
+    public var timeZone: (String?) -> TimeZoneRules?
+    /// Compiles the regular expressions in rules (Behaviour S5). Without one, a rule with a regular expression has a fault.
+    public var patternCompiler: any PatternCompiler
+    /// How stored events are read so that they can be transformed before they are sent: gives the members of a JSON object,
+    /// nil when it is none (Behaviour P4).
+    public var readObject: (UnsafeRawBufferPointer) -> DataObject?
+    /// Runs the boards that stand before dispatchers (Behaviour A9). Without one they wait.
+    public weak var boardActivator: (any BoardActivator)?
+
+    public init(
+        chance: @escaping () -> Double = { Double.random(in: 0...1) },
+        timeZone: @escaping (String?) -> TimeZoneRules? = TimeZoneRules.named,
+        patternCompiler: (any PatternCompiler)? = nil,
+        readObject: @escaping (UnsafeRawBufferPointer) -> DataObject? = { _ in nil },
+        boardActivator: (any BoardActivator)? = nil
+    ) {
+        self.chance = chance
+        self.timeZone = timeZone
+        self.patternCompiler = patternCompiler ?? NoPatternCompiler()
+        self.readObject = readObject
+        self.boardActivator = boardActivator
+    }
+}

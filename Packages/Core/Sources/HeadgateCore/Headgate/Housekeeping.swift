@@ -1,0 +1,131 @@
+/// What has to be done now and then: events that have become too old are let go of, wherever they wait (Behaviour Q4), ids
+/// beyond the window and queues that nobody wants are forgotten, and the clocks are written down.
+///
+/// The sweeper looks through all that waits, however deep in a backlog that is held. It reads no more than a piece at a
+/// time, and rests between two.
+final class Housekeeping {
+    private let dispatchers: Dispatchers
+    private let events: EventQueue
+    private let settlements: Settlements
+    private let clock: ClockKeeper
+    private let board: CounterBoard
+    private var alarm: (any Disposable)?
+    /// When orphans and ids are looked at next.
+    private var nextChores: Instant
+    private var pass: Pass
+    private var hasEnded = false
+
+    private enum Pass {
+        /// The backlog is being looked through, since a moment.
+        case running(since: Instant)
+        /// It has been, and is again from a moment on.
+        case resting(until: Instant)
+    }
+
+    private static let restBetweenSteps = Duration.milliseconds(5)
+    private static let restBetweenPasses = Duration.seconds(10)
+    /// A pass over a large backlog takes no more than this part of the time.
+    private static let leisure = 20
+    private static let timeBetweenChores = Duration.seconds(60)
+
+    init(
+        dispatchers: Dispatchers, events: EventQueue, settlements: Settlements, clock: ClockKeeper,
+        board: CounterBoard
+    ) {
+        self.dispatchers = dispatchers
+        self.events = events
+        self.settlements = settlements
+        self.clock = clock
+        self.board = board
+        nextChores = events.worker.now + Housekeeping.timeBetweenChores
+        pass = .resting(until: events.worker.now)
+    }
+
+    /// Looks again when the next event in hand becomes too old, when the backlog is to be looked through, and once a minute
+    /// for the rest.
+    func schedule() {
+        beginPassWhenDue()
+        alarm?.dispose()
+        alarm = hasEnded ? nil : events.worker.schedule(at: nextLook) { [weak self] in self?.look() }
+    }
+
+    /// An orderly stop is under way: nothing is looked through any more.
+    func end() {
+        hasEnded = true
+    }
+
+    private var nextLook: Instant {
+        // Counted from the last time: a gate that is always busy would put it off for ever.
+        var next = nextChores
+        if case .resting(let end) = pass, dispatchers.oldestUnread != nil { next = min(next, end) }
+        return dispatchers.nextExpiry.map { min($0, next) } ?? next
+    }
+
+    private func look() {
+        if events.worker.now >= nextChores {
+            nextChores = events.worker.now + Housekeeping.timeBetweenChores
+            dispatchers.forgetOrphans()
+            settlements.add(events.forgetOldIDs())
+            clock.keep()
+        }
+        // Who looks at the end of the turn sets the next sweep. Set before, it would be due at once while what is too old
+        // is still there: a timer that starts itself again lets nothing else run.
+        dispatchers.lookAll()
+        if dispatchers.present.isEmpty { schedule() }
+    }
+
+    // MARK: Sweeping
+
+    /// Begins a pass when it is time for one. What dispatchers have in hand they look after themselves.
+    private func beginPassWhenDue() {
+        guard case .resting(let end) = pass, !hasEnded, events.worker.now >= end, let oldest = dispatchers.oldestUnread
+        else { return }
+        pass = .running(since: events.worker.now)
+        events.sweep.begin(events.ageLimit, behind: oldest, through: events.lastStored)
+        sweepOn()
+    }
+
+    private func sweepOn() {
+        guard !hasEnded, let stretch = events.sweep.next else { return rest() }
+        events.store.readAged(stretch) { [weak self] in self?.swept(stretch, $0) }
+    }
+
+    /// A store that cannot read now is asked again later, from where this pass has come to.
+    private func swept(_ stretch: AgedStretch, _ result: Result<Chunk?, StoreFault>) {
+        guard case .success(let chunk) = result else { return rest() }
+        if let chunk { letGo(of: chunk) }
+        events.sweep.advance(through: chunk?.lastSequenceNumber ?? stretch.through)
+        let worker = events.worker
+        _ = worker.schedule(at: worker.now + Housekeeping.restBetweenSteps) { [weak self] in self?.sweepOn() }
+    }
+
+    private func rest() {
+        guard case .running(let start) = pass else { return }
+        let now = events.worker.now
+        pass = .resting(until: now + max(Housekeeping.restBetweenPasses, (now - start) * Housekeeping.leisure))
+        schedule()
+    }
+
+    private func letGo(of chunk: Chunk) {
+        var old: [DispatcherNumber: [StoredEvent]] = [:]
+        let holders = Dictionary(dispatchers.all.map { ($0.number, $0) }) { first, _ in first }
+        let orphans = Dictionary(dispatchers.orphansWithEvents.map { ($0.number, $0) }) { first, _ in first }
+        for event in chunk where events.sweep.isDue(event) {
+            for number in events.routes.dispatchers(of: event.route) {
+                let isUnread =
+                    holders[number]?.queue.isUnread(event.sequenceNumber)
+                    ?? orphans[number].map { !$0.settled.contains(event.sequenceNumber) } ?? false
+                if isUnread { old[number, default: []].append(event) }
+            }
+        }
+        for (number, events) in old {
+            if let dispatcher = holders[number] { dispatcher.expireUnread(events) } else { expire(events, of: number) }
+        }
+    }
+
+    /// Events of a dispatcher that is gone.
+    private func expire(_ old: [StoredEvent], of orphan: DispatcherNumber) {
+        for event in old { events.backlog.settle(event.tally, route: event.route, dispatcher: orphan) }
+        board.counters.expired += old.count
+    }
+}

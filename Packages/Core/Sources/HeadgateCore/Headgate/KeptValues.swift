@@ -1,0 +1,66 @@
+/// Small things that are kept under names, over restarts.
+final class KeptValues {
+    private var all: [String: [UInt8]]
+    private let settlements: Settlements
+
+    init(_ stored: [String: [UInt8]], settlements: Settlements) {
+        all = stored
+        self.settlements = settlements
+    }
+
+    subscript(name: String) -> [UInt8]? { all[name] }
+
+    /// Keeps something; nil takes it away. `then` is called once it is written.
+    func keep(_ bytes: [UInt8]?, as name: String, then: @escaping (StoreFault?) -> Void) {
+        all[name] = bytes
+        settlements.add(.keep(name, bytes))
+        settlements.whenWritten(then)
+    }
+
+    // MARK: Pauses
+
+    /// Whether an operator has paused a dispatcher (Behaviour B23).
+    func pause(of dispatcher: String) -> ManualBarrier.Setting {
+        guard let bytes = all[KeptValues.pauseName(dispatcher)] else { return ManualBarrier.Setting() }
+        return ManualBarrier.Setting(kept: bytes)
+    }
+
+    func keepPause(
+        _ setting: ManualBarrier.Setting, of dispatcher: String, then: @escaping (StoreFault?) -> Void
+    ) {
+        keep(setting.isPaused ? setting.kept : nil, as: KeptValues.pauseName(dispatcher), then: then)
+    }
+
+    private static func pauseName(_ dispatcher: String) -> String { "pause:\(dispatcher)" }
+}
+
+/// Keeps where the age scale stands beside the clocks, so that the next start goes on from there (Behaviour P7): at the
+/// start, once a minute, at an orderly stop, and when the wall clock has jumped, before anything else is done. Else a clock
+/// that was set right would seem to have let that time pass while the machine was off.
+final class ClockKeeper {
+    private let events: EventQueue
+    private let settlements: Settlements
+    /// What was kept last.
+    private var kept: ClockPair
+
+    init(events: EventQueue, settlements: Settlements) {
+        self.events = events
+        self.settlements = settlements
+        kept = events.clockPair()
+        keep()
+    }
+
+    func keep() {
+        keep(events.clockPair())
+    }
+
+    func keepIfJumped() {
+        let pair = events.clockPair()
+        if pair.isApart(from: kept) { keep(pair) }
+    }
+
+    private func keep(_ pair: ClockPair) {
+        kept = pair
+        settlements.add(.keep(ClockPair.name, pair.kept))
+    }
+}

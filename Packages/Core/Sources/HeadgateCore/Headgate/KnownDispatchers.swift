@@ -1,0 +1,72 @@
+/// Every dispatcher that the store knows, configured or not. The queue of one that is not is kept for a while (Behaviour Q3).
+final class KnownDispatchers {
+    private var all: [String: StoredDispatcher]
+    private let events: EventQueue
+    private let settlements: Settlements
+
+    init(_ stored: [StoredDispatcher], events: EventQueue, settlements: Settlements) {
+        all = Dictionary(stored.map { ($0.id, $0) }) { first, _ in first }
+        self.events = events
+        self.settlements = settlements
+    }
+
+    subscript(id: String) -> StoredDispatcher? { all[id] }
+
+    /// The id of a dispatcher.
+    func id(of number: DispatcherNumber) -> String? {
+        all.values.first { $0.number == number }?.id
+    }
+
+    /// All but some.
+    func others(than ids: Set<String>) -> [StoredDispatcher] {
+        all.values.filter { !ids.contains($0.id) }
+    }
+
+    /// Takes up a dispatcher where it was. One that is new starts at the newest event.
+    func adopt(_ id: String) -> StoredDispatcher {
+        let next = (all.values.map(\.number).max() ?? 0) + 1
+        var stored = all[id] ?? StoredDispatcher(number: next, id: id, settled: Settled(through: events.lastStored))
+        guard all[id] == nil || stored.orphanedSince != nil else { return stored }
+        stored.orphanedSince = nil
+        remember(stored)
+        return stored
+    }
+
+    /// So much has been settled by one that is about to be gone.
+    func setSettled(_ settled: Settled, of id: String) {
+        all[id]?.settled = settled
+    }
+
+    /// Notes since when those are not configured any more that are none of these.
+    func noteOrphans(except configured: Set<String>) {
+        for var dispatcher in others(than: configured) where dispatcher.orphanedSince == nil {
+            dispatcher.orphanedSince = events.presentStamp()
+            remember(dispatcher)
+        }
+    }
+
+    /// Gives up what waits for a dispatcher.
+    /// - Returns: how many events that was.
+    func forget(_ dispatcher: StoredDispatcher) -> Int {
+        let count = events.backlog.unsettled(of: dispatcher.number).events
+        events.backlog.remove(dispatcher.number)
+        all[dispatcher.id] = nil
+        settlements.add(.forgetDispatcher(dispatcher.number))
+        return count
+    }
+
+    /// Up to which event nobody needs anything: where the dispatcher stands that is farthest behind.
+    /// - Parameter position: where one stands that is there; nil for others.
+    func trimPoint(_ position: (String) -> SequenceNumber?) -> SequenceNumber {
+        let positions = all.values.compactMap { dispatcher in
+            events.backlog.unsettled(of: dispatcher.number).events == 0
+                ? nil : position(dispatcher.id) ?? dispatcher.position
+        }
+        return positions.min() ?? events.lastStored
+    }
+
+    private func remember(_ dispatcher: StoredDispatcher) {
+        all[dispatcher.id] = dispatcher
+        settlements.add(.dispatcher(dispatcher))
+    }
+}

@@ -1,0 +1,155 @@
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("Decisions of a dispatcher")
+struct DeliveryMachineTests {
+    private let start = Instant(nanoseconds: 1_000_000_000)
+
+    private func machine(
+        events count: Int, _ change: (inout DispatcherSettings) -> Void = { _ in }
+    ) throws -> DeliveryRun {
+        var settings = DispatcherSettings(id: "collect")
+        change(&settings)
+        return try DeliveryRun(settings, events: count)
+    }
+
+    @Test("D1: a look with an open way reads, lays and sends, and then tells how much waits")
+    func look() throws {
+        var run = try machine(events: 3)
+        let orders = run.look(through: .max)
+        #expect(orders.map(\.name) == ["tellDepth", "lay", "send", "tellDepth", "tellDepth"])
+        #expect(run.inFlight.values.map { $0.events.map(\.sequenceNumber) } == [[1, 2, 3]])
+    }
+
+    @Test("D13: with a closed way nothing goes, and what waits is noted as held")
+    func closed() throws {
+        var run = try machine(events: 3)
+        #expect(run.look(through: nil).last == .noteHeld(1...3))
+        #expect(run.inFlight.isEmpty)
+    }
+
+    @Test("F1: a flush lets go what it covers")
+    func flushed() throws {
+        var run = try machine(events: 3) { $0.dispatchLimit = 1 }
+        #expect(run.look(through: 1).contains { $0.name == "send" })
+        run.answer(1, .delivered)
+        #expect(!run.look(through: 1).contains { $0.name == "send" })
+        #expect(run.ended == [1: .delivered])
+    }
+
+    @Test("D4, D8: an answer that is to be retried waits, with the cause, as long as chance says")
+    func retried() throws {
+        var run = try machine(events: 1)
+        _ = run.look(through: .max)
+        let orders = run.answer(1, .status(503), chance: 0.5)
+        #expect(
+            orders == [
+                .countRetried(1), .wait(until: start + .milliseconds(250), cause: "HTTP 503"), .lookAgain,
+            ])
+        #expect(run.machine.lastError == "HTTP 503" && run.machine.tally.failed == 1)
+        #expect(run.machine.pending(in: run.shelf) == 1)
+    }
+
+    @Test("D10: an event that is given up is kept before it is settled")
+    func dead() throws {
+        var run = try machine(events: 1)
+        _ = run.look(through: .max)
+        #expect(run.answer(1, .status(400)).map(\.name) == ["keep", "settle", "lookAgain"])
+        #expect(run.letters.map(\.reason) == [.refusedStatus] && run.letters.map(\.attempts) == [1])
+    }
+
+    @Test("D7: a refusal holds, and other settings let go, also of one that was being stopped")
+    func held() throws {
+        for isStopped in [false, true] {
+            var run = try machine(events: 1)
+            _ = run.look(through: .max)
+            #expect(run.answer(1, .status(401, .notAllowed)).contains(.hold(cause: "HTTP 401")))
+            if isStopped { run.machine.stop() }
+            let settings = run.machine.settings
+            #expect(run.machine.change(to: settings, mostEvents: 25) == [.endHold, .lookAgain])
+            #expect(run.machine.change(to: settings, mostEvents: 25) == [.lookAgain])
+            #expect(!run.machine.isStopping)
+        }
+    }
+
+    @Test("B23, D7: once an operator has had a hand in it, a change of settings opens nothing")
+    func heldAndPaused() throws {
+        var run = try machine(events: 1)
+        _ = run.look(through: .max)
+        run.answer(1, .status(403, .notAllowed))
+        run.machine.holdReplaced()
+        #expect(run.machine.change(to: run.machine.settings, mostEvents: 25) == [.lookAgain])
+    }
+
+    @Test("D11: one that stops takes no more")
+    func stopped() throws {
+        var run = try machine(events: 2) { $0.dispatchLimit = 1 }
+        _ = run.look(through: .max)
+        run.machine.stop()
+        run.answer(1, .delivered)
+        #expect(!run.look(through: .max).contains { $0.name == "send" })
+    }
+
+    @Test("A9: a 401 has the board run again, and judges events that had one before")
+    func unauthorized() throws {
+        var run = try machine(events: 1)
+        run.machine.boardPlaced(true)
+        run.opening = BoardOpening(generation: 4, output: ["token": "x"])
+        #expect(run.look(through: nil).contains(.wantBoard))
+        _ = run.look(through: .max)
+        #expect(run.inFlight[1]?.output == ["token": "x"])
+        #expect(run.answer(1, .status(401)) == [.renewBoard(sentUnder: 4), .lookAgain])
+        _ = run.look(through: .max)
+        #expect(run.answer(2, .status(401)).map(\.name) == ["renewBoard", "keep", "settle", "lookAgain"])
+    }
+
+    @Test("Q6: what is not in memory is asked for once, and a store that fails is left alone for a while")
+    func reading() throws {
+        var run = try machine(events: 2)
+        run.shelf.isInMemory = false
+        run.readsAtOnce = false
+        #expect(run.look(through: .max).contains(.readStore(after: 0)))
+        #expect(!run.look(through: .max).contains { $0.name == "readStore" })
+        let failed = run.machine.read(.failure(.failed("on fire")), at: run.moment(chance: 1))
+        #expect(
+            failed == [
+                .wait(until: start + .milliseconds(500), cause: "event store: on fire"), .restFromReading,
+            ])
+        #expect(!run.look(through: .max).contains { $0.name == "readStore" })
+        #expect(run.machine.readingRested() == [.lookAgain])
+        #expect(run.look(through: .max).contains(.readStore(after: 0)))
+        #expect(run.machine.read(.success(run.shelf.chunk), at: run.moment(chance: 1)) == [.lookAgain])
+        #expect(run.look(through: .max).contains { $0.name == "send" })
+    }
+
+    @Test("Q8: what was counted and is not there is told as lost")
+    func lost() throws {
+        var run = try machine(events: 2)
+        run.shelf.unsettled = 5
+        _ = run.look(through: nil)
+        #expect(run.look(through: .max).contains { $0.name == "send" })
+        #expect(run.lost == 3)
+    }
+
+    @Test(
+        "D1 to D12, K3: any history, whatever is answered: no event is in two batches, each ends once, and none is forgotten",
+        arguments: Seeds.first(40))
+    func anyHistory(seed: Seed) throws {
+        var random = SeededRandom(seed: seed)
+        var run = try machine(events: 60) {
+            $0.dispatchLimit = Int.random(in: 1...8, using: &random)
+            $0.inFlight = Int.random(in: 1...3, using: &random)
+            $0.maxAttempts = Int.random(in: 2...4, using: &random)
+        }
+        run.shelf.show(0)
+        for _ in 0..<300 {
+            try run.step(&random)
+            try run.check()
+        }
+        try run.finish()
+        #expect(run.ended.count == 60 && run.shelf.unsettled == 0, "\(seed)")
+    }
+}

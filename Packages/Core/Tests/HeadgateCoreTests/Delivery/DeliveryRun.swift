@@ -1,0 +1,268 @@
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@testable import HeadgateCore
+
+/// A dispatcher's machine among plain values: it carries out orders by writing them down, and remembers of each event what
+/// became of it, in the slowest and most obvious way.
+struct DeliveryRun {
+    var machine: DeliveryMachine
+    var shelf: Shelf
+    /// Batches on their way.
+    var inFlight: [Int: Batch] = [:]
+    var ended: [SequenceNumber: DeliveryEnd] = [:]
+    /// Attempts that were charged, by what was answered.
+    var charged: [SequenceNumber: Int] = [:]
+    var letters: [DeadLetter] = []
+    var lost = 0
+    var purged: [Purges.Number: Int] = [:]
+    /// Under which opening of a board batches are sent.
+    var opening: BoardOpening?
+    var readsAtOnce = true
+    private(set) var now = Instant(nanoseconds: 1_000_000_000)
+    private var failure: String?
+    /// What the purges under way were to drop, and no more.
+    private var purgeable: Set<SequenceNumber> = []
+
+    /// What is stored.
+    struct Shelf: EventSource {
+        let chunk: Chunk
+        let all: [StoredEvent]
+        var lastStored: SequenceNumber
+        var unsettled: Int
+        var isInMemory = true
+
+        /// The whole of it is stored in one group, of which so much is there for the machine.
+        mutating func show(_ count: Int) {
+            lastStored = SequenceNumber(count)
+            unsettled = count
+        }
+
+        func unsettledCount(of dispatcher: DispatcherNumber) -> Int { unsettled }
+        func isEvent(_ event: StoredEvent, for dispatcher: DispatcherNumber) -> Bool { true }
+        func hasPassed(_ event: StoredEvent) -> Bool { false }
+        var ageLimit: AgeLimit { .none }
+        var maxAge: Int64 { .max / 2 }
+
+        func recentChunk(after sequenceNumber: SequenceNumber) -> Chunk? {
+            isInMemory ? stored(behind: sequenceNumber) : nil
+        }
+
+        /// One event a chunk, so that each end of one is met.
+        func stored(behind sequenceNumber: SequenceNumber) -> Chunk? {
+            all.first { $0.sequenceNumber > sequenceNumber && $0.sequenceNumber <= lastStored }
+                .map { Chunk(bytes: $0.record, lastSequenceNumber: $0.sequenceNumber) }
+        }
+    }
+
+    init(_ settings: DispatcherSettings, events count: Int) throws {
+        let bench = GateBench([])
+        let gate = bench.gate
+        gate.addDispatcher(settings, kind: "recording", sender: RecordingSender(worker: bench.worker))
+        _ = gate.pause(settings.id, reason: nil, isFlushable: false) { _ in }
+        bench.track(count)
+        let chunk = try #require(gate.events.recentChunk(after: 0))
+        let all = Array(chunk)
+        try #require(all.count == count)
+        shelf = Shelf(chunk: chunk, all: all, lastStored: SequenceNumber(count), unsettled: count)
+        machine = DeliveryMachine(
+            settings: settings, mostEvents: settings.dispatchLimit,
+            queue: DispatcherQueue(number: 1, settled: Settled(through: 0)))
+    }
+
+    func moment(chance: Double) -> DeliveryMoment {
+        DeliveryMoment(now: now, wall: Timestamp(milliseconds: 1), chance: chance)
+    }
+
+    // MARK: Carrying out
+
+    /// A whole look.
+    /// - Returns: all that was ordered.
+    mutating func look(through newest: SequenceNumber?, capacity: SenderCapacity = SenderCapacity()) -> [DeliveryOrder]
+    {
+        machine.beginLook()
+        var all: [DeliveryOrder] = []
+        let conditions = DeliveryConditions(openThrough: newest, capacity: capacity)
+        while let orders = machine.step(conditions, from: shelf) { all += perform(orders) }
+        for case .send(let batch) in all {
+            expect(batch.events.allSatisfy { $0.sequenceNumber <= newest ?? 0 }, "sent though the way is closed")
+            expect(batch.events.count <= min(machine.settings.dispatchLimit, capacity.events), "too large")
+        }
+        expect(inFlight.count <= machine.settings.inFlight || all.allSatisfy { $0.name != "send" }, "too many")
+        return all
+    }
+
+    @discardableResult
+    mutating func answer(_ number: Int, _ result: SendResult, chance: Double = 1) -> [DeliveryOrder] {
+        if let batch = inFlight.removeValue(forKey: number) { charge(batch, result) }
+        return perform(machine.answered(number, result, at: moment(chance: chance)))
+    }
+
+    /// - Returns: these, and those that came of them.
+    private mutating func perform(_ orders: [DeliveryOrder]) -> [DeliveryOrder] {
+        var all: [DeliveryOrder] = []
+        for order in orders {
+            all.append(order)
+            switch order {
+            case .settle(let events, let end): settle(events, end)
+            case .countLost(let count):
+                lost += count
+                shelf.unsettled = machine.queue.count
+            case .readStore(let position) where readsAtOnce:
+                all += perform(machine.read(.success(shelf.stored(behind: position)), at: moment(chance: 1)))
+            case .lay(let room): all += lay(room)
+            case .send(let batch): send(batch)
+            case .keep(let new): letters += new
+            case .endPurge(let number, let count): purged[number] = count
+            default: break
+            }
+        }
+        return all
+    }
+
+    private mutating func lay(_ room: BatchRoom) -> [DeliveryOrder] {
+        var builder = BatchBuilder(format: .jsonArray, mostEvents: room.most, byteLimit: machine.settings.byteLimit)
+        var last: QueueEntry?
+        while let entry = machine.next(behind: last, for: builder, in: room), builder.add(entry, annotation: nil) {
+            last = entry
+        }
+        return perform(machine.laid(builder, under: opening, at: now))
+    }
+
+    private mutating func send(_ batch: Batch) {
+        let numbers = batch.events.map(\.sequenceNumber)
+        let away = Set(inFlight.values.flatMap { $0.events.map(\.sequenceNumber) })
+        expect(away.isDisjoint(with: numbers), "\(numbers) are on their way twice")
+        expect(numbers.allSatisfy { ended[$0] == nil }, "\(numbers) go though settled")
+        expect(numbers == numbers.sorted(), "\(numbers) are out of order")
+        for event in batch.events {
+            expect(event.attempt == charged[event.sequenceNumber, default: 0] + 1, "attempt \(event.attempt)")
+        }
+        expect(!machine.isStopping, "sent though stopped")
+        inFlight[batch.number] = batch
+    }
+
+    private mutating func settle(_ events: SequenceSet, _ end: DeliveryEnd) {
+        for number in events {
+            expect(ended[number] == nil, "\(number) ends twice")
+            expect(end != .evicted || purgeable.contains(number), "\(number) was not to be purged")
+            ended[number] = end
+        }
+        let released = machine.release(events)
+        expect(released.count == events.count, "released \(released.count) of \(events.count)")
+        shelf.unsettled -= released.count
+        machine.settled(released.count, as: end, in: shelf)
+    }
+
+    // MARK: The model
+
+    /// What an answer charges, by the book (Behaviour D9), and that nothing more than this is given up.
+    private mutating func charge(_ batch: Batch, _ result: SendResult) {
+        for (index, event) in batch.events.enumerated() where Self.isCharged(result, index) {
+            charged[event.sequenceNumber, default: 0] += 1
+        }
+    }
+
+    private static func isCharged(_ result: SendResult, _ index: Int) -> Bool {
+        switch result {
+        case .refused(let refusal): refusal.isCharged
+        case .each(let outcomes):
+            switch outcomes[index] {
+            case .retry(_, let isCharged): isCharged
+            case .dead: true
+            case .delivered: false
+            }
+        default: false
+        }
+    }
+
+    /// Something happens.
+    mutating func step(_ random: inout SeededRandom) throws {
+        now = now + .milliseconds(Int.random(in: 0...500, using: &random))
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0, 1: store(Int.random(in: 1...6, using: &random))
+        case 2, 3, 4:
+            let newest = [nil, .max, .max, shelf.lastStored / 2].randomElement(using: &random) ?? nil
+            let capacity = SenderCapacity(events: Int.random(in: 1...9, using: &random))
+            _ = look(through: newest, capacity: capacity)
+        case 5, 6, 7:
+            if let number = inFlight.keys.sorted().randomElement(using: &random) {
+                answer(number, result(of: number, &random), chance: 0.5)
+            }
+        case 8: shelf.isInMemory = random.oneIn(2)
+        default:
+            guard random.oneIn(6) else { return }
+            let away = inFlight.values.flatMap { $0.events.map(\.sequenceNumber) }
+            purgeable.formUnion(Set(1...max(1, shelf.lastStored)).subtracting(away))
+            _ = machine.purge(through: shelf.lastStored)
+        }
+    }
+
+    private mutating func store(_ count: Int) {
+        let (before, count) = (shelf.lastStored, min(count, shelf.all.count - Int(shelf.lastStored)))
+        guard count > 0 else { return }
+        shelf.lastStored += SequenceNumber(count)
+        shelf.unsettled += count
+        machine.stored(count, behind: before, in: shelf)
+    }
+
+    private func result(of number: Int, _ random: inout SeededRandom) -> SendResult {
+        let results: [SendResult] = [
+            .delivered, .status(503), .status(400), .status(413), .noAnswer(cause: "reset"), .interrupted,
+            .each(
+                (inFlight[number]?.events ?? []).map { _ in
+                    let outcomes: [EventOutcome] = [
+                        .delivered, .retry(cause: "busy", charged: true), .retry(cause: "reset", charged: false),
+                        .dead(.refused, cause: "never"),
+                    ]
+                    return outcomes.randomElement(using: &random) ?? .delivered
+                }),
+        ]
+        return results.randomElement(using: &random) ?? .delivered
+    }
+
+    /// What must hold after each step.
+    func check() throws {
+        if let failure { throw ModelFailure(failure) }
+        let tally = machine.tally
+        try #require(tally.sent == ended.values.count { $0 == .delivered })
+        try #require(tally.dead == letters.count && tally.dead == ended.values.count { $0 == .dead })
+        try #require(tally.evicted == ended.values.count { $0 == .evicted })
+        try #require(machine.batchesInFlight == inFlight.count)
+        let stored = Int(shelf.lastStored)
+        try #require(shelf.unsettled == stored - ended.count)
+        let away = inFlight.values.reduce(0) { $0 + $1.events.count }
+        try #require(machine.pending(in: shelf) == stored - ended.count - away)
+        for letter in letters { try #require(letter.attempts == charged[letter.sequenceNumber, default: 0]) }
+        let most = machine.settings.maxAttempts
+        try #require(charged.allSatisfy { ended[$0.key] != nil || $0.value < most })
+        // No position is ahead of what is settled, and none that is settled is told as left.
+        let settled = machine.queue.settled
+        for number in 1...SequenceNumber(shelf.all.count) where settled.contains(number) {
+            try #require(ended[number] != nil, "\(number) is told as settled")
+        }
+    }
+
+    /// All is stored, the way is open, and the destination takes all.
+    mutating func finish() throws {
+        store(shelf.all.count)
+        shelf.isInMemory = true
+        for _ in 0..<500 where shelf.unsettled > 0 {
+            _ = look(through: .max)
+            for number in inFlight.keys.sorted() { answer(number, .delivered) }
+            try check()
+        }
+        _ = look(through: .max)
+        try check()
+    }
+
+    private mutating func expect(_ isRight: Bool, _ message: @autoclosure () -> String) {
+        if !isRight, failure == nil { failure = message() }
+    }
+}
+
+extension DeliveryOrder {
+    /// The order without what it is about.
+    var name: String { String("\(self)".prefix { $0.isLetter }) }
+}

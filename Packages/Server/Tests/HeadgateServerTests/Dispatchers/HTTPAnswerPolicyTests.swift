@@ -1,0 +1,68 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("What HTTP's statuses mean")
+struct HTTPAnswerPolicyTests {
+    private func refusal(
+        _ status: Int, _ change: (inout HTTPAnswerPolicy) -> Void = { _ in }
+    ) -> SendResult.Refusal {
+        var policy = HTTPAnswerPolicy()
+        change(&policy)
+        return policy.refusal(status: status)
+    }
+
+    @Test("D3: retry_for_status_codes goes before the rest", arguments: [400, 401, 403, 413, 404, 500])
+    func statusCodes(status: Int) {
+        for onUnauthorized in [HTTPAnswerPolicy.OnUnauthorized.dead, .pause] {
+            for isRetried in [true, false] {
+                let refusal = refusal(status) {
+                    $0.retryForStatusCodes = [status: isRetried]
+                    $0.onUnauthorized = onUnauthorized
+                }
+                #expect(refusal.meaning == (isRetried ? .again : .never))
+                #expect(refusal.cause == "HTTP \(status)" && refusal.status == status)
+                #expect(refusal.isCharged == (status != 413))
+            }
+        }
+    }
+
+    @Test("D3, D6, D9: 413 is too large, and charges nothing")
+    func tooLarge() {
+        #expect(refusal(413).meaning == .tooLarge && !refusal(413).isCharged)
+    }
+
+    @Test("D3: these are final", arguments: [400, 401, 403, 410, 422])
+    func final(status: Int) {
+        #expect(refusal(status).meaning == .never && refusal(status).isCharged)
+    }
+
+    @Test(
+        "D3: anything else is retried",
+        arguments: [100, 301, 304, 402, 404, 405, 408, 409, 425, 429, 451, 500, 502, 503, 599])
+    func retried(status: Int) {
+        #expect(refusal(status).meaning == .again && refusal(status).isCharged)
+    }
+
+    @Test("D7: with on_unauthorized pause, 401 and 403 hold the dispatcher", arguments: [401, 403])
+    func unauthorized(status: Int) {
+        #expect(refusal(status) { $0.onUnauthorized = .pause }.meaning == .notAllowed)
+        #expect(refusal(400) { $0.onUnauthorized = .pause }.meaning == .never)
+    }
+
+    @Test("A9: 401 alone says that who sends is not accepted, whatever else it means")
+    func boardRunsAgain() {
+        for isRetried in [nil, true, false] {
+            #expect(refusal(401) { $0.retryForStatusCodes[401] = isRetried }.isUnauthorized)
+        }
+        #expect(!refusal(403).isUnauthorized && !refusal(400).isUnauthorized)
+    }
+}
+
+extension SendResult {
+    /// What comes of an answer with a status, by the rule.
+    static func http(_ status: Int, retryAfter: Duration? = nil, answer: String? = nil) -> SendResult {
+        .refused(HTTPAnswerPolicy().refusal(status: status, retryAfter: retryAfter, answer: answer))
+    }
+}
