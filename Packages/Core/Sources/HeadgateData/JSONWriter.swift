@@ -60,3 +60,246 @@ public struct JSONWriter {
         bytes.append(contentsOf: source.utf8)
     }
 }
+
+extension JSONWriter {
+    /// Opens an object.
+    @inlinable
+    public mutating func beginObject() {
+        bytes.append(UInt8(ascii: "{"))
+        needsComma = false
+    }
+
+    /// Closes the object opened last.
+    @inlinable
+    public mutating func endObject() {
+        bytes.append(UInt8(ascii: "}"))
+        needsComma = true
+    }
+
+    /// Opens an array.
+    @inlinable
+    public mutating func beginArray() {
+        bytes.append(UInt8(ascii: "["))
+        needsComma = false
+    }
+
+    /// Closes the array opened last.
+    @inlinable
+    public mutating func endArray() {
+        bytes.append(UInt8(ascii: "]"))
+        needsComma = true
+    }
+
+    /// Writes the comma, if one is due, before an element of an array; its value is to follow.
+    @inlinable
+    public mutating func element() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        needsComma = true
+    }
+
+    /// Writes the comma, if one is due, and the name of a member; its value is to follow.
+    ///
+    /// The name is text of the program that needs no escapes.
+    @inlinable
+    public mutating func member(_ name: StaticString) {
+        element()
+        bytes.append(UInt8(ascii: "\""))
+        raw(name)
+        raw("\":")
+    }
+
+    /// Writes the comma, if one is due, and the name of a member, escaped; its value is to follow.
+    public mutating func member(key: String) {
+        element()
+        string(key)
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    /// Writes a member that is a string.
+    public mutating func member(_ name: StaticString, _ value: String) {
+        member(name)
+        string(value)
+    }
+
+    /// Writes a member that is a whole number.
+    @inlinable
+    public mutating func member(_ name: StaticString, _ value: some FixedWidthInteger) {
+        member(name)
+        integer(value)
+    }
+
+    /// Writes a member that is `true` or `false`.
+    @inlinable
+    public mutating func member(_ name: StaticString, _ value: Bool) {
+        member(name)
+        bool(value)
+    }
+
+    /// Writes a member that is a time.
+    public mutating func member(_ name: StaticString, _ value: Timestamp) {
+        member(name)
+        timestamp(value)
+    }
+
+    /// Writes a member that is any value.
+    public mutating func member(_ name: StaticString, item value: DataItem) {
+        member(name)
+        item(value)
+    }
+}
+
+extension JSONWriter {
+    /// Writes a string, quoted and escaped.
+    public mutating func string(_ value: String) {
+        let isWritten: Void? = value.utf8.withContiguousStorageIfAvailable { string(utf8: UnsafeRawBufferPointer($0)) }
+        guard isWritten == nil else { return }
+        // A string bridged from elsewhere has no UTF-8 of its own: make it native first.
+        var native = value
+        native.withUTF8 { string(utf8: UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Writes a string, quoted and escaped, whose bytes are valid UTF-8.
+    public mutating func string(utf8 source: UnsafeRawBufferPointer) {
+        bytes.append(.quote)
+        escaped(utf8: source)
+        bytes.append(.quote)
+    }
+
+    /// Writes the inside of a string: escaped, without the quotes.
+    public mutating func escaped(utf8 source: UnsafeRawBufferPointer) {
+        var start = 0
+        while true {
+            let end = source.firstToEscape(from: start)
+            if end > start { bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: source[start..<end])) }
+            guard end < source.count else { return }
+            escape(source[end])
+            start = end + 1
+        }
+    }
+
+    private mutating func escape(_ byte: UInt8) {
+        switch byte {
+        case .quote: raw("\\\"")
+        case .backslash: raw("\\\\")
+        case 0x08: raw("\\b")
+        case 0x09: raw("\\t")
+        case 0x0A: raw("\\n")
+        case 0x0C: raw("\\f")
+        case 0x0D: raw("\\r")
+        default:
+            raw(byte < 0x10 ? "\\u000" : "\\u001")
+            bytes.append(.hexDigit(byte & 0x0F))
+        }
+    }
+}
+
+extension UInt8 {
+    fileprivate static let quote: UInt8 = 0x22
+    fileprivate static let backslash: UInt8 = 0x5C
+
+    fileprivate static func hexDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? 0x30 + value : 0x61 + value - 10
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// The place of the next byte that JSON wants escaped, or the end.
+    fileprivate func firstToEscape(from start: Int) -> Int {
+        var place = start
+        while place + 8 <= count, !hasByteToEscape(loadUnaligned(fromByteOffset: place, as: UInt64.self)) {
+            place += 8
+        }
+        while place < count, !needsEscape(self[place]) { place += 1 }
+        return place
+    }
+
+    private func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == .quote || byte == .backslash
+    }
+
+    /// Looks at eight bytes at once: a byte below n, or equal to one, sets its top bit (Hacker's Delight, 6-1).
+    private func hasByteToEscape(_ word: UInt64) -> Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let control = (word &- ones &* 0x20) & ~word
+        let quotes = word ^ (ones &* 0x22)
+        let backslashes = word ^ (ones &* 0x5C)
+        let isQuote = (quotes &- ones) & ~quotes
+        let isBackslash = (backslashes &- ones) & ~backslashes
+        return (control | isQuote | isBackslash) & (ones &* 0x80) != 0
+    }
+}
+
+extension JSONWriter {
+    /// Writes a whole number.
+    @inlinable
+    public mutating func integer(_ value: some FixedWidthInteger) {
+        guard let magnitude = UInt64(exactly: value.magnitude) else { return raw(verbatim: String(value)) }
+        decimal(magnitude, isNegative: value < 0)
+    }
+
+    /// Writes a number as its sender wrote it.
+    public mutating func number(_ value: DataNumber) {
+        raw(verbatim: value.text)
+    }
+
+    /// Writes `true` or `false`.
+    @inlinable
+    public mutating func bool(_ value: Bool) {
+        raw(value ? "true" : "false")
+    }
+
+    /// Writes `null`.
+    @inlinable
+    public mutating func null() {
+        raw("null")
+    }
+
+    @usableFromInline
+    mutating func decimal(_ magnitude: UInt64, isNegative: Bool) {
+        withUnsafeTemporaryAllocation(byteCount: 20, alignment: 1) { digits in
+            var rest = magnitude
+            var start = digits.count
+            repeat {
+                start -= 1
+                digits[start] = 0x30 + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            } while rest > 0
+            if isNegative { bytes.append(UInt8(ascii: "-")) }
+            bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: digits[start...]))
+        }
+    }
+}
+
+extension JSONWriter {
+    /// Writes any value.
+    public mutating func item(_ value: DataItem) {
+        switch value {
+        case .null: null()
+        case .bool(let value): bool(value)
+        case .number(let value): number(value)
+        case .string(let value): string(value)
+        case .array(let value): array(value)
+        case .object(let value): object(value)
+        }
+    }
+
+    /// Writes an object, its members in their order (Behaviour P6).
+    public mutating func object(_ value: DataObject) {
+        beginObject()
+        for (key, value) in value {
+            member(key: key)
+            item(value)
+        }
+        endObject()
+    }
+
+    /// Writes an array of any values.
+    public mutating func array(_ values: [DataItem]) {
+        beginArray()
+        for value in values {
+            element()
+            item(value)
+        }
+        endArray()
+    }
+}

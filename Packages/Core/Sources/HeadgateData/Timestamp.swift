@@ -20,3 +20,216 @@ public struct Timestamp: Sendable, Hashable, Comparable {
 
     static let millisecondsPerDay: Int64 = 86_400_000
 }
+
+extension Timestamp {
+    /// The moment as RFC 3339 in UTC: `2026-11-20T09:41:55.123Z`.
+    ///
+    /// A moment that RFC 3339 has no year for is told as the nearest one that it has.
+    public var text: String {
+        String(unsafeUninitializedCapacity: Timestamp.length) { target in
+            write(to: UnsafeMutableRawBufferPointer(target))
+            return Timestamp.length
+        }
+    }
+
+    /// Writes the moment as a JSON string: quoted, as `text` has it.
+    public func write(into writer: inout JSONWriter) {
+        withUnsafeTemporaryAllocation(byteCount: Timestamp.length + 2, alignment: 8) { buffer in
+            buffer[0] = UInt8(ascii: "\"")
+            write(to: UnsafeMutableRawBufferPointer(rebasing: buffer[1...]))
+            buffer[Timestamp.length + 1] = UInt8(ascii: "\"")
+            writer.raw(UnsafeRawBufferPointer(buffer))
+        }
+    }
+
+    private static let length = 24
+
+    private func write(to target: UnsafeMutableRawBufferPointer) {
+        let told = min(max(self, Timestamp.expressible.lowerBound), Timestamp.expressible.upperBound).milliseconds
+        let remainder = told % Timestamp.millisecondsPerDay
+        let inDay = Int(remainder < 0 ? remainder + Timestamp.millisecondsPerDay : remainder)
+        let date = CivilDate(daysSince1970: (Int(told) - inDay) / Int(Timestamp.millisecondsPerDay))
+        target.twoDigits(date.year / 100, at: 0)
+        target.twoDigits(date.year % 100, at: 2)
+        target[4] = UInt8(ascii: "-")
+        target.twoDigits(date.month, at: 5)
+        target[7] = UInt8(ascii: "-")
+        target.twoDigits(date.day, at: 8)
+        target[10] = UInt8(ascii: "T")
+        target.twoDigits(inDay / 3_600_000, at: 11)
+        target[13] = UInt8(ascii: ":")
+        target.twoDigits(inDay / 60_000 % 60, at: 14)
+        target[16] = UInt8(ascii: ":")
+        target.twoDigits(inDay / 1_000 % 60, at: 17)
+        target[19] = UInt8(ascii: ".")
+        target.twoDigits(inDay % 1_000 / 10, at: 20)
+        target[22] = 0x30 + UInt8(truncatingIfNeeded: inDay % 10)
+        target[23] = UInt8(ascii: "Z")
+    }
+}
+
+extension JSONWriter {
+    /// Writes a time as a string, in RFC 3339.
+    @inlinable
+    public mutating func timestamp(_ value: Timestamp) {
+        value.write(into: &self)
+    }
+}
+
+extension UnsafeMutableRawBufferPointer {
+    /// Writes a number below 100 as two digits.
+    fileprivate func twoDigits(_ value: Int, at place: Int) {
+        self[place] = 0x30 + UInt8(truncatingIfNeeded: value / 10)
+        self[place + 1] = 0x30 + UInt8(truncatingIfNeeded: value % 10)
+    }
+}
+
+extension Timestamp {
+    /// Reads RFC 3339: any offset, any number of digits of fraction (those beyond the millisecond are cut off), `t` and
+    /// `z` in lower case too. The date must exist. A leap second, `:60`, is the first moment of the next second.
+    /// Nil for anything else.
+    public init?(rfc3339 text: String) {
+        var text = text
+        guard let moment = text.withUTF8({ Timestamp(rfc3339: UnsafeRawBufferPointer($0)) }) else { return nil }
+        self = moment
+    }
+
+    /// Reads RFC 3339 from UTF-8, as `init(rfc3339:)` does from a string.
+    public init?(rfc3339 utf8: UnsafeRawBufferPointer) {
+        var reader = TimestampReader(utf8)
+        guard let date = reader.date(), reader.skip("T", or: "t"),
+            let time = reader.timeOfDay(), let offset = reader.offset(), reader.isAtEnd
+        else { return nil }
+        let milliseconds = Int64(date.daysSince1970) * Timestamp.millisecondsPerDay + time - offset
+        self.init(milliseconds: milliseconds)
+        guard Timestamp.expressible.contains(self) else { return nil }
+    }
+}
+
+/// Reads the parts of an RFC 3339 time one after the other; a part that is not there is nil.
+private struct TimestampReader {
+    private let source: UnsafeRawBufferPointer
+    private var place = 0
+
+    init(_ source: UnsafeRawBufferPointer) {
+        self.source = source
+    }
+
+    var isAtEnd: Bool { place == source.count }
+
+    mutating func date() -> CivilDate? {
+        guard let year = digits(4), skip("-"), let month = digits(2), skip("-"), let day = digits(2) else { return nil }
+        return CivilDate(year: year, month: month, day: day)
+    }
+
+    /// Milliseconds since midnight.
+    mutating func timeOfDay() -> Int64? {
+        guard let hour = digits(2), hour < 24, skip(":"), let minute = digits(2), minute < 60,
+            skip(":"), let second = digits(2), second <= 60, let fraction = fraction()
+        else { return nil }
+        return Int64(((hour * 60 + minute) * 60 + second) * 1_000 + fraction)
+    }
+
+    /// Milliseconds by which the clock that was read is ahead of UTC.
+    mutating func offset() -> Int64? {
+        if skip("Z", or: "z") { return 0 }
+        let isBehind = skip("-")
+        guard isBehind || skip("+"), let hour = digits(2), hour < 24, skip(":"), let minute = digits(2), minute < 60
+        else { return nil }
+        let ahead = Int64(hour * 60 + minute) * 60_000
+        return isBehind ? -ahead : ahead
+    }
+
+    /// Milliseconds; 0 when there is no fraction, nil when there is a point with no digit behind it.
+    private mutating func fraction() -> Int? {
+        guard skip(".") else { return 0 }
+        var milliseconds = 0
+        var scale = 100
+        let start = place
+        while let digit = digits(1) {
+            milliseconds += digit * scale
+            scale /= 10
+        }
+        return place > start ? milliseconds : nil
+    }
+
+    mutating func skip(_ byte: Unicode.Scalar, or other: Unicode.Scalar? = nil) -> Bool {
+        guard place < source.count else { return false }
+        let next = Unicode.Scalar(source[place])
+        guard next == byte || next == other else { return false }
+        place += 1
+        return true
+    }
+
+    private mutating func digits(_ count: Int) -> Int? {
+        guard place + count <= source.count else { return nil }
+        var value = 0
+        for byte in source[place..<place + count] {
+            guard 0x30...0x39 ~= byte else { return nil }
+            value = value * 10 + Int(byte - 0x30)
+        }
+        place += count
+        return value
+    }
+}
+
+/// A day of the Gregorian calendar, carried back over all years before it came into use.
+public struct CivilDate: Sendable, Hashable {
+    /// The year, as people count it; 0 is the year before 1.
+    public let year: Int
+    /// The month, 1 to 12.
+    public let month: Int
+    /// The day of the month, 1 to 31.
+    public let day: Int
+
+    /// A date that exists; nil for the likes of the 30th of February.
+    public init?(year: Int, month: Int, day: Int) {
+        guard 1...12 ~= month, day >= 1, day <= CivilDate.length(ofMonth: month, year: year) else { return nil }
+        self.year = year
+        self.month = month
+        self.day = day
+    }
+
+    /// The date so many days after the first of January 1970.
+    ///
+    /// Years are counted from March on, which puts the leap day at their end; 400 of them, an era, always have 146 097
+    /// days (Howard Hinnant, "chrono-compatible low-level date algorithms").
+    public init(daysSince1970 days: Int) {
+        let shifted = days + CivilDate.daysFromEraTo1970
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    }
+
+    /// The number of days from the first of January 1970 to this one; negative before it.
+    public var daysSince1970: Int {
+        let shiftedYear = month <= 2 ? year - 1 : year
+        let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
+        let yearOfEra = shiftedYear - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - CivilDate.daysFromEraTo1970
+    }
+
+    /// The day of the week: 0 is Monday, 6 is Sunday.
+    public var weekday: Int {
+        let remainder = (daysSince1970 + 3) % 7
+        return remainder < 0 ? remainder + 7 : remainder
+    }
+
+    /// Days from the first of March of the year 0 to the first of January 1970.
+    private static let daysFromEraTo1970 = 719_468
+
+    private static func length(ofMonth month: Int, year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+}
