@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// One activation under way.
 struct Activation {
     let id: Int
@@ -29,4 +31,124 @@ struct Activation {
         /// For the answer of this process.
         case running(run: Int, provider: Int)
     }
+}
+
+/// What somebody asks of a board (Behaviour A1).
+public struct ActivationRequest: Sendable, Equatable {
+    /// The board to activate.
+    public var board: String
+    /// What the board is given; `null` where there is nothing.
+    public var input = DataItem.null
+    /// Whose barriers of scope `main` stand before it (Behaviour A3).
+    public var mainboard: String
+    /// The connection that asked; nil: the service itself.
+    public var client: Int?
+    /// Whether the board is run as a barrier: another process takes it over when its own goes away (Behaviour A6).
+    public var isBarrier = false
+    /// How long the board's process may take to answer, from when it was asked; nil: whoever asks looks after that.
+    public var timeout: Duration? = .seconds(30)
+    /// How long to wait for a process that serves the board (Behaviour A1); nil: as long as it takes.
+    public var wait: Duration? = .zero
+
+    public init(board: String, mainboard: String) {
+        self.board = board
+        self.mainboard = mainboard
+    }
+}
+
+/// What one connection has to do with activations. It dies with the connection.
+struct ActivationPeer {
+    /// The boards that it serves.
+    var boards: Set<String> = []
+    /// The activations that it asked for.
+    var activations: Set<Int> = []
+    /// The answers that it owes.
+    var runs: Set<Int> = []
+
+    var isEmpty: Bool { boards.isEmpty && activations.isEmpty && runs.isEmpty }
+}
+
+/// What the machine wants done.
+public enum ActivationOrder: Sendable, Equatable {
+    /// Ask a process to run a board, and report its answer by ``Activations/answered(_:by:with:at:)``.
+    case run(BoardRun)
+    /// Nobody waits for that process's answer any more.
+    case withdraw(run: Int, provider: Int)
+    /// Tell whoever asked for this activation what came of it.
+    case end(activation: Int, ActivationOutcome)
+}
+
+/// One board that one process is to run.
+public struct BoardRun: Sendable, Equatable {
+    /// Tells this run from every other, also from an earlier one of the same activation.
+    public let run: Int
+    /// The connection of the process.
+    public let provider: Int
+    /// The activation that it is for; the same when another process takes it over.
+    public let activation: Int
+    public let board: String
+    public let input: DataItem
+    public let mainboard: String
+    /// Whether others wait for it to complete.
+    public let isBarrier: Bool
+}
+
+/// How an activation ends: exactly once.
+public enum ActivationOutcome: Sendable, Equatable {
+    /// The board's process answered.
+    case completed(done: Bool, output: DataItem?)
+    /// The board's process answered with an error, which is told as it came.
+    case failed(ActivationFault)
+    /// Nobody serves the board (`not_found`).
+    case notServed
+    /// The process that was to answer is gone (`provider_lost`).
+    case providerLost
+    /// The process did not answer in time (`timeout`).
+    case timedOut
+    /// A barrier before the board did not complete (`cancelled`).
+    case cancelled(barrier: String, cause: BarrierCause)
+    /// Boards wait for each other in a circle, or too deep (`activation_cycle`); the boards, from the activated one on.
+    case circle([String])
+    /// Whoever asked gave it up, or is gone.
+    case givenUp
+}
+
+/// Why a barrier did not complete (Behaviour A2).
+public enum BarrierCause: String, Sendable {
+    /// Its process answered with `done: false` or an error.
+    case refused
+    /// It took too long.
+    case timeout
+    /// Nobody serves it, or no longer.
+    case providerLost = "provider_lost"
+}
+
+/// An error with which a board's process answered.
+public struct ActivationFault: Error, Sendable, Equatable {
+    /// For people.
+    public var message: String
+    /// The error as it came: `code`, `message`, `data`.
+    public var error: DataObject?
+
+    public init(message: String, error: DataObject? = nil) {
+        self.message = message
+        self.error = error
+    }
+}
+
+/// How much one connection may ask for (Behaviour X2).
+public struct ActivationLimits: Sendable, Equatable {
+    /// Boards that one connection may serve.
+    public var boardsPerConnection = 1024
+    /// Activations that one connection may have under way.
+    public var activationsPerConnection = 1024
+    /// How deep barriers may stand before barriers; the activated board is 0 (Behaviour A8).
+    public var depth = 8
+
+    public init() {}
+}
+
+/// A connection may have so many activations under way, and has them.
+public struct TooManyActivations: Error, Sendable, Equatable {
+    public let limit: Int
 }

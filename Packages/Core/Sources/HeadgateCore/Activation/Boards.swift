@@ -46,3 +46,82 @@ struct Boards {
         return provider
     }
 }
+
+/// What may name a board.
+public enum BoardName {
+    /// The most bytes that a name may have.
+    public static let longest = 128
+
+    /// What is wrong with a name; nil when it will do. The `*` is left to the gateways' patterns.
+    public static func complaint(about name: String) -> String? {
+        let isAllowed = name.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F && $0 != "*" }
+        if (1...longest).contains(name.utf8.count), isAllowed { return nil }
+        return "a board's name has 1 to \(longest) bytes, no * and no control characters"
+    }
+}
+
+/// How a process serves a board.
+public struct BoardServing: Sendable, Equatable {
+    /// What has to complete before the board is activated (Behaviour A2).
+    public var barrier: ActivationBarrier?
+    /// Whether it asks that no gateway stand before it (Behaviour A7).
+    public var bypassesGateway = false
+
+    public init(barrier: ActivationBarrier? = nil, bypassesGateway: Bool = false) {
+        self.barrier = barrier
+        self.bypassesGateway = bypassesGateway
+    }
+}
+
+/// Why a process may not serve a board.
+public enum ServingRefusal: Error, Sendable, Equatable {
+    /// Others serve the board, and said something else of its barrier or its gateway.
+    case differs
+    /// The boards would wait for each other in this circle (Behaviour A8).
+    case circle([String])
+    /// The connection serves as many boards as it may.
+    case tooMany(Int)
+}
+
+/// Finds boards that wait for each other in a circle (Behaviour A8).
+enum BoardCircle {
+    /// The shortest way from a board back to itself, it being first and last; nil when there is none.
+    /// - Parameter following: the boards that one board waits for.
+    static func path(from start: String, following next: (String) -> [String]) -> [String]? {
+        var origins: [String: String] = [:]
+        var frontier = [start]
+        while !frontier.isEmpty {
+            var reached: [String] = []
+            for board in frontier {
+                for after in next(board) {
+                    if after == start { return way(to: board, from: start, origins) + [start] }
+                    guard origins[after] == nil else { continue }
+                    origins[after] = board
+                    reached.append(after)
+                }
+            }
+            frontier = reached
+        }
+        return nil
+    }
+
+    private static func way(to board: String, from start: String, _ origins: [String: String]) -> [String] {
+        var way = [board]
+        while let last = way.last, last != start, let origin = origins[last] { way.append(origin) }
+        return way.reversed()
+    }
+}
+
+/// Activates boards for dispatchers (Behaviour A9). It lives on the worker.
+public protocol BoardActivator: AnyObject {
+    /// Activates a board, waiting for it to be served as long as it takes.
+    /// - Parameter then: told once what came of it, never before this returns, and not at all once the result is disposed
+    ///   of, which gives the activation up.
+    func activate(
+        _ board: String, for dispatcherId: String, then: @escaping (ActivationOutcome) -> Void
+    ) -> any Disposable
+    /// Whether anybody serves a board.
+    func isServed(_ board: String) -> Bool
+    /// Tells each time that a process begins or ends to serve a board.
+    var servingChanges: Observable<Void> { get }
+}

@@ -49,3 +49,80 @@ public struct BarrierIdentity: Sendable, Equatable {
         self.owner = owner
     }
 }
+
+/// What a barrier says about the way to a dispatcher (Behaviour B1).
+public enum BarrierState: String, CaseIterable, Sendable {
+    /// Dispatches may go on.
+    case open
+    /// Dispatches wait.
+    case closed
+}
+
+/// A built-in barrier with a reason word of its own (Behaviour B10).
+protocol WordedBarrier: Barrier {
+    /// One word that says why events wait.
+    static var word: String { get }
+}
+
+extension Barrier {
+    /// The barrier's word for why events wait; nil: its id will do.
+    var word: String? {
+        (self as? any WordedBarrier).map { type(of: $0).word }
+    }
+}
+
+/// A barrier that has to find its state out, and may not know it (Behaviour B3) or fail at it (Behaviour B9).
+public protocol UncertainBarrier: Barrier {
+    /// What is found for one dispatcher, over time.
+    func onFinding(for dispatcherId: String) -> Observable<BarrierFinding>
+}
+
+/// What came of finding a barrier's state out.
+public enum BarrierFinding {
+    /// It is this.
+    case state(BarrierState)
+    /// It is not known now: the barrier counts as closed and not flushable, and is shown as `waiting`.
+    case unknown
+    /// Finding it out failed: that is logged and counted, and the state becomes the configured `on_error`.
+    case failed(any Error)
+
+    /// What `calculate` gives, or that it threw.
+    public init(_ calculate: () throws -> BarrierState) {
+        do {
+            self = .state(try calculate())
+        } catch {
+            self = .failed(error)
+        }
+    }
+
+    /// The state, where it was found.
+    public var state: BarrierState? {
+        if case .state(let state) = self { state } else { nil }
+    }
+}
+
+extension UncertainBarrier {
+    /// The states among the findings.
+    public func onState(for dispatcherId: String) -> Observable<BarrierState> {
+        onFinding(for: dispatcherId).compactMap(\.state)
+    }
+}
+
+/// Stands where a barrier should that could not be made (Behaviour B9).
+final class StandInBarrier: DescribedBarrier {
+    private let state: BarrierState
+    private let cause: String
+
+    init(state: BarrierState, cause: String) {
+        self.state = state
+        self.cause = cause
+    }
+
+    func onState(for dispatcherId: String) -> Observable<BarrierState> {
+        Observables.just(state)
+    }
+
+    func reason(for dispatcherId: String) -> String? {
+        "could not be made: \(cause)"
+    }
+}

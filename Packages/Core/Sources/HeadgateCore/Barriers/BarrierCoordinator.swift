@@ -5,8 +5,8 @@ import HeadgateData
 /// Barriers push their changes in; the coordinator tells which dispatcher's way changed. Nothing is asked again for an
 /// event, so an event does not pay for barriers that did not change.
 public final class BarrierCoordinator {
-    let worker: any Worker
-    private(set) var entries: [BarrierKey: BarrierEntry] = [:]
+    private let worker: any Worker
+    private var entries: [BarrierKey: BarrierEntry] = [:]
     private var ways: [String: Way] = [:]
     private var nextKey = 0
     /// Is told each time that a way may have changed; each time that a barrier comes, goes or is described anew, also when
@@ -171,4 +171,69 @@ public final class BarrierCoordinator {
         ways[id]?.set(new, of: key)
         turn.wayChanged(id)
     }
+}
+
+extension BarrierCoordinator {
+    /// Every barrier, those registered first in front.
+    public var summaries: [BarrierSummary] {
+        entries.sorted { $0.key < $1.key }.map { key, entry in summary(of: entry, key: key) }
+    }
+
+    /// The ids of the barriers that hold a dispatcher now.
+    func blockers(of dispatcherId: String, flushing: Bool) -> [BarrierIdentity] {
+        way(to: dispatcherId).blockers(flushing: flushing).compactMap { entries[$0]?.identity }
+    }
+
+    private func summary(of entry: BarrierEntry, key: BarrierKey) -> BarrierSummary {
+        let dispatchers = entry.observations.keys.sorted()
+        let described = entry.barrier as? any DescribedBarrier
+        return BarrierSummary(
+            identity: entry.identity,
+            scopes: entry.scopes,
+            states: dispatchers.map { ($0, way(to: $0).reports[key]?.state) },
+            isFlushable: entry.isFlushable ?? false,
+            since: entry.since,
+            reason: dispatchers.lazy.compactMap { described?.reason(for: $0) }.first
+                ?? dispatchers.lazy.compactMap { entry.failures[$0] }.first,
+            configuration: entry.configuration)
+    }
+}
+
+/// A registered barrier with all that the coordinator keeps of it.
+final class BarrierEntry {
+    let barrier: any Barrier
+    var identity: BarrierIdentity
+    var scopes: [BarrierScope]
+    /// The settings that it was made with or told last, for a configured one.
+    var configuration: DataObject?
+    /// Its state when it fails (Behaviour B9).
+    var stateOnError = BarrierState.open
+    /// What it failed of, by the dispatchers for which it has not recovered.
+    var failures: [String: String] = [:]
+    /// Its last word on being flushable; nil until it has given one.
+    var isFlushable: Bool?
+    /// When its state last changed.
+    var since: Timestamp
+    var flushability: (any Disposable)?
+    /// Subscriptions to its state, by the dispatchers that it stands before.
+    var observations: [String: any Disposable] = [:]
+
+    init(barrier: any Barrier, identity: BarrierIdentity, scopes: [BarrierScope], since: Timestamp) {
+        self.barrier = barrier
+        self.identity = identity
+        self.scopes = scopes
+        self.since = since
+    }
+
+    /// Stops listening for one dispatcher.
+    func forget(_ dispatcherId: String) {
+        failures[dispatcherId] = nil
+        observations.removeValue(forKey: dispatcherId)?.dispose()
+    }
+}
+
+/// A barrier whose code threw, or that refused its configuration (Behaviour B7, B9).
+public struct BarrierFailure {
+    public var barrier: BarrierIdentity
+    public var error: any Error
 }

@@ -20,28 +20,28 @@ public struct BarrierSummary: Sendable, Equatable {
     }
 }
 
-extension BarrierCoordinator {
-    /// Every barrier, those registered first in front.
-    public var summaries: [BarrierSummary] {
-        entries.sorted { $0.key < $1.key }.map { key, entry in summary(of: entry, key: key) }
+/// The dispatchers that a barrier stands before (Behaviour B4). As a string it is `all`, or a dispatcher's id.
+public enum BarrierScope: RawRepresentable, Hashable, Sendable {
+    /// All dispatchers, also those yet to come.
+    case all
+    /// One dispatcher. It need not exist yet.
+    case dispatcher(id: String)
+
+    public init(rawValue: String) {
+        self = rawValue == "all" ? .all : .dispatcher(id: rawValue)
     }
 
-    /// The ids of the barriers that hold a dispatcher now.
-    func blockers(of dispatcherId: String, flushing: Bool) -> [BarrierIdentity] {
-        way(to: dispatcherId).blockers(flushing: flushing).compactMap { entries[$0]?.identity }
+    public var rawValue: String {
+        switch self {
+        case .all: "all"
+        case .dispatcher(let id): id
+        }
     }
+}
 
-    private func summary(of entry: BarrierEntry, key: BarrierKey) -> BarrierSummary {
-        let dispatchers = entry.observations.keys.sorted()
-        let described = entry.barrier as? any DescribedBarrier
-        return BarrierSummary(
-            identity: entry.identity,
-            scopes: entry.scopes,
-            states: dispatchers.map { ($0, way(to: $0).reports[key]?.state) },
-            isFlushable: entry.isFlushable ?? false,
-            since: entry.since,
-            reason: dispatchers.lazy.compactMap { described?.reason(for: $0) }.first
-                ?? dispatchers.lazy.compactMap { entry.failures[$0] }.first,
-            configuration: entry.configuration)
+extension Sequence<BarrierScope> {
+    /// Whether a dispatcher is in one of these scopes.
+    public func cover(_ dispatcherId: String) -> Bool {
+        contains { $0 == .all || $0 == .dispatcher(id: dispatcherId) }
     }
 }

@@ -21,3 +21,30 @@ public enum NetworkState: Hashable, Sendable {
         }
     }
 }
+
+/// What a machine's network connection is made of (Behaviour B21).
+public enum ConnectionKind: String, CaseIterable, Sendable {
+    case ethernet
+    case wifi
+    /// A mobile network.
+    case cellular
+    /// Something else, or nobody knows what.
+    case other
+}
+
+/// Tells when the network comes back. That it is known for the first time is no return. Pure.
+struct NetworkReturn {
+    private var isAway = false
+
+    /// Takes in how things stand, and says whether the network has just come back.
+    mutating func isReturn(to state: NetworkState) -> Bool {
+        switch state {
+        case .disconnected: isAway = true
+        case .connected where isAway:
+            isAway = false
+            return true
+        case .connected, .unknown: break
+        }
+        return false
+    }
+}

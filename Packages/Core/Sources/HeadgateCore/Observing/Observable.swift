@@ -58,3 +58,48 @@ public enum Observables {
         Observable { _ in DisposeAction {} }
     }
 }
+
+/// Those who observe something. They may come and go while they are told.
+final class Observers<Value> {
+    private var observers: [Int: (Value) -> Void] = [:]
+    private var nextKey = 0
+
+    var isEmpty: Bool { observers.isEmpty }
+
+    /// Adds one, until the result is disposed of.
+    func add(_ observer: @escaping (Value) -> Void) -> any Disposable {
+        let key = nextKey
+        nextKey += 1
+        observers[key] = observer
+        return DisposeAction { [weak self] in self?.observers[key] = nil }
+    }
+
+    /// Tells each one, those first that came first, what `value` is when its turn comes.
+    func tell(_ value: () -> Value) {
+        guard !isEmpty else { return }
+        for key in observers.keys.sorted() {
+            observers[key]?(value())
+        }
+    }
+}
+
+/// Something that goes on until it is disposed of: a subscription, a timer.
+public protocol Disposable: AnyObject {
+    /// Ends it. Doing so again changes nothing.
+    func dispose()
+}
+
+/// Runs a piece of work when it is disposed of, once.
+public final class DisposeAction: Disposable {
+    private var action: (() -> Void)?
+
+    public init(_ action: @escaping () -> Void) {
+        self.action = action
+    }
+
+    public func dispose() {
+        let action = self.action
+        self.action = nil
+        action?()
+    }
+}

@@ -63,3 +63,54 @@ public struct Backlog {
         }
     }
 }
+
+/// A number of events, and the bytes of their stored JSON.
+public struct Tally: Sendable, Hashable {
+    public var events: Int
+    public var bytes: Int
+
+    public static let zero = Tally(events: 0, bytes: 0)
+
+    public init(events: Int, bytes: Int) {
+        self.events = events
+        self.bytes = bytes
+    }
+
+    public static func + (left: Tally, right: Tally) -> Tally {
+        Tally(events: left.events + right.events, bytes: left.bytes + right.bytes)
+    }
+
+    public static func - (left: Tally, right: Tally) -> Tally {
+        Tally(events: left.events - right.events, bytes: left.bytes - right.bytes)
+    }
+
+    public static func += (left: inout Tally, right: Tally) { left = left + right }
+    public static func -= (left: inout Tally, right: Tally) { left = left - right }
+}
+
+/// Events and bytes by route. Nearly all events take the same route as the one before, so a run of them is counted before
+/// it is looked up where it belongs.
+struct RouteTallies {
+    private var ended: [RouteNumber: Tally] = [:]
+    private var run: (route: RouteNumber, tally: Tally) = (RouteTable.nobody, .zero)
+
+    mutating func add(_ tally: Tally, route: RouteNumber) {
+        if run.route != route {
+            endRun()
+            run.route = route
+        }
+        run.tally += tally
+    }
+
+    private mutating func endRun() {
+        if run.tally.events > 0 { ended[run.route, default: .zero] += run.tally }
+        run.tally = .zero
+    }
+
+    /// What was counted of each route.
+    var byRoute: [RouteNumber: Tally] {
+        var whole = self
+        whole.endRun()
+        return whole.ended
+    }
+}

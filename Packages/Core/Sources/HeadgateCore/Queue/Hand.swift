@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// The events that a dispatcher has in hand, ascending: on their way, or waiting to be sent (again). Pure.
 ///
 /// What is done with some of them costs by how many these are, and not by how many there are in all: an event is found by
@@ -288,4 +290,23 @@ struct Hand {
         holes.removeAll()
         keys = KeyOrder()
     }
+}
+
+/// An event that a dispatcher has in hand: taken from its queue and not settled yet.
+struct QueueEntry {
+    let event: StoredEvent
+    /// Whether it is in a batch on its way.
+    var isInFlight = false
+    /// Attempts that were charged (Behaviour D9).
+    var attempts = 0
+    /// Whether a 401 was all that came of it when it went last, so that a second one is judged (Behaviour A9).
+    var wasUnauthorized = false
+    /// Its first failure since the start, as the wall clock stood.
+    var firstFailure: Timestamp?
+    /// How long it has been tried, by the dispatcher's clock of answers, when its first attempt was charged; nil before
+    /// (Behaviour D9).
+    var firstCharge: Duration?
+
+    var sequenceNumber: SequenceNumber { event.sequenceNumber }
+    var tally: Tally { event.tally }
 }

@@ -61,3 +61,95 @@ struct Sweep {
         self.running = nil
     }
 }
+
+/// What is too old at some moment, on the age scale in milliseconds (Behaviour Q4).
+public struct AgeLimit: Sendable, Equatable {
+    /// Events that were received at or before this stamp are too old for the store.
+    public var receivedBy: Int64
+    /// A time to live that ends at or before this stamp is over.
+    public var endedBy: Int64
+
+    public init(receivedBy: Int64, endedBy: Int64) {
+        self.receivedBy = receivedBy
+        self.endedBy = endedBy
+    }
+
+    /// Nothing is too old.
+    static let none = AgeLimit(receivedBy: .min, endedBy: .min)
+
+    /// Whether an event is too old.
+    public func isExceeded(by event: StoredEvent) -> Bool {
+        event.receivedStamp <= receivedBy || event.isExpired(at: endedBy)
+    }
+
+    /// Whether a group may hold an event that is too old by this limit and was not by an earlier one.
+    public func mayBeExceeded(by ages: GroupAges, since earlier: AgeLimit) -> Bool {
+        let isReceipt = earlier.receivedBy < ages.lastReceipt && ages.firstReceipt <= receivedBy
+        let isExpiry = earlier.endedBy < ages.lastExpiry && ages.firstExpiry <= endedBy
+        return isReceipt || isExpiry
+    }
+
+    /// What is too old by either.
+    func union(_ other: AgeLimit) -> AgeLimit {
+        AgeLimit(receivedBy: max(receivedBy, other.receivedBy), endedBy: max(endedBy, other.endedBy))
+    }
+}
+
+/// What a sweeper asks a store for: the events of a stretch that are too old, and were not when it last looked
+/// (Behaviour Q4).
+public struct AgedStretch: Sendable, Equatable {
+    /// The stretch begins behind this event.
+    public var after: SequenceNumber
+    /// The last event of the stretch.
+    public var through: SequenceNumber
+    public var limit: AgeLimit
+    /// What was too old when the stretch was looked through before; nil when it never was.
+    public var earlier: AgeLimit?
+
+    public init(after: SequenceNumber, through: SequenceNumber, limit: AgeLimit, earlier: AgeLimit?) {
+        self.after = after
+        self.through = through
+        self.limit = limit
+        self.earlier = earlier
+    }
+
+    /// Whether a group may hold such events.
+    public func asksFor(_ ages: GroupAges) -> Bool {
+        limit.mayBeExceeded(by: ages, since: earlier ?? .none)
+    }
+}
+
+/// When the events of a group become too old, on the age scale in milliseconds: so a sweeper looks into no group in which
+/// none is (Behaviour Q4, Q6).
+public struct GroupAges: Sendable, Equatable {
+    /// When its first event was received.
+    public private(set) var firstReceipt = Int64.max
+    /// When its last event was received.
+    public private(set) var lastReceipt = Int64.min
+    /// When the first time to live in it ends; `Int64.max` when no event has one.
+    public private(set) var firstExpiry = Int64.max
+    /// When the last time to live in it ends; `Int64.min` when no event has one.
+    public private(set) var lastExpiry = Int64.min
+
+    /// Of no events.
+    public init() {}
+
+    /// Of events that lie together.
+    public init(_ chunk: Chunk) {
+        for event in chunk { add(receivedStamp: event.receivedStamp, expiryStamp: event.header.expiryStamp) }
+    }
+
+    mutating func add(receivedStamp: Int64, timeToLive: Duration?) {
+        let expiry = RecordHeader.expiryStamp(of: timeToLive, receivedAt: receivedStamp)
+        add(receivedStamp: receivedStamp, expiryStamp: expiry)
+    }
+
+    /// - Parameter expiryStamp: when the event is of no more use; 0 is never.
+    private mutating func add(receivedStamp: Int64, expiryStamp: Int64) {
+        firstReceipt = min(firstReceipt, receivedStamp)
+        lastReceipt = max(lastReceipt, receivedStamp)
+        guard expiryStamp != 0 else { return }
+        firstExpiry = min(firstExpiry, expiryStamp)
+        lastExpiry = max(lastExpiry, expiryStamp)
+    }
+}

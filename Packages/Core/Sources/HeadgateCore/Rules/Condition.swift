@@ -57,3 +57,76 @@ public enum ConditionFault: Error, Equatable, Sendable {
     /// The value is not what the operator compares with; the words say what would be.
     case valueMustBe(String)
 }
+
+extension Condition {
+    /// How a value is judged (Behaviour S5).
+    public enum Operator: String, Sendable, CaseIterable {
+        case equals
+        case notEquals = "not_equals"
+        case startsWith = "starts_with"
+        case notStartsWith = "not_starts_with"
+        case endsWith = "ends_with"
+        case notEndsWith = "not_ends_with"
+        case contains
+        case notContains = "not_contains"
+        case regularExpression = "regular_expression"
+        case notRegularExpression = "not_regular_expression"
+        case greaterThan = "greater_than"
+        case greaterThanOrEquals = "greater_than_or_equals"
+        case lessThan = "less_than"
+        case lessThanOrEquals = "less_than_or_equals"
+        case isDefined = "is_defined"
+        case isNotDefined = "is_not_defined"
+        case isEmpty = "is_empty"
+        case isNotEmpty = "is_not_empty"
+
+        /// Whether it says the contrary of another one.
+        var isNegated: Bool {
+            switch self {
+            case .notEquals, .notStartsWith, .notEndsWith, .notContains, .notRegularExpression: true
+            case .isNotDefined, .isNotEmpty: true
+            default: false
+            }
+        }
+
+        /// Whether it compares with a value.
+        public var takesValue: Bool {
+            switch self {
+            case .isDefined, .isNotDefined, .isEmpty, .isNotEmpty: false
+            default: true
+            }
+        }
+    }
+}
+
+/// Conditions as programs write them: `.just(.equals(ignoreCase: false, variable: "user_type", target: "premium"))`. A
+/// variable is a path as ``EventPath`` has it, so that this one is in the event's data.
+extension Condition {
+    public static func equals(ignoreCase: Bool, variable: EventPath, target: String) -> Condition {
+        .text(.equals, .equal, variable, target, ignoreCase: ignoreCase)
+    }
+
+    public static func startsWith(ignoreCase: Bool, variable: EventPath, target: String) -> Condition {
+        .text(.startsWith, .prefix, variable, target, ignoreCase: ignoreCase)
+    }
+
+    public static func endsWith(ignoreCase: Bool, variable: EventPath, target: String) -> Condition {
+        .text(.endsWith, .suffix, variable, target, ignoreCase: ignoreCase)
+    }
+
+    public static func contains(ignoreCase: Bool, variable: EventPath, target: String) -> Condition {
+        .text(.contains, .infix, variable, target, ignoreCase: ignoreCase)
+    }
+
+    /// Whether the target is a regular expression turns out when the rule is put in force.
+    public static func regularExpression(ignoreCase: Bool, variable: EventPath, target: String) -> Condition {
+        Condition(.regularExpression, .pattern(target), path: variable, target: target, ignoreCase: ignoreCase)
+    }
+
+    private static func text(
+        _ operator: Operator, _ relation: TextRelation, _ path: EventPath, _ target: String, ignoreCase: Bool
+    ) -> Condition {
+        let test = ConditionTest.text(relation, ComparableText(target, ignoreCase: ignoreCase))
+        return Condition(`operator`, test, path: path, target: target, ignoreCase: ignoreCase)
+    }
+}

@@ -1,5 +1,6 @@
 import HeadgateData
 import HeadgateSeeds
+import Testing
 
 @testable import HeadgateCore
 
@@ -279,5 +280,21 @@ struct ActivationRun {
         guard machine.isForgetful else { throw Violation(description: "something is remembered") }
         for peer in 1...6 { try perform(machine.providerLeft(peer, at: now)) }
         guard machine.peers.isEmpty, machine.boards.isEmpty else { throw Violation(description: "a board is left") }
+    }
+}
+
+@Suite("Random activations")
+struct ActivationModelTests {
+    @Test("A1–A8: each ends once, none is run before its barriers, no cycle lives for ever, nothing is left")
+    func rulesHold() {
+        for seed in Seeds.first(400) {
+            var run = ActivationRun(seed: seed)
+            do {
+                try run.run(steps: 80)
+            } catch {
+                Issue.record("\(seed): \(error)")
+                return
+            }
+        }
     }
 }

@@ -131,3 +131,84 @@ public final class RemoteBarriers {
         coordinator.unregister(barrier)
     }
 }
+
+/// What a client says of a barrier when it registers it (Behaviour B29).
+public struct RemoteBarrierRegistration: Sendable, Equatable {
+    public var scopes: [BarrierScope]
+    /// Its state for all of them.
+    public var state: BarrierState
+    public var isFlushable: Bool
+    public var onDisconnect: OnDisconnect
+
+    /// What becomes of a barrier when its owner disconnects.
+    public enum OnDisconnect: String, CaseIterable, Sendable {
+        /// It is taken away.
+        case unregister
+        /// It stays, open.
+        case open
+        /// It stays, closed.
+        case close
+        /// It stays as it is.
+        case keep
+    }
+
+    public init(
+        scopes: [BarrierScope] = [.all], state: BarrierState, isFlushable: Bool = true,
+        onDisconnect: OnDisconnect = .unregister
+    ) {
+        self.scopes = scopes
+        self.state = state
+        self.isFlushable = isFlushable
+        self.onDisconnect = onDisconnect
+    }
+}
+
+/// What a barrier's owner changes; nil is left as it is (Behaviour B29).
+public struct RemoteBarrierChange: Sendable, Equatable {
+    public var state: BarrierState?
+    /// Holds for the barrier as a whole, also when a dispatcher is named (Behaviour B2).
+    public var isFlushable: Bool?
+    /// The one dispatcher that state and reason are said of; nil: all, and what was said of single ones is taken back
+    /// by a state.
+    public var dispatcher: String?
+    /// Why, for people. A state that comes without one has none.
+    public var reason: String?
+
+    public init(
+        state: BarrierState? = nil, isFlushable: Bool? = nil, dispatcher: String? = nil, reason: String? = nil
+    ) {
+        self.state = state
+        self.isFlushable = isFlushable
+        self.dispatcher = dispatcher
+        self.reason = reason
+    }
+}
+
+/// Whom a remote barrier belongs to.
+public struct RemoteBarrierOwner: Sendable, Equatable {
+    /// Tells owners apart.
+    public var number: Int
+    /// Who that is, for people: `shop/2.1 (uid 1000, session-7)`.
+    public var name: String
+
+    public init(number: Int, name: String) {
+        self.number = number
+        self.name = name
+    }
+}
+
+/// Why a client may not do something to a barrier.
+public enum RemoteBarrierRefusal: Error, Sendable, Equatable {
+    /// There is no barrier of this id.
+    case unknown
+    /// It is configured or built in, or the id is kept for such a one.
+    case notRemote
+    /// It belongs to somebody else, who is named.
+    case belongs(to: String)
+    /// Its owner left it behind: registering it takes it over.
+    case abandoned
+    /// There is no such dispatcher.
+    case unknownDispatcher(String)
+    /// There are as many remote barriers as there may be.
+    case tooMany(most: Int)
+}

@@ -1,0 +1,150 @@
+import HeadgateData
+
+/// A JSON number that is compared by its exact value, however it is spelt: `100`, `1e2` and `100.0` are equal, and no digit
+/// is lost to rounding.
+struct NumericValue: Sendable {
+    private let number: DataNumber
+    /// The value where it is a plain whole number of usual size, as most are.
+    private let whole: Int?
+
+    init(_ number: DataNumber) {
+        self.number = number
+        whole = Int(number.text)
+    }
+}
+
+extension NumericValue: Comparable {
+    static func == (left: NumericValue, right: NumericValue) -> Bool {
+        if let left = left.whole, let right = right.whole { return left == right }
+        return ExactDecimal(left.number) == ExactDecimal(right.number)
+    }
+
+    static func < (left: NumericValue, right: NumericValue) -> Bool {
+        if let left = left.whole, let right = right.whole { return left < right }
+        return ExactDecimal(left.number) < ExactDecimal(right.number)
+    }
+}
+
+/// How a number may stand to another.
+enum NumberRelation: Sendable {
+    case equal
+    case greater
+    case greaterOrEqual
+    case less
+    case lessOrEqual
+
+    /// Whether `number` is equal to, greater or less than `wanted`.
+    func holds(_ number: NumericValue, _ wanted: NumericValue) -> Bool {
+        switch self {
+        case .equal: number == wanted
+        case .greater: number > wanted
+        case .greaterOrEqual: number >= wanted
+        case .less: number < wanted
+        case .lessOrEqual: number <= wanted
+        }
+    }
+}
+
+/// A number in one form only: its digits with no zero at either end, and where they begin. `0.d₁d₂… × 10^exponent`.
+struct ExactDecimal: Equatable {
+    private(set) var isNegative = false
+    /// Empty for zero.
+    private(set) var digits: [UInt8] = []
+    private(set) var exponent = 0
+
+    init(_ number: DataNumber) {
+        var rest = Array(number.text.utf8)[...]
+        isNegative = rest.first == UInt8(ascii: "-")
+        if isNegative { rest.removeFirst() }
+        let isMark: (UInt8) -> Bool = { $0 == UInt8(ascii: "e") || $0 == UInt8(ascii: "E") }
+        let mantissa = rest.prefix { !isMark($0) }
+        let whole = mantissa.prefix { $0 != UInt8(ascii: ".") }
+        digits = Array(whole + mantissa.dropFirst(whole.count + 1))
+        let scale = ExactDecimal.exponent(rest.dropFirst(mantissa.count + 1))
+        exponent = whole.count.addingReportingOverflow(scale).partialValue
+        normalise()
+    }
+
+    private mutating func normalise() {
+        let leading = digits.prefix { $0 == UInt8(ascii: "0") }.count
+        digits.removeFirst(leading)
+        while digits.last == UInt8(ascii: "0") { digits.removeLast() }
+        exponent -= leading
+        guard digits.isEmpty else { return }
+        exponent = 0
+        isNegative = false
+    }
+
+    /// An exponent with more digits than any sensible one stands at the end of the scale.
+    private static func exponent(_ text: ArraySlice<UInt8>) -> Int {
+        guard !text.isEmpty else { return 0 }
+        let text = String(decoding: text, as: UTF8.self)
+        let limit = Int.max / 4
+        guard let value = Int(text) else { return text.hasPrefix("-") ? -limit : limit }
+        return min(max(value, -limit), limit)
+    }
+}
+
+extension ExactDecimal: Comparable {
+    static func < (left: ExactDecimal, right: ExactDecimal) -> Bool {
+        if left.isNegative != right.isNegative { return left.isNegative }
+        return left.isNegative ? right.isSmaller(than: left) : left.isSmaller(than: right)
+    }
+
+    private func isSmaller(than other: ExactDecimal) -> Bool {
+        if digits.isEmpty || other.digits.isEmpty { return digits.isEmpty && !other.digits.isEmpty }
+        if exponent != other.exponent { return exponent < other.exponent }
+        return digits.lexicographicallyPrecedes(other.digits)
+    }
+}
+
+/// A string to compare others with, by bytes or without regard to case. Made ready once.
+struct ComparableText: Sendable, Equatable {
+    private let text: String
+    private let ignoreCase: Bool
+
+    init(_ text: String, ignoreCase: Bool) {
+        self.text = ignoreCase ? ComparableText.folded(text) : text
+        self.ignoreCase = ignoreCase
+    }
+
+    /// Calls `body` with the UTF-8 of another string and of this one.
+    func compare(_ other: String, _ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>) -> Bool) -> Bool {
+        var other = ignoreCase ? ComparableText.folded(other) : other
+        var text = text
+        return other.withUTF8 { other in text.withUTF8 { body(other, $0) } }
+    }
+
+    /// Upper case first: it brings together what lower case alone leaves apart, like the two small sigmas.
+    private static func folded(_ text: String) -> String {
+        if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
+        return text.uppercased().lowercased()
+    }
+}
+
+/// How a string may stand to another.
+enum TextRelation: Sendable {
+    case equal
+    case prefix
+    case suffix
+    case infix
+
+    /// Whether `text` is equal to what is wanted, begins with it, ends with it or contains it.
+    func holds(_ text: String, _ wanted: ComparableText) -> Bool {
+        wanted.compare(text) { text, wanted in
+            guard text.count >= wanted.count else { return false }
+            return switch self {
+            case .equal: text.count == wanted.count && text.starts(with: wanted)
+            case .prefix: text.starts(with: wanted)
+            case .suffix: text.suffix(wanted.count).elementsEqual(wanted)
+            case .infix: TextRelation.contains(text, wanted)
+            }
+        }
+    }
+
+    private static func contains(_ text: UnsafeBufferPointer<UInt8>, _ wanted: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let first = wanted.first else { return true }
+        let starts = 0...(text.count - wanted.count)
+        return starts.contains { text[$0] == first && text[$0...].starts(with: wanted) }
+    }
+}
