@@ -34,7 +34,10 @@ struct LiveHistory {
         case .finishes:
             client.finish()
             try await finish(client, stage, other)
-            while !client.isAtEnd { try await other.call("ping"); try take(from: client) }
+            while !client.isAtEnd {
+                try await other.call("ping")
+                try take(from: client)
+            }
         case .goes: client.close()
         }
         client.close()
