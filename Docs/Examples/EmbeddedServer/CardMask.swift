@@ -19,7 +19,7 @@ struct CardMask: Transformer {
         let kind = "card_mask"
 
         func makeTransformer(
-            transformation id: String, configuration: DataObject, on worker: any Worker
+            transformation id: String, configuration: DataObject, on scheduler: any Scheduler
         ) throws -> any Transformer {
             guard let path: String = configuration.get(key: "path") else { throw Fault.noPath }
             return CardMask(path: EventPath(path), kept: configuration.get(key: "kept") ?? 4)

@@ -18,12 +18,12 @@ public final class FaultyStore: EventStore {
     public private(set) var readCount = 0
     public private(set) var isClosed = false
 
-    private let worker: any Worker
+    private let scheduler: any Scheduler
     private var held: [() -> Void] = []
 
-    public init(worker: any Worker) {
-        self.worker = worker
-        memory = MemoryEventStore(worker: worker)
+    public init(scheduler: any Scheduler) {
+        self.scheduler = scheduler
+        memory = MemoryEventStore(scheduler: scheduler)
     }
 
     public var kind: String { memory.kind }
@@ -49,12 +49,12 @@ public final class FaultyStore: EventStore {
     ) {
         readCount += 1
         guard let readFault else { return memory.read(after: max(sequenceNumber, lostThrough), then: then) }
-        worker.soon { then(.failure(readFault)) }
+        scheduler.soon { then(.failure(readFault)) }
     }
 
     public func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
         guard let readFault else { return memory.readAged(stretch, then: then) }
-        worker.soon { then(.failure(readFault)) }
+        scheduler.soon { then(.failure(readFault)) }
     }
 
     public func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
@@ -64,7 +64,7 @@ public final class FaultyStore: EventStore {
 
     public func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
         guard let readFault else { return memory.readLetters(query, then: then) }
-        worker.soon { then(.failure(readFault)) }
+        scheduler.soon { then(.failure(readFault)) }
     }
 
     public func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {

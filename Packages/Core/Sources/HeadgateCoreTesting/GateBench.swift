@@ -1,6 +1,6 @@
 import HeadgateCore
 
-/// A whole gate on a bench: over a memory store and a manual worker, every dispatcher with a ``RecordingSender``.
+/// A whole gate on a bench: over a memory store and a manual scheduler, every dispatcher with a ``RecordingSender``.
 ///
 ///     let bench = GateBench()
 ///     bench.track(3)
@@ -8,7 +8,7 @@ import HeadgateCore
 ///     bench["collect"].answer(.status(503))
 ///     bench.advance(by: .seconds(1))
 public final class GateBench {
-    public let worker: ManualWorker
+    public let scheduler: ManualScheduler
     public let store: FaultyStore
     public private(set) var gate: Headgate
     /// What is configured; a restart takes it up.
@@ -32,15 +32,15 @@ public final class GateBench {
         format: BatchFormat = .jsonArray, reply: ((Batch) -> SendResult?)? = nil,
         surroundings: @escaping (inout GateSurroundings) -> Void = { _ in }
     ) {
-        let worker = ManualWorker()
-        self.worker = worker
+        let scheduler = ManualScheduler()
+        self.scheduler = scheduler
         self.dispatchers = dispatchers
         self.limits = limits
         self.format = format
         self.reply = reply
         surround = surroundings
-        store = FaultyStore(worker: worker)
-        gate = Headgate(worker: worker, store: store, state: StoredState(), limits: limits)
+        store = FaultyStore(scheduler: scheduler)
+        gate = Headgate(scheduler: scheduler, store: store, state: StoredState(), limits: limits)
         build(StoredState())
         settle()
     }
@@ -64,7 +64,7 @@ public final class GateBench {
         var surroundings = GateSurroundings(
             chance: { [unowned self] in self.chance }, patternCompiler: LiteralPatterns())
         surround(&surroundings)
-        gate = Headgate(worker: worker, store: store, state: state, limits: limits, surroundings: surroundings)
+        gate = Headgate(scheduler: scheduler, store: store, state: state, limits: limits, surroundings: surroundings)
         senders = [:]
         for settings in dispatchers { add(settings) }
         gate.noteOrphans()
@@ -72,7 +72,7 @@ public final class GateBench {
 
     /// Adds a dispatcher to the running gate.
     public func add(_ settings: DispatcherSettings) {
-        let sender = RecordingSender(worker: worker, format: format, reply: reply)
+        let sender = RecordingSender(scheduler: scheduler, format: format, reply: reply)
         senders[settings.id] = sender
         gate.addDispatcher(settings, kind: "recording", sender: sender)
     }
@@ -100,12 +100,12 @@ public final class GateBench {
 
     /// Ends the turn, and all that follow from it.
     public func settle() {
-        worker.settle()
+        scheduler.settle()
     }
 
     /// Moves the clocks.
     public func advance(by duration: Duration) {
-        worker.advance(by: duration)
+        scheduler.advance(by: duration)
     }
 
     // MARK: Looking

@@ -16,11 +16,11 @@ public final class RecordingSender: Sender {
     public private(set) var interruptions = 0
     public private(set) var isClosed = false
 
-    private let worker: any Worker
+    private let scheduler: any Scheduler
     private var waiting: [(batch: Batch, then: (SendResult) -> Void)] = []
 
-    public init(worker: any Worker, format: BatchFormat = .jsonArray, reply: ((Batch) -> SendResult?)? = nil) {
-        self.worker = worker
+    public init(scheduler: any Scheduler, format: BatchFormat = .jsonArray, reply: ((Batch) -> SendResult?)? = nil) {
+        self.scheduler = scheduler
         self.format = format
         self.reply = reply
     }
@@ -47,7 +47,7 @@ public final class RecordingSender: Sender {
         batches.append(batch)
         waiting.append((batch, then))
         guard let result = reply?(batch) else { return }
-        worker.soon { [weak self] in self?.answer(result, to: batch.number) }
+        scheduler.soon { [weak self] in self?.answer(result, to: batch.number) }
     }
 
     /// Answers the oldest batch, or the one of this number. One that is not waiting is left alone.
@@ -65,7 +65,7 @@ public final class RecordingSender: Sender {
         interruptions += 1
         guard !isDeaf else { return }
         for number in outstanding.map(\.number) {
-            worker.soon { [weak self] in self?.answer(.interrupted, to: number) }
+            scheduler.soon { [weak self] in self?.answer(.interrupted, to: number) }
         }
     }
 

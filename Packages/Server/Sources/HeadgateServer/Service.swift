@@ -10,7 +10,7 @@ import HeadgateWire
 /// What it does is done by its parts, each with its own state; it puts them together, and is what sessions and methods
 /// know of the daemon.
 final class Service {
-    let worker: LoopWorker
+    let scheduler: LoopScheduler
     let gate: Headgate
     let places: Places
     let log = Log()
@@ -38,32 +38,32 @@ final class Service {
     private var barrierFailures: (any Disposable)?
 
     /// Opens the store and builds everything behind the socket.
-    /// - Parameter worker: where time comes from; the loop's, unless a test brings its own.
+    /// - Parameter scheduler: where time comes from; the loop's, unless a test brings its own.
     init(
-        loop: EventLoop, configuration: ServerConfiguration, loaded: LoadedSettings, worker: LoopWorker? = nil
+        loop: EventLoop, configuration: ServerConfiguration, loaded: LoadedSettings, scheduler: LoopScheduler? = nil
     ) throws(StartFault) {
-        let (worker, settings) = (worker ?? LoopWorker(loop: loop), loaded.settings)
-        self.worker = worker
+        let (scheduler, settings) = (scheduler ?? LoopScheduler(loop: loop), loaded.settings)
+        self.scheduler = scheduler
         self.configuration = configuration
         places = loaded.places
-        started = worker.now
-        store = ServiceStore(configuration.makeStore, settings: settings, places: places, worker: worker, log: log)
+        started = scheduler.now
+        store = ServiceStore(configuration.makeStore, settings: settings, places: places, scheduler: scheduler, log: log)
         let state = try store.open()
         startWarnings = state.warnings
-        boards = Boards(worker: worker, log: log)
+        boards = Boards(scheduler: scheduler, log: log)
         gate = Headgate(
-            worker: worker, store: store.store, state: state, limits: settings.store,
+            scheduler: scheduler, store: store.store, state: state, limits: settings.store,
             surroundings: .ofService(boards: boards))
         programBoards = ProgramBoards(boards, gate: gate)
         workforces = Workforces(gate: gate)
-        sessions = SessionRegistry(worker: worker, limits: settings.limits)
+        sessions = SessionRegistry(scheduler: scheduler, limits: settings.limits)
         watches = Watches(WatchSources(gate: gate, sessions: sessions))
         statuses = AnnouncedStatuses(gate: gate)
         collecting = Collecting(configuration.collectors, settings: settings.collectors, gate: gate, log: log)
         tracking = Tracking(gate: gate, collecting: collecting)
         decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)
         surroundings = SenderSurroundings(
-            worker: worker, dataDirectory: places.dataDirectory, workforces: workforces)
+            scheduler: scheduler, dataDirectory: places.dataDirectory, workforces: workforces)
         let installer = SettingsInstaller(
             gate: gate, boards: boards, workforces: workforces, surroundings: surroundings,
             configuration: configuration, log: log)
@@ -77,14 +77,14 @@ final class Service {
             log.warning("barrier \($0.barrier.id): \($0.error)")
         }
         try control.start()
-        network = MachineNetwork(worker: worker) { [weak self] in self?.networkChanged($0) }
+        network = MachineNetwork(scheduler: scheduler) { [weak self] in self?.networkChanged($0) }
         followNetwork()
         control.goOn(telling: self)
     }
 
     var settings: Settings { control.inForce }
 
-    var uptime: Duration { worker.now - started }
+    var uptime: Duration { scheduler.now - started }
 
     /// What people should know of the start, the settings and the boards.
     var warnings: [String] { startWarnings + (network?.warnings ?? []) + control.warnings + boards.warnings }
@@ -107,7 +107,7 @@ final class Service {
     /// Lets clients in, and flushes if the settings ask for that (Behaviour F5).
     func listen() throws(StartFault) {
         try listening.begin(
-            at: places.socket, inherited: configuration.inherited, on: worker.loop, log: log
+            at: places.socket, inherited: configuration.inherited, on: scheduler.loop, log: log
         ) { [weak self] in self?.accept($0) }
         do { try configuration.onStart(StartedServer(gate: gate, boards: programBoards)) } catch {
             throw StartFault("\(error)")

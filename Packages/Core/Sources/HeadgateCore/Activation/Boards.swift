@@ -112,7 +112,7 @@ enum BoardCircle {
     }
 }
 
-/// Activates boards for dispatchers (Behaviour A9). It lives on the worker.
+/// Activates boards for dispatchers (Behaviour A9). It lives on the scheduler.
 public protocol BoardActivator: AnyObject {
     /// Activates a board, waiting for it to be served as long as it takes.
     /// - Parameter then: told once what came of it, never before this returns, and not at all once the result is disposed

@@ -2,7 +2,7 @@ import HeadgateData
 
 /// Something that opens and closes the way to dispatchers (Behaviour B1).
 ///
-/// Barriers live on the worker: they are asked there, and must change their state there (Behaviour B11). They are not
+/// Barriers live on the scheduler: they are asked there, and must change their state there (Behaviour B11). They are not
 /// `Sendable`, so that most mistakes do not compile.
 public protocol Barrier: AnyObject {
     /// The state for one dispatcher, over time. A barrier that has not said anything yet counts as closed and not

@@ -5,7 +5,7 @@ import HeadgateData
 /// Barriers push their changes in; the coordinator tells which dispatcher's way changed. Nothing is asked again for an
 /// event, so an event does not pay for barriers that did not change.
 public final class BarrierCoordinator {
-    private let worker: any Worker
+    private let scheduler: any Scheduler
     private var entries: [BarrierKey: BarrierEntry] = [:]
     private var ways: [String: Way] = [:]
     private var nextKey = 0
@@ -13,8 +13,8 @@ public final class BarrierCoordinator {
     /// that changes no way; and of each barrier whose code threw (Behaviour B9).
     private let turn: TurnRecord
 
-    init(worker: any Worker, turn: TurnRecord) {
-        self.worker = worker
+    init(scheduler: any Scheduler, turn: TurnRecord) {
+        self.scheduler = scheduler
         self.turn = turn
     }
 
@@ -50,7 +50,7 @@ public final class BarrierCoordinator {
     func register(
         _ barrier: any Barrier, identity: BarrierIdentity, scopes: [BarrierScope], stateOnError: BarrierState = .open
     ) {
-        worker.preconditionOnWorker()
+        scheduler.preconditionOnScheduler()
         defer { turn.barriersChanged() }
         if let key = key(of: barrier) {
             entries[key]?.identity = identity
@@ -59,12 +59,12 @@ public final class BarrierCoordinator {
         }
         let key = nextKey
         nextKey += 1
-        let entry = BarrierEntry(barrier: barrier, identity: identity, scopes: scopes, since: worker.wall)
+        let entry = BarrierEntry(barrier: barrier, identity: identity, scopes: scopes, since: scheduler.wall)
         entry.stateOnError = stateOnError
         entries[key] = entry
         entry.flushability = barrier.isFlushable.subscribe { [weak self, weak entry] isFlushable in
             guard let self, let entry else { return }
-            self.worker.preconditionOnWorker()
+            self.scheduler.preconditionOnScheduler()
             entry.isFlushable = isFlushable
             for id in entry.observations.keys { self.report(key, for: id) { $0.isFlushable = isFlushable } }
         }
@@ -75,7 +75,7 @@ public final class BarrierCoordinator {
     /// - Returns: whether it stood anywhere.
     @discardableResult
     func unregister(_ barrier: any Barrier) -> Bool {
-        worker.preconditionOnWorker()
+        scheduler.preconditionOnScheduler()
         guard let key = key(of: barrier) else { return false }
         rescope(key, to: [])
         entries.removeValue(forKey: key)?.flushability?.dispose()
@@ -123,7 +123,7 @@ public final class BarrierCoordinator {
         defer { isComing = false }
         let subscription = findings(of: entry.barrier, for: id).subscribe { [weak self, weak entry] finding in
             guard let self, let entry else { return }
-            self.worker.preconditionOnWorker()
+            self.scheduler.preconditionOnScheduler()
             let state = self.state(by: finding, of: entry, for: id)
             self.report(key, for: id, isChange: !isComing) { $0.state = state }
         }
@@ -167,7 +167,7 @@ public final class BarrierCoordinator {
         var new = old ?? Way.Report()
         change(&new)
         guard new != old else { return }
-        if isChange, new.state != old?.state { entry.since = worker.wall }
+        if isChange, new.state != old?.state { entry.since = scheduler.wall }
         ways[id]?.set(new, of: key)
         turn.wayChanged(id)
     }

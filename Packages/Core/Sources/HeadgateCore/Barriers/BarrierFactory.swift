@@ -58,7 +58,7 @@ public struct BarrierConfigurationFault: Error, Equatable, Sendable {
 /// What a barrier may look at and use.
 public struct BarrierContext {
     /// The executor that the barrier lives on, and its clock.
-    public let worker: any Worker
+    public let scheduler: any Scheduler
     /// The queues of all dispatchers.
     public let queues: any QueueObserving
     /// The machine's network connection (Behaviour B21).
@@ -71,13 +71,13 @@ public struct BarrierContext {
     public let barrierRegistrar: any BarrierRegistrar
 
     public init(
-        worker: any Worker, queues: any QueueObserving,
+        scheduler: any Scheduler, queues: any QueueObserving,
         network: Observable<NetworkState> = Observables.just(.unknown),
         applicationStatus: Observable<ApplicationStatus?> = Observables.just(nil),
         timeZone: @escaping (String?) -> TimeZoneRules? = TimeZoneRules.named,
         barrierRegistrar: (any BarrierRegistrar)? = nil
     ) {
-        self.worker = worker
+        self.scheduler = scheduler
         self.queues = queues
         self.network = network
         self.applicationStatus = applicationStatus
@@ -85,8 +85,8 @@ public struct BarrierContext {
         self.barrierRegistrar = RegistrarLink(barrierRegistrar)
     }
 
-    /// The worker's queue: for timers, and for those who change a barrier's state from other threads.
-    public var queue: WorkerQueue { WorkerQueue(worker) }
+    /// The scheduler's queue: for timers, and for those who change a barrier's state from other threads.
+    public var queue: SchedulerQueue { SchedulerQueue(scheduler) }
 }
 
 /// Takes barriers that come and go while the service runs (Behaviour B8). They get no settings.

@@ -3,7 +3,7 @@ import HeadgateData
 /// Adds to each event what is known of the moment and the place it comes from (Behaviour P2). A program brings its own;
 /// the service's are `peer`, `client`, `host` and `network`.
 ///
-/// It is asked on the worker for every event, before the event is stored: it must be quick, and must not wait.
+/// It is asked on the scheduler for every event, before the event is stored: it must be quick, and must not wait.
 public protocol Collector: AnyObject {
     /// Its name, by which `collectors` in the settings switches it off.
     var id: String { get }

@@ -36,7 +36,7 @@ final class Dispatcher {
         /// A number from 0 to 1, by chance.
         let chance: () -> Double
 
-        var worker: any Worker { events.worker }
+        var scheduler: any Scheduler { events.scheduler }
     }
 
     /// - Parameter queue: its place in the queue.
@@ -49,7 +49,7 @@ final class Dispatcher {
         self.reachesNetwork = reachesNetwork
         self.manual = manual
         self.surroundings = surroundings
-        backoff = BackoffBarrier(worker: surroundings.worker)
+        backoff = BackoffBarrier(scheduler: surroundings.scheduler)
         machine = DeliveryMachine(
             settings: settings, mostEvents: min(settings.dispatchLimit, sender.format.mostEvents), queue: queue)
     }
@@ -230,7 +230,7 @@ final class Dispatcher {
         while let entry = machine.next(behind: batch.last, for: batch.builder, in: room), batch.add(entry) {}
         perform(.settle(batch.dropped, as: .transformedAway))
         if batch.builder.isEmpty, !batch.dropped.isEmpty { surroundings.turn.look(id) }
-        perform(machine.laid(batch.builder, under: activationGate?.opening, at: surroundings.worker.now))
+        perform(machine.laid(batch.builder, under: activationGate?.opening, at: surroundings.scheduler.now))
     }
 
     private func send(_ batch: Batch) {
@@ -240,7 +240,7 @@ final class Dispatcher {
     }
 
     private func answered(_ number: Int, _ result: SendResult, by sender: ObjectIdentifier) {
-        surroundings.worker.preconditionOnWorker()
+        surroundings.scheduler.preconditionOnScheduler()
         let orders = machine.answered(number, result, at: moment)
         // What is told of a batch twice brings no orders.
         guard !orders.isEmpty else { return }
@@ -249,7 +249,7 @@ final class Dispatcher {
     }
 
     private var moment: DeliveryMoment {
-        DeliveryMoment(now: surroundings.worker.now, wall: surroundings.worker.wall, chance: surroundings.chance())
+        DeliveryMoment(now: surroundings.scheduler.now, wall: surroundings.scheduler.wall, chance: surroundings.chance())
     }
 
     private func read(behind position: SequenceNumber) {
@@ -260,8 +260,8 @@ final class Dispatcher {
     }
 
     private func restFromReading() {
-        let worker = surroundings.worker
-        _ = worker.schedule(at: backoff.retryAt ?? worker.now) { [weak self] in
+        let scheduler = surroundings.scheduler
+        _ = scheduler.schedule(at: backoff.retryAt ?? scheduler.now) { [weak self] in
             guard let self else { return }
             self.perform(self.machine.readingRested())
         }
@@ -327,7 +327,7 @@ final class Dispatcher {
         removeActivationGate()
         guard let barrier = settings.activationBarrier else { return }
         let gate = ActivationGate(
-            barrier, dispatcherId: id, worker: surroundings.worker, turn: surroundings.turn
+            barrier, dispatcherId: id, scheduler: surroundings.scheduler, turn: surroundings.turn
         ) { [weak self] in self?.waitAfterRefusal(&$0) ?? .zero }
         activationGate = gate
         machine.boardPlaced(true)

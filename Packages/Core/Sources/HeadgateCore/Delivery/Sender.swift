@@ -1,14 +1,14 @@
 /// The way out to one destination: what differs between kinds of dispatchers. All the rest (barriers, queue, retries,
 /// dead letters) is the same for all. A program may bring its own (Behaviour K5).
 ///
-/// All is called on the worker.
+/// All is called on the scheduler.
 public protocol Sender: AnyObject {
     /// How the destination wants its events.
     var format: BatchFormat { get }
     /// What the destination can take now. One that says nothing takes whatever the settings allow; one that says more than
     /// before has ``Headgate/destinationHasRoom(_:)`` called.
     var capacity: SenderCapacity { get }
-    /// Sends a batch; `then` is called on the worker with what came of it: exactly once, and never before `send` returns.
+    /// Sends a batch; `then` is called on the scheduler with what came of it: exactly once, and never before `send` returns.
     ///
     /// One that is ``Batch/isOversize`` must not be tried again on the way, not even by a library (Behaviour D2). It is no
     /// second try when one who took it went away without a word and it is given to another (Behaviour K3). Before a batch

@@ -1,6 +1,6 @@
 /// Starts and ends flushes, and tells those who wait for them.
 final class Flushes {
-    private let worker: any Worker
+    private let scheduler: any Scheduler
     private let coordinator: BarrierCoordinator
     /// Is told of each dispatcher of which flushes begin or end.
     private let turn: TurnRecord
@@ -9,8 +9,8 @@ final class Flushes {
     private var waiters: [String: (FlushAnswer) -> Void] = [:]
     private var alarm: (any Disposable)?
 
-    init(worker: any Worker, coordinator: BarrierCoordinator, turn: TurnRecord) {
-        self.worker = worker
+    init(scheduler: any Scheduler, coordinator: BarrierCoordinator, turn: TurnRecord) {
+        self.scheduler = scheduler
         self.coordinator = coordinator
         self.turn = turn
     }
@@ -26,9 +26,9 @@ final class Flushes {
         _ id: String, parts: [String: FlushTable.Part], timeout: Duration?, then: @escaping (FlushAnswer) -> Void
     ) {
         waiters[id] = then
-        table.start(id, FlushTable.Flush(parts: parts, deadline: timeout.map { worker.now + $0 }))
+        table.start(id, FlushTable.Flush(parts: parts, deadline: timeout.map { scheduler.now + $0 }))
         for dispatcher in parts.keys { turn.wayChanged(dispatcher) }
-        worker.atEndOfTurn(.facts) { [weak self] in self?.endThoseOver() }
+        scheduler.atEndOfTurn(.facts) { [weak self] in self?.endThoseOver() }
     }
 
     /// Events that a flush covers turned out not to be stored: no more than so many are left of a dispatcher's.
@@ -74,9 +74,9 @@ final class Flushes {
 
     private func endThoseOver() {
         for (id, flush) in table.takeSettled() { end(id, flush, .settled) }
-        for (id, flush) in table.takeExpired(at: worker.now) { end(id, flush, .timeout) }
+        for (id, flush) in table.takeExpired(at: scheduler.now) { end(id, flush, .timeout) }
         alarm?.dispose()
-        alarm = table.nextDeadline.map { worker.schedule(at: $0) { [weak self] in self?.endThoseOver() } }
+        alarm = table.nextDeadline.map { scheduler.schedule(at: $0) { [weak self] in self?.endThoseOver() } }
     }
 
     private func end(_ id: String, _ flush: FlushTable.Flush, _ end: FlushAnswer.End) {

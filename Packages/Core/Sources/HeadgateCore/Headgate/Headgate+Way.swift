@@ -57,7 +57,7 @@ extension Headgate {
     /// What this gate's barriers may look at and use.
     public var barrierContext: BarrierContext {
         BarrierContext(
-            worker: worker, queues: depths, network: network.wrappedValue,
+            scheduler: scheduler, queues: depths, network: network.wrappedValue,
             applicationStatus: clientStatuses.wrappedValue.map(\.overall).distinct(), timeZone: surroundings.timeZone,
             barrierRegistrar: self)
     }

@@ -3,10 +3,10 @@ import HeadgateData
 /// All that the service does with events, without sockets, files or threads: accepts them into the queue, and sees them
 /// through barriers to their dispatchers.
 ///
-/// It lives on the worker. Facts come in by method calls; what follows from them is noted in a ``TurnRecord`` and done at the
+/// It lives on the scheduler. Facts come in by method calls; what follows from them is noted in a ``TurnRecord`` and done at the
 /// end of the turn. It is a thin front: what it does is done by its parts, which own their state.
 public final class Headgate {
-    public let worker: any Worker
+    public let scheduler: any Scheduler
     public let events: EventQueue
     public let board = CounterBoard()
     /// The machine's network connection, set by whoever watches it (Behaviour B21).
@@ -44,16 +44,16 @@ public final class Headgate {
 
     /// - Parameter state: what the store gave back when it was opened.
     public init(
-        worker: any Worker, store: any EventStore, state: StoredState, limits: StoreLimits,
+        scheduler: any Scheduler, store: any EventStore, state: StoredState, limits: StoreLimits,
         surroundings: GateSurroundings = GateSurroundings()
     ) {
-        self.worker = worker
+        self.scheduler = scheduler
         self.surroundings = surroundings
-        turn = TurnRecord(worker: worker)
-        events = EventQueue(worker: worker, store: store, limits: limits, state: state)
-        settlements = Settlements(worker: worker, store: store)
-        coordinator = BarrierCoordinator(worker: worker, turn: turn)
-        flushes = Flushes(worker: worker, coordinator: coordinator, turn: turn)
+        turn = TurnRecord(scheduler: scheduler)
+        events = EventQueue(scheduler: scheduler, store: store, limits: limits, state: state)
+        settlements = Settlements(scheduler: scheduler, store: store)
+        coordinator = BarrierCoordinator(scheduler: scheduler, turn: turn)
+        flushes = Flushes(scheduler: scheduler, coordinator: coordinator, turn: turn)
         transformations = Transformations(readObject: surroundings.readObject)
         loadRouter = LoadRouter(surroundings.patternCompiler, transformations)
         kept = KeptValues(state.kept, settlements: settlements)

@@ -37,8 +37,8 @@ final class Housekeeping {
         self.settlements = settlements
         self.clock = clock
         self.board = board
-        nextChores = events.worker.now + Housekeeping.timeBetweenChores
-        pass = .resting(until: events.worker.now)
+        nextChores = events.scheduler.now + Housekeeping.timeBetweenChores
+        pass = .resting(until: events.scheduler.now)
     }
 
     /// Looks again when the next event in hand becomes too old, when the backlog is to be looked through, and once a minute
@@ -46,7 +46,7 @@ final class Housekeeping {
     func schedule() {
         beginPassWhenDue()
         alarm?.dispose()
-        alarm = hasEnded ? nil : events.worker.schedule(at: nextLook) { [weak self] in self?.look() }
+        alarm = hasEnded ? nil : events.scheduler.schedule(at: nextLook) { [weak self] in self?.look() }
     }
 
     /// An orderly stop is under way: nothing is looked through any more.
@@ -62,8 +62,8 @@ final class Housekeeping {
     }
 
     private func look() {
-        if events.worker.now >= nextChores {
-            nextChores = events.worker.now + Housekeeping.timeBetweenChores
+        if events.scheduler.now >= nextChores {
+            nextChores = events.scheduler.now + Housekeeping.timeBetweenChores
             dispatchers.forgetOrphans()
             settlements.add(events.forgetOldIDs())
             clock.keep()
@@ -78,9 +78,9 @@ final class Housekeeping {
 
     /// Begins a pass when it is time for one. What dispatchers have in hand they look after themselves.
     private func beginPassWhenDue() {
-        guard case .resting(let end) = pass, !hasEnded, events.worker.now >= end, let oldest = dispatchers.oldestUnread
+        guard case .resting(let end) = pass, !hasEnded, events.scheduler.now >= end, let oldest = dispatchers.oldestUnread
         else { return }
-        pass = .running(since: events.worker.now)
+        pass = .running(since: events.scheduler.now)
         events.sweep.begin(events.ageLimit, behind: oldest, through: events.lastStored)
         sweepOn()
     }
@@ -95,13 +95,13 @@ final class Housekeeping {
         guard case .success(let chunk) = result else { return rest() }
         if let chunk { letGo(of: chunk) }
         events.sweep.advance(through: chunk?.lastSequenceNumber ?? stretch.through)
-        let worker = events.worker
-        _ = worker.schedule(at: worker.now + Housekeeping.restBetweenSteps) { [weak self] in self?.sweepOn() }
+        let scheduler = events.scheduler
+        _ = scheduler.schedule(at: scheduler.now + Housekeeping.restBetweenSteps) { [weak self] in self?.sweepOn() }
     }
 
     private func rest() {
         guard case .running(let start) = pass else { return }
-        let now = events.worker.now
+        let now = events.scheduler.now
         pass = .resting(until: now + max(Housekeeping.restBetweenPasses, (now - start) * Housekeeping.leisure))
         schedule()
     }

@@ -14,8 +14,8 @@ final class OrderlyStop {
 
     init(gate: Headgate, within timeout: Duration, flushing: Bool) {
         self.gate = gate
-        end = gate.worker.now + timeout
-        (machine, firstOrders) = StopMachine.begin(at: gate.worker.now, within: timeout, flushing: flushing)
+        end = gate.scheduler.now + timeout
+        (machine, firstOrders) = StopMachine.begin(at: gate.scheduler.now, within: timeout, flushing: flushing)
     }
 
     func whenEnded(_ then: @escaping (StopOutcome) -> Void) {
@@ -57,12 +57,12 @@ final class OrderlyStop {
         for order in orders { perform(order) }
         alarm?.dispose()
         alarm = machine.nextDeadline.map { due in
-            gate.worker.schedule(at: due) { [weak self] in self?.timePassed() }
+            gate.scheduler.schedule(at: due) { [weak self] in self?.timePassed() }
         }
     }
 
     private func timePassed() {
-        perform(machine.timePassed(to: gate.worker.now, inFlight: batchesInFlight))
+        perform(machine.timePassed(to: gate.scheduler.now, inFlight: batchesInFlight))
     }
 
     private func perform(_ order: StopMachine.Order) {
@@ -78,7 +78,7 @@ final class OrderlyStop {
     }
 
     private func beginFlush() {
-        let start = gate.flush(timeout: end - gate.worker.now) { [weak self] _ in self?.flushEnded() }
+        let start = gate.flush(timeout: end - gate.scheduler.now) { [weak self] _ in self?.flushEnded() }
         guard case .success(let name) = start else { return flushEnded() }
         flush = name
         gate.events.whenCommitted { [weak self] _ in
@@ -100,7 +100,7 @@ final class OrderlyStop {
         for dispatcher in gate.dispatchers.present { dispatcher.stop() }
         gate.dispatchers.lookAll()
         // Without a dispatcher no turn would look.
-        if gate.dispatchers.all.isEmpty { gate.worker.atEndOfTurn(.dispatch) { [weak self] in self?.look() } }
+        if gate.dispatchers.all.isEmpty { gate.scheduler.atEndOfTurn(.dispatch) { [weak self] in self?.look() } }
     }
 
     private func closeStore() {

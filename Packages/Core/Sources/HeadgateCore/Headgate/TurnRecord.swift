@@ -23,12 +23,12 @@ protocol GateHost: AnyObject {
 final class TurnRecord {
     /// The gate whose turn it is.
     weak var host: (any GateHost)?
-    private let worker: any Worker
+    private let scheduler: any Scheduler
     private var toLook: Set<String> = []
     private var isEndDue = false
 
-    init(worker: any Worker) {
-        self.worker = worker
+    init(scheduler: any Scheduler) {
+        self.scheduler = scheduler
     }
 
     /// A dispatcher has to look at the end of the turn.
@@ -36,7 +36,7 @@ final class TurnRecord {
         toLook.insert(dispatcher)
         guard !isEndDue else { return }
         isEndDue = true
-        worker.atEndOfTurn(.dispatch) { [weak self] in self?.end() }
+        scheduler.atEndOfTurn(.dispatch) { [weak self] in self?.end() }
     }
 
     /// The way to a dispatcher may be another one: a barrier's state has changed, or a flush begins or ends.

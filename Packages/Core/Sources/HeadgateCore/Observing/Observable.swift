@@ -1,6 +1,6 @@
 /// A value over time. Those who subscribe are told the present value, where there is one, and every later one.
 ///
-/// Observables live on the worker and are not `Sendable` (Behaviour B11).
+/// Observables live on the scheduler and are not `Sendable` (Behaviour B11).
 public class Observable<Value> {
     private let onSubscribe: (@escaping (Value) -> Void) -> any Disposable
 

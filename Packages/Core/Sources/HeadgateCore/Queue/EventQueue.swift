@@ -6,7 +6,7 @@ import HeadgateData
 /// While one group is being committed, the next is gathered; a lone event is committed at the end of the turn in which
 /// it came.
 public final class EventQueue {
-    let worker: any Worker
+    let scheduler: any Scheduler
     private(set) var ages: AgeScale
     private(set) var limits: StoreLimits
     public let store: any EventStore
@@ -38,12 +38,12 @@ public final class EventQueue {
     static let mostGroupBytes = 4 << 20
     static let recentBytes = 4 << 20
 
-    public init(worker: any Worker, store: any EventStore, limits: StoreLimits, state: StoredState) {
-        self.worker = worker
+    public init(scheduler: any Scheduler, store: any EventStore, limits: StoreLimits, state: StoredState) {
+        self.scheduler = scheduler
         self.store = store
         self.limits = limits
         let pair = state.kept[ClockPair.name].flatMap { ClockPair(kept: $0) }
-        ages = AgeScale(worker.clocks, kept: pair, newest: state.newestStamp)
+        ages = AgeScale(scheduler.clocks, kept: pair, newest: state.newestStamp)
         dedupe = DedupeWindow(capacity: limits.dedupeIDs, length: limits.dedupeWindow.wholeMilliseconds)
         dedupeKey = state.kept[DedupeKey.name].flatMap { DedupeKey(kept: $0) } ?? DedupeKey()
         routes = RouteTable(saved: state.routes)
@@ -74,14 +74,14 @@ public final class EventQueue {
 
     /// The present on the age scale.
     func presentStamp() -> Int64 {
-        let now = worker.now
-        ages.look(now: now, sinceBoot: worker.sinceBoot)
+        let now = scheduler.now
+        ages.look(now: now, sinceBoot: scheduler.sinceBoot)
         return ages.stamp(now)
     }
 
     /// Where the age scale stands now, beside all clocks.
     func clockPair() -> ClockPair {
-        let clocks = worker.clocks
+        let clocks = scheduler.clocks
         ages.look(now: clocks.now, sinceBoot: clocks.sinceBoot)
         return ClockPair(stamp: ages.stamp(clocks.now), clocks)
     }
@@ -127,7 +127,7 @@ public final class EventQueue {
     ) -> SequenceNumber {
         lastSequenceNumber += 1
         gathering.append(
-            event, known: fingerprint, sequenceNumber: lastSequenceNumber, receivedAt: worker.wall, receivedStamp: now)
+            event, known: fingerprint, sequenceNumber: lastSequenceNumber, receivedAt: scheduler.wall, receivedStamp: now)
         if let fingerprint { dedupe.insert(fingerprint, sequenceNumber: lastSequenceNumber, stamp: now) }
         commitAtEndOfTurn()
         return lastSequenceNumber
@@ -194,7 +194,7 @@ public final class EventQueue {
     private func commitAtEndOfTurn() {
         guard !isCommitDue, committing == nil else { return }
         isCommitDue = true
-        worker.atEndOfTurn(.commit) { [weak self] in
+        scheduler.atEndOfTurn(.commit) { [weak self] in
             self?.isCommitDue = false
             self?.commit()
         }
@@ -269,7 +269,7 @@ public final class EventQueue {
     public var remembered: (ids: Int, since: Timestamp?) {
         let now = presentStamp()
         let (ids, since) = dedupe.remembered(at: now)
-        return (ids, since.map { Timestamp(milliseconds: worker.wall.milliseconds - (now - $0)) })
+        return (ids, since.map { Timestamp(milliseconds: scheduler.wall.milliseconds - (now - $0)) })
     }
 
     /// Lets go of ids beyond the window; those that many came at once, a part of them each time.

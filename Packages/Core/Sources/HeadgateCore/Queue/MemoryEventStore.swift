@@ -2,7 +2,7 @@
 public final class MemoryEventStore: EventStore {
     public let kind = "memory"
 
-    private let worker: any Worker
+    private let scheduler: any Scheduler
     private var chunks: [Chunk] = []
     /// When each chunk's events become too old.
     private var ages: [GroupAges] = []
@@ -20,8 +20,8 @@ public final class MemoryEventStore: EventStore {
     /// What was put aside, the oldest first (Behaviour D10).
     public var deadLetters: [DeadLetter] { letters.map(\.letter) }
 
-    public init(worker: any Worker) {
-        self.worker = worker
+    public init(scheduler: any Scheduler) {
+        self.scheduler = scheduler
     }
 
     /// What is kept now, as a store would give it back when opened again.
@@ -51,7 +51,7 @@ public final class MemoryEventStore: EventStore {
     ) {
         let place = firstPlace(behind: sequenceNumber)
         let chunk = place < chunks.count ? chunks[place] : nil
-        worker.soon { then(.success(chunk)) }
+        scheduler.soon { then(.success(chunk)) }
     }
 
     public func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
@@ -59,7 +59,7 @@ public final class MemoryEventStore: EventStore {
         let last = min(firstPlace(behind: stretch.through), chunks.count - 1)
         let places = firstPlace(behind: stretch.after)..<max(last + 1, firstPlace(behind: stretch.after))
         let chunk = places.first { stretch.asksFor(ages[$0]) }.map { chunks[$0] }
-        worker.soon { then(.success(chunk)) }
+        scheduler.soon { then(.success(chunk)) }
     }
 
     /// The place of the first chunk with events behind a sequence number.
@@ -82,7 +82,7 @@ public final class MemoryEventStore: EventStore {
         for letter in letters where query.includes(letter) {
             guard page.take(letter, query) else { break }
         }
-        worker.soon { then(.success(page)) }
+        scheduler.soon { then(.success(page)) }
     }
 
     public func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
@@ -92,12 +92,12 @@ public final class MemoryEventStore: EventStore {
     }
 
     public func close(then: @escaping () -> Void) {
-        worker.soon(then)
+        scheduler.soon(then)
     }
 
     private func answer(_ fault: StoreFault?, _ then: @escaping (StoreFault?) -> Void, unless work: () -> Void) {
         if fault == nil { work() }
-        worker.soon { then(fault) }
+        scheduler.soon { then(fault) }
     }
 
     private func apply(_ change: StoreChange) {

@@ -41,7 +41,7 @@ final class QueuePeek {
             queue.load(chunk)
         }
         // Never before the call returns, as nothing here does.
-        events.worker.soon { [then, page] in then(.success(page)) }
+        events.scheduler.soon { [then, page] in then(.success(page)) }
     }
 
     /// - Returns: false when the chunk has ended.

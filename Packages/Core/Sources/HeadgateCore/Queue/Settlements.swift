@@ -1,7 +1,7 @@
 /// Writes down what dispatchers have settled, many settlements in one write, one write at a time. What cannot be
 /// written now is written later: delivery goes on meanwhile (Behaviour Q8).
 final class Settlements {
-    private let worker: any Worker
+    private let scheduler: any Scheduler
     private let store: any EventStore
     private var settled: [DispatcherNumber: () -> Settled?] = [:]
     private var changes: [StoreChange] = []
@@ -17,8 +17,8 @@ final class Settlements {
     private static let mostLetters = 10_000
     private static let pauseAfterFault = Duration.seconds(1)
 
-    init(worker: any Worker, store: any EventStore) {
-        self.worker = worker
+    init(scheduler: any Scheduler, store: any EventStore) {
+        self.scheduler = scheduler
         self.store = store
     }
 
@@ -56,7 +56,7 @@ final class Settlements {
     private func writeSoon() {
         guard !isDue, !isWriting else { return }
         isDue = true
-        worker.atEndOfTurn(.commit) { [weak self] in
+        scheduler.atEndOfTurn(.commit) { [weak self] in
             self?.isDue = false
             self?.write()
         }
@@ -109,7 +109,7 @@ final class Settlements {
         changes = Settlements.condensed(written + changes)
         guard !isClosed else { return refuse() }
         isDue = true
-        _ = worker.schedule(at: worker.now + Settlements.pauseAfterFault) { [weak self] in
+        _ = scheduler.schedule(at: scheduler.now + Settlements.pauseAfterFault) { [weak self] in
             self?.isDue = false
             self?.write()
         }

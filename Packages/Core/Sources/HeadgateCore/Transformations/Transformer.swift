@@ -1,5 +1,5 @@
 /// Changes events on their way (Behaviour P4). A program may bring its own; what the configuration describes is done by
-/// ``EditingTransformer``. It is called on the worker, and does not wait for anything.
+/// ``EditingTransformer``. It is called on the scheduler, and does not wait for anything.
 public protocol Transformer {
     /// Gives back the event as it is to go on: changed, as it came, or nil to drop it.
     ///

@@ -10,7 +10,7 @@ struct BackoffBarrierTests {
     @Test("B28, D8: a wait is the barrier's closed state, with its cause and its end")
     func closedWhileWaiting() throws {
         bench.track(1)
-        let start = bench.worker.wall
+        let start = bench.scheduler.wall
         bench.sender.answer(.status(503))
         bench.settle()
         let summary = try #require(bench.barrier("BackoffBarrier:collect"))

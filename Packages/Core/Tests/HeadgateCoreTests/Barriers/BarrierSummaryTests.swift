@@ -9,7 +9,7 @@ struct BarrierSummaryTests {
 
     @Test("B10: the state is named with the moment of its last change")
     func stateAndSince() throws {
-        let start = bench.worker.wall
+        let start = bench.scheduler.wall
         let barrier = SwitchBarrier(.open)
         bench.gate.registerScopedBarrier(barrier, id: "door", scopes: [.all])
         bench.advance(by: .seconds(5))

@@ -156,10 +156,10 @@ struct BatchingBarrierTests {
     func updated() throws {
         let bench = GateBench()
         let depths = DepthBoard()
-        let context = BarrierContext(worker: bench.worker, queues: depths)
+        let context = BarrierContext(scheduler: bench.scheduler, queues: depths)
         let barrier = try BatchingBarrier.Factory().create(context: context, configuration: ["batch_size": 5])
         bench.gate.registerScopedBarrier(barrier, id: "b", scopes: [.all])
-        depths.depth.value = QueueDepth(pending: 3, oldestSince: bench.worker.now, dispatchLimit: 25)
+        depths.depth.value = QueueDepth(pending: 3, oldestSince: bench.scheduler.now, dispatchLimit: 25)
         #expect(bench.summary().blockedBy == ["b"])
         #expect(throws: BarrierConfigurationFault.self) { try barrier.updateConfiguration(["batch_size": "x"]) }
         #expect(bench.summary().blockedBy == ["b"])

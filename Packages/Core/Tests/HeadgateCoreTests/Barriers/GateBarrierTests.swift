@@ -122,12 +122,12 @@ struct GateBarrierTests {
         #expect(bench.barrier("door") == nil)
     }
 
-    @Test("B11: what reaches the coordinator is checked to be on the worker")
-    func onTheWorker() {
+    @Test("B11: what reaches the coordinator is checked to be on the scheduler")
+    func onTheScheduler() {
         // That barriers and the gate are not Sendable, so that handing one to another thread does not compile, is the
         // first half of the rule; no test that compiles can show it.
         var checks = 0
-        bench.worker.onPrecondition = { checks += 1 }
+        bench.scheduler.onPrecondition = { checks += 1 }
         let barrier = SwitchBarrier(.open)
         bench.gate.registerScopedBarrier(barrier, id: "door", scopes: [.dispatcher(id: "collect")])
         #expect(checks > 0)

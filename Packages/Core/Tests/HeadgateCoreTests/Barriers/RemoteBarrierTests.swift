@@ -177,7 +177,7 @@ struct RemoteBarrierTests {
         try barriers.register("door", RemoteBarrierRegistration(state: .closed), by: shop)
         #expect(bench.barrier("door")?.since == since)
         try barriers.set("door", RemoteBarrierChange(state: .open), by: shop)
-        #expect(bench.barrier("door")?.since == bench.worker.wall && bench.worker.wall != since)
+        #expect(bench.barrier("door")?.since == bench.scheduler.wall && bench.scheduler.wall != since)
     }
 
     @Test("B10: outcomes count what became of events, retries too")

@@ -230,7 +230,7 @@ struct RequeueTests {
     @Test("D9: network errors are no attempts in a letter, which tells all the same since when it failed")
     func networkErrors() throws {
         bench.track(1)
-        let start = bench.worker.wall
+        let start = bench.scheduler.wall
         for _ in 0..<3 {
             bench.sender.answer(.noAnswer(cause: "unreachable"))
             bench.advance(by: .seconds(100))
@@ -239,7 +239,7 @@ struct RequeueTests {
         bench.settle()
         let letter = try #require(bench.store.memory.deadLetters.first)
         #expect(letter.attempts == 1 && letter.reason == .refusedStatus)
-        #expect(letter.firstFailedAt == start && letter.diedAt == bench.worker.wall)
+        #expect(letter.firstFailedAt == start && letter.diedAt == bench.scheduler.wall)
     }
 
     @Test("X2: a letter that is larger than a page comes alone")

@@ -59,7 +59,7 @@ struct DeliveryRun {
     init(_ settings: DispatcherSettings, events count: Int) throws {
         let bench = GateBench([])
         let gate = bench.gate
-        gate.addDispatcher(settings, kind: "recording", sender: RecordingSender(worker: bench.worker))
+        gate.addDispatcher(settings, kind: "recording", sender: RecordingSender(scheduler: bench.scheduler))
         _ = gate.pause(settings.id, reason: nil, isFlushable: false) { _ in }
         bench.track(count)
         let chunk = try #require(gate.events.recentChunk(after: 0))

@@ -21,7 +21,7 @@ struct HalvingTests {
         #expect(bench.sender.sent == [Array(1...8), [1, 2, 3, 4], [5, 6, 7, 8]])
         #expect(bench.sender.batches.allSatisfy { !String(decoding: $0.body, as: UTF8.self).contains(#""attempt":2"#) })
         #expect(bench.store.memory.deadLetters.isEmpty)
-        #expect(bench.worker.now == ManualWorker().now)
+        #expect(bench.scheduler.now == ManualScheduler().now)
     }
 
     @Test("D6: halves are halved again, down to the one that is too large alone")

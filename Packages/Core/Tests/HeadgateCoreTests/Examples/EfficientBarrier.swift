@@ -8,7 +8,7 @@ final class EfficientBarrier: Barrier {
     private let calculate: () -> BarrierState
     private var timer: RepeatingTimer?
 
-    init(queue: WorkerQueue, calculate: @escaping () -> BarrierState) {
+    init(queue: SchedulerQueue, calculate: @escaping () -> BarrierState) {
         self.calculate = calculate
         updateState()
         timer = RepeatingTimer(interval: .seconds(60), queue: queue) { [weak self] in

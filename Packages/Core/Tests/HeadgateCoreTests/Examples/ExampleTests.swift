@@ -96,7 +96,7 @@ struct ExampleTests {
 
     @Test("B7, P7: one looks at the clock, keeps its hours when told nonsense, and is not stranded by a jump")
     func officeHours() throws {
-        bench.worker.wall = Timestamp(milliseconds: 16 * 3_600_000)
+        bench.scheduler.wall = Timestamp(milliseconds: 16 * 3_600_000)
         let barrier = try OfficeHoursBarrier(context: context, configuration: [:])
         bench.gate.registerScopedBarrier(barrier, scopes: [.all])
         #expect(isOpen())
@@ -105,7 +105,7 @@ struct ExampleTests {
         #expect(throws: BarrierConfigurationFault.self) { try barrier.updateConfiguration(["end_hour": 25]) }
         try barrier.updateConfiguration(["end_hour": 18])
         #expect(isOpen())
-        bench.worker.wall.milliseconds += 5 * 3_600_000
+        bench.scheduler.wall.milliseconds += 5 * 3_600_000
         bench.advance(by: .seconds(60))
         #expect(!isOpen())
     }
@@ -175,16 +175,16 @@ struct ExampleTests {
         #expect(ticks == 3)
     }
 
-    @Test("B11: one may be changed from any thread; the change is made on the worker")
+    @Test("B11: one may be changed from any thread; the change is made on the scheduler")
     func safe() {
         let barrier = SafeBarrier(queue: context.queue)
         bench.gate.registerScopedBarrier(barrier, scopes: [.all])
         barrier.updateState(.closed)
         #expect(!isOpen())
-        bench.worker.isCurrent = false
+        bench.scheduler.isCurrent = false
         barrier.updateState(.open)
         #expect(!isOpen())
-        bench.worker.isCurrent = true
+        bench.scheduler.isCurrent = true
         bench.settle()
         #expect(isOpen())
     }

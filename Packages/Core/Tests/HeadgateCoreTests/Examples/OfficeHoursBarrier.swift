@@ -40,7 +40,7 @@ final class OfficeHoursBarrier: ConfigurableBarrier {
     }
 
     private func updateState() {
-        let hour = Int(context.worker.wall.milliseconds / 3_600_000 % 24)
+        let hour = Int(context.scheduler.wall.milliseconds / 3_600_000 % 24)
         _state.value = hours.contains(hour) ? .open : .closed
     }
 }

@@ -1,14 +1,14 @@
 import HeadgateCore
 
 /// May be opened and closed from any thread.
-// Unchecked: the state is touched on the worker only.
+// Unchecked: the state is touched on the scheduler only.
 final class SafeBarrier: Barrier, @unchecked Sendable {
     @StateSubject(.open)
     private var state: ObservableState<BarrierState>
 
-    private let queue: WorkerQueue
+    private let queue: SchedulerQueue
 
-    init(queue: WorkerQueue) {
+    init(queue: SchedulerQueue) {
         self.queue = queue
     }
 

@@ -7,7 +7,7 @@ final class TimerBarrier: Barrier {
     @StateSubject(.closed)
     private var state: ObservableState<BarrierState>
 
-    init(interval: Double, queue: WorkerQueue) {
+    init(interval: Double, queue: SchedulerQueue) {
         timer = RepeatingTimer(timeInterval: interval, queue: queue) { [weak self] in
             self?._state.value = .open
             self?.closeTimer = RepeatingTimer(timeInterval: 1, repeating: .never, queue: queue) { [weak self] in

@@ -28,7 +28,7 @@ struct NetworkReturnTests {
     private let senders = Senders()
 
     private func sender(_ id: String) -> RecordingSender {
-        let sender = RecordingSender(worker: bench.worker)
+        let sender = RecordingSender(scheduler: bench.scheduler)
         senders.all[id] = sender
         return sender
     }

@@ -17,14 +17,14 @@ struct ClockJumpTests {
             id: "b", kind: "BatchingBarrier", scopes: nil, configuration: ["batch_size": 9, "max_wait_ms": 60_000])
         bench.track(1, EventDraft(id: "one", timeToLive: .seconds(1800)))
         bench.track(1)
-        bench.worker.wall.milliseconds += milliseconds
+        bench.scheduler.wall.milliseconds += milliseconds
         bench.advance(by: .milliseconds(59_999))
         #expect(bench.counters.expired == 0)
         #expect(bench.sender.sent.isEmpty)
         bench.advance(by: .milliseconds(1))
         #expect(bench.sender.sent == [[1, 2]])
         bench.sender.answer(.status(503, retryAfter: .seconds(60)))
-        bench.worker.wall.milliseconds += milliseconds
+        bench.scheduler.wall.milliseconds += milliseconds
         bench.advance(by: .milliseconds(59_999))
         #expect(bench.sender.sent.count == 1)
         bench.advance(by: .milliseconds(1))
@@ -47,7 +47,7 @@ struct ClockJumpTests {
         bench.track(1)
         var ended: FlushAnswer.End?
         _ = bench.gate.flush(timeout: .seconds(30)) { ended = $0.ended }
-        bench.worker.wall.milliseconds += milliseconds
+        bench.scheduler.wall.milliseconds += milliseconds
         bench.advance(by: .milliseconds(29_999))
         #expect(ended == nil)
         bench.advance(by: .milliseconds(1))
@@ -57,7 +57,7 @@ struct ClockJumpTests {
     @Test("P7: an event says when the wall clock had it received")
     func told() {
         let bench = GateBench()
-        bench.worker.wall = Timestamp(milliseconds: 0)
+        bench.scheduler.wall = Timestamp(milliseconds: 0)
         bench.track(1)
         let body = String(decoding: bench.sender.batches[0].body, as: UTF8.self)
         #expect(body.contains(#""received_at":"1970-01-01T00:00:00.000Z""#))
@@ -94,9 +94,9 @@ struct ClockJumpTests {
         let bench = GateBench(limits: limits) { _ in }
         held(bench)
         bench.track(1)
-        bench.worker.wall.milliseconds += ClockJumpTests.days40
+        bench.scheduler.wall.milliseconds += ClockJumpTests.days40
         bench.track(1)
-        if isRebooted { bench.worker.reboot(after: .seconds(3_600)) }
+        if isRebooted { bench.scheduler.reboot(after: .seconds(3_600)) }
         try bench.restart()
         #expect(bench.counters.expired == 0 && bench.gate.stored.events == 2)
         bench.advance(by: .seconds(isRebooted ? 3_599 : 7_199))
@@ -110,9 +110,9 @@ struct ClockJumpTests {
         let bench = GateBench()
         held(bench)
         bench.track(1)
-        bench.worker.wall.milliseconds += ClockJumpTests.days40
+        bench.scheduler.wall.milliseconds += ClockJumpTests.days40
         bench.advance(by: .seconds(60))
-        bench.worker.reboot(after: .seconds(10))
+        bench.scheduler.reboot(after: .seconds(10))
         try bench.restart()
         #expect(bench.counters.expired == 0 && bench.summary().oldest == .seconds(70))
     }
@@ -123,8 +123,8 @@ struct ClockJumpTests {
         held(bench)
         bench.track(1, EventDraft(timeToLive: .seconds(5)))
         bench.advance(by: .seconds(2))
-        bench.worker.wall.milliseconds -= ClockJumpTests.days40
-        if isRebooted { bench.worker.reboot(after: .zero) }
+        bench.scheduler.wall.milliseconds -= ClockJumpTests.days40
+        if isRebooted { bench.scheduler.reboot(after: .zero) }
         try bench.restart()
         bench.advance(by: .milliseconds(2_999))
         #expect(bench.counters.expired == 0)
@@ -137,14 +137,14 @@ struct ClockJumpTests {
         let bench = GateBench()
         held(bench)
         bench.track(1, EventDraft(timeToLive: .seconds(5)))
-        bench.worker.wall.milliseconds -= ClockJumpTests.days40
+        bench.scheduler.wall.milliseconds -= ClockJumpTests.days40
         var state = try bench.store.open()
         state.kept = [:]
-        let queue = EventQueue(worker: bench.worker, store: bench.store, limits: bench.limits, state: state)
+        let queue = EventQueue(scheduler: bench.scheduler, store: bench.store, limits: bench.limits, state: state)
         #expect(queue.presentStamp() == bench.gate.events.presentStamp())
         state.newestStamp = .max
-        let other = EventQueue(worker: bench.worker, store: bench.store, limits: bench.limits, state: state)
-        #expect(other.presentStamp() == bench.worker.wall.milliseconds)
+        let other = EventQueue(scheduler: bench.scheduler, store: bench.store, limits: bench.limits, state: state)
+        #expect(other.presentStamp() == bench.scheduler.wall.milliseconds)
     }
 
     @Test("P7: time asleep counts as age, and nothing that comes after it is older for it")
@@ -152,14 +152,14 @@ struct ClockJumpTests {
         let bench = GateBench()
         held(bench)
         bench.track(1, EventDraft(id: "old", timeToLive: .seconds(3_600)))
-        bench.worker.sleep(for: .seconds(7_200))
+        bench.scheduler.sleep(for: .seconds(7_200))
         bench.track(1, EventDraft(timeToLive: .seconds(100)))
         #expect(bench.counters.expired == 1)
         bench.advance(by: .milliseconds(99_999))
         #expect(bench.counters.expired == 1)
         bench.advance(by: .milliseconds(1))
         #expect(bench.counters.expired == 2)
-        bench.worker.sleep(for: .seconds(86_400))
+        bench.scheduler.sleep(for: .seconds(86_400))
         #expect(bench.track(EventDraft(id: "old")) == .stored(3))
     }
 }

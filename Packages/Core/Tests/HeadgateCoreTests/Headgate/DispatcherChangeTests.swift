@@ -17,7 +17,7 @@ struct DispatcherChangeTests {
         let bench = GateBench { $0.dispatchLimit = 2 }
         bench.track(5)
         let old = bench.sender
-        let new = RecordingSender(worker: bench.worker)
+        let new = RecordingSender(scheduler: bench.scheduler)
         change(bench, to: new) { $0.dispatchLimit = 3 }
         #expect(old.sent == [[1, 2]])
         #expect(!old.isClosed)
@@ -36,7 +36,7 @@ struct DispatcherChangeTests {
     func retryByTheNewSender() {
         let bench = GateBench()
         bench.track(1)
-        let new = RecordingSender(worker: bench.worker)
+        let new = RecordingSender(scheduler: bench.scheduler)
         let old = bench.sender
         change(bench, to: new) { _ in }
         old.answer(.status(503))

@@ -88,7 +88,7 @@ struct StopTests {
         var isDone = false
         stop { isDone = true }
         #expect(isDone)
-        #expect(bench.worker.now == ManualWorker().now)
+        #expect(bench.scheduler.now == ManualScheduler().now)
         try bench.restart()
         #expect(bench.gate.stored.events == (isBackoff ? 2 : 1))
     }
@@ -186,7 +186,7 @@ struct StopTests {
         _ = bench.gate.flush(id: name, timeout: nil) { _ in }
         var isDone = false
         stop { isDone = true }
-        #expect(isDone && bench.worker.now == ManualWorker().now)
+        #expect(isDone && bench.scheduler.now == ManualScheduler().now)
     }
 
     @Test(
@@ -203,7 +203,7 @@ struct StopTests {
         #expect(outcome == nil)
         bench.advance(by: .milliseconds(1))
         #expect(outcome == StopOutcome(batchesLeft: 0, isStoreClosed: false))
-        #expect(bench.worker.nextDeadline == nil || outcome != nil)
+        #expect(bench.scheduler.nextDeadline == nil || outcome != nil)
     }
 
     @Test("D11: a sender that does not end what it was told to give up is left a second later, and the store is closed")

@@ -35,7 +35,7 @@ final class GateModel {
     var startedAt = Instant(nanoseconds: 0)
     static let sweepingTime = Duration.seconds(30)
 
-    var now: Instant { bench.worker.now }
+    var now: Instant { bench.scheduler.now }
 
     // MARK: Sending
 

@@ -83,7 +83,7 @@ final class GateRun {
         if profile.hasTimeToLive, random.oneIn(3) {
             draft.timeToLive = .milliseconds(Int.random(in: 0...4000, using: &random))
         }
-        let expiry = draft.timeToLive.map { bench.worker.now.nanoseconds / 1_000_000 + $0.wholeMilliseconds }
+        let expiry = draft.timeToLive.map { bench.scheduler.now.nanoseconds / 1_000_000 + $0.wholeMilliseconds }
         let event = ModelEvent(
             id: draft.id, key: draft.key, targets: Set(draft.dispatchers ?? ["a", "b"]), expiry: expiry)
         check(bench.track(draft), of: event)
@@ -145,7 +145,7 @@ final class GateRun {
     private func answer(_ batch: Batch, of id: String, _ result: SendResult) {
         let numbers = batch.events.map(\.sequenceNumber)
         bench.chance = [0, 0.5, 1].randomElement(using: &random) ?? 1
-        model.dispatchers[id]?.answered(numbers, result, at: bench.worker.now, chance: bench.chance)
+        model.dispatchers[id]?.answered(numbers, result, at: bench.scheduler.now, chance: bench.chance)
         bench[id].answer(result, to: batch.number)
     }
 

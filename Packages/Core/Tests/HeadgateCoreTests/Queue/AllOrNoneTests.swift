@@ -70,7 +70,7 @@ private struct AllOrNoneRun {
     mutating func step() {
         let list = (0..<Int.random(in: 1...6, using: &random)).map { _ in draft() }
         setLimits(around: list)
-        let expected = model.admit(list, wall: bench.worker.wall)
+        let expected = model.admit(list, wall: bench.scheduler.wall)
         let found = Result { () throws(AdmissionRefusal) in try bench.admit(all: list) }
         if case .success = found { accepted += 1 } else { refused += 1 }
         if !random.oneIn(3) { bench.settle() }
@@ -94,7 +94,7 @@ private struct AllOrNoneRun {
 
     /// Limits that the list just keeps, or breaks by one.
     private mutating func setLimits(around list: [EventDraft]) {
-        let need = model.held + model.need(of: list, wall: bench.worker.wall)
+        let need = model.held + model.need(of: list, wall: bench.scheduler.wall)
         var limits = StoreLimits()
         limits.maxBytes = max(1, need.bytes + Int.random(in: -1...1, using: &random))
         if random.oneIn(2) {

@@ -69,7 +69,7 @@ struct DedupeTests {
         state.recentIDs = [
             RecentIDs(lastSequenceNumber: 9, receivedStamp: stamp, count: 2, form: .plain, bytes: bytes + [1])
         ]
-        let queue = EventQueue(worker: bench.worker, store: bench.store, limits: bench.limits, state: state)
+        let queue = EventQueue(scheduler: bench.scheduler, store: bench.store, limits: bench.limits, state: state)
         for (id, namespace, number) in [("a", "ns", 7), ("b", "ns", 8), ("a", "other", nil)]
             as [(String, String, SequenceNumber?)]
         {
@@ -165,10 +165,10 @@ struct DedupeTests {
     func told() {
         #expect(bench.gate.events.remembered == (0, nil))
         _ = track("a")
-        let first = bench.worker.wall
+        let first = bench.scheduler.wall
         bench.advance(by: .seconds(10))
         _ = track("b")
-        let second = bench.worker.wall
+        let second = bench.scheduler.wall
         #expect(bench.gate.events.remembered == (2, first))
         bench.advance(by: .seconds(86_390))
         #expect(bench.gate.events.remembered == (1, second))

@@ -20,7 +20,7 @@ struct GroupCommitTests {
         bench.track(1)
         bench.track(1)
         #expect(bench.store.memory.groupCount == 2)
-        #expect(bench.worker.now == ManualWorker().now)
+        #expect(bench.scheduler.now == ManualScheduler().now)
     }
 
     @Test("Q5: while one group is committed, the next is gathered")

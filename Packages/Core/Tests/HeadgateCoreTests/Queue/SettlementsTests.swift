@@ -6,13 +6,13 @@ import Testing
 
 @Suite("Settlements")
 struct SettlementsTests {
-    let worker = ManualWorker()
+    let scheduler = ManualScheduler()
     let store: WrittenStore
     let settlements: Settlements
 
     init() {
-        store = WrittenStore(worker: worker)
-        settlements = Settlements(worker: worker, store: store)
+        store = WrittenStore(scheduler: scheduler)
+        settlements = Settlements(scheduler: scheduler, store: store)
     }
 
     /// Writes down what is written.
@@ -24,9 +24,9 @@ struct SettlementsTests {
         var attempts = 0
         /// Called while a write is on its way.
         var whileWriting: () -> Void = {}
-        private let worker: ManualWorker
+        private let scheduler: ManualScheduler
 
-        init(worker: ManualWorker) { self.worker = worker }
+        init(scheduler: ManualScheduler) { self.scheduler = scheduler }
 
         func open() -> StoredState { StoredState() }
         func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {}
@@ -39,7 +39,7 @@ struct SettlementsTests {
             let fault = fault
             attempts += 1
             if fault == nil { writes.append(changes) }
-            worker.soon { [self] in
+            scheduler.soon { [self] in
                 whileWriting()
                 then(fault)
             }
@@ -59,7 +59,7 @@ struct SettlementsTests {
         settlements.settled(1) { Settled(through: 3) }
         settlements.settled(1) { Settled(through: 7) }
         settlements.add(.keep("a", [1]))
-        worker.settle()
+        scheduler.settle()
         #expect(store.writes == [[.keep("a", [1]), .settled(1, Settled(through: 7))]])
     }
 
@@ -69,13 +69,13 @@ struct SettlementsTests {
         settlements.add(.keep("a", [1]))
         settlements.settled(1) { Settled(through: 3) }
         settlements.settled(2) { Settled(through: 9) }
-        worker.settle()
+        scheduler.settle()
         settlements.add(.keep("a", nil))
         settlements.settled(1) { Settled(through: 4) }
         store.fault = nil
-        worker.settle()
+        scheduler.settle()
         #expect(store.writes.isEmpty)
-        worker.advance(by: .seconds(1))
+        scheduler.advance(by: .seconds(1))
         let written = try #require(store.writes.first)
         #expect(written.first == .keep("a", [1]) && written.dropFirst().first == .keep("a", nil))
         #expect(
@@ -101,8 +101,8 @@ struct SettlementsTests {
             settlements.settled(1) { new }
             (store.whileWriting, store.fault) = ({}, nil)
         }
-        worker.settle()
-        worker.advance(by: .seconds(1))
+        scheduler.settle()
+        scheduler.advance(by: .seconds(1))
         #expect(store.attempts == 2)
         #expect(
             try #require(store.writes.first) == [
@@ -117,10 +117,10 @@ struct SettlementsTests {
         for value in 1...100 as ClosedRange<UInt8> {
             settlements.add(.keep("clock", [value]))
             settlements.add(.keep("other \(value % 2)", value < 50 ? [value] : nil))
-            worker.advance(by: .seconds(1))
+            scheduler.advance(by: .seconds(1))
         }
         store.fault = nil
-        worker.advance(by: .seconds(1))
+        scheduler.advance(by: .seconds(1))
         #expect(
             try #require(store.writes.first) == [.keep("other 1", nil), .keep("clock", [100]), .keep("other 0", nil)])
     }
@@ -129,15 +129,15 @@ struct SettlementsTests {
     func closed() {
         store.fault = .failed("broken")
         settlements.add(.keep("a", [1]))
-        worker.settle()
+        scheduler.settle()
         #expect(store.attempts == 1)
         settlements.close()
         var answers: [StoreFault?] = []
         settlements.add(.keep("b", [1]))
         settlements.settled(1) { Settled(through: 3) }
         settlements.whenWritten { answers.append($0) }
-        worker.advance(by: .seconds(100))
-        #expect(store.attempts == 1 && worker.nextDeadline == nil)
+        scheduler.advance(by: .seconds(100))
+        #expect(store.attempts == 1 && scheduler.nextDeadline == nil)
         #expect(answers == [.failed("the event store is closed")])
     }
 
@@ -146,8 +146,8 @@ struct SettlementsTests {
         store.fault = .failed("broken")
         settlements.add(.keep("a", [1]))
         settlements.whenWritten { [settlements] _ in settlements.close() }
-        worker.advance(by: .seconds(100))
-        #expect(store.attempts == 1 && worker.nextDeadline == nil)
+        scheduler.advance(by: .seconds(100))
+        #expect(store.attempts == 1 && scheduler.nextDeadline == nil)
     }
 
     @Test("Q8: what waits for a store that fails is bounded, and only old dead letters go")
@@ -157,10 +157,10 @@ struct SettlementsTests {
         for number in 1...10_500 { settlements.add(letter(SequenceNumber(number))) }
         for stamp in 1...100 {
             settlements.add(.forgetIDs(through: Int64(stamp)))
-            worker.advance(by: .seconds(1))
+            scheduler.advance(by: .seconds(1))
         }
         store.fault = nil
-        worker.advance(by: .seconds(1))
+        scheduler.advance(by: .seconds(1))
         let written = store.writes.joined()
         #expect(written.contains(.keep("pause", [1])))
         #expect(written.count == 10_002)
@@ -172,11 +172,11 @@ struct SettlementsTests {
     func told() {
         var answers: [StoreFault?] = []
         settlements.whenWritten { answers.append($0) }
-        worker.settle()
+        scheduler.settle()
         store.fault = .failed("broken")
         settlements.add(.keep("a", nil))
         settlements.whenWritten { answers.append($0) }
-        worker.settle()
+        scheduler.settle()
         #expect(answers == [nil, .failed("broken")])
     }
 }

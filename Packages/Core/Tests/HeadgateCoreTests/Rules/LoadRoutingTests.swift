@@ -91,9 +91,9 @@ struct LoadRoutingTests {
 
     @Test("S5: where there is no library of regular expressions, a rule that has one is a fault that says so")
     func noPatterns() throws {
-        let worker = ManualWorker()
+        let scheduler = ManualScheduler()
         let gate = Headgate(
-            worker: worker, store: MemoryEventStore(worker: worker), state: StoredState(), limits: StoreLimits())
+            scheduler: scheduler, store: MemoryEventStore(scheduler: scheduler), state: StoredState(), limits: StoreLimits())
         let fault = try #require(throws: RuleFault.self) { try gate.setLoadRule(Self.isOrder, forId: "is_order") }
         #expect(
             "\(fault)" == "has a regular expression that cannot be used: this program has no regular expressions")

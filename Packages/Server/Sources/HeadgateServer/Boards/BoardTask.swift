@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateData
 
-/// One run of a board that the program serves, to be answered once. It lives on the server's worker.
+/// One run of a board that the program serves, to be answered once. It lives on the server's scheduler.
 ///
 /// Whoever lets go of it without an answer has failed it, so that nobody waits for what will never come.
 public final class BoardTask {
@@ -12,12 +12,12 @@ public final class BoardTask {
     /// Called once when nobody waits any more: the activation was given up, or took too long.
     public var onCancel: () -> Void = {}
 
-    private let worker: any Worker
+    private let scheduler: any Scheduler
     private let finish: (BoardAnswer) -> Void
 
-    init(_ run: BoardRun, worker: any Worker, finish: @escaping (BoardAnswer) -> Void) {
+    init(_ run: BoardRun, scheduler: any Scheduler, finish: @escaping (BoardAnswer) -> Void) {
         self.run = run
-        self.worker = worker
+        self.scheduler = scheduler
         self.finish = finish
     }
 
@@ -36,7 +36,7 @@ public final class BoardTask {
     }
 
     func answer(_ answer: BoardAnswer) {
-        worker.preconditionOnWorker()
+        scheduler.preconditionOnScheduler()
         guard isWanted else { return }
         isWanted = false
         tell(answer)
@@ -45,18 +45,18 @@ public final class BoardTask {
     func cancel() {
         guard isWanted else { return }
         isWanted = false
-        worker.soon { [onCancel] in onCancel() }
+        scheduler.soon { [onCancel] in onCancel() }
     }
 
     /// Later: whoever answers may be in the middle of something.
     private func tell(_ answer: BoardAnswer) {
-        worker.soon { [finish] in finish(answer) }
+        scheduler.soon { [finish] in finish(answer) }
     }
 
     // MARK: Tasks of Swift
 
     /// Has a task of Swift's run it, wherever that runs, and answers with what comes of it.
-    func begin(on queue: WorkerQueue, _ run: @escaping @Sendable (BoardRun) async throws -> BoardResult) {
+    func begin(on queue: SchedulerQueue, _ run: @escaping @Sendable (BoardRun) async throws -> BoardResult) {
         let held = Held(task: self)
         let work = Task { [board = self.run] in
             let answer: BoardAnswer
@@ -72,7 +72,7 @@ public final class BoardTask {
         onCancel = { work.cancel() }
     }
 
-    /// Unchecked: the task is touched on the worker only, and by the time that it is let go of it has been answered.
+    /// Unchecked: the task is touched on the scheduler only, and by the time that it is let go of it has been answered.
     private struct Held: @unchecked Sendable {
         let task: BoardTask
     }

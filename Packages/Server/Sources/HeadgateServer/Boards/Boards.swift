@@ -15,7 +15,7 @@ protocol BoardProvider: AnyObject {
 /// those who serve, tells those who activated what came of it, and keeps the machine's one timer.
 final class Boards {
     private var machine = Activations()
-    let worker: any Worker
+    let scheduler: any Scheduler
     private let log: Log
     /// Those who serve boards.
     private var providers: [Int: any BoardProvider] = [:]
@@ -25,8 +25,8 @@ final class Boards {
     private var alarm: (any Disposable)?
     private var alarmTime: Instant?
 
-    init(worker: any Worker, log: Log) {
-        self.worker = worker
+    init(scheduler: any Scheduler, log: Log) {
+        self.scheduler = scheduler
         self.log = log
     }
 
@@ -57,7 +57,7 @@ final class Boards {
     private func serve(
         _ board: String, _ serving: BoardServing, by number: Int, _ provider: () -> any BoardProvider
     ) throws(ServingRefusal) {
-        let orders = try machine.serve(board, serving, by: number, at: worker.now)
+        let orders = try machine.serve(board, serving, by: number, at: scheduler.now)
         providers[number] = providers[number] ?? provider()
         perform(orders)
         servingSubject.send(())
@@ -90,27 +90,27 @@ final class Boards {
     func activate(
         _ request: ActivationRequest, then: @escaping (ActivationOutcome) -> Void
     ) throws(TooManyActivations) -> Int {
-        let (activation, orders) = try machine.activate(request, at: worker.now)
+        let (activation, orders) = try machine.activate(request, at: scheduler.now)
         askers[activation] = then
         perform(orders)
         return activation
     }
 
     func cancel(_ activation: Int) {
-        perform(machine.cancel(activation, at: worker.now))
+        perform(machine.cancel(activation, at: scheduler.now))
     }
 
     // MARK: Ends
 
     /// A session has ended: nobody is told what came of what it activated.
     func clientLeft(_ session: Int) {
-        perform(machine.clientLeft(session, at: worker.now))
+        perform(machine.clientLeft(session, at: scheduler.now))
     }
 
     /// Nothing comes from a process any more, though it may still be told something.
     func providerLeft(_ session: Int) {
         guard providers.removeValue(forKey: session) != nil else { return }
-        perform(machine.providerLeft(session, at: worker.now))
+        perform(machine.providerLeft(session, at: scheduler.now))
         servingSubject.send(())
     }
 
@@ -144,12 +144,12 @@ final class Boards {
 
     /// Who was to run it takes nothing. It is an answer like any other, but later: the machine's other orders come first.
     func refused(_ run: BoardRun) {
-        worker.soon { [weak self] in self?.answered(run, .failure(.notReading)) }
+        scheduler.soon { [weak self] in self?.answered(run, .failure(.notReading)) }
     }
 
     /// What whoever was to run it has answered.
     func answered(_ run: BoardRun, _ answer: BoardAnswer) {
-        perform(machine.answered(run.run, by: run.provider, with: answer, at: worker.now))
+        perform(machine.answered(run.run, by: run.provider, with: answer, at: scheduler.now))
     }
 
     // MARK: Time
@@ -158,12 +158,12 @@ final class Boards {
         guard machine.nextDeadline != alarmTime else { return }
         alarm?.dispose()
         alarmTime = machine.nextDeadline
-        alarm = alarmTime.map { time in worker.schedule(at: time) { [weak self] in self?.timePassed() } }
+        alarm = alarmTime.map { time in scheduler.schedule(at: time) { [weak self] in self?.timePassed() } }
     }
 
     private func timePassed() {
         alarmTime = nil
-        perform(machine.timePassed(to: worker.now))
+        perform(machine.timePassed(to: scheduler.now))
     }
 }
 
@@ -190,8 +190,8 @@ private final class DispatcherTask: Disposable {
         self.boards = boards
         self.then = then
         // The service itself is held to no limit.
-        activation = try? boards.activate(request) { [weak self, worker = boards.worker] outcome in
-            worker.soon { self?.ended(outcome) }
+        activation = try? boards.activate(request) { [weak self, scheduler = boards.scheduler] outcome in
+            scheduler.soon { self?.ended(outcome) }
         }
     }
 

@@ -8,7 +8,7 @@ import HeadgateData
 ///         try started.boards.serve("welcome") { $0.complete() }
 ///     }
 ///
-/// It lives on the server's worker; ``Server/activate(_:input:mainboard:timeout:wait:)`` is for all other threads.
+/// It lives on the server's scheduler; ``Server/activate(_:input:mainboard:timeout:wait:)`` is for all other threads.
 public final class ProgramBoards {
     /// Whose barriers of scope `main` stand before what the program activates, where it does not say (Behaviour A3).
     public static let mainboard = "program"
@@ -27,7 +27,7 @@ public final class ProgramBoards {
     ///   - board: its name, of 1 to 128 bytes without `*` and control characters.
     ///   - barrier: the board that has to complete before it (Behaviour A2).
     ///   - bypassesGateway: whether it asks that no gateway stand before it (Behaviour A7).
-    ///   - begin: called on the worker for each run, which is to be answered at once or later.
+    ///   - begin: called on the scheduler for each run, which is to be answered at once or later.
     /// - Returns: what ends it; to be dropped where it is served as long as the server runs.
     @discardableResult
     public func serve(
@@ -53,7 +53,7 @@ public final class ProgramBoards {
         _ board: String, behind barrier: ActivationBarrier? = nil, bypassesGateway: Bool = false,
         with run: @escaping @Sendable (BoardRun) async throws -> BoardResult
     ) throws(BoardRefusal) -> ProgramBoard {
-        let queue = WorkerQueue(boards.worker)
+        let queue = SchedulerQueue(boards.scheduler)
         return try serve(board, behind: barrier, bypassesGateway: bypassesGateway) { task in
             task.begin(on: queue, run)
         }
@@ -66,7 +66,7 @@ public final class ProgramBoards {
     ///   - mainboard: whose barriers of scope `main` stand before it (Behaviour A3).
     ///   - timeout: how long its process may take to answer, from when it was asked; nil: as long as it takes.
     ///   - wait: how long to wait for somebody who serves it; nil: as long as it takes.
-    ///   - then: told what came of it on the worker, exactly once and later.
+    ///   - then: told what came of it on the scheduler, exactly once and later.
     /// - Returns: what gives it up, after which `then` is told `givenUp`.
     @discardableResult
     public func activate(
@@ -75,7 +75,7 @@ public final class ProgramBoards {
     ) -> any Disposable {
         var request = ActivationRequest(board: board, mainboard: mainboard)
         (request.input, request.timeout, request.wait) = (input, timeout, wait)
-        let tell = { [worker = boards.worker] outcome in worker.soon { then(outcome) } }
+        let tell = { [scheduler = boards.scheduler] outcome in scheduler.soon { then(outcome) } }
         // The service itself is held to no limit, so that nothing but a stop refuses it.
         guard !gate.isStopping, let activation = try? boards.activate(request, then: tell) else {
             tell(.givenUp)
@@ -93,7 +93,7 @@ public enum BoardRefusal: Error, Sendable, Equatable {
     case serving(ServingRefusal)
 }
 
-/// A board that the program around the server serves (``ProgramBoards``). It lives on the server's worker.
+/// A board that the program around the server serves (``ProgramBoards``). It lives on the server's scheduler.
 public final class ProgramBoard: BoardProvider {
     /// Its name.
     public let name: String
@@ -139,9 +139,9 @@ public final class ProgramBoard: BoardProvider {
     func begin(_ run: BoardRun) {
         guard let boards else { return }
         // Held by nobody before it has begun, and other orders come first.
-        let task = BoardTask(run, worker: boards.worker) { [weak self] in self?.answered(run, $0) }
+        let task = BoardTask(run, scheduler: boards.scheduler) { [weak self] in self?.answered(run, $0) }
         tasks[run.run] = WeakTask(task: task)
-        boards.worker.soon { [handler] in
+        boards.scheduler.soon { [handler] in
             if task.isWanted { handler(task) }
         }
     }

@@ -6,20 +6,20 @@ import HeadgateTransport
 /// What the senders of all dispatchers share.
 public final class SenderSurroundings {
     /// Where all of a sender is called.
-    public let worker: any Worker
+    public let scheduler: any Scheduler
     /// Relative paths in settings are relative to this.
     public let dataDirectory: String
-    /// The event loop behind the worker.
+    /// The event loop behind the scheduler.
     let loop: EventLoop
     /// Who works for dispatchers of kind `worker`.
     let workforces: Workforces
     private var client: HTTPClient?
 
-    init(worker: LoopWorker, dataDirectory: String, workforces: Workforces) {
-        self.worker = worker
+    init(scheduler: LoopScheduler, dataDirectory: String, workforces: Workforces) {
+        self.scheduler = scheduler
         self.dataDirectory = dataDirectory
         self.workforces = workforces
-        loop = worker.loop
+        loop = scheduler.loop
     }
 
     /// One for all that speak HTTP, made when it is first needed.

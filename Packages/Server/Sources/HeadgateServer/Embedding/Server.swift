@@ -62,7 +62,7 @@ public actor Server {
     ) async -> ActivationOutcome {
         guard let service else { return .givenUp }
         let boards = service.programBoards
-        let pending = PendingActivation(queue: WorkerQueue(service.worker))
+        let pending = PendingActivation(queue: SchedulerQueue(service.scheduler))
         return await withTaskCancellationHandler {
             await outcome(of: pending) { then in
                 boards.activate(board, input: input, mainboard: mainboard, timeout: timeout, wait: wait, then: then)
@@ -92,7 +92,7 @@ public struct StartFault: Error, CustomStringConvertible, Equatable, Sendable {
 }
 
 /// A server that stands behind its socket, as the program around it gets it (``ServerConfiguration/onStart``). It lives on
-/// the server's worker.
+/// the server's scheduler.
 public struct StartedServer {
     /// Barriers, flushes, dispatchers and everything else of the service.
     public let gate: Headgate
@@ -101,13 +101,13 @@ public struct StartedServer {
 }
 
 /// An activation that a task waits for.
-// Unchecked: all of it is touched on the worker only.
+// Unchecked: all of it is touched on the scheduler only.
 private final class PendingActivation: @unchecked Sendable {
-    private let queue: WorkerQueue
+    private let queue: SchedulerQueue
     private var activation: (any Disposable)?
     private var isCancelled = false
 
-    init(queue: WorkerQueue) {
+    init(queue: SchedulerQueue) {
         self.queue = queue
     }
 

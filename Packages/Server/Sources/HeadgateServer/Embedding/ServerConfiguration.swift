@@ -15,9 +15,9 @@ public struct ServerConfiguration {
     public var userID: UInt32
     /// Listening sockets that a service manager has opened; without any the server opens its own.
     public var inherited: [Int32]
-    /// Makes the event store, where a program brings its own (Behaviour Q1); it lives on the worker. Without it there is
+    /// Makes the event store, where a program brings its own (Behaviour Q1); it lives on the scheduler. Without it there is
     /// the one that `durability` asks for.
-    public var makeStore: ((any Worker) -> any EventStore)?
+    public var makeStore: ((any Scheduler) -> any EventStore)?
     /// Settings of the program's own, in the words of a configuration file: what the programmatic layer begins with
     /// (Behaviour S1). They win over the file and the remote layer; what `config.set` says wins over them.
     public var settings: DataObject = [:]
@@ -125,9 +125,9 @@ public protocol TransformerFactory {
     /// - Parameters:
     ///   - id: the entry's `id`, or its place in the list, like `[0]`.
     ///   - configuration: the object `configuration` of the entry, empty where there is none.
-    ///   - worker: where all of the transformer is called.
+    ///   - scheduler: where all of the transformer is called.
     /// - Throws: anything; at the start it ends the start, later the change is refused with it (Behaviour S2).
     func makeTransformer(
-        transformation id: String, configuration: DataObject, on worker: any Worker
+        transformation id: String, configuration: DataObject, on scheduler: any Scheduler
     ) throws -> any Transformer
 }

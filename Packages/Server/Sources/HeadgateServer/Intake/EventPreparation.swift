@@ -13,7 +13,7 @@ final class EventPreparation {
     init(gate: Headgate, arena: ByteArena) {
         self.gate = gate
         self.arena = arena
-        fields = TrackedFields(worker: gate.worker)
+        fields = TrackedFields(scheduler: gate.scheduler)
     }
 
     /// What became of an event.
@@ -84,21 +84,21 @@ private final class TrackedFields {
         didSet { (data, context) = (nil, nil) }
     }
 
-    private let worker: any Worker
+    private let scheduler: any Scheduler
     private let dataScanner = JSONScanner(maxDepth: JSONScanner.greatestDepth)
     private let contextScanner = JSONScanner(maxDepth: JSONScanner.greatestDepth)
     private let wordScanner = JSONScanner()
     private var data: JSONView?
     private var context: JSONView?
 
-    init(worker: any Worker) {
-        self.worker = worker
+    init(scheduler: any Scheduler) {
+        self.scheduler = scheduler
     }
 
     /// The event's members as they would be delivered, as far as they are known; nil when there is no event.
     var members: DataObject? {
         guard let event else { return nil }
-        let received = worker.wall
+        let received = scheduler.wall
         var members: DataObject = [
             "id": .string(word(event.id)), "event": .string(word(event.name)),
             "time": .string((event.time ?? received).text), "received_at": .string(received.text),
@@ -147,8 +147,8 @@ extension TrackedFields: EventFields {
         case .id: word(event.id)
         case .event: word(event.name)
         case .key: event.key.map(word)
-        case .time: (event.time ?? worker.wall).text
-        case .receivedAt: worker.wall.text
+        case .time: (event.time ?? scheduler.wall).text
+        case .receivedAt: scheduler.wall.text
         case .sequenceNumber, .attempt, .context, .data: nil
         }
     }

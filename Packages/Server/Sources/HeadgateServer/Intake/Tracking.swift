@@ -279,7 +279,7 @@ final class EventReader {
     private func makeID() -> UnsafeRawBufferPointer {
         let quoted = arena.room(for: UUIDv7.length + 2)
         quoted[0] = UInt8(ascii: "\"")
-        ids.next(at: gate.worker.wall, into: UnsafeMutableRawBufferPointer(rebasing: quoted[1...]))
+        ids.next(at: gate.scheduler.wall, into: UnsafeMutableRawBufferPointer(rebasing: quoted[1...]))
         quoted[UUIDv7.length + 1] = UInt8(ascii: "\"")
         return UnsafeRawBufferPointer(quoted)
     }

@@ -2,22 +2,22 @@ import HeadgateCore
 
 /// The network of this machine as the service follows it, by the settings in force (Behaviour B21).
 final class MachineNetwork {
-    private let worker: LoopWorker
+    private let scheduler: LoopScheduler
     private let onChange: (NetworkState) -> Void
     private var monitor: NetworkMonitor?
     /// What people should know of it.
     private(set) var warnings: [String] = []
 
     /// - Parameter onChange: told each new state.
-    init(worker: LoopWorker, onChange: @escaping (NetworkState) -> Void) {
-        self.worker = worker
+    init(scheduler: LoopScheduler, onChange: @escaping (NetworkState) -> Void) {
+        self.scheduler = scheduler
         self.onChange = onChange
     }
 
     /// Follows it from now on as other settings say. Where the kernel does not tell, dispatchers are not held for it.
     func follow(_ settings: NetworkSettings, http: @autoclosure () -> HTTPClient) {
         monitor = nil
-        monitor = NetworkMonitor(settings, worker: worker, http: http(), onChange: onChange)
+        monitor = NetworkMonitor(settings, scheduler: scheduler, http: http(), onChange: onChange)
         guard monitor == nil else { return }
         warnings = ["the network cannot be watched here; it counts as connected"]
         onChange(.connected(.other))
@@ -46,13 +46,13 @@ final class NetworkMonitor {
     /// - Parameter onChange: told each new state, the first mostly before this returns.
     /// - Returns: nil where the kernel does not tell about the network.
     convenience init?(
-        _ settings: NetworkSettings, worker: LoopWorker, http: @autoclosure () -> HTTPClient,
+        _ settings: NetworkSettings, scheduler: LoopScheduler, http: @autoclosure () -> HTTPClient,
         onChange: @escaping (NetworkState) -> Void
     ) {
-        let probe = settings.probe.map { NetworkProbe($0, worker: worker, http: http()) }
+        let probe = settings.probe.map { NetworkProbe($0, scheduler: scheduler, http: http()) }
         self.init(probe: probe, onChange: onChange)
         watch = NetworkWatch(
-            on: worker.loop, requiresDefaultRoute: settings.requiresDefaultRoute,
+            on: scheduler.loop, requiresDefaultRoute: settings.requiresDefaultRoute,
             kinds: InterfaceKinds(overrides: settings.interfaceKinds)
         ) { [weak self] in self?.kernelTold($0) }
         if watch == nil { return nil }
@@ -75,16 +75,16 @@ final class NetworkMonitor {
 /// Asks a server from time to time until it answers, whatever it answers (Behaviour B21).
 final class NetworkProbe {
     private let settings: NetworkSettings.Probe
-    private let worker: any Worker
+    private let scheduler: any Scheduler
     private let http: HTTPClient
     private var onAnswer: (() -> Void)?
     private var alarm: (any Disposable)?
     private var transfer: HTTPTransfer?
     private var lastAsked: Instant?
 
-    init(_ settings: NetworkSettings.Probe, worker: any Worker, http: HTTPClient) {
+    init(_ settings: NetworkSettings.Probe, scheduler: any Scheduler, http: HTTPClient) {
         self.settings = settings
-        self.worker = worker
+        self.scheduler = scheduler
         self.http = http
     }
 
@@ -110,15 +110,15 @@ final class NetworkProbe {
     }
 
     private func askWhenDue() {
-        guard let lastAsked, worker.now < lastAsked + settings.interval else { return ask() }
-        alarm = worker.schedule(at: lastAsked + settings.interval) { [weak self] in
+        guard let lastAsked, scheduler.now < lastAsked + settings.interval else { return ask() }
+        alarm = scheduler.schedule(at: lastAsked + settings.interval) { [weak self] in
             self?.alarm = nil
             self?.ask()
         }
     }
 
     private func ask() {
-        lastAsked = worker.now
+        lastAsked = scheduler.now
         var request = HTTPRequest(url: settings.url, method: .get)
         request.timeout = settings.timeout
         request.connectTimeout = settings.timeout

@@ -132,14 +132,14 @@ final class Session {
         switch awaited {
         case .room: service.sessions.counters.pausedReadings += 1
         case .commit: service.gate.events.whenCommitted { _ in self.perform(self.machine.groupCommitted()) }
-        case .turn: service.worker.nextTurn { self.perform(self.machine.turnCame()) }
-        case .endOfTurn: service.worker.soon { self.perform(self.machine.turnEnded()) }
+        case .turn: service.scheduler.nextTurn { self.perform(self.machine.turnCame()) }
+        case .endOfTurn: service.scheduler.soon { self.perform(self.machine.turnEnded()) }
         }
     }
 
     /// The client is gone: nobody waits any more for what it has asked.
     private func endWaits() {
-        grace = service.worker.schedule(at: service.worker.now + Session.mostGrace) { [weak self] in
+        grace = service.scheduler.schedule(at: service.scheduler.now + Session.mostGrace) { [weak self] in
             guard let self else { return }
             perform(machine.graceOver())
         }
@@ -341,7 +341,7 @@ final class Session {
         let number = peerRequests.add(then)
         machine.askedClient()
         guard connection.isOpen, machine.mayAnswer else {
-            service.worker.soon { self.take(.failure(.gone), of: self.peerRequests.take(number)) }
+            service.scheduler.soon { self.take(.failure(.gone), of: self.peerRequests.take(number)) }
             return number
         }
         var writer = JSONWriter()

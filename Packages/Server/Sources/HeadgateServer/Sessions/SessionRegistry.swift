@@ -4,7 +4,7 @@ import HeadgateTransport
 /// The open sessions, within the limits of Behaviour X2, and what is counted of them beside their events.
 final class SessionRegistry {
     var counters = ConnectionCounters()
-    private let worker: any Worker
+    private let scheduler: any Scheduler
     private var limits: Limits
     private var sessions: [Int: Session] = [:]
     private var perUser: [UInt32: Int] = [:]
@@ -12,8 +12,8 @@ final class SessionRegistry {
     /// The next look at those who do not read, while there are any.
     private var look: (any Disposable)?
 
-    init(worker: any Worker, limits: Limits) {
-        self.worker = worker
+    init(scheduler: any Scheduler, limits: Limits) {
+        self.scheduler = scheduler
         self.limits = limits
     }
 
@@ -55,14 +55,14 @@ final class SessionRegistry {
     /// (Behaviour X2).
     func watchSlowReaders() {
         guard look == nil else { return }
-        look = worker.schedule(at: worker.now + min(limits.slowReaderTimeout, .seconds(1))) { [weak self] in
+        look = scheduler.schedule(at: scheduler.now + min(limits.slowReaderTimeout, .seconds(1))) { [weak self] in
             self?.look = nil
             self?.closeSlowReaders()
         }
     }
 
     private func closeSlowReaders() {
-        let oldest = worker.now.nanoseconds - limits.slowReaderTimeout.wholeNanoseconds
+        let oldest = scheduler.now.nanoseconds - limits.slowReaderTimeout.wholeNanoseconds
         let waiting = sessions.values.filter { $0.connection.outputBytes > 0 }
         for session in waiting where session.connection.lastOutputProgress <= oldest {
             counters.slowReadersClosed += 1

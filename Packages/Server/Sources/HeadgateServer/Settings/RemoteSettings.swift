@@ -8,7 +8,7 @@ import HeadgateWire
 final class RemoteSettings {
     private let source: RemoteSource
     private let copy: RemoteSettingsCopy
-    private let worker: any Worker
+    private let scheduler: any Scheduler
     private let http: HTTPClient
     private let onSettings: (DataObject) -> Bool
     private var alarm: (any Disposable)?
@@ -26,7 +26,7 @@ final class RemoteSettings {
     ) {
         self.source = source
         self.onSettings = onSettings
-        worker = surroundings.worker
+        scheduler = surroundings.scheduler
         http = surroundings.http
         copy = RemoteSettingsCopy(directory: surroundings.dataDirectory)
     }
@@ -56,7 +56,7 @@ final class RemoteSettings {
     /// Anything but a whole object leaves the settings as they are.
     private func take(_ outcome: HTTPOutcome) {
         transfer = nil
-        alarm = worker.schedule(at: worker.now + source.refresh) { [weak self] in self?.fetch() }
+        alarm = scheduler.schedule(at: scheduler.now + source.refresh) { [weak self] in self?.fetch() }
         guard case .answered(let answer) = outcome, answer.isSuccess, answer.fault == nil,
             let item = try? DataItem(parsing: answer.body), case .object(let settings) = item
         else { return }

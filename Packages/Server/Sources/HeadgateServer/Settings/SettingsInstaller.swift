@@ -192,7 +192,7 @@ struct SettingsInstaller {
                 preconditionFailure("settings of this kind are only read where there is a factory")
             }
             return try factory.makeTransformer(
-                transformation: transformation.id, configuration: settings, on: surroundings.worker)
+                transformation: transformation.id, configuration: settings, on: surroundings.scheduler)
         }
     }
 }

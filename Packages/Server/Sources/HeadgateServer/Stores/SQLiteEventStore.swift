@@ -4,7 +4,7 @@ import HeadgateCore
 /// The event store that is used unless a program brings another: one SQLite database in a directory of its own
 /// (Behaviour Q1).
 ///
-/// It lives on the worker. The database has a thread of its own, so that a disk that takes its time holds up nobody but
+/// It lives on the scheduler. The database has a thread of its own, so that a disk that takes its time holds up nobody but
 /// those who wait for it; appends and changes that are waiting when that thread gets free are committed together.
 public final class SQLiteEventStore: EventStore {
     public let kind = "sqlite"
@@ -31,7 +31,7 @@ public final class SQLiteEventStore: EventStore {
         }
     }
 
-    /// Called on the worker with the number of events that were found damaged and put aside (Behaviour Q8).
+    /// Called on the scheduler with the number of events that were found damaged and put aside (Behaviour Q8).
     public var onQuarantine: (Int) -> Void = { _ in }
 
     private let options: Options
@@ -44,7 +44,7 @@ public final class SQLiteEventStore: EventStore {
     /// Who asked while the store was not open.
     private var refused: [Completion] = []
 
-    /// - Parameter post: runs work on the worker soon; it is called from the store's thread, and on the worker.
+    /// - Parameter post: runs work on the scheduler soon; it is called from the store's thread, and on the scheduler.
     public init(options: Options, post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
         self.options = options
         self.post = post
@@ -171,7 +171,7 @@ private enum Completion {
 
 /// The way back from the store's thread to the store.
 ///
-/// `@unchecked`: passed on by any thread, but looked into only by work that was posted to the worker, where the store
+/// `@unchecked`: passed on by any thread, but looked into only by work that was posted to the scheduler, where the store
 /// lives.
 private final class WorkerDoor: @unchecked Sendable {
     weak var store: SQLiteEventStore?
@@ -180,7 +180,7 @@ private final class WorkerDoor: @unchecked Sendable {
 /// The thread that owns the database. Jobs go in and outcomes come out, both in order; only values cross.
 private final class StoreThread: Sendable {
     private let options: SQLiteEventStore.Options
-    /// Tells the worker that there are outcomes to take. Called once for many.
+    /// Tells the scheduler that there are outcomes to take. Called once for many.
     private let ring: @Sendable () -> Void
     private let opening = Mailbox<Result<StoredState, StoreFault>>()
     private let jobs = Mailbox<StoreJob>()
@@ -259,7 +259,7 @@ private final class StoreThread: Sendable {
     }
 }
 
-/// What the worker asks of the store's thread.
+/// What the scheduler asks of the store's thread.
 enum StoreJob: Sendable {
     case append(AppendGroup)
     case write([StoreChange])
@@ -270,7 +270,7 @@ enum StoreJob: Sendable {
     case close
 }
 
-/// What the store's thread tells the worker. But for `quarantined`, there is one for each job, in the jobs' order.
+/// What the store's thread tells the scheduler. But for `quarantined`, there is one for each job, in the jobs' order.
 enum StoreOutcome: Sendable {
     /// An append or a write is done, or not.
     case done(StoreFault?)

@@ -9,19 +9,19 @@ final class ServiceStore {
     private var directory: DataDirectory?
 
     init(
-        _ makeStore: ((any Worker) -> any EventStore)?, settings: Settings, places: Places, worker: LoopWorker,
+        _ makeStore: ((any Scheduler) -> any EventStore)?, settings: Settings, places: Places, scheduler: LoopScheduler,
         log: Log
     ) {
         directoryPath = places.dataDirectory
         if let makeStore {
-            store = makeStore(worker)
+            store = makeStore(scheduler)
         } else if settings.durability == .memory {
-            store = MemoryEventStore(worker: worker)
+            store = MemoryEventStore(scheduler: scheduler)
         } else {
             var options = SQLiteEventStore.Options(
                 directory: places.dataDirectory, durability: settings.durability)
             options.mostRecentIDs = settings.store.dedupeIDs
-            let own = SQLiteEventStore(options: options) { [loop = worker.loop] in loop.submit($0) }
+            let own = SQLiteEventStore(options: options) { [loop = scheduler.loop] in loop.submit($0) }
             // They are counted by each dispatcher that misses them.
             own.onQuarantine = { log.error("the store is damaged: \($0) events are quarantined") }
             store = own

@@ -24,7 +24,7 @@ final class Watches {
         self.sources = sources
     }
 
-    private var worker: any Worker { sources.gate.worker }
+    private var scheduler: any Scheduler { sources.gate.scheduler }
 
     // MARK: Watches
 
@@ -37,7 +37,7 @@ final class Watches {
         let watch = Watch(id: "watch-\(next)", topics: topics, session: session)
         next += 1
         watches.append(watch)
-        watch.mark(Dictionary(uniqueKeysWithValues: topics.map { ($0, .states) }), at: worker.now)
+        watch.mark(Dictionary(uniqueKeysWithValues: topics.map { ($0, .states) }), at: scheduler.now)
         following = following ?? sources.gate.changes.subscribe { [weak self] in self?.note($0) }
         lookSoon()
         return watch.id
@@ -101,12 +101,12 @@ final class Watches {
     private func lookSoon() {
         guard !isLookDue else { return }
         isLookDue = true
-        worker.atEndOfTurn(.watch) { [weak self] in self?.look() }
+        scheduler.atEndOfTurn(.watch) { [weak self] in self?.look() }
     }
 
     private func look() {
         isLookDue = false
-        let now = worker.now
+        let now = scheduler.now
         for watch in watches { watch.mark(marks, at: now) }
         marks = [:]
         // Found out before any is told: what is told to one watch makes its session's others wait.
@@ -115,7 +115,7 @@ final class Watches {
         for watch in ready { watch.tell(from: sources, at: now) }
         alarm?.dispose()
         alarm = ready.compactMap(\.due).min().map { due in
-            worker.schedule(at: due) { [weak self] in self?.look() }
+            scheduler.schedule(at: due) { [weak self] in self?.look() }
         }
     }
 }

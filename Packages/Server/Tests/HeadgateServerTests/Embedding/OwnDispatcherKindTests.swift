@@ -115,7 +115,7 @@ private struct LedgerKind: DispatcherKind {
         of dispatcher: String, _ settings: Settings, in surroundings: SenderSurroundings
     ) throws -> any Sender {
         guard let book = settings.book, book > 0 else { throw Missing(what: "a book") }
-        return LedgerSender(book: book, written: written, worker: surroundings.worker)
+        return LedgerSender(book: book, written: written, scheduler: surroundings.scheduler)
     }
 }
 
@@ -135,17 +135,17 @@ private final class LedgerSender: Sender {
     let format = BatchFormat.ndjson
     private let book: Int
     private let written: Written
-    private let worker: any Worker
+    private let scheduler: any Scheduler
 
-    init(book: Int, written: Written, worker: any Worker) {
+    init(book: Int, written: Written, scheduler: any Scheduler) {
         self.book = book
         self.written = written
-        self.worker = worker
+        self.scheduler = scheduler
     }
 
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
         written.add("\(book): \(batch.events.count)")
-        worker.soon { then(.delivered) }
+        scheduler.soon { then(.delivered) }
     }
 
     func interrupt() {}

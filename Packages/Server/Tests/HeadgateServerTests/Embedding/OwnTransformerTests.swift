@@ -104,7 +104,7 @@ private struct StampFactory: TransformerFactory {
     var made = MadeStamps()
 
     func makeTransformer(
-        transformation id: String, configuration: DataObject, on worker: any Worker
+        transformation id: String, configuration: DataObject, on scheduler: any Scheduler
     ) throws -> any Transformer {
         guard let text: String = configuration.get(key: "text"), !text.isEmpty else { throw Missing(what: "a text") }
         made.add(text)

@@ -23,17 +23,17 @@ enum SendingExample {
 final class PaperSender: Sender {
     let format = BatchFormat.ndjson
     private let roll: PaperRoll
-    private let worker: any Worker
+    private let scheduler: any Scheduler
 
-    init(roll: PaperRoll, worker: any Worker) {
+    init(roll: PaperRoll, scheduler: any Scheduler) {
         self.roll = roll
-        self.worker = worker
+        self.scheduler = scheduler
     }
 
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
         let hasPaper = roll.print(batch.body)
         // Never before this has returned.
-        worker.soon { then(hasPaper ? .delivered : .noAnswer(cause: "there is no paper")) }
+        scheduler.soon { then(hasPaper ? .delivered : .noAnswer(cause: "there is no paper")) }
     }
 
     func interrupt() {}
@@ -54,7 +54,7 @@ struct PaperKind: DispatcherKind {
     func reachesNetwork(_ settings: Settings) -> Bool { false }
 
     func makeSender(of dispatcher: String, _ settings: Settings, in surroundings: SenderSurroundings) -> any Sender {
-        PaperSender(roll: roll, worker: surroundings.worker)
+        PaperSender(roll: roll, scheduler: surroundings.scheduler)
     }
 }
 
@@ -72,6 +72,6 @@ final class PaperRoll: @unchecked Sendable {
 enum PaperExample {
     static func add(_ roll: PaperRoll, to configuration: inout ServerConfiguration) {
         configuration.addDispatcherKind(PaperKind(roll: roll))
-        configuration.makeStore = { worker in MemoryEventStore(worker: worker) }
+        configuration.makeStore = { scheduler in MemoryEventStore(scheduler: scheduler) }
     }
 }

@@ -18,7 +18,7 @@ actor ServiceStage {
     private nonisolated let clientLoop: EventLoop
     private var service: Service?
     /// Where time comes from when it stands still.
-    private var stillWorker: StillWorker?
+    private var stillScheduler: StillScheduler?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         loop.asUnownedSerialExecutor()
@@ -87,8 +87,8 @@ actor ServiceStage {
     /// Lets time pass, where it stands still otherwise: what is due is done before this returns, but for what it leads to in
     /// later turns.
     func advance(by duration: Duration) throws {
-        guard let stillWorker else { throw Missing(what: "a clock that stands still") }
-        stillWorker.advance(by: duration)
+        guard let stillScheduler else { throw Missing(what: "a clock that stands still") }
+        stillScheduler.advance(by: duration)
     }
 
     private func start(
@@ -100,9 +100,9 @@ actor ServiceStage {
         let options = DaemonOptions(configuration: file, socket: socket, dataDirectory: folder("data"))
         var configuration = ServerConfiguration(options: options, environment: [:], userID: getuid())
         adding(&configuration)
-        if timeStands { stillWorker = StillWorker(loop: loop) }
+        if timeStands { stillScheduler = StillScheduler(loop: loop) }
         let service = try Service(
-            loop: loop, configuration: configuration, loaded: try configuration.load(), worker: stillWorker)
+            loop: loop, configuration: configuration, loaded: try configuration.load(), scheduler: stillScheduler)
         self.service = service
         try service.listen()
     }
@@ -114,7 +114,7 @@ actor ServiceStage {
         }
         // A program may let go of a stopped server before its loop has ended.
         service = nil
-        stillWorker = nil
+        stillScheduler = nil
         for loop in [loop, clientLoop] {
             loop.stop()
             await loop.waitUntilClosed()
@@ -141,13 +141,13 @@ extension ServiceStage {
     }
 }
 
-/// A worker on a real loop whose time stands still until a test moves it: messages come and go, and nothing is over
+/// A scheduler on a real loop whose time stands still until a test moves it: messages come and go, and nothing is over
 /// before the test says so, however slow the machine.
-final class StillWorker: LoopWorker {
-    private let clock: ManualWorker
+final class StillScheduler: LoopScheduler {
+    private let clock: ManualScheduler
 
     override init(loop: EventLoop) {
-        clock = ManualWorker(now: Instant(nanoseconds: loop.monotonicNow), wall: loop.wallNow)
+        clock = ManualScheduler(now: Instant(nanoseconds: loop.monotonicNow), wall: loop.wallNow)
         super.init(loop: loop)
     }
 

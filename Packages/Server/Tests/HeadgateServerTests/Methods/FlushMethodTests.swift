@@ -16,9 +16,9 @@ import Testing
             let client = try await stage.client()
             try await client.call("dispatcher.pause", ["id": "collect"])
             try await client.call("track", ["event": "x"])
-            let before = try await stage.look { $0.worker.now }
+            let before = try await stage.look { $0.scheduler.now }
             try await client.call("flush", params)
-            let (deadline, now) = try await stage.look { ($0.gate.flushes.table.nextDeadline, $0.worker.now) }
+            let (deadline, now) = try await stage.look { ($0.gate.flushes.table.nextDeadline, $0.scheduler.now) }
             guard let lasts else { return #expect(deadline == nil) }
             let end = try #require(deadline)
             #expect(before + lasts <= end && end <= now + lasts)

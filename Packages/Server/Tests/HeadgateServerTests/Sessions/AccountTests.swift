@@ -199,8 +199,8 @@ struct AccountTests {
     @Test("X2: who goes while the store takes nothing more is closed all the same")
     func goneWhileTheStoreHangs() async throws {
         let adding: ServiceStage.Adding = { configuration in
-            configuration.makeStore = { worker in
-                let store = FaultyStore(worker: worker)
+            configuration.makeStore = { scheduler in
+                let store = FaultyStore(scheduler: scheduler)
                 store.holdsAppends = true
                 return store
             }

@@ -66,8 +66,8 @@ import Testing
     /// A service whose program brings a store of its own (Behaviour Q1), which commits when the test says so.
     private func withHeldStore(_ body: (ServiceStage, LineClient) async throws -> Void) async throws {
         let adding: ServiceStage.Adding = { configuration in
-            configuration.makeStore = { worker in
-                let store = FaultyStore(worker: worker)
+            configuration.makeStore = { scheduler in
+                let store = FaultyStore(scheduler: scheduler)
                 store.holdsAppends = true
                 return store
             }

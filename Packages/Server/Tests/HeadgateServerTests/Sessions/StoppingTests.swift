@@ -35,10 +35,10 @@ import Testing
     @Test("D11: while what is in flight comes to its end, nothing new is taken")
     func refusals() async throws {
         try await ServiceStage.run(StoppingTests.settings) { stage in
-            let (worker, client) = (try await stage.client(), try await stage.client())
-            try await worker.call("dispatcher.subscribe", ["id": "collect"])
+            let (scheduler, client) = (try await stage.client(), try await stage.client())
+            try await scheduler.call("dispatcher.subscribe", ["id": "collect"])
             try await client.call("track", ["event": "signup"])
-            let batch = try await worker.batch()
+            let batch = try await scheduler.batch()
             try await stage.look { $0.stop { _ in } }
             let event: DataObject = ["event": "login"]
             let calls: [(String, DataObject)] = [
@@ -48,7 +48,7 @@ import Testing
                 #expect(try await client.refusal(method, params).reason == "shutting_down")
             }
             try await client.call("ping")
-            await worker.answer(batch)
+            await scheduler.answer(batch)
         }
     }
 }

@@ -79,8 +79,8 @@ struct TurnShareTests {
     @Test("X2: when a group is full, all who wait for room go on, also those for whom the next has none again")
     func waitingForRoom() async throws {
         let adding: ServiceStage.Adding = { configuration in
-            configuration.makeStore = { worker in
-                let store = FaultyStore(worker: worker)
+            configuration.makeStore = { scheduler in
+                let store = FaultyStore(scheduler: scheduler)
                 store.holdsAppends = true
                 return store
             }
@@ -158,7 +158,7 @@ extension ServiceStage {
         try look { service in
             guard let store = service.gate.events.store as? FaultyStore else { throw Missing(what: "a store") }
             func look() {
-                guard isReady(service) else { return service.worker.nextTurn(look) }
+                guard isReady(service) else { return service.scheduler.nextTurn(look) }
                 store.holdsAppends = false
                 store.releaseAppend()
             }
@@ -187,7 +187,7 @@ private final class TurnWitness {
 
     func begin() {
         send()
-        service.worker.nextTurn(endTurn)
+        service.scheduler.nextTurn(endTurn)
     }
 
     private func send() {
@@ -197,14 +197,14 @@ private final class TurnWitness {
 
     private func endTurn() {
         // What was answered in this turn goes out at its very end: this looks behind that.
-        service.worker.soon { [self] in
+        service.scheduler.soon { [self] in
             let failed = service.sessions.counters.failedNotifications
             pace.garbage.append(garbage.takeLines() + failed - notifications)
             pace.answers.append(client.takeLines())
             notifications = failed
             guard pace.answers.count < Pace.mostTurns else { return done(pace) }
             send()
-            service.worker.nextTurn(endTurn)
+            service.scheduler.nextTurn(endTurn)
         }
     }
 }

@@ -142,7 +142,7 @@ private struct CountedKind: DispatcherKind {
         of dispatcher: String, _ isBad: Bool, in surroundings: SenderSurroundings
     ) throws -> any Sender {
         if isBad { throw Missing(what: "a way out") }
-        return CountedSender(tally: tally, worker: surroundings.worker)
+        return CountedSender(tally: tally, scheduler: surroundings.scheduler)
     }
 }
 
@@ -160,16 +160,16 @@ private final class SenderTally: Sendable {
 private final class CountedSender: Sender {
     let format = BatchFormat.ndjson
     private let tally: SenderTally
-    private let worker: any Worker
+    private let scheduler: any Scheduler
 
-    init(tally: SenderTally, worker: any Worker) {
+    init(tally: SenderTally, scheduler: any Scheduler) {
         self.tally = tally
-        self.worker = worker
+        self.scheduler = scheduler
         tally.add("made")
     }
 
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
-        worker.soon { then(.delivered) }
+        scheduler.soon { then(.delivered) }
     }
 
     func interrupt() {}

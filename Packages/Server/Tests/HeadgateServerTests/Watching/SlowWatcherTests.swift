@@ -62,7 +62,7 @@ private final class SlowWatcher {
         for session in service.sessions.all {
             for _ in 1...32 { session.send(Self.blankLine) }
         }
-        service.worker.nextTurn { [self] in
+        service.scheduler.nextTurn { [self] in
             #expect(service.sessions.all.allSatisfy { $0.connection.outputBytes > 0 })
             _ = service.gate.pause("archive", reason: "missed", isFlushable: false) { _ in }
             // Behind the looks that this leads to, also one that would wait for its time.
@@ -73,7 +73,7 @@ private final class SlowWatcher {
     private func catchUp() {
         take()
         guard service.sessions.all.allSatisfy({ $0.connection.outputBytes == 0 }) else {
-            return service.worker.nextTurn { self.catchUp() }
+            return service.scheduler.nextTurn { self.catchUp() }
         }
         after(Self.longerThanAnyPace) { [self] in
             take()
@@ -87,7 +87,7 @@ private final class SlowWatcher {
             text = ""
             return then()
         }
-        service.worker.nextTurn { self.whenTold(isTold, then: then) }
+        service.scheduler.nextTurn { self.whenTold(isTold, then: then) }
     }
 
     private func take() {
@@ -96,6 +96,6 @@ private final class SlowWatcher {
 
     private func after(_ duration: Duration, _ work: @escaping () -> Void) {
         // At the end of a turn: what was written in it is out.
-        _ = service.worker.schedule(at: service.worker.now + duration) { self.service.worker.nextTurn(work) }
+        _ = service.scheduler.schedule(at: service.scheduler.now + duration) { self.service.scheduler.nextTurn(work) }
     }
 }

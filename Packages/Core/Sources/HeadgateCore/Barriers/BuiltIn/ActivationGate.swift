@@ -12,7 +12,7 @@ final class ActivationGate: DescribedBarrier {
     /// What the board put out when it completed last. Secrets (Behaviour X4).
     private var output = DataObject()
     private let dispatcherId: String
-    private let worker: any Worker
+    private let scheduler: any Scheduler
     private let turn: TurnRecord
     private let backOff: (inout RetryPolicy) -> Duration
     private var retries = RetryPolicy()
@@ -33,12 +33,12 @@ final class ActivationGate: DescribedBarrier {
 
     /// - Parameter backOff: how long to wait after a refusal.
     init(
-        _ settings: DispatcherActivation, dispatcherId: String, worker: any Worker,
+        _ settings: DispatcherActivation, dispatcherId: String, scheduler: any Scheduler,
         turn: TurnRecord, backOff: @escaping (inout RetryPolicy) -> Duration
     ) {
         self.settings = settings
         self.dispatcherId = dispatcherId
-        self.worker = worker
+        self.scheduler = scheduler
         self.turn = turn
         self.backOff = backOff
     }
@@ -79,7 +79,7 @@ final class ActivationGate: DescribedBarrier {
         do throws(ActivationRefusal) {
             open(try accepted(outcome))
         } catch {
-            let alarm = worker.schedule(at: worker.now + backOff(&retries)) { [weak self] in self?.close() }
+            let alarm = scheduler.schedule(at: scheduler.now + backOff(&retries)) { [weak self] in self?.close() }
             enter(.resting(cause: error.cause, alarm))
         }
     }
@@ -89,7 +89,7 @@ final class ActivationGate: DescribedBarrier {
         generation += 1
         retries.succeeded()
         let end = settings.sticky.map { sticky in
-            worker.schedule(at: worker.now + sticky) { [weak self] in self?.close() }
+            scheduler.schedule(at: scheduler.now + sticky) { [weak self] in self?.close() }
         }
         enter(.open(end))
         _state.value = .open

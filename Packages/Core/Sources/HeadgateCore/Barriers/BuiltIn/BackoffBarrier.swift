@@ -5,7 +5,7 @@ public final class BackoffBarrier: DescribedBarrier {
     static let kind = "BackoffBarrier"
     static let word = "backoff"
 
-    private let worker: any Worker
+    private let scheduler: any Scheduler
     @StateSubject(.open) private var state: ObservableState<BarrierState>
     private var alarm: (any Disposable)?
     private var cause: String?
@@ -14,8 +14,8 @@ public final class BackoffBarrier: DescribedBarrier {
     /// The same as the wall clock stood when the wait began: what people are told does not waver.
     private(set) var retryAtWall: Timestamp?
 
-    init(worker: any Worker) {
-        self.worker = worker
+    init(scheduler: any Scheduler) {
+        self.scheduler = scheduler
     }
 
     /// Closes until a moment, and says why. A wait under way is never shortened; all waits end by themselves
@@ -24,9 +24,9 @@ public final class BackoffBarrier: DescribedBarrier {
         let instant = max(instant, retryAt ?? instant)
         self.cause = cause
         retryAt = instant
-        retryAtWall = Timestamp(milliseconds: worker.wall.milliseconds + (instant - worker.now).wholeMilliseconds)
+        retryAtWall = Timestamp(milliseconds: scheduler.wall.milliseconds + (instant - scheduler.now).wholeMilliseconds)
         alarm?.dispose()
-        alarm = worker.schedule(at: instant) { [weak self] in self?.open() }
+        alarm = scheduler.schedule(at: instant) { [weak self] in self?.open() }
         _state.value = .closed
     }
 

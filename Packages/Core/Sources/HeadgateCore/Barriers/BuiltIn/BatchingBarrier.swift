@@ -16,7 +16,7 @@ public final class BatchingBarrier: ConfigurableBarrier, WordedBarrier {
     public func onState(for dispatcherId: String) -> Observable<BarrierState> {
         Observable { [context, settings] observer in
             BatchingWatch(
-                worker: context.worker, settings: settings.wrappedValue,
+                scheduler: context.scheduler, settings: settings.wrappedValue,
                 depth: context.queues.onDepth(for: dispatcherId), observer: observer)
         }.distinct()
     }
@@ -75,7 +75,7 @@ public struct BatchingSettings: BarrierConfiguration, Equatable {
 
 /// Follows one dispatcher's queue for one observer of a batching barrier.
 private final class BatchingWatch: Disposable {
-    private let worker: any Worker
+    private let scheduler: any Scheduler
     private let observer: (BarrierState) -> Void
     private let settings: ObservableState<BatchingSettings>
     private var depth = QueueDepth(pending: 0, oldestSince: nil, dispatchLimit: 1)
@@ -83,10 +83,10 @@ private final class BatchingWatch: Disposable {
     private var alarm: (any Disposable)?
 
     init(
-        worker: any Worker, settings: ObservableState<BatchingSettings>, depth: Observable<QueueDepth>,
+        scheduler: any Scheduler, settings: ObservableState<BatchingSettings>, depth: Observable<QueueDepth>,
         observer: @escaping (BarrierState) -> Void
     ) {
-        self.worker = worker
+        self.scheduler = scheduler
         self.settings = settings
         self.observer = observer
         let ofDepth = depth.subscribe { [weak self] in
@@ -105,9 +105,9 @@ private final class BatchingWatch: Disposable {
     private func judge() {
         alarm?.dispose()
         alarm = nil
-        let isOpen = settings.value.isOpen(for: depth, at: worker.now)
+        let isOpen = settings.value.isOpen(for: depth, at: scheduler.now)
         if !isOpen, let deadline = settings.value.deadline(for: depth) {
-            alarm = worker.schedule(at: deadline) { [weak self] in self?.judge() }
+            alarm = scheduler.schedule(at: deadline) { [weak self] in self?.judge() }
         }
         observer(isOpen ? .open : .closed)
     }

@@ -5,14 +5,14 @@ public final class IntervalBarrier: ConfigurableBarrier, WordedBarrier {
     public static let id = "IntervalBarrier"
     static let word = "interval"
 
-    private let worker: any Worker
+    private let scheduler: any Scheduler
     private var cycle: IntervalCycle
     @StateSubject(.closed) private var state: ObservableState<BarrierState>
     private var alarm: (any Disposable)?
 
     init(context: BarrierContext, configuration: DataObject) throws {
-        worker = context.worker
-        cycle = IntervalCycle(settings: try IntervalSettings(configuration), start: worker.now)
+        scheduler = context.scheduler
+        cycle = IntervalCycle(settings: try IntervalSettings(configuration), start: scheduler.now)
         look()
     }
 
@@ -32,10 +32,10 @@ public final class IntervalBarrier: ConfigurableBarrier, WordedBarrier {
 
     private func look() {
         alarm?.dispose()
-        alarm = cycle.nextChange(after: worker.now).map { deadline in
-            worker.schedule(at: deadline) { [weak self] in self?.look() }
+        alarm = cycle.nextChange(after: scheduler.now).map { deadline in
+            scheduler.schedule(at: deadline) { [weak self] in self?.look() }
         }
-        let isOpen = cycle.isOpen(at: worker.now)
+        let isOpen = cycle.isOpen(at: scheduler.now)
         _state.value = isOpen ? .open : .closed
     }
 

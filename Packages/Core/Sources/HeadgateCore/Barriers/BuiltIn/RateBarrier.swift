@@ -42,7 +42,7 @@ public final class RateBarrier: ConfigurableBarrier, DescribedBarrier, WordedBar
     private func meter(of dispatcherId: String) -> RateMeter {
         if let meter = meters[dispatcherId] { return meter }
         let meter = RateMeter(
-            settings, worker: context.worker, taken: context.queues.onTaken(for: dispatcherId))
+            settings, scheduler: context.scheduler, taken: context.queues.onTaken(for: dispatcherId))
         meters[dispatcherId] = meter
         return meter
     }
@@ -69,15 +69,15 @@ public final class RateBarrier: ConfigurableBarrier, DescribedBarrier, WordedBar
 
 /// What one dispatcher takes, and whether it may take more.
 private final class RateMeter {
-    private let worker: any Worker
+    private let scheduler: any Scheduler
     private var bucket: TokenBucket
     @StateSubject(.open) var state: ObservableState<BarrierState>
     private var subscription: (any Disposable)?
     private var alarm: (any Disposable)?
 
-    init(_ settings: RateSettings, worker: any Worker, taken: Observable<Int>) {
-        self.worker = worker
-        bucket = TokenBucket(settings, at: worker.now)
+    init(_ settings: RateSettings, scheduler: any Scheduler, taken: Observable<Int>) {
+        self.scheduler = scheduler
+        bucket = TokenBucket(settings, at: scheduler.now)
         subscription = taken.subscribe { [weak self] in self?.take($0) }
     }
 
@@ -87,19 +87,19 @@ private final class RateMeter {
     }
 
     func change(to settings: RateSettings) {
-        bucket.change(to: settings, at: worker.now)
+        bucket.change(to: settings, at: scheduler.now)
         look()
     }
 
     private func take(_ count: Int) {
-        bucket.take(count, at: worker.now)
+        bucket.take(count, at: scheduler.now)
         look()
     }
 
     private func look() {
         alarm?.dispose()
-        let isReady = bucket.isReady(at: worker.now)
-        alarm = isReady ? nil : worker.schedule(at: bucket.readyAt) { [weak self] in self?.look() }
+        let isReady = bucket.isReady(at: scheduler.now)
+        alarm = isReady ? nil : scheduler.schedule(at: bucket.readyAt) { [weak self] in self?.look() }
         let new: BarrierState = isReady ? .open : .closed
         if new != state.value { _state.value = new }
     }

@@ -39,7 +39,7 @@ public final class ScheduleBarrier: ConfigurableBarrier, DescribedBarrier, Worde
 
     public func reason(for dispatcherId: String) -> String? {
         guard state.value == .closed else { return nil }
-        guard let opening = hours.nextOpening(after: context.worker.wall) else { return "outside its hours" }
+        guard let opening = hours.nextOpening(after: context.scheduler.wall) else { return "outside its hours" }
         return "outside its hours until \(opening.text)"
     }
 
@@ -49,12 +49,12 @@ public final class ScheduleBarrier: ConfigurableBarrier, DescribedBarrier, Worde
     }
 
     private func look() {
-        let worker = context.worker
-        let wait = hours.nextMinute(after: worker.wall).milliseconds - worker.wall.milliseconds
+        let scheduler = context.scheduler
+        let wait = hours.nextMinute(after: scheduler.wall).milliseconds - scheduler.wall.milliseconds
         alarm?.dispose()
-        alarm = worker.schedule(at: worker.now + .milliseconds(wait)) { [weak self] in self?.look() }
+        alarm = scheduler.schedule(at: scheduler.now + .milliseconds(wait)) { [weak self] in self?.look() }
         _flushability.value = hours.settings.isFlushable
-        _state.value = hours.isOpen(at: worker.wall) ? .open : .closed
+        _state.value = hours.isOpen(at: scheduler.wall) ? .open : .closed
     }
 
     /// Makes schedule barriers; by default they stand before all dispatchers.

@@ -4,7 +4,7 @@ import HeadgateData
 
 /// What a barrier needs, in the hands of a test.
 final class BarrierBench {
-    let worker: ManualWorker
+    let scheduler: ManualScheduler
     let queues = QueueBoard()
     let network = StateSubject(NetworkState.unknown)
     let status = StateSubject<ApplicationStatus?>(nil)
@@ -12,12 +12,12 @@ final class BarrierBench {
     var zones: [String?: TimeZoneRules] = [nil: .utc, "UTC": .utc]
 
     init(wall: String = "2026-03-02T12:00:00Z") {
-        worker = ManualWorker(wall: Self.moment(wall))
+        scheduler = ManualScheduler(wall: Self.moment(wall))
     }
 
     var context: BarrierContext {
         BarrierContext(
-            worker: worker, queues: queues, network: network.wrappedValue, applicationStatus: status.wrappedValue,
+            scheduler: scheduler, queues: queues, network: network.wrappedValue, applicationStatus: status.wrappedValue,
             timeZone: { [unowned self] name in self.zones[name] })
     }
 
@@ -29,13 +29,13 @@ final class BarrierBench {
 
     /// Sets the wall clock, alone.
     func setWall(_ text: String) {
-        worker.wall = Self.moment(text)
+        scheduler.wall = Self.moment(text)
     }
 
     /// Moves both clocks to a wall time.
     func advance(to text: String) {
-        let wait = Self.moment(text).milliseconds - worker.wall.milliseconds
-        worker.advance(by: .milliseconds(wait))
+        let wait = Self.moment(text).milliseconds - scheduler.wall.milliseconds
+        scheduler.advance(by: .milliseconds(wait))
     }
 
     private static func moment(_ text: String) -> Timestamp {

@@ -70,7 +70,7 @@ struct ConnectivityInTheGateTests {
     private func bench(watchesNetwork: Bool = true) -> GateBench {
         let bench = GateBench([DispatcherSettings(id: "archive")])
         if watchesNetwork { bench.gate.watchNetwork() }
-        let sender = RecordingSender(worker: bench.worker)
+        let sender = RecordingSender(scheduler: bench.scheduler)
         bench.gate.addDispatcher(
             DispatcherSettings(id: "collect"), kind: "recording", sender: sender, reachesNetwork: true)
         bench.settle()
@@ -135,7 +135,7 @@ struct ConnectivityInTheGateTests {
     func laterDispatcher() throws {
         let bench = bench()
         bench.gate.addDispatcher(
-            DispatcherSettings(id: "later"), kind: "recording", sender: RecordingSender(worker: bench.worker),
+            DispatcherSettings(id: "later"), kind: "recording", sender: RecordingSender(scheduler: bench.scheduler),
             reachesNetwork: true)
         let barrier = try #require(bench.barrier("ConnectivityBarrier"))
         #expect(barrier.scopes == [.dispatcher(id: "collect"), .dispatcher(id: "later")])
@@ -145,7 +145,7 @@ struct ConnectivityInTheGateTests {
     func annotation() throws {
         let bench = GateBench([])
         bench.gate.watchNetwork()
-        let sender = RecordingSender(worker: bench.worker)
+        let sender = RecordingSender(scheduler: bench.scheduler)
         bench.gate.addDispatcher(
             DispatcherSettings(id: "collect"), kind: "recording", sender: sender, reachesNetwork: true)
         bench.gate.network.value = .disconnected

@@ -15,7 +15,7 @@ struct IntervalBarrierTests {
         let watch = BarrierWatch(try barrier(["interval_ms": 100, "open_ms": 30]))
         var openings: [Int] = []
         for moment in 1...330 {
-            bench.worker.advance(by: .milliseconds(1))
+            bench.scheduler.advance(by: .milliseconds(1))
             if watch.state == .open { openings.append(moment) }
         }
         #expect(openings == Array(100..<130) + Array(200..<230) + Array(300..<330))
@@ -25,9 +25,9 @@ struct IntervalBarrierTests {
     func defaults() throws {
         let watch = BarrierWatch(try barrier(["interval_ms": 5000]))
         #expect(watch.isFlushable == true)
-        bench.worker.advance(by: .milliseconds(5999))
+        bench.scheduler.advance(by: .milliseconds(5999))
         #expect(watch.state == .open)
-        bench.worker.advance(by: .milliseconds(1))
+        bench.scheduler.advance(by: .milliseconds(1))
         #expect(watch.state == .closed)
     }
 
@@ -35,10 +35,10 @@ struct IntervalBarrierTests {
     func wallClock() throws {
         let watch = BarrierWatch(try barrier(["interval_ms": 100, "open_ms": 30]))
         bench.setWall("2040-01-01T00:00:00Z")
-        bench.worker.advance(by: .milliseconds(99))
+        bench.scheduler.advance(by: .milliseconds(99))
         #expect(watch.state == .closed)
         bench.setWall("2001-01-01T00:00:00Z")
-        bench.worker.advance(by: .milliseconds(1))
+        bench.scheduler.advance(by: .milliseconds(1))
         #expect(watch.state == .open)
     }
 
@@ -47,7 +47,7 @@ struct IntervalBarrierTests {
         let barrier = try barrier(["interval_ms": 100, "open_ms": 30])
         let watch = BarrierWatch(barrier)
         for step in 1...20 {
-            bench.worker.advance(by: .milliseconds(15))
+            bench.scheduler.advance(by: .milliseconds(15))
             try barrier.updateConfiguration(["interval_ms": 100, "open_ms": .number(DataNumber(30 + step % 2))])
         }
         #expect(watch.states == [.closed, .open, .closed, .open, .closed, .open])

@@ -18,9 +18,9 @@ struct RateBarrierTests {
         #expect(watch.state == .open)
         bench.queues.take(1)
         #expect(watch.state == .closed)
-        bench.worker.advance(by: .milliseconds(99))
+        bench.scheduler.advance(by: .milliseconds(99))
         #expect(watch.state == .closed)
-        bench.worker.advance(by: .milliseconds(1))
+        bench.scheduler.advance(by: .milliseconds(1))
         #expect(watch.state == .open)
     }
 
@@ -28,7 +28,7 @@ struct RateBarrierTests {
     func burst() throws {
         let watch = BarrierWatch(try barrier(["per_second": 10, "burst": 3]))
         bench.queues.take(3)
-        bench.worker.advance(by: .seconds(3600))
+        bench.scheduler.advance(by: .seconds(3600))
         bench.queues.take(3)
         #expect(watch.state == .closed)
     }
@@ -37,9 +37,9 @@ struct RateBarrierTests {
     func debt() throws {
         let watch = BarrierWatch(try barrier(["per_second": 10, "burst": 3]))
         bench.queues.take(25)
-        bench.worker.advance(by: .milliseconds(2299))
+        bench.scheduler.advance(by: .milliseconds(2299))
         #expect(watch.state == .closed)
-        bench.worker.advance(by: .milliseconds(1))
+        bench.scheduler.advance(by: .milliseconds(1))
         #expect(watch.state == .open)
     }
 
@@ -48,14 +48,14 @@ struct RateBarrierTests {
         let watch = BarrierWatch(try barrier(["per_second": .number(DataNumber(rate)), "burst": 1]))
         var taken = 0
         for _ in 0..<50 {
-            if watch.state == .closed, let next = bench.worker.nextDeadline {
-                bench.worker.advance(by: next - bench.worker.now)
+            if watch.state == .closed, let next = bench.scheduler.nextDeadline {
+                bench.scheduler.advance(by: next - bench.scheduler.now)
             }
             #expect(watch.state == .open)
             bench.queues.take(1)
             taken += 1
         }
-        let seconds = Double((bench.worker.now - Instant(nanoseconds: 1_000_000_000)).wholeNanoseconds) / 1e9
+        let seconds = Double((bench.scheduler.now - Instant(nanoseconds: 1_000_000_000)).wholeNanoseconds) / 1e9
         #expect(abs(seconds - Double(taken - 1) / rate) < 0.000_001)
     }
 
@@ -86,9 +86,9 @@ struct RateBarrierTests {
         let watch = BarrierWatch(barrier)
         bench.queues.take(100)
         try barrier.updateConfiguration(["per_second": 1000, "burst": 1])
-        bench.worker.advance(by: .milliseconds(99))
+        bench.scheduler.advance(by: .milliseconds(99))
         #expect(watch.state == .closed)
-        bench.worker.advance(by: .milliseconds(1))
+        bench.scheduler.advance(by: .milliseconds(1))
         #expect(watch.state == .open)
         bench.queues.take(1)
         try barrier.updateConfiguration([:])
@@ -121,20 +121,20 @@ struct RateBarrierTests {
         let barrier = try barrier(["per_second": 1, "burst": 1])
         let watch = BarrierWatch(barrier)
         bench.queues.take(10)
-        bench.worker.advance(by: .seconds(4))
+        bench.scheduler.advance(by: .seconds(4))
         // Six of ten are missing: at ten a second that is until a whole token is there six tenths of a second.
         try barrier.updateConfiguration(["per_second": 10, "burst": 1])
-        bench.worker.advance(by: .milliseconds(599))
+        bench.scheduler.advance(by: .milliseconds(599))
         #expect(watch.state == .closed)
-        bench.worker.advance(by: .milliseconds(1))
+        bench.scheduler.advance(by: .milliseconds(1))
         #expect(watch.state == .open)
         // And slower: one of two is missing, at one in ten seconds.
         bench.queues.take(2)
-        bench.worker.advance(by: .milliseconds(100))
+        bench.scheduler.advance(by: .milliseconds(100))
         try barrier.updateConfiguration(["per_second": 0.1, "burst": 1])
-        bench.worker.advance(by: .milliseconds(9999))
+        bench.scheduler.advance(by: .milliseconds(9999))
         #expect(watch.state == .closed)
-        bench.worker.advance(by: .milliseconds(1))
+        bench.scheduler.advance(by: .milliseconds(1))
         #expect(watch.state == .open)
     }
 
@@ -145,13 +145,13 @@ struct RateBarrierTests {
         bench.queues.take(5)
         try barrier.updateConfiguration(["per_second": 1, "burst": 5])
         #expect(watch.state == .closed)
-        bench.worker.advance(by: .milliseconds(999))
+        bench.scheduler.advance(by: .milliseconds(999))
         #expect(watch.state == .closed)
-        bench.worker.advance(by: .milliseconds(1))
+        bench.scheduler.advance(by: .milliseconds(1))
         #expect(watch.state == .open)
         try barrier.updateConfiguration(["per_second": 1, "burst": 1])
         #expect(watch.state == .closed)
-        bench.worker.advance(by: .seconds(4))
+        bench.scheduler.advance(by: .seconds(4))
         #expect(watch.state == .open)
     }
 
@@ -160,7 +160,7 @@ struct RateBarrierTests {
         let watch = BarrierWatch(try barrier(["per_second": 0.00001, "burst": 1_000_000_000]))
         for _ in 0..<3 { bench.queues.take(1_000_000_000) }
         #expect(watch.state == .closed)
-        bench.worker.advance(by: .seconds(86_400 * 365))
+        bench.scheduler.advance(by: .seconds(86_400 * 365))
         #expect(watch.state == .closed)
     }
 

@@ -22,11 +22,11 @@ struct ScheduleBarrierTests {
         let watch = BarrierWatch(try barrier(configuration))
         let end = try #require(Timestamp(rfc3339: end))
         var changes: [String] = []
-        while bench.worker.wall < end {
+        while bench.scheduler.wall < end {
             let before = watch.state
-            bench.worker.advance(by: .seconds(60))
+            bench.scheduler.advance(by: .seconds(60))
             guard watch.state != before else { continue }
-            changes.append((watch.state == .open ? "+" : "-") + bench.worker.wall.text.prefix(16))
+            changes.append((watch.state == .open ? "+" : "-") + bench.scheduler.wall.text.prefix(16))
         }
         return changes
     }
@@ -44,11 +44,11 @@ struct ScheduleBarrierTests {
         let watch = BarrierWatch(try barrier(["start_hour": 9, "end_hour": 17]))
         bench.advance(to: "2026-03-02T08:59:59.999Z")
         #expect(watch.state == .closed)
-        bench.worker.advance(by: .milliseconds(1))
+        bench.scheduler.advance(by: .milliseconds(1))
         #expect(watch.state == .open)
         bench.advance(to: "2026-03-02T16:59:59.999Z")
         #expect(watch.state == .open)
-        bench.worker.advance(by: .milliseconds(1))
+        bench.scheduler.advance(by: .milliseconds(1))
         #expect(watch.state == .closed)
     }
 
@@ -132,10 +132,10 @@ struct ScheduleBarrierTests {
         let watch = BarrierWatch(try barrier(["start_hour": 9, "end_hour": 17]))
         #expect(watch.state == .open)
         bench.setWall("2027-06-01T20:00:30Z")
-        bench.worker.advance(by: .seconds(60))
+        bench.scheduler.advance(by: .seconds(60))
         #expect(watch.state == .closed)
         bench.setWall("2020-01-01T10:00:30Z")
-        bench.worker.advance(by: .seconds(60))
+        bench.scheduler.advance(by: .seconds(60))
         #expect(watch.state == .open)
         bench.advance(to: "2020-01-01T17:00:00Z")
         #expect(watch.state == .closed)

@@ -61,7 +61,7 @@ final class Workforce {
 
     /// A client is gone.
     func left(_ subscriber: WorkerPool.Subscriber) {
-        pool.gone(subscriber, now: gate.worker.now)
+        pool.gone(subscriber, now: gate.scheduler.now)
         proceed()
     }
 
@@ -77,7 +77,7 @@ final class Workforce {
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
         lastBatch += 1
         work[lastBatch] = Work(batch: batch, then: then)
-        pool.took(lastBatch, events: batch.events.count, now: gate.worker.now)
+        pool.took(lastBatch, events: batch.events.count, now: gate.scheduler.now)
         carryOut()
     }
 
@@ -139,7 +139,7 @@ final class Workforce {
     /// Later, since a batch may end while it is being sent.
     private func end(_ number: WorkerPool.BatchNumber, _ result: SendResult) {
         guard let done = work.removeValue(forKey: number) else { return }
-        gate.worker.soon { done.then(result) }
+        gate.scheduler.soon { done.then(result) }
     }
 
     private func release(_ subscriber: WorkerPool.Subscriber) {
@@ -151,13 +151,13 @@ final class Workforce {
         guard pool.nextDeadline != alarm?.due else { return }
         alarm?.timer.dispose()
         alarm = pool.nextDeadline.map { due in
-            (due, gate.worker.schedule(at: due) { [weak self] in self?.timePassed() })
+            (due, gate.scheduler.schedule(at: due) { [weak self] in self?.timePassed() })
         }
     }
 
     private func timePassed() {
         alarm = nil
-        pool.timePassed(gate.worker.now)
+        pool.timePassed(gate.scheduler.now)
         proceed()
     }
 }

@@ -19,7 +19,7 @@ actor ProbeStage {
     nonisolated let events: AsyncStream<Event>
     private nonisolated let loop: EventLoop
     private let tell: AsyncStream<Event>.Continuation
-    private var clock: ManualWorker?
+    private var clock: ManualScheduler?
     private var client: HTTPClient?
     private var monitor: NetworkMonitor?
 
@@ -49,10 +49,10 @@ actor ProbeStage {
     }
 
     private func open(_ settings: NetworkSettings.Probe) {
-        let clock = ManualWorker()
+        let clock = ManualScheduler()
         let client = HTTPClient(loop: loop, userAgent: "headgate/test")
-        let worker = AlarmTeller(clock) { [tell] in tell.yield(.waits($0)) }
-        let probe = NetworkProbe(settings, worker: worker, http: client)
+        let scheduler = AlarmTeller(clock) { [tell] in tell.yield(.waits($0)) }
+        let probe = NetworkProbe(settings, scheduler: scheduler, http: client)
         monitor = NetworkMonitor(probe: probe) { [tell] in tell.yield(.state($0)) }
         self.clock = clock
         self.client = client
@@ -84,12 +84,12 @@ actor ProbeStage {
     }
 }
 
-/// A worker that tells of each alarm how much later it is due.
-private final class AlarmTeller: Worker {
-    private let clock: ManualWorker
+/// A scheduler that tells of each alarm how much later it is due.
+private final class AlarmTeller: Scheduler {
+    private let clock: ManualScheduler
     private let tell: (Duration) -> Void
 
-    init(_ clock: ManualWorker, tell: @escaping (Duration) -> Void) {
+    init(_ clock: ManualScheduler, tell: @escaping (Duration) -> Void) {
         self.clock = clock
         self.tell = tell
     }
@@ -101,7 +101,7 @@ private final class AlarmTeller: Worker {
     var isCurrent: Bool { clock.isCurrent }
     func atEndOfTurn(_ phase: TurnPhase, _ work: @escaping () -> Void) { clock.atEndOfTurn(phase, work) }
     func submit(_ work: @escaping @Sendable () -> Void) { clock.submit(work) }
-    func preconditionOnWorker() { clock.preconditionOnWorker() }
+    func preconditionOnScheduler() { clock.preconditionOnScheduler() }
 
     func schedule(at deadline: Instant, _ work: @escaping () -> Void) -> any Disposable {
         defer { tell(deadline - clock.now) }

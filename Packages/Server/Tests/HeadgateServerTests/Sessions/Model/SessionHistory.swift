@@ -3,7 +3,7 @@
 /// Random lines, pauses, half-closes, lost peers and answers in any order for the machine of a session, beside a model
 /// that is slow and obvious: it recounts from scratch what is outstanding, and from that whether a line may be taken.
 ///
-/// It is the machine's session as well: it carries out the orders on a connection, a worker and a store of its own.
+/// It is the machine's session as well: it carries out the orders on a connection, a scheduler and a store of its own.
 struct SessionHistory {
     private var random: SeededGenerator
     private var machine: SessionMachine

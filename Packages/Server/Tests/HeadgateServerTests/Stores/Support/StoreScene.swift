@@ -3,7 +3,7 @@ import HeadgateCore
 
 @testable import HeadgateServer
 
-/// A store in a temporary directory, and a worker that is the test itself.
+/// A store in a temporary directory, and a scheduler that is the test itself.
 final class StoreScene {
     let directory: String
     var options: SQLiteEventStore.Options
@@ -66,7 +66,7 @@ final class StoreScene {
         return numbers
     }
 
-    /// Asks for something and does the worker's work until the answer has come.
+    /// Asks for something and does the scheduler's work until the answer has come.
     func answer<Answer>(_ ask: (@escaping (Answer) -> Void) -> Void) -> Answer {
         var result: Answer?
         ask { result = $0 }

@@ -3,10 +3,10 @@ import HeadgateCore
 import HeadgateData
 import HeadgateTransport
 
-/// The worker of a service: its event loop (Behaviour B11). Not final: the tests have one whose time stands still.
-class LoopWorker: Worker {
+/// The scheduler of a service: its event loop (Behaviour B11). Not final: the tests have one whose time stands still.
+class LoopScheduler: Scheduler {
     let loop: EventLoop
-    let boot = LoopWorker.bootID()
+    let boot = LoopScheduler.bootID()
 
     init(loop: EventLoop) {
         self.loop = loop
@@ -53,7 +53,7 @@ class LoopWorker: Worker {
         loop.submit(work)
     }
 
-    func preconditionOnWorker() {
+    func preconditionOnScheduler() {
         loop.preconditionCurrent()
     }
 }

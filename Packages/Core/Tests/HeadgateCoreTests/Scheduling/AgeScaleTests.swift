@@ -37,7 +37,7 @@ private final class ClockRun {
         switch Int.random(in: 0..<12, using: &random) {
         case 0..<4: pass(Int64.random(in: 1...200_000, using: &random)) { bench.advance(by: $0) }
         case 4:
-            pass(Int64.random(in: 10...10_000_000, using: &random)) { bench.worker.sleep(for: $0) }
+            pass(Int64.random(in: 10...10_000_000, using: &random)) { bench.scheduler.sleep(for: $0) }
             // The pair is kept every minute that is not slept through.
             pass(60_000) { bench.advance(by: $0) }
         case 5, 6: jump()
@@ -61,20 +61,20 @@ private final class ClockRun {
     private func jump() {
         let year: Int64 = 365 * 86_400_000
         let far = Int64.random(in: -year...year, using: &random)
-        bench.worker.wall.milliseconds += random.oneIn(2) ? far : (far < 0 ? -1 : 1) * (1_000 + abs(far) % 10_000)
+        bench.scheduler.wall.milliseconds += random.oneIn(2) ? far : (far < 0 ? -1 : 1) * (1_000 + abs(far) % 10_000)
         // Whatever happens next, the jump is noted with it; with nothing at all, within a minute.
         if random.oneIn(2) { track() } else { pass(60_000) { bench.advance(by: $0) } }
     }
 
     private func reboot() throws {
-        let before = bench.worker.wall.milliseconds
-        bench.worker.reboot(after: .milliseconds(Int64.random(in: 0...100_000_000, using: &random)))
+        let before = bench.scheduler.wall.milliseconds
+        bench.scheduler.reboot(after: .milliseconds(Int64.random(in: 0...100_000_000, using: &random)))
         // The clock may come up wrong: behind, so that it seems that no time has passed.
         let isBehind = random.oneIn(3)
-        if isBehind { bench.worker.wall.milliseconds = before - Int64.random(in: 60_000...1 << 40, using: &random) }
+        if isBehind { bench.scheduler.wall.milliseconds = before - Int64.random(in: 60_000...1 << 40, using: &random) }
         try bench.restart()
         guard isBehind else {
-            stamp += bench.worker.wall.milliseconds - before
+            stamp += bench.scheduler.wall.milliseconds - before
             return
         }
         let present = bench.gate.events.presentStamp()

@@ -4,37 +4,37 @@ import Testing
 
 @Suite("RepeatingTimer")
 struct RepeatingTimerTests {
-    let worker = ManualWorker()
+    let scheduler = ManualScheduler()
 
     @Test("It calls after each interval until it is suspended, and begins anew when resumed")
     func repeats() {
         var calls = 0
-        let timer = RepeatingTimer(timeInterval: 1.5, queue: WorkerQueue(worker)) { calls += 1 }
-        worker.advance(by: .seconds(10))
+        let timer = RepeatingTimer(timeInterval: 1.5, queue: SchedulerQueue(scheduler)) { calls += 1 }
+        scheduler.advance(by: .seconds(10))
         #expect(calls == 0, "it rests at first")
         timer.resume()
         timer.resume()
-        worker.advance(by: .milliseconds(4500))
+        scheduler.advance(by: .milliseconds(4500))
         #expect(calls == 3)
         timer.suspend()
-        worker.advance(by: .seconds(10))
+        scheduler.advance(by: .seconds(10))
         #expect(calls == 3)
         timer.resume()
-        worker.advance(by: .milliseconds(1499))
+        scheduler.advance(by: .milliseconds(1499))
         #expect(calls == 3)
-        worker.advance(by: .milliseconds(1))
+        scheduler.advance(by: .milliseconds(1))
         #expect(calls == 4)
     }
 
     @Test("One that never repeats calls once, and again only when it is resumed")
     func once() {
         var calls = 0
-        let timer = RepeatingTimer(timeInterval: 1, repeating: .never, queue: WorkerQueue(worker)) { calls += 1 }
+        let timer = RepeatingTimer(timeInterval: 1, repeating: .never, queue: SchedulerQueue(scheduler)) { calls += 1 }
         timer.resume()
-        worker.advance(by: .seconds(10))
+        scheduler.advance(by: .seconds(10))
         #expect(calls == 1)
         timer.resume()
-        worker.advance(by: .seconds(1))
+        scheduler.advance(by: .seconds(1))
         #expect(calls == 2)
     }
 
@@ -42,39 +42,39 @@ struct RepeatingTimerTests {
     func suspendsItself() {
         var calls = 0
         var timer: RepeatingTimer?
-        timer = RepeatingTimer(timeInterval: 1, queue: WorkerQueue(worker)) {
+        timer = RepeatingTimer(timeInterval: 1, queue: SchedulerQueue(scheduler)) {
             calls += 1
             timer?.suspend()
         }
         timer?.resume()
-        worker.advance(by: .seconds(10))
+        scheduler.advance(by: .seconds(10))
         #expect(calls == 1)
     }
 
     @Test("It does nothing once nobody holds it")
     func released() {
         var calls = 0
-        var timer: RepeatingTimer? = RepeatingTimer(timeInterval: 1, queue: WorkerQueue(worker)) { calls += 1 }
+        var timer: RepeatingTimer? = RepeatingTimer(timeInterval: 1, queue: SchedulerQueue(scheduler)) { calls += 1 }
         timer?.resume()
         timer = nil
-        worker.advance(by: .seconds(10))
+        scheduler.advance(by: .seconds(10))
         #expect(calls == 0)
-        #expect(worker.nextDeadline == nil)
+        #expect(scheduler.nextDeadline == nil)
     }
 
     @Test("Times that are none are the shortest there is", arguments: [0, -1, Double.nan, -Double.infinity])
     func shortest(seconds: Double) {
         var calls = 0
-        let timer = RepeatingTimer(timeInterval: seconds, queue: WorkerQueue(worker)) { calls += 1 }
+        let timer = RepeatingTimer(timeInterval: seconds, queue: SchedulerQueue(scheduler)) { calls += 1 }
         timer.resume()
-        worker.advance(by: .milliseconds(5))
+        scheduler.advance(by: .milliseconds(5))
         #expect(calls == 5)
     }
 
     @Test("A time too long to say is only long")
     func longest() {
-        let timer = RepeatingTimer(timeInterval: .infinity, queue: WorkerQueue(worker)) {}
+        let timer = RepeatingTimer(timeInterval: .infinity, queue: SchedulerQueue(scheduler)) {}
         timer.resume()
-        #expect(worker.nextDeadline.map { $0 > worker.now } == true)
+        #expect(scheduler.nextDeadline.map { $0 > scheduler.now } == true)
     }
 }

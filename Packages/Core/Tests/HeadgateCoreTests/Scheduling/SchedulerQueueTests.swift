@@ -2,26 +2,26 @@ import HeadgateCore
 import HeadgateCoreTesting
 import Testing
 
-@Suite("WorkerQueue")
-struct WorkerQueueTests {
+@Suite("SchedulerQueue")
+struct SchedulerQueueTests {
     /// What ran, in order, wherever it ran.
     private final class Record: @unchecked Sendable {
-        // Unchecked: the test and its worker are one thread.
+        // Unchecked: the test and its scheduler are one thread.
         var steps: [Int] = []
     }
 
-    @Test("B11: what is ensured on the worker runs now when the caller is on it, else in the worker's turn, in order")
+    @Test("B11: what is ensured on the scheduler runs now when the caller is on it, else in the scheduler's turn, in order")
     func ensured() {
-        let worker = ManualWorker()
-        let queue = WorkerQueue(worker)
+        let scheduler = ManualScheduler()
+        let queue = SchedulerQueue(scheduler)
         let record = Record()
         queue.ensureOnQueue { record.steps.append(1) }
         #expect(record.steps == [1])
-        worker.isCurrent = false
+        scheduler.isCurrent = false
         queue.ensureOnQueue { record.steps.append(2) }
         queue.ensureOnQueue { record.steps.append(3) }
         #expect(record.steps == [1])
-        worker.settle()
+        scheduler.settle()
         #expect(record.steps == [1, 2, 3])
     }
 }

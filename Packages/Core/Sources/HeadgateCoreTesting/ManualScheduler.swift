@@ -1,8 +1,8 @@
 import HeadgateCore
 import HeadgateData
 
-/// A worker whose time stands still until a test moves it, and whose turns end when a test says so.
-public final class ManualWorker: Worker {
+/// A scheduler whose time stands still until a test moves it, and whose turns end when a test says so.
+public final class ManualScheduler: Scheduler {
     public private(set) var now: Instant
     /// The wall clock, which a test may make jump.
     public var wall: Timestamp
@@ -10,9 +10,9 @@ public final class ManualWorker: Worker {
     public private(set) var boot = "boot 1"
     private var boots = 1
 
-    /// Whether calls seem to come from the worker; false plays another thread.
+    /// Whether calls seem to come from the scheduler; false plays another thread.
     public var isCurrent = true
-    /// Called where the code insists on being on the worker (Behaviour B11).
+    /// Called where the code insists on being on the scheduler (Behaviour B11).
     public var onPrecondition: () -> Void = {}
 
     /// What waits for the turn's end, by its phases.
@@ -43,7 +43,7 @@ public final class ManualWorker: Worker {
         soon(work)
     }
 
-    public func preconditionOnWorker() {
+    public func preconditionOnScheduler() {
         onPrecondition()
     }
 

@@ -1,6 +1,6 @@
-/// Calls its handler on the worker after a time, again and again or once, from ``resume()`` to ``suspend()``.
+/// Calls its handler on the scheduler after a time, again and again or once, from ``resume()`` to ``suspend()``.
 ///
-/// It lives on the worker and does nothing once nobody holds it. A handler that comes late is not called twice to catch
+/// It lives on the scheduler and does nothing once nobody holds it. A handler that comes late is not called twice to catch
 /// up.
 public final class RepeatingTimer {
     /// How often the handler is called.
@@ -13,16 +13,16 @@ public final class RepeatingTimer {
 
     private let interval: Duration
     private let repeating: Repeating
-    private let queue: WorkerQueue
+    private let queue: SchedulerQueue
     private let handler: () -> Void
     private var alarm: (any Disposable)?
 
     /// A timer that rests until it is resumed.
     /// - Parameters:
     ///   - interval: the time to the first call and between calls; at least a millisecond.
-    ///   - queue: the worker's.
+    ///   - queue: the scheduler's.
     public init(
-        interval: Duration, repeating: Repeating = .always, queue: WorkerQueue, handler: @escaping () -> Void
+        interval: Duration, repeating: Repeating = .always, queue: SchedulerQueue, handler: @escaping () -> Void
     ) {
         self.interval = max(interval, .milliseconds(1))
         self.repeating = repeating
@@ -32,7 +32,7 @@ public final class RepeatingTimer {
 
     /// A timer of so many seconds, which are held between a millisecond and a hundred years.
     public convenience init(
-        timeInterval: Double, repeating: Repeating = .always, queue: WorkerQueue, handler: @escaping () -> Void
+        timeInterval: Double, repeating: Repeating = .always, queue: SchedulerQueue, handler: @escaping () -> Void
     ) {
         // Written so that what is no number becomes the shortest time.
         let seconds = timeInterval > 0.001 ? min(timeInterval, RepeatingTimer.longest) : 0.001
