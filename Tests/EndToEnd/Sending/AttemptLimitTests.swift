@@ -21,11 +21,12 @@ import Testing
     func attemptsPerEvent() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
-            collector.answerNext(ScriptedAnswer(status: 503, headers: ["Retry-After: 1"]), .status(503))
-            let daemon = try await scene.daemon(sendingTo: collector, ["max_attempts": 2])
+            collector.answerNext(ScriptedAnswer(status: 503, isHeld: true), .status(503))
+            let daemon = try await scene.daemon(sendingTo: collector, ["max_attempts": 2, "in_flight": 1])
             try await daemon.track(1...1)
-            try await daemon.dispatcher(until: "a closed way") { $0["way"] == "closed" }
+            try await collector.requests(atLeast: 1)
             try await daemon.track(2...2)
+            collector.release()
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e2"])
             try await daemon.dispatcher(until: "both are settled") { $0["dead"].int == 1 && $0["sent"].int == 1 }
             #expect(collector.requests.map(\.ids) == [["e1"], ["e1", "e2"], ["e2"]])

@@ -132,5 +132,5 @@ public final class GateBench {
         gate.barrierSummaries.first { $0.identity.id == id }
     }
 
-    public var counters: Counters { gate.board.counters }
+    public var counters: Counters<EventCounter> { gate.counts.all }
 }

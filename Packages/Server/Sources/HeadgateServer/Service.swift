@@ -47,7 +47,8 @@ final class Service {
         self.configuration = configuration
         places = loaded.places
         started = scheduler.now
-        store = ServiceStore(configuration.makeStore, settings: settings, places: places, scheduler: scheduler, log: log)
+        store = ServiceStore(
+            configuration.makeStore, settings: settings, places: places, scheduler: scheduler, log: log)
         let state = try store.open()
         startWarnings = state.warnings
         boards = Boards(scheduler: scheduler, log: log)
@@ -122,7 +123,7 @@ final class Service {
         let session = Session(
             number: sessions.nextNumber(), connection: connection, caller: caller, service: self)
         guard sessions.hasRoom(for: caller.credentials.uid) else {
-            sessions.counters.rejectedConnections += 1
+            sessions.counters.count(.rejectedConnections)
             session.sendError(RPCError(.limit, "too many connections"))
             return connection.closeAfterFlush()
         }

@@ -1,4 +1,5 @@
 import Testing
+
 @testable import HeadgateTransport
 
 @Suite struct BuffersTests {

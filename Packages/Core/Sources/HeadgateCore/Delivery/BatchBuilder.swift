@@ -127,11 +127,11 @@ struct BatchInMaking {
         var stored = JSONWriter()
         entry.event.write(into: &stored, attempt: entry.attempts + 1, annotation: annotation)
         guard let members = stored.bytes.withUnsafeBytes(surroundings.transformations.readObject) else {
-            surroundings.board.counters.transformationErrors += 1
+            surroundings.counts.count(.transformationErrors)
             return .stored
         }
         let result = chain.transform(EventDocument(members: members), dispatcher: dispatcherId)
-        surroundings.board.counters.transformationErrors += result.errors
+        surroundings.counts.count(.transformationErrors, result.errors)
         guard let event = result.event else { return .nothing }
         return event.isTouched ? .transformed(event.json) : .stored
     }

@@ -11,7 +11,7 @@ struct DeliveryMachine {
 
     private(set) var settings: DispatcherSettings
     private(set) var queue: DispatcherQueue
-    private(set) var tally = DispatcherTally()
+    private(set) var counters = Counters<DispatcherCounter>()
     /// What the last failed attempt failed of; nil after a success.
     private(set) var lastError: String?
     private var limit: BatchLimit
@@ -259,7 +259,7 @@ struct DeliveryMachine {
 
     /// So many events are done with, and counted for the last time.
     mutating func settled(_ count: Int, as end: DeliveryEnd, in source: some EventSource) {
-        tally.add(count, end)
+        if let counter = end.dispatcherCounter { counters.count(counter, count) }
         // With nothing left to read, all that was read over is settled too.
         if queue.unread(in: source) == 0 { queue.skip(to: source.lastStored) }
     }
@@ -339,7 +339,7 @@ struct DeliveryMachine {
         if verdict == .delivered { return delivered(batch) }
         let (judged, orders) = takeBack(flight, after: result)
         guard verdict != .keep else { return orders }
-        tally.failed += 1
+        counters.count(.failed)
         lastError = result.cause
         guard !judged.events.isEmpty else { return orders }
         return orders + carryOut(verdict, of: judged, whole: batch, result, moment)
@@ -377,7 +377,7 @@ struct DeliveryMachine {
         for part in parts where part.outcome == .delivered { orders += delivered(part.batch) }
         let failures = parts.filter { $0.outcome != .delivered }
         guard let first = failures.first else { return orders }
-        tally.failed += 1
+        counters.count(.failed)
         lastError = first.outcome.cause
         for failure in failures { queue.takeBack(failure.batch.sequenceNumbers) }
         var cause: String?
@@ -438,7 +438,7 @@ struct DeliveryMachine {
                 && entry.firstCharge.map { heard - $0 >= settings.maxRetryAge } ?? false
         }
         let retried = failed.count - worn.count - old.count
-        tally.retried += retried
+        counters.count(.retried, retried)
         return bury(worn, .maxAttempts, answer, moment) + bury(old, .maxRetryAge, answer, moment)
             + [.countRetried(retried)]
     }

@@ -85,27 +85,3 @@ struct DeliveryMoment {
     /// From 0 to 1, for the length of the wait that may follow.
     var chance: Double
 }
-
-/// What became of a dispatcher's events since the start.
-struct DispatcherTally: Equatable {
-    /// Events delivered.
-    var sent = 0
-    /// Attempts that failed.
-    var failed = 0
-    /// Events that go once more, each time that they do.
-    var retried = 0
-    var dead = 0
-    var expired = 0
-    var evicted = 0
-
-    /// Counts the ends of events.
-    mutating func add(_ count: Int, _ end: DeliveryEnd) {
-        switch end {
-        case .delivered: sent += count
-        case .dead: dead += count
-        case .expired: expired += count
-        case .evicted: evicted += count
-        case .transformedAway: break
-        }
-    }
-}

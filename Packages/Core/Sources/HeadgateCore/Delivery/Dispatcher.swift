@@ -29,7 +29,7 @@ final class Dispatcher {
         let flushes: Flushes
         let settlements: Settlements
         let depths: QueueDepths
-        let board: CounterBoard
+        let counts: EventCounts
         /// What is done with events just before they are sent (Behaviour P4).
         let transformations: Transformations
         let turn: TurnRecord
@@ -78,7 +78,7 @@ final class Dispatcher {
 
     var batchesInFlight: Int { machine.batchesInFlight }
 
-    var tally: DispatcherTally { machine.tally }
+    var counters: Counters<DispatcherCounter> { machine.counters }
 
     /// What the last failed attempt failed of; nil after a success.
     var lastError: String? { machine.lastError }
@@ -215,7 +215,7 @@ final class Dispatcher {
         case .wantBoard: activationGate?.want()
         case .renewBoard(let opening): activationGate?.renew(opening)
         case .keep(let letters): for letter in letters { surroundings.settlements.add(.deadLetter(letter)) }
-        case .countRetried(let count): surroundings.board.counters.retried += count
+        case .countRetried(let count): surroundings.counts.count(.retried, count)
         case .wait(let instant, let cause): backoff.close(until: instant, cause: cause)
         case .hold(let cause): manual.set(ManualBarrier.Setting(isPaused: true, reason: cause))
         case .endHold: manual.set(ManualBarrier.Setting())
@@ -249,7 +249,8 @@ final class Dispatcher {
     }
 
     private var moment: DeliveryMoment {
-        DeliveryMoment(now: surroundings.scheduler.now, wall: surroundings.scheduler.wall, chance: surroundings.chance())
+        DeliveryMoment(
+            now: surroundings.scheduler.now, wall: surroundings.scheduler.wall, chance: surroundings.chance())
     }
 
     private func read(behind position: SequenceNumber) {
@@ -277,7 +278,7 @@ final class Dispatcher {
         for (route, tally) in tallies.byRoute {
             surroundings.events.backlog.settle(tally, route: route, dispatcher: number)
         }
-        surroundings.board.counters.add(events.count, end)
+        surroundings.counts.count(end.counter, events.count)
         machine.settled(events.count, as: end, in: surroundings.events)
         writeSettled()
         tellFlushes(events.lazy.map(\.sequenceNumber), end)
@@ -300,7 +301,7 @@ final class Dispatcher {
     /// The store was damaged: what is missing is counted as quarantined (Behaviour Q8).
     private func countLost(_ count: Int) {
         surroundings.events.backlog.keep(machine.queue.entries, of: number)
-        surroundings.board.counters.quarantined += count
+        surroundings.counts.count(.quarantined, count)
         writeSettled()
         surroundings.flushes.settled([], of: id, sent: false, position: machine.queue.position)
     }

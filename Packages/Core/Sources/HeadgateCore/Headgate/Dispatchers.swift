@@ -151,7 +151,7 @@ final class Dispatchers {
         // Nobody reads the queue of a removed dispatcher: to make room it is given up whole.
         let orphan = orphansWithEvents.min { $0.position < $1.position }
         if let orphan, orphan.position < oldest ?? .max {
-            surroundings.board.counters.evicted += known.forget(orphan)
+            surroundings.counts.count(.evicted, known.forget(orphan))
             return true
         }
         guard let oldest else { return false }
@@ -185,7 +185,7 @@ final class Dispatchers {
         let events = surroundings.events
         let oldest = events.presentStamp() - events.limits.orphanRetention.wholeMilliseconds
         for orphan in orphans where orphan.orphanedSince.map({ $0 <= oldest }) ?? false {
-            surroundings.board.counters.expired += known.forget(orphan)
+            surroundings.counts.count(.expired, known.forget(orphan))
         }
     }
 

@@ -145,7 +145,7 @@ extension Headgate {
     ) -> Bool {
         guard var query = query(of: dispatcher, limit: limit) else { return false }
         query.after = after
-        letterDesk.read(query, then: then)
+        deadLetterWork.read(query, then: then)
         return true
     }
 
@@ -161,7 +161,7 @@ extension Headgate {
         then: @escaping (Result<Int, RequeueFault>) -> Void
     ) -> Bool {
         guard dispatcher.map(hasDispatcher) ?? true, let query = query(of: dispatcher, letters) else { return false }
-        letterDesk.requeue(query, then: then)
+        deadLetterWork.requeue(query, then: then)
         return true
     }
 
@@ -176,7 +176,7 @@ extension Headgate {
         then: @escaping (Result<Int, StoreFault>) -> Void
     ) -> Bool {
         guard let query = query(of: dispatcher, letters) else { return false }
-        letterDesk.purge(query, then: then)
+        deadLetterWork.purge(query, then: then)
         return true
     }
 
@@ -210,9 +210,8 @@ extension Headgate {
         let blockers = coordinator.blockers(of: dispatcher.id, flushing: isFlushing)
         return DispatcherSummary(
             id: dispatcher.id, kind: dispatcher.kind, isOpen: blockers.isEmpty, blockedBy: blockers.map(\.id),
-            pending: dispatcher.pending, inFlight: dispatcher.queue.inFlightCount, sent: dispatcher.tally.sent,
-            failed: dispatcher.tally.failed, dead: dispatcher.tally.dead, expired: dispatcher.tally.expired,
-            evicted: dispatcher.tally.evicted, oldest: oldestAge(of: dispatcher),
+            pending: dispatcher.pending, inFlight: dispatcher.queue.inFlightCount, counters: dispatcher.counters,
+            oldest: oldestAge(of: dispatcher),
             retryAt: dispatcher.backoff.retryAtWall, lastError: dispatcher.lastError,
             isFlushing: isFlushing)
     }
@@ -225,11 +224,8 @@ extension Headgate {
 
     /// What became of every dispatcher's events since the start, in alphabetical order of the dispatchers.
     public var outcomes: [DispatcherOutcomes] {
-        dispatcherIds.compactMap { dispatchers[$0] }.map { dispatcher in
-            let tally = dispatcher.tally
-            return DispatcherOutcomes(
-                dispatcher: dispatcher.id, delivered: tally.sent, retried: tally.retried, dead: tally.dead,
-                expired: tally.expired, evicted: tally.evicted, lastError: dispatcher.lastError)
+        dispatcherIds.compactMap { dispatchers[$0] }.map {
+            DispatcherOutcomes(dispatcher: $0.id, counters: $0.counters, lastError: $0.lastError)
         }
     }
 }

@@ -8,7 +8,8 @@ import HeadgateData
 public final class Headgate {
     public let scheduler: any Scheduler
     public let events: EventQueue
-    public let board = CounterBoard()
+    /// What is counted of all its events.
+    public let counts = EventCounts()
     /// The machine's network connection, set by whoever watches it (Behaviour B21).
     public let network = StateSubject(NetworkState.unknown)
     /// What clients announced about themselves, set by whoever serves them (Behaviour B26).
@@ -25,7 +26,7 @@ public final class Headgate {
     let dispatchers: Dispatchers
     let flushes: Flushes
     let settlements: Settlements
-    let letterDesk: LetterDesk
+    let deadLetterWork: DeadLetterWork
     let loadRouter: LoadRouter
     let transformations: Transformations
     let kept: KeptValues
@@ -61,15 +62,16 @@ public final class Headgate {
             state.dispatchers,
             Dispatcher.Surroundings(
                 events: events, coordinator: coordinator, flushes: flushes, settlements: settlements,
-                depths: depths, board: board, transformations: transformations, turn: turn,
+                depths: depths, counts: counts, transformations: transformations, turn: turn,
                 chance: surroundings.chance))
         configured = ConfiguredBarriers(coordinator: coordinator, turn: turn, dispatchers: dispatchers)
         remoteBarriers = RemoteBarriers(coordinator: coordinator, configured: configured, turn: turn)
-        letterDesk = LetterDesk(events: events, settlements: settlements, board: board, dispatchers: dispatchers)
+        deadLetterWork = DeadLetterWork(
+            events: events, settlements: settlements, counts: counts, dispatchers: dispatchers)
         settlements.add(.keep(DedupeKey.name, events.dedupeKey.kept))
         clock = ClockKeeper(events: events, settlements: settlements)
         housekeeping = Housekeeping(
-            dispatchers: dispatchers, events: events, settlements: settlements, clock: clock, board: board)
+            dispatchers: dispatchers, events: events, settlements: settlements, clock: clock, counts: counts)
         turn.host = self
         events.host = self
         settlements.host = self
@@ -272,7 +274,7 @@ extension Headgate: GateHost {
     }
 
     func barrierFailed(_ failure: BarrierFailure) {
-        board.counters.barrierErrors += 1
+        counts.count(.barrierErrors)
         barrierFailureSubject.send(failure)
     }
 

@@ -8,7 +8,7 @@ final class Housekeeping {
     private let events: EventQueue
     private let settlements: Settlements
     private let clock: ClockKeeper
-    private let board: CounterBoard
+    private let counts: EventCounts
     private var alarm: (any Disposable)?
     /// When orphans and ids are looked at next.
     private var nextChores: Instant
@@ -30,13 +30,13 @@ final class Housekeeping {
 
     init(
         dispatchers: Dispatchers, events: EventQueue, settlements: Settlements, clock: ClockKeeper,
-        board: CounterBoard
+        counts: EventCounts
     ) {
         self.dispatchers = dispatchers
         self.events = events
         self.settlements = settlements
         self.clock = clock
-        self.board = board
+        self.counts = counts
         nextChores = events.scheduler.now + Housekeeping.timeBetweenChores
         pass = .resting(until: events.scheduler.now)
     }
@@ -78,7 +78,8 @@ final class Housekeeping {
 
     /// Begins a pass when it is time for one. What dispatchers have in hand they look after themselves.
     private func beginPassWhenDue() {
-        guard case .resting(let end) = pass, !hasEnded, events.scheduler.now >= end, let oldest = dispatchers.oldestUnread
+        guard case .resting(let end) = pass, !hasEnded, events.scheduler.now >= end,
+            let oldest = dispatchers.oldestUnread
         else { return }
         pass = .running(since: events.scheduler.now)
         events.sweep.begin(events.ageLimit, behind: oldest, through: events.lastStored)
@@ -126,6 +127,6 @@ final class Housekeeping {
     /// Events of a dispatcher that is gone.
     private func expire(_ old: [StoredEvent], of orphan: DispatcherNumber) {
         for event in old { events.backlog.settle(event.tally, route: event.route, dispatcher: orphan) }
-        board.counters.expired += old.count
+        counts.count(.expired, old.count)
     }
 }

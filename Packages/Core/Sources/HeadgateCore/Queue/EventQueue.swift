@@ -127,7 +127,8 @@ public final class EventQueue {
     ) -> SequenceNumber {
         lastSequenceNumber += 1
         gathering.append(
-            event, known: fingerprint, sequenceNumber: lastSequenceNumber, receivedAt: scheduler.wall, receivedStamp: now)
+            event, known: fingerprint, sequenceNumber: lastSequenceNumber, receivedAt: scheduler.wall,
+            receivedStamp: now)
         if let fingerprint { dedupe.insert(fingerprint, sequenceNumber: lastSequenceNumber, stamp: now) }
         commitAtEndOfTurn()
         return lastSequenceNumber

@@ -25,14 +25,14 @@ struct UnauthorizedGateTests {
         bench.settle()
         bench.sender.answer(.status(401))
         bench.settle()
-        #expect(boards.asked.count == 2 && bench.sender.sent == [[1, 2]] && bench.summary().dead == 0)
+        #expect(boards.asked.count == 2 && bench.sender.sent == [[1, 2]] && bench.summary().counters[.dead] == 0)
         boards.complete(["token": "new"])
         bench.settle()
         #expect(bench.sender.sent == [[1, 2], [1, 2]])
         #expect(bench.sender.batches.last?.output == ["token": "new"])
         bench.sender.answer(.status(401))
         bench.settle()
-        #expect(bench.summary().dead == 2 && bench.summary().pending == 0)
+        #expect(bench.summary().counters[.dead] == 2 && bench.summary().pending == 0)
     }
 
     @Test("A9: the second time goes well: nothing is lost, and no attempt is charged")
@@ -47,7 +47,7 @@ struct UnauthorizedGateTests {
         bench.settle()
         bench.sender.answer()
         bench.settle()
-        #expect(bench.summary().sent == 2 && bench.summary().dead == 0)
+        #expect(bench.summary().counters[.sent] == 2 && bench.summary().counters[.dead] == 0)
     }
 
     @Test("A9: events that were not there the first time have their own second time")
@@ -62,7 +62,7 @@ struct UnauthorizedGateTests {
         bench.settle()
         bench.sender.answer(.status(401))
         bench.settle()
-        #expect(bench.summary().dead == 1 && bench.summary().pending == 1)
+        #expect(bench.summary().counters[.dead] == 1 && bench.summary().pending == 1)
         boards.complete()
         bench.settle()
         #expect(bench.sender.sent == [[1], [1, 2], [2]])
@@ -80,10 +80,10 @@ struct UnauthorizedGateTests {
         }
         boards.complete()
         bench.settle()
-        #expect(bench.summary().dead == 0)
+        #expect(bench.summary().counters[.dead] == 0)
         bench.sender.answer(.status(401))
         bench.settle()
-        #expect(bench.summary().dead == 1)
+        #expect(bench.summary().counters[.dead] == 1)
     }
 
     @Test("A9: several batches that meet 401 under one opening have the board run once")
@@ -102,7 +102,7 @@ struct UnauthorizedGateTests {
         bench.settle()
         bench.sender.answer(.status(401), to: 2)
         bench.settle()
-        #expect(boards.asked.count == 2 && bench.summary().dead == 0)
+        #expect(boards.asked.count == 2 && bench.summary().counters[.dead] == 0)
         #expect(bench.sender.sent.sorted { $0[0] < $1[0] } == [[1], [1], [2], [2]])
     }
 
@@ -130,7 +130,7 @@ struct UnauthorizedGateTests {
         bench.settle()
         bench.sender.answer(.status(401))
         bench.settle()
-        #expect(bench.summary().dead == 1 && boards.asked.count == 2 && bench.sender.sent == [[1]])
+        #expect(bench.summary().counters[.dead] == 1 && boards.asked.count == 2 && bench.sender.sent == [[1]])
         boards.complete()
         bench.settle()
         #expect(bench.sender.sent == [[1], [2]])
@@ -183,6 +183,6 @@ struct UnauthorizedGateTests {
         bench.settle()
         bench.sender.answer(.status(403))
         bench.settle()
-        #expect(bench.summary().dead == 1 && boards.asked.count == 1)
+        #expect(bench.summary().counters[.dead] == 1 && boards.asked.count == 1)
     }
 }

@@ -188,9 +188,9 @@ struct RemoteBarrierTests {
         bench.settle()
         let outcomes = bench.gate.outcomes
         #expect(outcomes.map(\.dispatcher) == ["archive", "collect"])
-        #expect(outcomes.map(\.delivered) == [3, 0])
-        #expect(outcomes.map(\.retried) == [0, 3])
+        #expect(outcomes.map(\.counters[.sent]) == [3, 0])
+        #expect(outcomes.map(\.counters[.retried]) == [0, 3])
         #expect(outcomes.map(\.lastError) == [nil, "HTTP 503"])
-        #expect(outcomes[0].since(outcomes[0]).delivered == 0)
+        #expect(outcomes[0].since(outcomes[0]).counters[.sent] == 0)
     }
 }

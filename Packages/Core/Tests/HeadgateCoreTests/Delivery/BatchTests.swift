@@ -87,7 +87,7 @@ struct BatchTests {
         bench.settle()
         #expect(bench.sender.sent == [[1], [2], [3]])
         #expect(bench.store.memory.deadLetters.map(\.reason) == [.oversize])
-        #expect(bench.counters.dead == 1)
+        #expect(bench.counters[.dead] == 1)
     }
 
     @Test(
@@ -101,7 +101,7 @@ struct BatchTests {
         bench.sender.answer(result)
         bench.advance(by: .seconds(1000))
         #expect(bench.sender.sent == [[1]])
-        #expect(bench.counters.delivered == (result == .delivered ? 1 : 0))
+        #expect(bench.counters[.delivered] == (result == .delivered ? 1 : 0))
         #expect(bench.store.memory.deadLetters.map(\.reason) == (result == .delivered ? [] : [.oversize]))
     }
 

@@ -225,10 +225,10 @@ struct DeliveryRun {
     /// What must hold after each step.
     func check() throws {
         if let failure { throw ModelFailure(failure) }
-        let tally = machine.tally
-        try #require(tally.sent == ended.values.count { $0 == .delivered })
-        try #require(tally.dead == letters.count && tally.dead == ended.values.count { $0 == .dead })
-        try #require(tally.evicted == ended.values.count { $0 == .evicted })
+        let counters = machine.counters
+        try #require(counters[.sent] == ended.values.count { $0 == .delivered })
+        try #require(counters[.dead] == letters.count && counters[.dead] == ended.values.count { $0 == .dead })
+        try #require(counters[.evicted] == ended.values.count { $0 == .evicted })
         try #require(machine.batchesInFlight == inFlight.count)
         let stored = Int(shelf.lastStored)
         try #require(shelf.unsettled == stored - ended.count)

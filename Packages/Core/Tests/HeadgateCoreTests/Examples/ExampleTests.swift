@@ -152,7 +152,7 @@ struct ExampleTests {
         #expect(!isOpen())
         barrier.ask()
         #expect(isOpen())
-        #expect(bench.counters.barrierErrors == 2, "one for each dispatcher")
+        #expect(bench.counters[.barrierErrors] == 2, "one for each dispatcher")
         answer = .success(false)
         barrier.ask()
         #expect(!isOpen())

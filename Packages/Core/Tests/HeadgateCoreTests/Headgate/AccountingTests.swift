@@ -21,10 +21,12 @@ struct AccountingTests {
             bench.sender.answer(results[step % results.count])
             bench.advance(by: .milliseconds(400))
             let counters = bench.counters
-            let settled = counters.delivered + counters.dead + counters.expired + counters.evicted
+            let settled = counters[.delivered] + counters[.dead] + counters[.expired] + counters[.evicted]
             #expect(bench.acknowledgements.count == settled + bench.gate.stored.events)
         }
-        for count in [bench.counters.delivered, bench.counters.dead, bench.counters.expired, bench.counters.evicted] {
+        for count in [
+            bench.counters[.delivered], bench.counters[.dead], bench.counters[.expired], bench.counters[.evicted],
+        ] {
             #expect(count > 0)
         }
     }

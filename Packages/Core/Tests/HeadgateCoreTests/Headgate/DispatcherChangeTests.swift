@@ -28,7 +28,7 @@ struct DispatcherChangeTests {
         #expect(new.sent == [[3, 4, 5]])
         new.answer()
         bench.settle()
-        #expect(bench.counters.delivered == 5)
+        #expect(bench.counters[.delivered] == 5)
         #expect(bench.gate.stored == .zero)
     }
 
@@ -82,7 +82,7 @@ struct DispatcherChangeTests {
         old.answer()
         bench.settle()
         #expect(old.isClosed)
-        #expect(bench.counters.delivered == 2)
+        #expect(bench.counters[.delivered] == 2)
         #expect(bench.gate.stored.events == 3)
         bench.add(DispatcherSettings(id: "collect"))
         bench.settle()
@@ -103,7 +103,7 @@ struct DispatcherChangeTests {
         bench.settle()
         bench.sender.answer()
         bench.settle()
-        #expect(bench.counters.delivered == 3)
+        #expect(bench.counters[.delivered] == 3)
         #expect(bench.sender.sent == [[3]])
         #expect(old.isClosed)
     }
@@ -121,6 +121,6 @@ struct DispatcherChangeTests {
         old.answer()
         bench.settle()
         #expect(isStopped)
-        #expect(bench.counters.delivered == 1)
+        #expect(bench.counters[.delivered] == 1)
     }
 }

@@ -115,7 +115,7 @@ struct StopTests {
         bench.advance(by: .milliseconds(1))
         #expect(isDone)
         #expect(bench.sender.interruptions == 1)
-        #expect(bench.counters.retried == 0)
+        #expect(bench.counters[.retried] == 0)
         try bench.restart()
         #expect(bench.sender.sent == [[1]])
     }
@@ -132,7 +132,7 @@ struct StopTests {
         let reads = bench.store.readCount
         bench.advance(by: .seconds(1000))
         #expect(bench.store.readCount == reads)
-        #expect(bench.counters.expired == 0)
+        #expect(bench.counters[.expired] == 0)
     }
 
     @Test("D11, Q8: a store that cannot write does not hold it up")

@@ -163,12 +163,12 @@ extension GateModel {
         for id in ids {
             guard let dispatcher = dispatchers[id] else { continue }
             let summary = bench.summary(of: id)
-            let silent = summary.expired + summary.evicted
-            expect(summary.sent == dispatcher.delivered, "\(id): \(summary.sent) sent, not \(dispatcher.delivered)")
-            expect(summary.dead == dispatcher.dead, "\(id): \(summary.dead) dead, not \(dispatcher.dead)")
+            let silent = summary.counters[.expired] + summary.counters[.evicted]
+            expect(summary.counters[.sent] == dispatcher.delivered, "\(id): \(summary.counters[.sent]) sent, not \(dispatcher.delivered)")
+            expect(summary.counters[.dead] == dispatcher.dead, "\(id): \(summary.counters[.dead]) dead, not \(dispatcher.dead)")
             expect(summary.inFlight == dispatcher.inFlight.count, "\(id): \(summary.inFlight) in flight")
             expect(silent == 0 || profile.losesSilently, "\(id): \(silent) expired or evicted")
-            expect(summary.evicted == 0 || profile.dropsOldest, "\(id): \(summary.evicted) evicted")
+            expect(summary.counters[.evicted] == 0 || profile.dropsOldest, "\(id): \(summary.counters[.evicted]) evicted")
             expect(dispatcher.vanished.count <= silent, "\(id): \(dispatcher.vanished) passed over without a word")
             let left = dispatcher.unsettled.count - silent
             expect(summary.pending + summary.inFlight == left, "\(id): \(summary.pending) pending, \(left) left")
@@ -180,14 +180,14 @@ extension GateModel {
 
     private func checkExpired(_ summary: DispatcherSummary, _ dispatcher: ModelDispatcher) {
         let due = dispatcher.unsettled.count { isExpired($0) }
-        expect(summary.expired <= due, "\(dispatcher.id): \(summary.expired) expired of \(due)")
+        expect(summary.counters[.expired] <= due, "\(dispatcher.id): \(summary.counters[.expired]) expired of \(due)")
         // The sweeper finds what waits, however deep and whatever holds it.
         guard now >= startedAt + GateModel.sweepingTime else { return }
         let overdue = dispatcher.unsettled.subtracting(dispatcher.inFlight).count { number in
             isExpired(number, before: GateModel.sweepingTime)
                 && stored[number].map { $0.storedAt + GateModel.sweepingTime <= now } ?? false
         }
-        let silent = summary.expired + summary.evicted
+        let silent = summary.counters[.expired] + summary.counters[.evicted]
         expect(silent >= overdue, "\(dispatcher.id): \(silent) expired or evicted, \(overdue) are overdue")
     }
 
@@ -243,7 +243,7 @@ extension GateModel {
             let summary = bench.summary(of: id)
             let dispatcher = dispatchers[id]
             expect(summary.pending == 0 && summary.inFlight == 0, "\(id): \(summary.pending) pending at the end")
-            let left = (dispatcher?.unsettled.count ?? 0) - summary.expired - summary.evicted
+            let left = (dispatcher?.unsettled.count ?? 0) - summary.counters[.expired] - summary.counters[.evicted]
             expect(left == 0, "\(id): \(left) lost")
         }
     }

@@ -102,9 +102,9 @@ struct GapTests {
         bench.settle()
         #expect(bench.sender.sent == [[1, 2], [3, 4], [5, 6], [7, 8]])
         bench.track(2)
-        #expect(bench.counters.evicted == 0 && bench.gate.stored.events == 8)
+        #expect(bench.counters[.evicted] == 0 && bench.gate.stored.events == 8)
         bench.track(3)
-        #expect(bench.counters.evicted == 3 && bench.summary().evicted == 3)
+        #expect(bench.counters[.evicted] == 3 && bench.summary().counters[.evicted] == 3)
         #expect(bench.gate.stored.events == 8)
         try bench.restart()
         #expect(bench.gate.stored.events == 8)
@@ -112,7 +112,7 @@ struct GapTests {
         for batch in bench.sender.outstanding { bench.sender.answer(to: batch.number) }
         bench.settle()
         #expect(bench.sender.delivered == [1, 2, 5, 6, 7, 8, 12, 13])
-        #expect(bench.counters.evicted == 0 && bench.counters.quarantined == 0)
+        #expect(bench.counters[.evicted] == 0 && bench.counters[.quarantined] == 0)
     }
 
     @Test("Q2: ranges touch, overlap and reach over the position, and come out apart")

@@ -102,7 +102,7 @@ struct GroupCommitTests {
         bench.store.memory.fault = .noRoom("full")
         bench.sender.answer()
         bench.settle()
-        #expect(bench.counters.delivered == 2)
+        #expect(bench.counters[.delivered] == 2)
         bench.store.memory.fault = nil
         bench.advance(by: .seconds(1))
         try bench.restart()

@@ -15,7 +15,7 @@ struct LostEventsTests {
         bench.sender.answer()
         bench.settle()
         #expect(bench.sender.delivered == [4, 5])
-        #expect(bench.counters.quarantined == 3)
+        #expect(bench.counters[.quarantined] == 3)
         #expect(bench.summary().pending == 0)
         #expect(bench.gate.stored == .zero)
         bench.track(1)
@@ -28,7 +28,7 @@ struct LostEventsTests {
         bench.track(3)
         bench.store.lostThrough = 3
         try bench.restart()
-        #expect(bench.counters.quarantined == 3)
+        #expect(bench.counters[.quarantined] == 3)
         #expect(bench.gate.stored == .zero)
     }
 

@@ -92,7 +92,7 @@ struct RestartTests {
         bench.settle()
         #expect(bench["archive"].sent == [[1, 2], [4]])
         bench.advance(by: .seconds(3 * 3600))
-        #expect(bench.counters.expired == 0)
+        #expect(bench.counters[.expired] == 0)
     }
 
     @Test("Q3: it is kept for orphan_retention from its removal, then expires and is counted")
@@ -109,7 +109,7 @@ struct RestartTests {
         #expect(bench.gate.stored.events == 2)
         bench.advance(by: .seconds(660))
         #expect(bench.gate.stored == .zero)
-        #expect(bench.counters.expired == 2)
+        #expect(bench.counters[.expired] == 2)
         bench.dispatchers = both
         try bench.restart()
         #expect(bench["archive"].sent.isEmpty)

@@ -75,8 +75,8 @@ struct StoreLimitTests {
         bench.track(1)
         bench.track(2)
         #expect(bench.gate.stored.events == 5)
-        #expect(bench.counters.evicted == 3)
-        #expect(bench.summary().evicted == 3)
+        #expect(bench.counters[.evicted] == 3)
+        #expect(bench.summary().counters[.evicted] == 3)
         bench.sender.reply = { _ in .delivered }
         bench.sender.answer()
         bench.settle()
@@ -92,7 +92,7 @@ struct StoreLimitTests {
         bench.changeLimits { $0.maxBytes = full }
         bench.track(1)
         #expect(bench.gate.stored.events == 3)
-        #expect(bench.counters.evicted == 1)
+        #expect(bench.counters[.evicted] == 1)
     }
 
     @Test("Q4: one dispatcher's full queue costs the others nothing")
@@ -106,8 +106,8 @@ struct StoreLimitTests {
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
         for _ in 0..<5 { bench.track(1) }
         #expect(bench["archive"].delivered == [1, 2, 3, 4, 5])
-        #expect(bench.summary(of: "archive").evicted == 0)
-        #expect(bench.summary().evicted == 3)
+        #expect(bench.summary(of: "archive").counters[.evicted] == 0)
+        #expect(bench.summary().counters[.evicted] == 3)
         #expect(bench.summary().pending == 2)
     }
 
@@ -119,7 +119,7 @@ struct StoreLimitTests {
         bench.limits.maxEvents = 4
         try bench.restart { _ = $0.gate.resume("collect") { _ in } }
         #expect(bench.sender.sent == [[7, 8, 9, 10]])
-        #expect(bench.counters.evicted == 6)
+        #expect(bench.counters[.evicted] == 6)
     }
 
     @Test("Q4: drop_oldest waits until it knows which is the oldest")
@@ -133,11 +133,11 @@ struct StoreLimitTests {
         bench.store.readFault = .failed("slow")
         try bench.restart()
         bench.track(1, EventDraft(dispatchers: ["archive"]))
-        #expect(bench.counters.evicted == 0)
+        #expect(bench.counters[.evicted] == 0)
         bench.store.readFault = nil
         bench.advance(by: .seconds(1))
-        #expect(bench.summary(of: "collect").evicted == 1)
-        #expect(bench.summary(of: "archive").evicted == 0)
+        #expect(bench.summary(of: "collect").counters[.evicted] == 1)
+        #expect(bench.summary(of: "archive").counters[.evicted] == 0)
     }
 
     @Test("Q4, Q3: a removed dispatcher's queue makes room before events of others go that are younger")
@@ -154,8 +154,8 @@ struct StoreLimitTests {
         try bench.restart()
         bench.track(2)
         #expect(bench.sender.sent == [[4, 5]])
-        #expect(bench.summary().evicted == 0)
-        #expect(bench.counters.evicted == 3)
+        #expect(bench.summary().counters[.evicted] == 0)
+        #expect(bench.counters[.evicted] == 3)
         #expect(bench.gate.stored.events == 2)
     }
 
@@ -168,9 +168,9 @@ struct StoreLimitTests {
         // One in hand, and those behind it.
         bench.track(3, EventDraft(timeToLive: timeToLive.map { .seconds($0) }))
         bench.advance(by: .milliseconds(end * 1000 - 1))
-        #expect(bench.summary().expired == 0 && bench.summary().pending == 3)
+        #expect(bench.summary().counters[.expired] == 0 && bench.summary().pending == 3)
         bench.advance(by: .milliseconds(1))
-        #expect(bench.summary().expired == 3 && bench.summary().pending == 0)
+        #expect(bench.summary().counters[.expired] == 3 && bench.summary().pending == 0)
         #expect(bench.sender.sent.isEmpty)
     }
 
@@ -179,10 +179,10 @@ struct StoreLimitTests {
         let bench = GateBench(limits: limits { $0.maxAge = .seconds(maxAge) })
         bench.track(2, EventDraft(timeToLive: .seconds(timeToLive)))
         bench.advance(by: .seconds(10))
-        #expect(bench.summary().expired == 0 && bench.summary().inFlight == 2)
+        #expect(bench.summary().counters[.expired] == 0 && bench.summary().inFlight == 2)
         bench.sender.answer(.status(503))
         bench.settle()
-        #expect(bench.summary().expired == 2 && bench.gate.stored == .zero)
+        #expect(bench.summary().counters[.expired] == 2 && bench.gate.stored == .zero)
     }
 
     @Test("Q4: max_age expires what waits, on time, and counts it")
@@ -193,13 +193,13 @@ struct StoreLimitTests {
         bench.advance(by: .seconds(4))
         bench.track(1)
         bench.advance(by: .milliseconds(5999))
-        #expect(bench.counters.expired == 0)
+        #expect(bench.counters[.expired] == 0)
         bench.advance(by: .milliseconds(1))
-        #expect(bench.counters.expired == 2)
+        #expect(bench.counters[.expired] == 2)
         #expect(bench.gate.stored.events == 1)
         bench.advance(by: .seconds(4))
-        #expect(bench.counters.expired == 3)
-        #expect(bench.summary().expired == 3)
+        #expect(bench.counters[.expired] == 3)
+        #expect(bench.summary().counters[.expired] == 3)
     }
 
     @Test("Q4: ttl_ms counts from receipt, and expires an event that waits behind another")
@@ -218,7 +218,7 @@ struct StoreLimitTests {
         bench.sender.answer()
         bench.settle()
         #expect(bench.sender.sent == [[1], [2], [3]])
-        #expect(bench.counters.expired == 1)
+        #expect(bench.counters[.expired] == 1)
     }
 
     @Test("Q4: what is in flight does not expire")
@@ -226,10 +226,10 @@ struct StoreLimitTests {
         let bench = GateBench()
         bench.track(1, EventDraft(timeToLive: .seconds(1)))
         bench.advance(by: .seconds(100))
-        #expect(bench.counters.expired == 0)
+        #expect(bench.counters[.expired] == 0)
         bench.sender.answer()
         bench.settle()
-        #expect(bench.counters.delivered == 1)
+        #expect(bench.counters[.delivered] == 1)
     }
 
     @Test("Q4, D12: a failed event that is too old meanwhile is not sent again")
@@ -240,6 +240,6 @@ struct StoreLimitTests {
         bench.sender.answer(.status(503))
         bench.advance(by: .seconds(10))
         #expect(bench.sender.sent == [[1]])
-        #expect(bench.counters.expired == 1)
+        #expect(bench.counters[.expired] == 1)
     }
 }

@@ -93,7 +93,8 @@ struct LoadRoutingTests {
     func noPatterns() throws {
         let scheduler = ManualScheduler()
         let gate = Headgate(
-            scheduler: scheduler, store: MemoryEventStore(scheduler: scheduler), state: StoredState(), limits: StoreLimits())
+            scheduler: scheduler, store: MemoryEventStore(scheduler: scheduler), state: StoredState(),
+            limits: StoreLimits())
         let fault = try #require(throws: RuleFault.self) { try gate.setLoadRule(Self.isOrder, forId: "is_order") }
         #expect(
             "\(fault)" == "has a regular expression that cannot be used: this program has no regular expressions")

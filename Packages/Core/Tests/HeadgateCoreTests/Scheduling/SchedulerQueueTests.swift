@@ -10,7 +10,9 @@ struct SchedulerQueueTests {
         var steps: [Int] = []
     }
 
-    @Test("B11: what is ensured on the scheduler runs now when the caller is on it, else in the scheduler's turn, in order")
+    @Test(
+        "B11: what is ensured on the scheduler runs now when the caller is on it, else in the scheduler's turn, in order"
+    )
     func ensured() {
         let scheduler = ManualScheduler()
         let queue = SchedulerQueue(scheduler)

@@ -108,8 +108,8 @@ struct TransformationTests {
         bench.track(20)
         #expect(bench["a"].delivered == [5, 10, 15, 20])
         #expect(bench["b"].delivered == Array(1...20))
-        #expect(bench.counters.transformedAway == 16)
-        #expect(bench.summary(of: "a").pending == 0 && bench.summary(of: "a").failed == 0)
+        #expect(bench.counters[.transformedAway] == 16)
+        #expect(bench.summary(of: "a").pending == 0 && bench.summary(of: "a").counters[.failed] == 0)
         #expect(bench.gate.stored.events == 0)
     }
 
@@ -144,7 +144,7 @@ struct TransformationTests {
         try add(adding("4"), "4", to: bench, [.allDispatchers])
         bench.track(1)
         #expect(try way(bench, "a") == "14")
-        #expect(bench.counters.transformationErrors == 2)
+        #expect(bench.counters[.transformationErrors] == 2)
     }
 
     @Test("P4: `when` says which events are touched, before the transformations in front of it or after them")

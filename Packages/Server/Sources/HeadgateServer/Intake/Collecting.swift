@@ -56,7 +56,7 @@ final class Collecting {
             complaints[collector.id] = nil
             return part
         } catch {
-            gate.board.counters.collectorErrors += 1
+            gate.counts.count(.collectorErrors)
             complain("collector \(collector.id): \(error)", of: collector.id)
             return [:]
         }

@@ -90,7 +90,7 @@ final class Tracking {
         var read = try reader.read(params, at: place(), from: session)
         read.context = collecting.context(of: session.caller, on: session.context, in: arena)
         let outcome = try preparation.prepare(read)
-        gate.board.counters.transformationErrors += outcome.errors
+        gate.counts.count(.transformationErrors, outcome.errors)
         return Prepared(read: read, event: outcome.event)
     }
 
@@ -98,22 +98,22 @@ final class Tracking {
 
     /// Dropped for all dispatchers: to its client, no dispatcher wants it.
     private func countDropped() {
-        gate.board.counters.received += 1
-        gate.board.counters.transformedAway += 1
+        gate.counts.count(.received)
+        gate.counts.count(.transformedAway)
     }
 
     private func count(_ admission: Admission) {
-        gate.board.counters.received += 1
+        gate.counts.count(.received)
         switch admission {
-        case .duplicate: gate.board.counters.duplicates += 1
-        case .unrouted: gate.board.counters.unrouted += 1
+        case .duplicate: gate.counts.count(.duplicates)
+        case .unrouted: gate.counts.count(.unrouted)
         case .stored, .queueFull, .tooLarge: break
         }
     }
 
     private func rejected(_ events: Int, _ refusal: AdmissionRefusal) -> RPCError {
-        gate.board.counters.received += events
-        gate.board.counters.rejected += events
+        gate.counts.count(.received, events)
+        gate.counts.count(.rejected, events)
         return switch refusal {
         case .queueFull: RPCError(.queueFull)
         case .tooLarge: RPCError(.eventTooLarge)
@@ -123,7 +123,7 @@ final class Tracking {
     /// What clients are told whose events could not be stored. The fault itself is for the log: local errors do not
     /// cross the socket.
     func refusal(of events: Int, _ fault: StoreFault) -> RPCError {
-        gate.board.counters.rejected += events
+        gate.counts.count(.rejected, events)
         if case .noRoom = fault { return RPCError(.storage, "the event could not be stored: no room") }
         return RPCError(.storage, "the event could not be stored")
     }

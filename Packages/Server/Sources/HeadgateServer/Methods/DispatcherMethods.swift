@@ -44,19 +44,23 @@ enum DispatcherMethods {
     }
 
     /// As `dispatcher.list`, `status` and the topic `dispatchers` have it.
-    static let dispatcher = Schema.named(
-        "Dispatcher",
-        .object([
-            .required("id", .name), .required("kind", .name), .required("way", .words(of: BarrierState.self)),
-            .required("blocked_by", .array(.name), "the ids of the barriers that close the way"),
-            .required("pending", .count, "events that wait"), .required("in_flight", .count),
-            .required("sent", .count, "events delivered since the start"),
-            .required("failed", .count, "attempts that failed since the start"),
-            .required("dead", .count), .required("expired", .count), .required("evicted", .count),
-            .required("oldest_ms", .nullable(.count), "the age of the oldest event that waits"),
-            .required("retry_at", .nullable(.time)), .required("last_error", .nullable(.text)),
-            .required("flushing", .bool),
-        ]))
+    static let dispatcher = Schema.named("Dispatcher", .object(state + counters + lastAttempt))
+
+    private static let state: [Schema.Member] = [
+        .required("id", .name), .required("kind", .name), .required("way", .words(of: BarrierState.self)),
+        .required("blocked_by", .array(.name), "the ids of the barriers that close the way"),
+        .required("pending", .count, "events that wait"), .required("in_flight", .count),
+    ]
+
+    private static let counters: [Schema.Member] = DispatcherCounter.allCases.compactMap { counter in
+        counter.nameInList.map { .required($0, .count, "\(counter.meaning) since the start") }
+    }
+
+    private static let lastAttempt: [Schema.Member] = [
+        .required("oldest_ms", .nullable(.count), "the age of the oldest event that waits"),
+        .required("retry_at", .nullable(.time)), .required("last_error", .nullable(.text)),
+        .required("flushing", .bool),
+    ]
 
     static let family = MethodFamily(methods: [list, pause, resume])
 }
@@ -88,16 +92,21 @@ extension JSONWriter {
         member("blocked_by", item: .array(summary.blockedBy.map { .string($0) }))
         member("pending", summary.pending)
         member("in_flight", summary.inFlight)
-        member("sent", summary.sent)
-        member("failed", summary.failed)
-        member("dead", summary.dead)
-        member("expired", summary.expired)
-        member("evicted", summary.evicted)
+        counters(summary.counters, named: \.nameInList)
         member("oldest_ms", item: summary.oldest.milliseconds)
         member("retry_at", item: summary.retryAt.map { .string($0.text) } ?? .null)
         member("last_error", item: summary.lastError.map { .string($0) } ?? .null)
         member("flushing", summary.isFlushing)
         endObject()
+    }
+
+    /// A dispatcher's counters as members; those without a name are left out.
+    mutating func counters(_ counters: Counters<DispatcherCounter>, named name: (DispatcherCounter) -> String?) {
+        for counter in DispatcherCounter.allCases {
+            guard let name = name(counter) else { continue }
+            member(key: name)
+            integer(counters[counter])
+        }
     }
 }
 

@@ -81,22 +81,15 @@ enum StatusMethods {
     }
 
     private static func counters(_ service: Service) -> DataObject {
-        let events = service.gate.board.counters
-        let all: KeyValuePairs<String, Int> = [
-            "received": events.received, "duplicates": events.duplicates, "unrouted": events.unrouted,
-            "rejected": events.rejected, "delivered": events.delivered, "retried": events.retried,
-            "dead": events.dead, "requeued": events.requeued, "expired": events.expired, "evicted": events.evicted,
-            "transformed_away": events.transformedAway, "quarantined": events.quarantined,
-            "rejected_connections": service.sessions.counters.rejectedConnections,
-            "failed_notifications": service.sessions.counters.failedNotifications,
-            "line_too_long": service.sessions.counters.lineTooLong,
-            "slow_readers_closed": service.sessions.counters.slowReadersClosed,
-            "limited": service.sessions.counters.limited, "paused_readings": service.sessions.counters.pausedReadings,
-            "collector_errors": events.collectorErrors, "barrier_errors": events.barrierErrors,
-            "transformation_errors": events.transformationErrors,
-        ]
-        return DataObject(all.map { ($0.key, .number(DataNumber($0.value))) })
+        DataObject(service.gate.counts.all.items + service.sessions.counters.items)
     }
 
     static let family = MethodFamily(methods: [status])
+}
+
+extension Counters {
+    /// All of them by their names.
+    fileprivate var items: [(String, DataItem)] {
+        List.allCases.map { ($0.name, .number(DataNumber(self[$0]))) }
+    }
 }

@@ -1,3 +1,4 @@
+import HeadgateCore
 import HeadgateWire
 
 /// `watch` and `unwatch`, and what the server tells those who watch: `changed` (Behaviour B10).
@@ -33,11 +34,12 @@ enum WatchMethods {
             .optional("clients", .array(client)), .optional("count", .count, "of the clients"),
         ])
 
-    private static let outcomes = Schema.object([
-        .required("dispatcher", .name), .required("delivered", .count), .required("retried", .count),
-        .required("dead", .count), .required("expired", .count), .required("evicted", .count),
-        .required("last_error", .nullable(.text)),
-    ])
+    private static let outcomes = Schema.object(
+        [.required("dispatcher", .name)] + outcomeCounters + [.required("last_error", .nullable(.text))])
+
+    private static let outcomeCounters: [Schema.Member] = DispatcherCounter.allCases.compactMap { counter in
+        counter.nameAsOutcome.map { .required($0, .count, counter.meaning) }
+    }
 
     private static let client = Schema.object([
         .required("session", .name), .required("client", .nullable(.text), "as it named itself"),

@@ -130,7 +130,7 @@ final class Session {
     /// Has the machine told when this has come.
     private func goOn(after awaited: SessionMachine.Awaited) {
         switch awaited {
-        case .room: service.sessions.counters.pausedReadings += 1
+        case .room: service.sessions.counters.count(.pausedReadings)
         case .commit: service.gate.events.whenCommitted { _ in self.perform(self.machine.groupCommitted()) }
         case .turn: service.scheduler.nextTurn { self.perform(self.machine.turnCame()) }
         case .endOfTurn: service.scheduler.soon { self.perform(self.machine.turnEnded()) }
@@ -162,7 +162,7 @@ final class Session {
         switch line {
         case .tooLong:
             machine.share.spend()
-            service.sessions.counters.lineTooLong += 1
+            service.sessions.counters.count(.lineTooLong)
             sendError(RPCError(.lineTooLong))
         case .text(let bytes):
             machine.share.spend(line: bytes.count)
@@ -304,11 +304,11 @@ final class Session {
 
     /// Counts what was refused because of a limit (Behaviour X2).
     func note(_ error: RPCError) {
-        if error.reason == .limit { service.sessions.counters.limited += 1 }
+        if error.reason == .limit { service.sessions.counters.count(.limited) }
     }
 
     func notificationFailed() {
-        service.sessions.counters.failedNotifications += 1
+        service.sessions.counters.count(.failedNotifications)
     }
 
     // MARK: Sending

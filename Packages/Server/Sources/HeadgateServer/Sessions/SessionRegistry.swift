@@ -3,7 +3,7 @@ import HeadgateTransport
 
 /// The open sessions, within the limits of Behaviour X2, and what is counted of them beside their events.
 final class SessionRegistry {
-    var counters = ConnectionCounters()
+    var counters = Counters<ConnectionCounter>()
     private let scheduler: any Scheduler
     private var limits: Limits
     private var sessions: [Int: Session] = [:]
@@ -65,7 +65,7 @@ final class SessionRegistry {
         let oldest = scheduler.now.nanoseconds - limits.slowReaderTimeout.wholeNanoseconds
         let waiting = sessions.values.filter { $0.connection.outputBytes > 0 }
         for session in waiting where session.connection.lastOutputProgress <= oldest {
-            counters.slowReadersClosed += 1
+            counters.count(.slowReadersClosed)
             session.connection.close()
         }
         if !waiting.isEmpty { watchSlowReaders() }
@@ -73,13 +73,15 @@ final class SessionRegistry {
 }
 
 /// What is counted of connections, beside the events (Behaviour X2).
-struct ConnectionCounters {
-    var rejectedConnections = 0
-    var failedNotifications = 0
-    var lineTooLong = 0
-    var slowReadersClosed = 0
+enum ConnectionCounter: Int, CounterList {
+    /// Connections that were one too many.
+    case rejectedConnections
+    /// Notifications that could not be carried out: nobody is told of it otherwise.
+    case failedNotifications
+    case lineTooLong
+    case slowReadersClosed
     /// What was refused because of a limit: nested too deep, say, or one watch too many.
-    var limited = 0
+    case limited
     /// How often a connection was read no further until it had room for more requests or answers.
-    var pausedReadings = 0
+    case pausedReadings
 }

@@ -99,11 +99,7 @@ extension JSONWriter {
             element()
             beginObject()
             member("dispatcher", outcome.dispatcher)
-            member("delivered", outcome.delivered)
-            member("retried", outcome.retried)
-            member("dead", outcome.dead)
-            member("expired", outcome.expired)
-            member("evicted", outcome.evicted)
+            counters(outcome.counters, named: \.nameAsOutcome)
             member("last_error", item: outcome.lastError.map { .string($0) } ?? .null)
             endObject()
         }

@@ -43,7 +43,7 @@ struct AccountTests {
                 let rest = (1...5).map { Self.call(first + $0, "rpc.discover") }
                 client.send("[\(([wait] + rest).joined(separator: ","))]\n")
             }
-            try await stage.until { $0.sessions.counters.pausedReadings > 0 }
+            try await stage.until { $0.sessions.counters[.pausedReadings] > 0 }
             // One line is taken whole, and so may go beyond the limit by its own answers.
             let kept = try await stage.look { $0.sessions.all.map(\.machine.account.keptBytes).max() ?? 0 }
             #expect(kept < 2 * limit + 60_000)
@@ -89,7 +89,7 @@ struct AccountTests {
                 let wait = Self.waitingFlush("f\(number)", id: number, padding: 4_000)
                 client.send("[\(Self.call(100 + number, "ping")),\(wait)]\n")
             }
-            try await stage.until { $0.sessions.counters.pausedReadings > 0 }
+            try await stage.until { $0.sessions.counters[.pausedReadings] > 0 }
             #expect(try await stage.look { $0.sessions.all.map(\.waiting.count).max() } == 3)
             #expect(client.takeLines() == 0)
         }
@@ -99,7 +99,7 @@ struct AccountTests {
     func bytesOfRequests() async throws {
         try await held(["max_unanswered_bytes": 1_000]) { stage, client, other in
             for number in 1...2 { client.send(Self.waitingFlush("f\(number)", id: number, padding: 500) + "\n") }
-            try await stage.until { $0.sessions.counters.pausedReadings == 1 }
+            try await stage.until { $0.sessions.counters[.pausedReadings] == 1 }
             client.send(Self.call(3, "ping") + "\n")
             for _ in 1...3 { try await other.call("ping") }
             #expect(client.takeLines() == 0)
@@ -122,7 +122,7 @@ struct AccountTests {
                 let activate = Self.call(nil, "board.activate", #"{"board":"late","wait_ms":60000}"#)
                 client.send((method == "flush" ? Self.waitingFlush("f\(number)") : activate) + "\n")
             }
-            try await stage.until { $0.sessions.counters.pausedReadings == 1 }
+            try await stage.until { $0.sessions.counters[.pausedReadings] == 1 }
             client.send(Self.call(1, "ping") + "\n")
             for _ in 1...3 { try await other.call("ping") }
             #expect(client.takeLines() == 0)
@@ -154,7 +154,7 @@ struct AccountTests {
             try await server.call("ping")
             try await client.call("ping")
             #expect(await client.waitingNotifications == 0)
-            let counters = try await stage.look { $0.sessions.counters.failedNotifications }
+            let counters = try await stage.look { $0.sessions.counters[.failedNotifications] }
             #expect(counters == 0)
         }
     }
@@ -165,7 +165,7 @@ struct AccountTests {
     func goneWhilePaused() async throws {
         try await held(["max_unanswered": 20]) { stage, client, other in
             for number in 1...20 { client.send(Self.waitingFlush("f\(number)", id: number) + "\n") }
-            try await stage.until { $0.sessions.counters.pausedReadings == 1 }
+            try await stage.until { $0.sessions.counters[.pausedReadings] == 1 }
             for number in 1...50 { client.send(Self.call(100 + number, "track", #"{"event":"late"}"#) + "\n") }
             // A connection that is read no further has both: lines that it holds, and bytes that lie in the kernel.
             let session = try await stage.look { service in
@@ -232,7 +232,7 @@ struct AccountTests {
     func finishedWhilePaused() async throws {
         try await held(["max_unanswered": 3]) { stage, client, other in
             for number in 1...3 { client.send(Self.waitingFlush("f\(number)", id: number) + "\n") }
-            try await stage.until { $0.sessions.counters.pausedReadings == 1 }
+            try await stage.until { $0.sessions.counters[.pausedReadings] == 1 }
             for number in 4...20 { client.send(Self.call(number, "ping") + "\n") }
             client.finish()
             for _ in 1...3 { try await other.call("ping") }

@@ -26,7 +26,9 @@ import Testing
                 service.gate.network.value = .connected(.wifi)
             }
             let isFlushed = try await stage.look { service in
-                service.gate.dispatcherSummaries.contains { $0.id == "collect" && ($0.isFlushing || $0.sent == 1) }
+                service.gate.dispatcherSummaries.contains {
+                    $0.id == "collect" && ($0.isFlushing || $0.counters[.sent] == 1)
+                }
             }
             #expect(isFlushed == isOn)
         }

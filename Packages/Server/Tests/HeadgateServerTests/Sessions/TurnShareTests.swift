@@ -198,7 +198,7 @@ private final class TurnWitness {
     private func endTurn() {
         // What was answered in this turn goes out at its very end: this looks behind that.
         service.scheduler.soon { [self] in
-            let failed = service.sessions.counters.failedNotifications
+            let failed = service.sessions.counters[.failedNotifications]
             pace.garbage.append(garbage.takeLines() + failed - notifications)
             pace.answers.append(client.takeLines())
             notifications = failed

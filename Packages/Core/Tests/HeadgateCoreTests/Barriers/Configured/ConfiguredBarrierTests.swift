@@ -75,7 +75,7 @@ struct ConfiguredBarrierTests {
         #expect(bench.summary(of: "collect").isOpen)
         #expect(bench.barrier("told")?.configuration == ["state": "closed"])
         #expect(reported.count == 1)
-        #expect(bench.counters.barrierErrors == 1)
+        #expect(bench.counters[.barrierErrors] == 1)
     }
 
     @Test("S2: a barrier cannot be made of a configuration that it refuses, nor of an unknown kind")
@@ -100,7 +100,7 @@ struct ConfiguredBarrierTests {
             id: "told", kind: "ToldBarrier", scopes: nil, configuration: ["fail": true], stateOnError: state)
         #expect(bench.barrier("told")?.states.map(\.state) == [state, state])
         #expect(bench.barrier("told")?.reason == "could not be made: failed")
-        #expect(bench.counters.barrierErrors == 1)
+        #expect(bench.counters[.barrierErrors] == 1)
         try bench.gate.updateBarrier(id: "told", scopes: nil, configuration: ["state": "closed"])
         #expect(bench.barrier("told")?.states.map(\.state) == [.closed, .closed])
         #expect(bench.barrier("told")?.reason == nil)
@@ -114,7 +114,7 @@ struct ConfiguredBarrierTests {
             try bench.gate.updateBarrier(id: "told", scopes: nil, configuration: ["fail": true])
         }
         #expect(bench.summary().blockedBy == ["told"])
-        #expect(bench.counters.barrierErrors == 1)
+        #expect(bench.counters[.barrierErrors] == 1)
     }
 
     @Test("A name that goes to another kind gets another barrier")

@@ -68,7 +68,7 @@ struct UncertainBarrierTests {
         #expect(state == stateOnError)
         #expect(bench.barrier("find")?.reason == "no answer")
         #expect(reported == ["find: no answer"])
-        #expect(bench.counters.barrierErrors == 1)
+        #expect(bench.counters[.barrierErrors] == 1)
         barrier.finding.value = BarrierFinding { .closed }
         #expect(state == .closed)
         #expect(bench.barrier("find")?.reason == nil)

@@ -8,10 +8,10 @@ import Testing
     @Test("K3: who goes away loses its batch to another at once, closed or half-closed", arguments: [true, false])
     func handOver(byHalf: Bool) async throws {
         try await ServiceStage.runWithWorkers { stage in
-            let first = try await stage.scheduler()
+            let first = try await stage.worker()
             try await stage.trackJobs("a", "b")
             let batch = try await first.batch()
-            let second = try await stage.scheduler()
+            let second = try await stage.worker()
             if byHalf { await first.shutDown() } else { await first.close() }
             let given = try await second.batch()
             #expect(given.params["batch"] == batch.params["batch"])
@@ -27,14 +27,14 @@ import Testing
         try await ServiceStage.runWithWorkers { stage in
             let other = try await stage.client()
             try await other.serve("slow")
-            let gone = try await stage.scheduler()
+            let gone = try await stage.worker()
             let own = await gone.activate("slow", ["timeout_ms": 600_000])
             let slow = try await other.run()
             await gone.shutDown()
             _ = try await stage.jobs { $0["blocked_by"].elements.contains("WorkerBarrier:jobs") }
             try await stage.trackJobs("a")
             #expect(try await other.listedDispatcher("jobs")["last_error"] == .null)
-            #expect(try await stage.scheduler().batch().params["attempt"] == 1)
+            #expect(try await stage.worker().batch().params["attempt"] == 1)
             await other.answer(slow)
             #expect(try await gone.answer(to: own)["done"] == true)
             #expect(await gone.waitingRequests == 0)
@@ -45,7 +45,7 @@ import Testing
     func lease() async throws {
         try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["lease_ms": 2_000]]], timeStands: true) {
             stage in
-            let hung = try await stage.scheduler()
+            let hung = try await stage.worker()
             try await stage.trackJobs("a")
             let batch = try await hung.batch()
             try await stage.advance(by: .milliseconds(1_999))
@@ -72,10 +72,10 @@ import Testing
     func leaseOver() async throws {
         try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["lease_ms": 1_000]]], timeStands: true) {
             stage in
-            let hung = try await stage.scheduler()
+            let hung = try await stage.worker()
             try await stage.trackJobs("a", "b")
             let batch = try await hung.batch()
-            let other = try await stage.scheduler()
+            let other = try await stage.worker()
             try await other.call("ping")
             #expect(await other.waitingRequests == 0)
             try await stage.advance(by: .seconds(1))
@@ -91,11 +91,11 @@ import Testing
     @Test("B6: a batch that was taken is handed over though the dispatcher is paused since")
     func paused() async throws {
         try await ServiceStage.runWithWorkers { stage in
-            let (first, client) = (try await stage.scheduler(), try await stage.client())
+            let (first, client) = (try await stage.worker(), try await stage.client())
             try await stage.trackJobs("a", "b")
             _ = try await first.batch()
             try await client.call("dispatcher.pause", ["id": "jobs"])
-            let second = try await stage.scheduler()
+            let second = try await stage.worker()
             await first.close()
             #expect(try await second.batch().ids == ["a", "b"])
         }
@@ -111,7 +111,7 @@ import Testing
     ) async throws {
         let settings: DataObject = ["dispatchers": ["jobs": ["dispatch_limit": 3, "in_flight": 1]]]
         try await ServiceStage.runWithWorkers(settings, timeStands: true) { stage in
-            let (holder, client) = (try await stage.scheduler(), try await stage.client())
+            let (holder, client) = (try await stage.worker(), try await stage.client())
             let events = ids.map { id in
                 var event: DataObject = ["event": "e", "id": .string(id)]
                 if id.hasPrefix("old") { event["ttl_ms"] = .number(DataNumber(WorkerLossTests.timeToLive)) }
@@ -119,7 +119,7 @@ import Testing
             }
             try await client.call("track_many", ["events": .array(events)])
             #expect(try await holder.batch().ids == ids)
-            let heir = try await stage.scheduler()
+            let heir = try await stage.worker()
             try await stage.advance(by: .milliseconds(WorkerLossTests.timeToLive))
             try await body(stage, holder, heir)
         }
@@ -161,16 +161,16 @@ import Testing
     @Test("D2, K3: an oversize event whose worker goes away is given to another, now or later: nobody refused it")
     func oversize() async throws {
         try await ServiceStage.runWithWorkers(WorkerLossTests.small) { stage in
-            let first = try await stage.scheduler()
+            let first = try await stage.worker()
             try await stage.trackJobs("a")
             _ = try await first.batch()
-            let second = try await stage.scheduler()
+            let second = try await stage.worker()
             await first.close()
             #expect(try await second.batch().params["attempt"] == 1)
             #expect(try await stage.jobs { _ in true }["failed"] == 0)
             await second.close()
             _ = try await stage.jobs { $0["last_error"] == "the worker went away" }
-            let third = try await stage.scheduler()
+            let third = try await stage.worker()
             let batch = try await third.batch()
             #expect(batch.ids == ["a"])
             #expect(batch.params["attempt"] == 1)
@@ -183,7 +183,7 @@ import Testing
     @Test("D2, K3: an oversize event that a worker wants again is dead as oversize")
     func oversizeRetry() async throws {
         try await ServiceStage.runWithWorkers(WorkerLossTests.small) { stage in
-            let worker = try await stage.scheduler()
+            let worker = try await stage.worker()
             try await stage.trackJobs("a")
             await worker.answer(try await worker.batch(), ["outcomes": ["a": "retry"]])
             _ = try await stage.jobs { $0["dead"] == 1 }

@@ -9,7 +9,7 @@ import Testing
     func batches() async throws {
         try await ServiceStage.runWithWorkers { stage in
             try await stage.trackJobs("a", "b", "c")
-            let worker = try await stage.scheduler()
+            let worker = try await stage.worker()
             let first = try await worker.batch()
             #expect(first.params["dispatcher"] == "jobs")
             let name: String? = first.params["batch"].get()
@@ -57,7 +57,7 @@ import Testing
                     #"{"jsonrpc":"2.0","id":9,"method":"track","params":{"event":"\#(event)","id":"\#(id)"}}"#)
                 _ = try await client.message(to: 9)
             }
-            let worker = try await stage.scheduler()
+            let worker = try await stage.worker()
             for (event, word) in [("one", "delivered"), ("two", "dead"), ("three", "delivered")] {
                 let batch = try await worker.batch()
                 #expect(batch.params["events"].elements.map { $0["event"] } == [.string(event)])
@@ -71,7 +71,7 @@ import Testing
     @Test("K3: several workers work at once; a key's events wait for each other (Q2)")
     func parallel() async throws {
         try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["dispatch_limit": 1]]]) { stage in
-            let workers = [try await stage.scheduler(), try await stage.scheduler(), try await stage.scheduler()]
+            let workers = [try await stage.worker(), try await stage.worker(), try await stage.worker()]
             let client = try await stage.client()
             let keys = [("k1", "k"), ("k2", "k"), ("m1", "m")]
             let events = keys.map { DataItem.object(["event": "e", "id": .string($0.0), "key": .string($0.1)]) }
@@ -89,7 +89,7 @@ import Testing
     func inFlight() async throws {
         try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["dispatch_limit": 1, "in_flight": 1]]]) {
             stage in
-            let (first, second) = (try await stage.scheduler(), try await stage.scheduler())
+            let (first, second) = (try await stage.worker(), try await stage.worker())
             try await stage.trackJobs("a", "b")
             let batch = try await first.batch()
             let client = try await stage.client()
@@ -103,7 +103,7 @@ import Testing
     @Test("K3: limit is the most events of a batch for that worker; subscribing again replaces it")
     func limit() async throws {
         try await ServiceStage.runWithWorkers { stage in
-            let worker = try await stage.scheduler(limit: 1)
+            let worker = try await stage.worker(limit: 1)
             try await stage.trackJobs("a", "b", "c")
             let batch = try await worker.batch()
             #expect(batch.ids == ["a"])
@@ -126,7 +126,7 @@ import Testing
             #expect(jobs["pending"] == 1)
             #expect(jobs["in_flight"] == 0)
             #expect(try await client.listedBarrier("WorkerBarrier:jobs")["reason"] == "no worker subscribes")
-            let worker = try await stage.scheduler()
+            let worker = try await stage.worker()
             let batch = try await worker.batch()
             #expect(try await client.listedBarrier("WorkerBarrier:jobs")["states"] == ["jobs": "open"])
             #expect(try await client.listedBarrier("WorkerBarrier:jobs")["reason"] == .null)
@@ -142,7 +142,7 @@ import Testing
     func outcomes() async throws {
         try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["dispatch_limit": 3]]]) { stage in
             try await stage.trackJobs("a", "b", "c")
-            let worker = try await stage.scheduler()
+            let worker = try await stage.worker()
             await worker.answer(try await worker.batch(), ["outcomes": ["a": "retry", "b": "dead"]])
             let again = try await worker.batch()
             #expect(again.ids == ["a"])
@@ -159,7 +159,7 @@ import Testing
     func refusal() async throws {
         try await ServiceStage.runWithWorkers { stage in
             try await stage.trackJobs("a", "b")
-            let worker = try await stage.scheduler()
+            let worker = try await stage.worker()
             let batch = try await worker.batch()
             await worker.send(#"{"jsonrpc":"2.0","id":\#(batch.request),"error":{"code":-1,"message":"disk full"}}"#)
             let again = try await worker.batch()
@@ -183,7 +183,7 @@ import Testing
     func malformed(_ result: String, _ complaint: String) async throws {
         try await ServiceStage.runWithWorkers { stage in
             try await stage.trackJobs("a", "b")
-            let worker = try await stage.scheduler()
+            let worker = try await stage.worker()
             let batch = try await worker.batch()
             await worker.send(#"{"jsonrpc":"2.0","id":\#(batch.request),"result":\#(result)}"#)
             #expect(try await worker.batch().ids == ["a", "b"])
@@ -199,7 +199,7 @@ import Testing
             "limits": ["max_output_bytes": 100_000], "dispatchers": ["jobs": ["dispatch_limit": 1]],
         ]
         try await ServiceStage.runWithWorkers(settings) { stage in
-            let (worker, client) = (try await stage.scheduler(credit: 1_000), try await stage.client())
+            let (worker, client) = (try await stage.worker(credit: 1_000), try await stage.client())
             await worker.pauseReading()
             let data: DataObject = ["blob": .string(String(repeating: "x", count: 30_000))]
             let events = (1...60).map { _ in DataItem.object(["event": "e", "data": .object(data)]) }
@@ -220,7 +220,7 @@ import Testing
     @Test("dispatcher.unsubscribe is answered once what is in flight there is settled")
     func unsubscribe() async throws {
         try await ServiceStage.runWithWorkers { stage in
-            let worker = try await stage.scheduler()
+            let worker = try await stage.worker()
             try await stage.trackJobs("a", "b", "c")
             let batch = try await worker.batch()
             let leaving = await worker.request("dispatcher.unsubscribe", ["id": "jobs"])
@@ -254,7 +254,7 @@ import Testing
     @Test("S3: a change of the settings ends no subscription; a dispatcher that comes back goes on")
     func settingsChange() async throws {
         try await ServiceStage.runWithWorkers { stage in
-            let worker = try await stage.scheduler()
+            let worker = try await stage.worker()
             try await stage.trackJobs("a")
             let batch = try await worker.batch()
             let client = try await stage.client()

@@ -1,20 +1,20 @@
 /// Does what operators ask of dead letters (Behaviour D10), one thing after the other: two who requeue the same letters do
 /// not send them twice. It holds a page of letters at a time, however many there are.
-final class LetterDesk {
+final class DeadLetterWork {
     private let events: EventQueue
     private let settlements: Settlements
     private let dispatchers: Dispatchers
-    private let board: CounterBoard
+    private let counts: EventCounts
     private var waiting: [(@escaping () -> Void) -> Void] = []
     private var isBusy = false
 
     /// The most letters that are requeued in one group, or deleted in one go.
     private static let pageSize = 256
 
-    init(events: EventQueue, settlements: Settlements, board: CounterBoard, dispatchers: Dispatchers) {
+    init(events: EventQueue, settlements: Settlements, counts: EventCounts, dispatchers: Dispatchers) {
         self.events = events
         self.settlements = settlements
-        self.board = board
+        self.counts = counts
         self.dispatchers = dispatchers
     }
 
@@ -27,7 +27,7 @@ final class LetterDesk {
     /// Has the events of letters go again.
     func requeue(_ query: LetterQuery, then: @escaping (Result<Int, RequeueFault>) -> Void) {
         var query = query
-        query.limit = LetterDesk.pageSize
+        query.limit = DeadLetterWork.pageSize
         inTurn { [self] done in
             requeuePage(Requeue(query: query)) { result in
                 done()
@@ -93,7 +93,7 @@ final class LetterDesk {
             var requeue = requeue
             if let fault { return then(.failure(.store(fault, requeued: requeue.count))) }
             requeue.count += count
-            board.counters.requeued += count
+            counts.count(.requeued, count)
             if isFull { return then(.failure(.queueFull(requeued: requeue.count))) }
             guard let next = page.next else { return then(.success(requeue.count)) }
             requeue.query.after = next
@@ -121,7 +121,7 @@ final class LetterDesk {
             switch result {
             case .success(let page):
                 var query = query
-                query.limit = LetterDesk.pageSize
+                query.limit = DeadLetterWork.pageSize
                 query.through = min(query.through, page.newest)
                 purgePage(query, before: 0, then)
             case .failure(let fault): then(.failure(fault))
