@@ -100,7 +100,7 @@ private func play(_ test: (Scene) async throws -> Void) async throws {
 
 /// Lets so many scenes go on at once.
 private actor SceneLimit {
-    static let shared = SceneLimit(places: 10)
+    static let shared = SceneLimit(places: 14)
     private var places: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
 

@@ -164,11 +164,16 @@ extension GateModel {
             guard let dispatcher = dispatchers[id] else { continue }
             let summary = bench.summary(of: id)
             let silent = summary.counters[.expired] + summary.counters[.evicted]
-            expect(summary.counters[.sent] == dispatcher.delivered, "\(id): \(summary.counters[.sent]) sent, not \(dispatcher.delivered)")
-            expect(summary.counters[.dead] == dispatcher.dead, "\(id): \(summary.counters[.dead]) dead, not \(dispatcher.dead)")
+            expect(
+                summary.counters[.sent] == dispatcher.delivered,
+                "\(id): \(summary.counters[.sent]) sent, not \(dispatcher.delivered)")
+            expect(
+                summary.counters[.dead] == dispatcher.dead,
+                "\(id): \(summary.counters[.dead]) dead, not \(dispatcher.dead)")
             expect(summary.inFlight == dispatcher.inFlight.count, "\(id): \(summary.inFlight) in flight")
             expect(silent == 0 || profile.losesSilently, "\(id): \(silent) expired or evicted")
-            expect(summary.counters[.evicted] == 0 || profile.dropsOldest, "\(id): \(summary.counters[.evicted]) evicted")
+            expect(
+                summary.counters[.evicted] == 0 || profile.dropsOldest, "\(id): \(summary.counters[.evicted]) evicted")
             expect(dispatcher.vanished.count <= silent, "\(id): \(dispatcher.vanished) passed over without a word")
             let left = dispatcher.unsettled.count - silent
             expect(summary.pending + summary.inFlight == left, "\(id): \(summary.pending) pending, \(left) left")

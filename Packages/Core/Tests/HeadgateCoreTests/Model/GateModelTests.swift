@@ -7,7 +7,7 @@ struct GateModelTests {
 
     @Test("B1, B2, B6, F1–F4, P1, Q2–Q5, Q7, D1–D9: whatever happens, the rules hold", arguments: ModelProfile.all)
     func rulesHold(profile: ModelProfile) {
-        for seed in Seeds.first(40) {
+        for seed in Seeds.first(20) {
             do {
                 try GateRun(profile: profile, seed: seed).run(steps: GateModelTests.steps)
             } catch {

@@ -8,7 +8,7 @@ import Testing
 struct AgeScaleTests {
     @Test(
         "P7: whatever the clocks do, while it runs and while it does not, ages go on with the time that passes",
-        arguments: 1...20 as ClosedRange<UInt64>)
+        arguments: 1...10 as ClosedRange<UInt64>)
     func model(seed: UInt64) throws {
         let run = ClockRun(seed: seed)
         for _ in 1...200 { try run.step() }

@@ -222,7 +222,7 @@ final class Session {
 
     // MARK: Tracking
 
-    /// The one method on the hot path: the answer is rendered at once and held until the event is safe.
+    /// The one method on the hot path: the answer is rendered at once and kept until the event is safe.
     private func track(_ request: IncomingMessage.Request, bytes: Int) {
         hasSpoken = true
         do {
