@@ -1,8 +1,28 @@
 import CNetlink
 import Glibc
 
+/// Where a watch of the network reads what the kernel tells.
+protocol NetlinkReading: AnyObject {
+    /// Readable when there is something to read.
+    var descriptor: Int32 { get }
+    /// Asks for a list; the kernel's answer carries `number`.
+    /// - Returns: whether the kernel took the question.
+    func request(_ list: NetworkList, number: UInt32) -> Bool
+    /// Reads a datagram, which is valid until the next read.
+    func read() -> NetlinkRead
+}
+
+/// What one read came to.
+enum NetlinkRead {
+    case datagram(UnsafeRawBufferPointer)
+    /// There is nothing more at present.
+    case nothing
+    /// The kernel had more to tell than there was room for.
+    case overrun
+}
+
 /// A routing netlink socket: the kernel tells on it what changes, and answers what is asked (rtnetlink(7)).
-final class NetlinkSocket {
+final class NetlinkSocket: NetlinkReading {
     let descriptor: Int32
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 8)
 
@@ -32,8 +52,6 @@ final class NetlinkSocket {
         buffer.deallocate()
     }
 
-    /// Asks for a list; the kernel's answer carries `number`.
-    /// - Returns: whether the kernel took the question.
     func request(_ list: NetworkList, number: UInt32) -> Bool {
         var message = (nlmsghdr(), rtgenmsg())
         message.0.nlmsg_len = UInt32(MemoryLayout<nlmsghdr>.size + MemoryLayout<rtgenmsg>.size)
@@ -45,17 +63,7 @@ final class NetlinkSocket {
         return withUnsafeBytes(of: &message) { send(descriptor, $0.baseAddress, length, 0) == length }
     }
 
-    /// What one read came to.
-    enum Read {
-        case datagram(UnsafeRawBufferPointer)
-        /// There is nothing more at present.
-        case nothing
-        /// The kernel had more to tell than there was room for.
-        case overrun
-    }
-
-    /// Reads a datagram, which is valid until the next read.
-    func read() -> Read {
+    func read() -> NetlinkRead {
         var sender = sockaddr_nl()
         let count = receive(&sender)
         guard count >= 0 else { return errno == EAGAIN ? .nothing : .overrun }

@@ -4,7 +4,7 @@ import HeadgateTransport
 /// Watches the machine's network: the kernel tells what changes, and nothing is polled (Behaviour B21).
 final class NetworkWatch {
     private let loop: EventLoop
-    private let socket: NetlinkSocket
+    private let socket: any NetlinkReading
     private let messages: NetlinkMessages
     private let onEvent: (NetworkState) -> Void
     private var watch: DescriptorWatch?
@@ -19,9 +19,9 @@ final class NetworkWatch {
     /// - Returns: nil where the kernel does not tell.
     init?(
         on loop: EventLoop, requiresDefaultRoute: Bool, kinds: InterfaceKinds,
-        onEvent: @escaping (NetworkState) -> Void
+        socket: (any NetlinkReading)? = NetlinkSocket(), onEvent: @escaping (NetworkState) -> Void
     ) {
-        guard let socket = NetlinkSocket() else { return nil }
+        guard let socket else { return nil }
         self.loop = loop
         self.socket = socket
         self.onEvent = onEvent
@@ -69,7 +69,6 @@ final class NetworkWatch {
     // MARK: Reading
 
     private func readAll() {
-        // What is left after so many calls again: others on the loop have their turn in between.
         for _ in 0..<NetworkWatch.mostReads {
             switch socket.read() {
             case .datagram(let datagram): messages.read(datagram).forEach(take)
@@ -78,7 +77,9 @@ final class NetworkWatch {
             case .nothing: if !ask() { return tell() }
             }
         }
-        tell()
+        // Others on the loop have their turn in between. The socket would not call for that: it may be empty by now, and
+        // what has to be asked for not be asked yet.
+        loop.atEndOfNextTurn { [weak self] in self?.readAll() }
     }
 
     private func take(_ message: NetlinkMessage) {
@@ -109,7 +110,8 @@ final class NetworkWatch {
         onEvent(table.state)
     }
 
-    private static let mostReads = 256
+    /// How many datagrams are read in one turn.
+    static let mostReads = 256
     private static let pauseAfterRefusal = Duration.seconds(1)
 }
 

@@ -1,3 +1,5 @@
+import CNetlink
+import Glibc
 import HeadgateCore
 import HeadgateTransport
 import Testing
@@ -32,11 +34,70 @@ struct NetworkWatchTests {
         // The loop stops the program when a handle is left.
         await stage.end()
     }
+
+    @Test(
+        "B21: after an overrun all lists are asked for, however much was left to be read before: as much as one turn reads, too",
+        arguments: (-3...3).map { NetworkWatch.mostReads + $0 } + [0, 1, 3 * NetworkWatch.mostReads - 1])
+    func overrun(datagrams: Int) async throws {
+        let stage = try WatchStage()
+        let socket = try ScriptedNetlink()
+        #expect(await stage.follow(socket) == 3)
+        await stage.tell(socket, datagrams: datagrams)
+        for _ in 0..<5_000 where await stage.questions(socket) < 6 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(await stage.questions(socket) == 6)
+        await stage.end()
+    }
+}
+
+/// A kernel with no interfaces, that answers each question at once and says what it is told to say.
+// Unchecked: it lives on the loop of its stage.
+private final class ScriptedNetlink: NetlinkReading, @unchecked Sendable {
+    let descriptor: Int32
+    private let bell: Int32
+    private var waiting: [[UInt8]?] = []
+    private var datagram = UnsafeMutableRawBufferPointer.allocate(byteCount: 1_024, alignment: 8)
+    /// How many lists were asked for.
+    private(set) var questions = 0
+
+    init() throws {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0, fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 else { throw Missing(what: "a pipe") }
+        (descriptor, bell) = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(descriptor)
+        close(bell)
+        datagram.deallocate()
+    }
+
+    /// Could not tell all, and then tells so many facts of which none matters.
+    func overrun(then datagrams: Int) {
+        waiting = [nil] + Array(repeating: NetlinkBytes.message(Int(NLMSG_NOOP)), count: datagrams)
+        write(bell, "x", 1)
+    }
+
+    func request(_ list: NetworkList, number: UInt32) -> Bool {
+        questions += 1
+        waiting.append(NetlinkBytes.message(Int(NLMSG_DONE), number: number, [0, 0, 0, 0]))
+        return true
+    }
+
+    /// It is readable only until it is read, as a socket is that is empty then.
+    func read() -> NetlinkRead {
+        var byte: UInt8 = 0
+        Glibc.read(descriptor, &byte, 1)
+        guard !waiting.isEmpty else { return .nothing }
+        guard let next = waiting.removeFirst() else { return .overrun }
+        datagram.copyBytes(from: next)
+        return .datagram(UnsafeRawBufferPointer(rebasing: datagram[..<next.count]))
+    }
 }
 
 /// A loop to watch on.
 private actor WatchStage {
     private nonisolated let loop: EventLoop
+    private var watch: NetworkWatch?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         loop.asUnownedSerialExecutor()
@@ -55,7 +116,23 @@ private actor WatchStage {
         return withExtendedLifetime(watch) { states }
     }
 
+    /// Watches what a socket tells from now on.
+    /// - Returns: how many lists were asked for at once.
+    func follow(_ socket: ScriptedNetlink) -> Int {
+        watch = NetworkWatch(on: loop, requiresDefaultRoute: false, kinds: InterfaceKinds(), socket: socket) { _ in }
+        return socket.questions
+    }
+
+    func tell(_ socket: ScriptedNetlink, datagrams: Int) {
+        socket.overrun(then: datagrams)
+    }
+
+    func questions(_ socket: ScriptedNetlink) -> Int {
+        socket.questions
+    }
+
     func end() async {
+        watch = nil
         loop.stop()
         await loop.waitUntilClosed()
     }
