@@ -54,6 +54,9 @@ let package = Package(
         .testTarget(
             name: "ModulesTests", dependencies: [.data, .core, .wire, .transport, .server, .client],
             path: "Tests/Modules"),
+        .testTarget(
+            name: "SimulationTests", dependencies: [.server, .transport, .wire, .core, .data, .coreTesting, .seeds],
+            path: "Tests/Simulation"),
         .target(name: "FuzzTargets", dependencies: [.data, .wire, .server], path: "Tests/Fuzz/Sources/FuzzTargets"),
         .testTarget(
             name: "FuzzReplayTests", dependencies: ["FuzzTargets", .seeds], path: "Tests/Fuzz/Tests/FuzzReplayTests"),

@@ -3,8 +3,14 @@ import HeadgateCore
 import HeadgateData
 import HeadgateTransport
 
+/// A scheduler on which a service runs: sessions take turns on it.
+protocol ServiceScheduler: Scheduler {
+    /// Runs `work` at the end of the next turn: others have theirs before.
+    func nextTurn(_ work: @escaping () -> Void)
+}
+
 /// The scheduler of a service: its event loop (Behaviour B11). Not final: the tests have one whose time stands still.
-class LoopScheduler: Scheduler {
+class LoopScheduler: ServiceScheduler {
     let loop: EventLoop
     let boot = LoopScheduler.bootID()
 
@@ -36,7 +42,6 @@ class LoopScheduler: Scheduler {
         loop.atEndOfTurn(phase, work)
     }
 
-    /// Runs `work` at the end of the next turn: others have theirs before.
     func nextTurn(_ work: @escaping () -> Void) {
         loop.atEndOfNextTurn(work)
     }

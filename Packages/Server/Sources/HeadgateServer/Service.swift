@@ -10,7 +10,9 @@ import HeadgateWire
 /// What it does is done by its parts, each with its own state; it puts them together, and is what sessions and methods
 /// know of the daemon.
 final class Service {
-    let scheduler: LoopScheduler
+    let scheduler: any ServiceScheduler
+    /// The event loop behind the scheduler, if there is one.
+    let loop: EventLoop?
     let gate: Headgate
     let places: Places
     let log = Log()
@@ -39,22 +41,36 @@ final class Service {
 
     /// Opens the store and builds everything behind the socket.
     /// - Parameter scheduler: where time comes from; the loop's, unless a test brings its own.
-    init(
+    convenience init(
         loop: EventLoop, configuration: ServerConfiguration, loaded: LoadedSettings, scheduler: LoopScheduler? = nil
     ) throws(StartFault) {
-        let (scheduler, settings) = (scheduler ?? LoopScheduler(loop: loop), loaded.settings)
+        try self.init(
+            scheduler: scheduler ?? LoopScheduler(loop: loop), loop: loop, configuration: configuration, loaded: loaded)
+    }
+
+    /// Opens the store and builds everything behind the socket, on any scheduler.
+    /// - Parameters:
+    ///   - loop: the event loop behind the scheduler. Without one there is no socket, nobody watches the machine's network,
+    ///     and nothing speaks HTTP: clients and network are brought by ``accept(_:)`` and ``networkChanged(_:)``.
+    ///   - chance: gives numbers from 0 to 1, for the length of waits.
+    init(
+        scheduler: any ServiceScheduler, loop: EventLoop?, configuration: ServerConfiguration, loaded: LoadedSettings,
+        chance: @escaping () -> Double = { Double.random(in: 0...1) }
+    ) throws(StartFault) {
+        let settings = loaded.settings
         self.scheduler = scheduler
+        self.loop = loop
         self.configuration = configuration
         places = loaded.places
         started = scheduler.now
         store = ServiceStore(
-            configuration.makeStore, settings: settings, places: places, scheduler: scheduler, log: log)
+            configuration.makeStore, settings: settings, places: places, scheduler: scheduler, loop: loop, log: log)
         let state = try store.open()
         startWarnings = state.warnings
         boards = Boards(scheduler: scheduler, log: log)
         gate = Headgate(
             scheduler: scheduler, store: store.store, state: state, limits: settings.store,
-            surroundings: .ofService(boards: boards))
+            surroundings: .ofService(boards: boards, chance: chance))
         programBoards = ProgramBoards(boards, gate: gate)
         workforces = Workforces(gate: gate)
         sessions = SessionRegistry(scheduler: scheduler, limits: settings.limits)
@@ -64,7 +80,7 @@ final class Service {
         tracking = Tracking(gate: gate, collecting: collecting)
         decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)
         surroundings = SenderSurroundings(
-            scheduler: scheduler, dataDirectory: places.dataDirectory, workforces: workforces)
+            scheduler: scheduler, loop: loop, dataDirectory: places.dataDirectory, workforces: workforces)
         let installer = SettingsInstaller(
             gate: gate, boards: boards, workforces: workforces, surroundings: surroundings,
             configuration: configuration, log: log)
@@ -78,7 +94,9 @@ final class Service {
             log.warning("barrier \($0.barrier.id): \($0.error)")
         }
         try control.start()
-        network = MachineNetwork(scheduler: scheduler) { [weak self] in self?.networkChanged($0) }
+        network = loop.map { loop in
+            MachineNetwork(scheduler: scheduler, loop: loop) { [weak self] in self?.networkChanged($0) }
+        }
         followNetwork()
         control.goOn(telling: self)
     }
@@ -98,7 +116,8 @@ final class Service {
         gate.watchNetwork()
     }
 
-    private func networkChanged(_ state: NetworkState) {
+    /// The machine's network is in another state.
+    func networkChanged(_ state: NetworkState) {
         gate.network.value = state
         for session in sessions.all { session.collectContext() }
     }
@@ -107,9 +126,11 @@ final class Service {
 
     /// Lets clients in, and flushes if the settings ask for that (Behaviour F5).
     func listen() throws(StartFault) {
-        try listening.begin(
-            at: places.socket, inherited: configuration.inherited, on: scheduler.loop, log: log
-        ) { [weak self] in self?.accept($0) }
+        if let loop {
+            try listening.begin(
+                at: places.socket, inherited: configuration.inherited, on: loop, log: log
+            ) { [weak self] in self?.accept($0) }
+        }
         do { try configuration.onStart(StartedServer(gate: gate, boards: programBoards)) } catch {
             throw StartFault("\(error)")
         }
@@ -118,7 +139,7 @@ final class Service {
     }
 
     /// Takes on a client, unless there are too many (Behaviour X2).
-    func accept(_ connection: Connection) {
+    func accept(_ connection: any ClientConnection) {
         let caller = Caller(connection.peer, access: settings.access, daemonUID: geteuid())
         let session = Session(
             number: sessions.nextNumber(), connection: connection, caller: caller, service: self)
@@ -129,7 +150,7 @@ final class Service {
         }
         sessions.add(session)
         watches.clientsChanged()
-        connection.start(session)
+        connection.begin(session)
     }
 
     /// Carries out a request that is not on the hot path.
@@ -241,10 +262,10 @@ extension Service: SettingsFollower {
 
 extension GateSurroundings {
     /// What the gate has of libraries, and of the service around it.
-    fileprivate static func ofService(boards: Boards) -> GateSurroundings {
+    fileprivate static func ofService(boards: Boards, chance: @escaping () -> Double) -> GateSurroundings {
         let scanner = JSONScanner(maxDepth: JSONScanner.greatestDepth)
         return GateSurroundings(
-            timeZone: ZoneInfo().rules, patternCompiler: RE2Compiler(),
+            chance: chance, timeZone: ZoneInfo().rules, patternCompiler: RE2Compiler(),
             readObject: { bytes in (try? scanner.scan(bytes)).flatMap { DataObject(dataItem: $0.item) } },
             boardActivator: boards)
     }

@@ -1,23 +1,26 @@
 import HeadgateCore
+import HeadgateTransport
 
 /// The network of this machine as the service follows it, by the settings in force (Behaviour B21).
 final class MachineNetwork {
-    private let scheduler: LoopScheduler
+    private let scheduler: any Scheduler
+    private let loop: EventLoop
     private let onChange: (NetworkState) -> Void
     private var monitor: NetworkMonitor?
     /// What people should know of it.
     private(set) var warnings: [String] = []
 
     /// - Parameter onChange: told each new state.
-    init(scheduler: LoopScheduler, onChange: @escaping (NetworkState) -> Void) {
+    init(scheduler: any Scheduler, loop: EventLoop, onChange: @escaping (NetworkState) -> Void) {
         self.scheduler = scheduler
+        self.loop = loop
         self.onChange = onChange
     }
 
     /// Follows it from now on as other settings say. Where the kernel does not tell, dispatchers are not held for it.
-    func follow(_ settings: NetworkSettings, http: @autoclosure () -> HTTPClient) {
+    func follow(_ settings: NetworkSettings, http: @autoclosure () -> HTTPClient?) {
         monitor = nil
-        monitor = NetworkMonitor(settings, scheduler: scheduler, http: http(), onChange: onChange)
+        monitor = NetworkMonitor(settings, scheduler: scheduler, loop: loop, http: http(), onChange: onChange)
         guard monitor == nil else { return }
         warnings = ["the network cannot be watched here; it counts as connected"]
         onChange(.connected(.other))
@@ -46,13 +49,15 @@ final class NetworkMonitor {
     /// - Parameter onChange: told each new state, the first mostly before this returns.
     /// - Returns: nil where the kernel does not tell about the network.
     convenience init?(
-        _ settings: NetworkSettings, scheduler: LoopScheduler, http: @autoclosure () -> HTTPClient,
+        _ settings: NetworkSettings, scheduler: any Scheduler, loop: EventLoop, http: @autoclosure () -> HTTPClient?,
         onChange: @escaping (NetworkState) -> Void
     ) {
-        let probe = settings.probe.map { NetworkProbe($0, scheduler: scheduler, http: http()) }
+        let probe = settings.probe.flatMap { probe in
+            http().map { NetworkProbe(probe, scheduler: scheduler, http: $0) }
+        }
         self.init(probe: probe, onChange: onChange)
         watch = NetworkWatch(
-            on: scheduler.loop, requiresDefaultRoute: settings.requiresDefaultRoute,
+            on: loop, requiresDefaultRoute: settings.requiresDefaultRoute,
             kinds: InterfaceKinds(overrides: settings.interfaceKinds)
         ) { [weak self] in self?.kernelTold($0) }
         if watch == nil { return nil }

@@ -1,6 +1,5 @@
 import HeadgateCore
 import HeadgateData
-import HeadgateTransport
 import HeadgateWire
 
 /// One client's connection: frames its lines, hands its requests on, and sends the answers. What it holds dies with it.
@@ -9,7 +8,7 @@ import HeadgateWire
 /// out what it orders.
 final class Session {
     let number: Int
-    let connection: Connection
+    let connection: any ClientConnection
     var caller: Caller
     /// The context of its events, in JSON.
     private(set) var context = FixedBytes([])
@@ -31,7 +30,7 @@ final class Session {
     /// How long what a client sent before it went away is read: it is closed within a second (Behaviour X2).
     private static let mostGrace = Duration.milliseconds(500)
 
-    init(number: Int, connection: Connection, caller: Caller, service: Service) {
+    init(number: Int, connection: any ClientConnection, caller: Caller, service: Service) {
         self.number = number
         self.connection = connection
         self.caller = caller
@@ -395,31 +394,36 @@ final class Session {
     }
 }
 
-extension Session: ConnectionHandler {
-    func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
+// MARK: - What its connection tells
+
+extension Session {
+    /// Bytes have come, behind which some readable ones stand, as ``ConnectionHandler`` says.
+    func took(_ bytes: UnsafeRawBufferPointer) {
         framer.lend(bytes)
         perform(machine.bytesCame())
         framer.keepRest()
     }
 
     /// A client that half-closes its side still gets its answers (Protocol, Framing).
-    func connectionDidReachEnd(_ connection: Connection) {
+    func endReached() {
         framer.finish()
         perform(machine.endReached())
     }
 
-    func connectionDidDrain(_ connection: Connection) {
+    /// All output has been taken, or there is nobody any more to take it.
+    func outputDrained() {
         perform(machine.roomChanged(surroundings))
         service.watches.drained(self)
         service.workforces.drained(number)
     }
 
-    /// What it sent before is still read and counts, answered or not.
-    func connectionDidLosePeer(_ connection: Connection) {
+    /// The client is gone. What it sent before is still read and counts, answered or not.
+    func peerLost() {
         perform(machine.peerLost())
     }
 
-    func connectionDidClose(_ connection: Connection, error: TransportError?) {
+    /// The connection is closed, for good.
+    func connectionClosed() {
         grace?.dispose()
         grace = nil
         machine.closed()

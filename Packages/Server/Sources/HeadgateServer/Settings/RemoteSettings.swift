@@ -20,14 +20,16 @@ final class RemoteSettings {
     private static let longest = 4 << 20
     private static let tagName = "ETag"
 
+    /// Nil where nothing can be fetched, for want of an event loop.
     /// - Parameter onSettings: gets the settings each time that they are other ones; false: they are refused, and not kept.
-    init(
+    init?(
         _ source: RemoteSource, in surroundings: SenderSurroundings, onSettings: @escaping (DataObject) -> Bool
     ) {
+        guard let http = surroundings.http else { return nil }
+        self.http = http
         self.source = source
         self.onSettings = onSettings
         scheduler = surroundings.scheduler
-        http = surroundings.http
         copy = RemoteSettingsCopy(directory: surroundings.dataDirectory)
     }
 

@@ -160,7 +160,7 @@ final class SettingsControl {
 
     /// Follows the remote layer's source, or ends that.
     private func followRemote() {
-        remote = inForce.remote.map { source in
+        remote = inForce.remote.flatMap { source in
             RemoteSettings(source, in: installer.surroundings) { [weak self] in self?.takeRemote($0) ?? false }
         }
         remote?.start()

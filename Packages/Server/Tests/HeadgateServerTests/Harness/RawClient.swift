@@ -22,7 +22,8 @@ final class RawClient {
         let result = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends)
         guard result == 0 else { throw Missing(what: "a pair of sockets") }
         descriptor = ends[0]
-        service.accept(try Connection(fileDescriptor: ends[1], on: service.scheduler.loop))
+        guard let loop = service.loop else { throw Missing(what: "an event loop") }
+        service.accept(try Connection(fileDescriptor: ends[1], on: loop))
     }
 
     /// A connection over the service's socket.

@@ -27,7 +27,7 @@ struct FileKind: DispatcherKind {
     ) throws -> any Sender {
         var settings = settings
         if !settings.path.hasPrefix("/") { settings.path = "\(surroundings.dataDirectory)/\(settings.path)" }
-        return try FileSender(settings, loop: surroundings.loop)
+        return try FileSender(settings, loop: surroundings.requireLoop())
     }
 }
 

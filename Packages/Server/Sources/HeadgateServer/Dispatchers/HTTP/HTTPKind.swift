@@ -42,7 +42,7 @@ struct HTTPKind: DispatcherKind {
     func makeSender(
         of dispatcher: String, _ settings: HTTPSettings, in surroundings: SenderSurroundings
     ) throws -> any Sender {
-        try HTTPSender(settings, client: surroundings.http)
+        try HTTPSender(settings, client: surroundings.requireHTTP())
     }
 }
 

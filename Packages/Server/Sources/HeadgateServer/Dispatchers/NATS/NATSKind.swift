@@ -32,7 +32,7 @@ struct NATSKind: DispatcherKind {
     func makeSender(
         of dispatcher: String, _ settings: NATSSettings, in surroundings: SenderSurroundings
     ) throws -> any Sender {
-        try NATSSender(settings, loop: surroundings.loop)
+        try NATSSender(settings, loop: surroundings.requireLoop())
     }
 }
 

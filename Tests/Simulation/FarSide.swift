@@ -1,0 +1,170 @@
+import HeadgateCore
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// Dispatchers whose destination is simulated: `"kind": "far"`.
+struct FarKind: DispatcherKind {
+    struct Settings: Sendable, Equatable {
+        var isRemote = false
+    }
+
+    let name = "far"
+    let sides: [String: FarSide]
+
+    func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> Settings {
+        var settings = Settings()
+        entry.bool("remote", into: &settings.isRemote)
+        return settings
+    }
+
+    func reachesNetwork(_ settings: Settings) -> Bool { settings.isRemote }
+
+    func makeSender(
+        of dispatcher: String, _ settings: Settings, in surroundings: SenderSurroundings
+    ) throws -> any Sender {
+        guard let side = sides[dispatcher] else { throw Violation(description: "no far side \(dispatcher)") }
+        return side
+    }
+}
+
+/// A destination that answers by chance, and the slow and obvious account of what must have become of each event there.
+final class FarSide: Sender {
+    static let mostAttempts = 3
+
+    let format = BatchFormat.jsonArray
+    let id: String
+    /// Whether the way is closed beyond doubt: nothing may come.
+    var isPaused = false
+    var isOffline = false
+    /// Whether all is answered well from now on.
+    var isWell = false
+    private(set) var delivered: Set<SequenceNumber> = []
+    private(set) var dead: Set<SequenceNumber> = []
+
+    private let record: Record
+    private let store: SimulatedStore
+    private let scheduler: any Scheduler
+    private var waiting: [(batch: Batch, then: (SendResult) -> Void)] = []
+    /// Batches that are not answered before their time is over.
+    private var silent: Set<Int> = []
+    private var inFlight: Set<SequenceNumber> = []
+    private var attempts: [SequenceNumber: Int] = [:]
+    private var numbers: [String: SequenceNumber] = [:]
+
+    init(id: String, record: Record, store: SimulatedStore, scheduler: any Scheduler) {
+        self.id = id
+        self.record = record
+        self.store = store
+        self.scheduler = scheduler
+    }
+
+    var hasWaiting: Bool { !waiting.isEmpty }
+
+    func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
+        record.note("\(id) gets \(batch.events.map(\.sequenceNumber))")
+        record.expect(!isPaused && !isOffline, "\(id) gets a batch through a closed way")
+        for event in batch.events { take(event) }
+        waiting.append((batch, then))
+        guard !isWell, record.oneIn(12) else { return }
+        silent.insert(batch.number)
+        _ = scheduler.schedule(at: scheduler.now + .seconds(3)) { [weak self] in self?.timeOut(batch.number) }
+    }
+
+    private func take(_ event: Batch.Event) {
+        let number = event.sequenceNumber
+        record.expect(store.safe[number] != nil, "\(id) gets \(number), which is not safe")
+        record.expect(!delivered.contains(number), "\(id) gets \(number), which it has acknowledged")
+        record.expect(!dead.contains(number), "\(id) gets \(number), which is dead")
+        record.expect(inFlight.insert(number).inserted, "\(id) gets \(number) twice at once")
+        record.expect(numbers[event.id] == nil || numbers[event.id] == number, "\(id) gets \(event.id) as two events")
+        numbers[event.id] = number
+    }
+
+    private func timeOut(_ number: Int) {
+        guard let place = waiting.firstIndex(where: { $0.batch.number == number }) else { return }
+        record.count(.timedOut)
+        answer(place, .noAnswer(cause: "timed out"))
+    }
+
+    /// Answers one batch, if there is any.
+    func answerOne() {
+        let places = waiting.indices.filter { isWell || !silent.contains(waiting[$0].batch.number) }
+        guard !places.isEmpty else { return }
+        let place = record.pick(places)
+        answer(place, isWell ? .delivered : result(for: waiting[place].batch))
+    }
+
+    private func result(for batch: Batch) -> SendResult {
+        switch record.number(0...12) {
+        case 0...3: return .delivered
+        case 4...5: return .refused(.init(.again, cause: "HTTP 503", status: 503))
+        case 6: return .refused(.init(.again, cause: "HTTP 503", retryAfter: .seconds(2), status: 503))
+        case 7: return .refused(.init(.never, cause: "HTTP 400", status: 400))
+        case 8: return .refused(.init(.tooLarge, cause: "HTTP 413", isCharged: false, status: 413))
+        case 9:
+            record.count(.answerLost)
+            return .noAnswer(cause: "connection reset")
+        default: return .each(batch.events.map { _ in outcome() })
+        }
+    }
+
+    private func outcome() -> EventOutcome {
+        record.pick([
+            .delivered, .delivered, .retry(cause: "busy", charged: true), .retry(cause: "reset", charged: false),
+            .dead(.refused, cause: "never"),
+        ])
+    }
+
+    private func answer(_ place: Int, _ result: SendResult) {
+        let (batch, then) = waiting.remove(at: place)
+        record.note("\(id) answers \(batch.events.map(\.sequenceNumber)) \(result)")
+        account(batch.events.map(\.sequenceNumber), result)
+        then(result)
+    }
+
+    func interrupt() {
+        while !waiting.isEmpty { answer(0, .interrupted) }
+    }
+
+    func close() {}
+
+    // MARK: The account (Behaviour D3 to D9)
+
+    private func account(_ events: [SequenceNumber], _ result: SendResult) {
+        inFlight.subtract(events)
+        switch result {
+        case .delivered: delivered.formUnion(events)
+        case .refused(let refusal): account(events, refusal)
+        case .each(let outcomes):
+            record.count(.toldApart)
+            for (number, outcome) in zip(events, outcomes) { account(number, outcome) }
+        case .noAnswer, .returned, .interrupted: break
+        }
+    }
+
+    private func account(_ events: [SequenceNumber], _ refusal: SendResult.Refusal) {
+        switch refusal.meaning {
+        case .again: events.forEach(charge)
+        case .tooLarge where events.count > 1: record.count(.split)
+        default:
+            record.count(.neverTaken)
+            dead.formUnion(events)
+        }
+    }
+
+    private func account(_ number: SequenceNumber, _ outcome: EventOutcome) {
+        switch outcome {
+        case .delivered: delivered.insert(number)
+        case .dead: dead.insert(number)
+        case .retry(_, let isCharged): if isCharged { charge(number) }
+        }
+    }
+
+    private func charge(_ number: SequenceNumber) {
+        attempts[number, default: 0] += 1
+        guard attempts[number] == FarSide.mostAttempts else { return record.count(.triedAgain) }
+        record.count(.givenUp)
+        dead.insert(number)
+    }
+}

@@ -1,0 +1,53 @@
+import HeadgateSeeds
+
+/// What happens rarely, and has to happen in some history: a case is all that a new one needs.
+enum Situation: String, CaseIterable {
+    case duplicate, cutLine, garbage, lineTooLong, batch, halfClosed, lostClient
+    case tooManyConnections, slowReader, pausedReading
+    case storeHeld, refusedByFullDisk, queueFull
+    case triedAgain, givenUp, neverTaken, split, toldApart, timedOut, answerLost
+    case purged, paused, networkLost, flushSettled, flushTimedOut, clockJumped
+}
+
+/// Something that must not be.
+struct Violation: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// What one history writes down: its chance, its trace, what happened, and the first thing that was wrong.
+final class Record {
+    private(set) var counts: [Situation: Int] = [:]
+    private(set) var violation: Violation?
+    /// The same for the same trace (FNV-1a).
+    private(set) var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    private(set) var trace: [String] = []
+    private var random: SeededRandom
+
+    init(seed: Seed) {
+        random = SeededRandom(seed: seed)
+    }
+
+    func count(_ situation: Situation, _ times: Int = 1) {
+        counts[situation, default: 0] += times
+    }
+
+    func note(_ line: String) {
+        trace.append(line)
+        for byte in line.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+    }
+
+    func expect(_ isSo: Bool, _ complaint: @autoclosure () -> String) {
+        guard !isSo, violation == nil else { return }
+        violation = Violation(description: complaint())
+        note("VIOLATION \(complaint())")
+    }
+
+    // MARK: Chance
+
+    func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+    func oneIn(_ times: Int) -> Bool { random.oneIn(times) }
+    func fraction() -> Double { Double.random(in: 0...1, using: &random) }
+
+    /// - Parameter choices: at least one.
+    func pick<Choice>(_ choices: [Choice]) -> Choice { choices[number(0...choices.count - 1)] }
+}

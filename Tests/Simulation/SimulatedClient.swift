@@ -1,0 +1,284 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateWire
+
+@testable import HeadgateServer
+
+/// What all clients together know of their events.
+final class KnownEvents {
+    /// The places that ids were acknowledged with.
+    var places: [String: SequenceNumber] = [:]
+    var purged = 0
+    /// Whether some purge's count was not told, or not exactly.
+    var isPurgeUncertain = false
+    /// Whether somebody waits for a flush, or was lost while it did. Flushes that end together end in no certain order, so
+    /// that one seed would be several histories: one at a time is waited for.
+    var isFlushAwaited = false
+    private var last = 0
+
+    /// An id that is new, or was used before.
+    func id(_ record: Record) -> String {
+        if last > 0, record.oneIn(5) { return "e\(record.number(1...last))" }
+        last += 1
+        return "e\(last)"
+    }
+
+    private var flushes = 0
+
+    func flush() -> String {
+        flushes += 1
+        return "f\(flushes)"
+    }
+}
+
+/// One client: it sends what chance says, and checks each answer.
+final class SimulatedClient {
+    /// What a request is about.
+    enum Request {
+        /// What is not in a batch is acknowledged in order.
+        case track(String, isOrdered: Bool)
+        case trackMany(Int)
+        case purge
+        case awaitedFlush
+        case way(FarSide, isPaused: Bool)
+        case other
+    }
+
+    let number: Int
+    let connection: SimulatedConnection
+    private(set) var hasFinished = false
+    private(set) var isGone = false
+    private(set) var owed: [Int: Request] = [:]
+    private var owedNulls = 0
+    /// Whether it was one too many.
+    private var isRefused = false
+    private var lastID = 0
+    private var lastAcknowledged = 0
+    private var partial: [UInt8] = []
+    private let record: Record
+    private let events: KnownEvents
+    private let store: SimulatedStore
+
+    init(
+        number: Int, _ connection: SimulatedConnection, _ record: Record, _ events: KnownEvents, _ store: SimulatedStore
+    ) {
+        self.number = number
+        self.connection = connection
+        self.record = record
+        self.events = events
+        self.store = store
+    }
+
+    /// Whether it may send more.
+    var isTalking: Bool { !isGone && !hasFinished && connection.isOpen }
+    /// Whether all that it asked is answered.
+    var isContent: Bool { isGone || owed.isEmpty && owedNulls == 0 }
+
+    func finish() {
+        record.note("\(number) finishes")
+        hasFinished = true
+        connection.finish()
+        record.count(.halfClosed)
+    }
+
+    func lose() {
+        record.note("\(number) is lost, owed \(owed.count)")
+        if !owed.isEmpty { record.count(.lostClient) }
+        forget()
+        connection.lose()
+    }
+
+    /// Nothing will be answered any more.
+    private func forget() {
+        isGone = true
+        for request in owed.values { if case .purge = request { events.isPurgeUncertain = true } }
+        owed = [:]
+        owedNulls = 0
+    }
+
+    // MARK: Sending
+
+    func send(_ line: String) {
+        record.note("\(number) sends \(line.prefix(120))")
+        connection.send(Array((line + "\n").utf8))
+    }
+
+    func sendSomething() {
+        switch record.number(0...14) {
+        case 0:
+            owedNulls += 1
+            record.count(.garbage)
+            send("this is no JSON")
+        case 1 where record.oneIn(3):
+            owedNulls += 1
+            record.count(.lineTooLong)
+            send(String(repeating: "x", count: 5_000))
+        case 2:
+            record.count(.batch)
+            send("[\((0..<record.number(1...5)).map { _ in message(inBatch: true) }.joined(separator: ","))]")
+        default: send(message(inBatch: false))
+        }
+    }
+
+    private func message(inBatch: Bool) -> String {
+        switch record.number(0...11) {
+        case 0...5:
+            let id = events.id(record)
+            let params = #""method":"track","params":{\#(event(id))}"#
+            if record.oneIn(8) { return #"{"jsonrpc":"2.0",\#(params)}"# }
+            return message(params, .track(id, isOrdered: !inBatch))
+        case 6...7:
+            let list = (0..<record.number(1...6)).map { _ in "{\(event(events.id(record)))}" }
+            return message(
+                #""method":"track_many","params":{"events":[\#(list.joined(separator: ","))]}"#, .trackMany(list.count))
+        case 8:
+            let timeout = record.pick([0, 10, 3_000])
+            let waits = !events.isFlushAwaited && record.oneIn(2)
+            if waits { events.isFlushAwaited = true }
+            let params = #"{"flush":"\#(events.flush())","wait":\#(waits),"timeout_ms":\#(timeout)}"#
+            return message(#""method":"flush","params":\#(params)"#, waits ? .awaitedFlush : .other)
+        case 9: return message(#""method":"status""#, .other)
+        default: return message(#""method":"ping""#, .other)
+        }
+    }
+
+    private func event(_ id: String) -> String {
+        let narrowed = record.pick(["", "", #","dispatchers":["a"]"#])
+        return #""event":"x","id":"\#(id)"\#(narrowed),"data":{"n":\#(record.number(0...99))}"#
+    }
+
+    func ask(_ method: String, _ params: String, _ request: Request) {
+        send(message(#""method":"\#(method)","params":\#(params)"#, request))
+    }
+
+    private func message(_ call: String, _ request: Request) -> String {
+        lastID += 1
+        owed[lastID] = request
+        return #"{"jsonrpc":"2.0","id":\#(lastID),\#(call)}"#
+    }
+
+    // MARK: Answers
+
+    /// Reads what has come, and sees whether the daemon has closed.
+    func read() {
+        guard !isGone else { return }
+        partial += connection.take()
+        while let end = partial.firstIndex(of: UInt8(ascii: "\n")) {
+            read(Array(partial[..<end]))
+            partial.removeFirst(end + 1)
+        }
+        if !connection.isOpen { seeEnd() }
+    }
+
+    private func seeEnd() {
+        if connection.isCutOff {
+            record.count(.slowReader)
+        } else if isRefused {
+            record.count(.tooManyConnections)
+        } else {
+            record.expect(
+                hasFinished && isContent && partial.isEmpty, "\(number) is closed, and owed \(owed.keys.sorted())")
+        }
+        record.note("\(number) is closed")
+        forget()
+    }
+
+    private func read(_ line: [UInt8]) {
+        guard let message = try? DataItem(parsing: line) else {
+            return record.expect(false, "\(number) gets what is no JSON")
+        }
+        if case .array(let messages) = message { messages.forEach(take) } else { take(message) }
+    }
+
+    private func take(_ message: DataItem) {
+        guard case .object(let answer) = message else { return record.expect(false, "\(number) gets no object") }
+        guard let id = answer["id"].flatMap(Int.init(dataItem:)) else {
+            return takeWithoutID(answer)
+        }
+        guard let request = owed.removeValue(forKey: id) else {
+            return record.expect(false, "\(number) is answered \(id), which it is not owed")
+        }
+        let reason = reason(of: answer)
+        record.note("\(number) is answered \(id) \(reason ?? "well")")
+        if reason == "storage" { record.count(.refusedByFullDisk) }
+        if reason == "queue_full" { record.count(.queueFull) }
+        guard case .object(let result)? = answer["result"] else { return refused(request) }
+        settle(id, request, result)
+    }
+
+    /// What is no message is refused without an id, and so is a connection too many. All else is a notification.
+    private func takeWithoutID(_ answer: DataObject) {
+        guard answer["method"] == nil else { return }
+        isRefused = reason(of: answer) == "limit"
+        guard !isRefused else { return }
+        record.expect(owedNulls > 0, "\(number) is told of a fault that it did not make")
+        owedNulls -= 1
+    }
+
+    private func reason(of answer: DataObject) -> String? {
+        guard case .object(let error)? = answer["error"] else { return nil }
+        guard case .object(let data)? = error["data"] else { return "error" }
+        return data["reason"].flatMap(String.init(dataItem:)) ?? "error"
+    }
+
+    /// What a purge dropped, and what a pause closed, holds also where it could not be written down.
+    private func refused(_ request: Request) {
+        if case .purge = request { events.isPurgeUncertain = true }
+        if case .awaitedFlush = request { events.isFlushAwaited = false }
+        if case .way(let side, true) = request { closed(side) }
+    }
+
+    /// A way is closed beyond doubt, unless it was asked meanwhile to open it.
+    private func closed(_ side: FarSide) {
+        let isAsked = owed.values.contains { if case .way(let other, false) = $0 { other === side } else { false } }
+        if !isAsked { side.isPaused = true }
+    }
+
+    private func settle(_ id: Int, _ request: Request, _ result: DataObject) {
+        switch request {
+        case .track(let event, let isOrdered):
+            acknowledged(event, result)
+            if isOrdered { inOrder(id) }
+        case .trackMany(let count):
+            guard case .array(let ids)? = result["ids"] else { return record.expect(false, "no ids") }
+            record.expect(ids.count == count, "\(number) is told \(ids.count) of \(count) ids")
+            for end in ["first_seq", "last_seq"] { isSafe(place(result, end)) }
+        case .purge:
+            let count = result["purged"].flatMap(Int.init(dataItem:)) ?? -1
+            events.purged += count
+            if count > 0 { record.count(.purged) }
+        case .way(let side, let isPaused):
+            if isPaused { closed(side) }
+        case .other: break
+        case .awaitedFlush:
+            events.isFlushAwaited = false
+            let ended = result["ended"].flatMap(String.init(dataItem:))
+            if ended == "settled" { record.count(.flushSettled) }
+            if ended == "timeout" { record.count(.flushTimedOut) }
+        }
+    }
+
+    private func place(_ result: DataObject, _ name: String) -> SequenceNumber? {
+        result[name].flatMap(Int.init(dataItem:)).map { SequenceNumber($0) }
+    }
+
+    /// Nothing is acknowledged before it is safe.
+    private func isSafe(_ place: SequenceNumber?) {
+        let isSafe = place.map { store.safe[$0] != nil } ?? false
+        record.expect(isSafe, "\(number) has \(String(describing: place)) acknowledged, which is not safe")
+    }
+
+    /// An id has one place.
+    private func acknowledged(_ event: String, _ result: DataObject) {
+        let place = place(result, "seq")
+        isSafe(place)
+        record.expect(events.places[event] ?? place == place, "\(event) has two places")
+        events.places[event] = place
+        if result["duplicate"] != nil { record.count(.duplicate) }
+    }
+
+    private func inOrder(_ id: Int) {
+        record.expect(id > lastAcknowledged, "\(number) has \(id) acknowledged behind \(lastAcknowledged)")
+        lastAcknowledged = id
+    }
+}

@@ -1,0 +1,52 @@
+import HeadgateCore
+import HeadgateCoreTesting
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// A service's scheduler without a loop: time passes and turns end when the history says so, on the caller's thread.
+final class SimulatedScheduler: ServiceScheduler {
+    private let clock = ManualScheduler()
+    private var next: [() -> Void] = []
+
+    var now: Instant { clock.now }
+    var wall: Timestamp { clock.wall }
+    var sinceBoot: Int64 { clock.sinceBoot }
+    var boot: String { clock.boot }
+    var isCurrent: Bool { true }
+
+    func atEndOfTurn(_ phase: TurnPhase, _ work: @escaping () -> Void) {
+        clock.atEndOfTurn(phase, work)
+    }
+
+    func nextTurn(_ work: @escaping () -> Void) {
+        next.append(work)
+    }
+
+    func schedule(at deadline: Instant, _ work: @escaping () -> Void) -> any Disposable {
+        clock.schedule(at: deadline, work)
+    }
+
+    func submit(_ work: @escaping @Sendable () -> Void) {
+        clock.submit(work)
+    }
+
+    func preconditionOnScheduler() {}
+
+    /// Ends the turn, phase by phase. What waits for the next turn's end is put there.
+    func endTurn() {
+        clock.settle()
+        for work in next { clock.atEndOfTurn(.facts, work) }
+        next = []
+    }
+
+    /// Moves both clocks, and does on the way what is due.
+    func advance(by duration: Duration) {
+        clock.advance(by: duration)
+    }
+
+    /// The wall clock is set to another time.
+    func jump(by milliseconds: Int64) {
+        clock.wall.milliseconds += milliseconds
+    }
+}
