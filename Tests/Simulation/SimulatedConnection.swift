@@ -4,7 +4,7 @@ import HeadgateTransport
 
 /// Both ends of a connection, and the wire between them. It keeps to what `Connection` does with a socket: it reads once an event,
 /// writes at the end of the turn, and tells the loss of the client also while it is paused.
-final class SimulatedConnection: ClientConnection {
+final class SimulatedConnection: SessionConnection {
     let peer = PeerCredentials(pid: 7, uid: 0, gid: 0, groups: [])
     private(set) var isOpen = true
     private(set) var lastOutputProgress: Int64

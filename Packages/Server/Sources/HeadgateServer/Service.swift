@@ -139,7 +139,7 @@ final class Service {
     }
 
     /// Takes on a client, unless there are too many (Behaviour X2).
-    func accept(_ connection: any ClientConnection) {
+    func accept(_ connection: any SessionConnection) {
         let caller = Caller(connection.peer, access: settings.access, daemonUID: geteuid())
         let session = Session(
             number: sessions.nextNumber(), connection: connection, caller: caller, service: self)

@@ -1,5 +1,6 @@
 import HeadgateCore
 import HeadgateData
+import HeadgateTransport
 import HeadgateWire
 
 /// One client's connection: frames its lines, hands its requests on, and sends the answers. What it holds dies with it.
@@ -8,7 +9,7 @@ import HeadgateWire
 /// out what it orders.
 final class Session {
     let number: Int
-    let connection: any ClientConnection
+    let connection: any SessionConnection
     var caller: Caller
     /// The context of its events, in JSON.
     private(set) var context = FixedBytes([])
@@ -30,7 +31,7 @@ final class Session {
     /// How long what a client sent before it went away is read: it is closed within a second (Behaviour X2).
     private static let mostGrace = Duration.milliseconds(500)
 
-    init(number: Int, connection: any ClientConnection, caller: Caller, service: Service) {
+    init(number: Int, connection: any SessionConnection, caller: Caller, service: Service) {
         self.number = number
         self.connection = connection
         self.caller = caller
@@ -429,5 +430,28 @@ extension Session {
         machine.closed()
         giveUpWaits()
         service.ended(self)
+    }
+}
+
+/// A socket tells its session.
+extension Session: ConnectionHandler {
+    func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
+        took(bytes)
+    }
+
+    func connectionDidReachEnd(_ connection: Connection) {
+        endReached()
+    }
+
+    func connectionDidDrain(_ connection: Connection) {
+        outputDrained()
+    }
+
+    func connectionDidLosePeer(_ connection: Connection) {
+        peerLost()
+    }
+
+    func connectionDidClose(_ connection: Connection, error: TransportError?) {
+        connectionClosed()
     }
 }

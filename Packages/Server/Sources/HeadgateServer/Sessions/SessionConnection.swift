@@ -4,7 +4,7 @@ import HeadgateTransport
 ///
 /// It tells the session what happens by ``Session/took(_:)`` and the methods beside it, as ``ConnectionHandler`` has it for
 /// sockets.
-protocol ClientConnection: AnyObject {
+protocol SessionConnection: AnyObject {
     /// Who is at the other end.
     var peer: PeerCredentials { get }
     /// Whether it has not been closed.
@@ -30,31 +30,8 @@ protocol ClientConnection: AnyObject {
     func closeAfterFlush()
 }
 
-extension Connection: ClientConnection {
+extension Connection: SessionConnection {
     func begin(_ session: Session) {
         start(session)
-    }
-}
-
-/// A socket tells its session.
-extension Session: ConnectionHandler {
-    func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
-        took(bytes)
-    }
-
-    func connectionDidReachEnd(_ connection: Connection) {
-        endReached()
-    }
-
-    func connectionDidDrain(_ connection: Connection) {
-        outputDrained()
-    }
-
-    func connectionDidLosePeer(_ connection: Connection) {
-        peerLost()
-    }
-
-    func connectionDidClose(_ connection: Connection, error: TransportError?) {
-        connectionClosed()
     }
 }
