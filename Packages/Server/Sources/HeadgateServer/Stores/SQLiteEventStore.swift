@@ -36,7 +36,7 @@ public final class SQLiteEventStore: EventStore {
 
     private let options: Options
     private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
-    private let door: WorkerDoor
+    private let door: SchedulerDoor
     private var running: (thread: StoreThread, handle: pthread_t)?
     /// Who waits for what is asked of the thread, in order.
     private var waiting: [Completion] = []
@@ -48,7 +48,7 @@ public final class SQLiteEventStore: EventStore {
     public init(options: Options, post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
         self.options = options
         self.post = post
-        door = WorkerDoor()
+        door = SchedulerDoor()
         door.store = self
     }
 
@@ -173,7 +173,7 @@ private enum Completion {
 ///
 /// `@unchecked`: passed on by any thread, but looked into only by work that was posted to the scheduler, where the store
 /// lives.
-private final class WorkerDoor: @unchecked Sendable {
+private final class SchedulerDoor: @unchecked Sendable {
     weak var store: SQLiteEventStore?
 }
 
