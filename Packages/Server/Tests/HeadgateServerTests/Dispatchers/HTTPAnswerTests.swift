@@ -13,6 +13,7 @@ struct HTTPAnswerTests {
         let server = try ScriptedServer { _ in reply }
         defer { server.stop() }
         let settings = HTTPSettings(endpoint: server.url, headers: headers, timeout: timeout)
+        // Unsafe: the stage sets it before its call returns, and nobody reads it earlier.
         nonisolated(unsafe) var result = SendResult.interrupted
         try await SenderStage.http(settings) { result = await $0.send("{}") }
         return result

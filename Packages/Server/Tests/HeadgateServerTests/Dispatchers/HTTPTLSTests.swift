@@ -11,6 +11,7 @@ struct HTTPTLSTests {
         to server: TLSServer, host: String = "localhost", _ tls: HTTPSettings.TLS
     ) async throws -> SendResult {
         let settings = HTTPSettings(endpoint: "https://\(host):\(server.port)/", timeout: .seconds(20), tls: tls)
+        // Unsafe: the stage sets it before its call returns, and nobody reads it earlier.
         nonisolated(unsafe) var result = SendResult.interrupted
         try await SenderStage.http(settings) { result = await $0.send("{}") }
         return result

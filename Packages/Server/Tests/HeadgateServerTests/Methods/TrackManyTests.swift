@@ -90,6 +90,7 @@ struct TrackManyTests {
     func once() async throws {
         let collector = PaddingCollector(bytes: 1)
         let asked = collector.asked
+        // Unsafe: from here on it is touched on the service's loop only.
         nonisolated(unsafe) let lent = collector
         let settings: DataObject = [
             "transformations": [["id": "t", "scopes": "afterCollectors", "set": ["data.a.b": 1]]]
