@@ -56,7 +56,7 @@ let package = Package(
             path: "Tests/Modules"),
         .testTarget(
             name: "SimulationTests", dependencies: [.server, .transport, .wire, .core, .data, .coreTesting, .seeds],
-            path: "Tests/Simulation"),
+            path: "Tests/Simulation", exclude: ["Package.swift", "Program"]),
         .target(name: "FuzzTargets", dependencies: [.data, .wire, .server], path: "Tests/Fuzz/Sources/FuzzTargets"),
         .testTarget(
             name: "FuzzReplayTests", dependencies: ["FuzzTargets", .seeds], path: "Tests/Fuzz/Tests/FuzzReplayTests"),

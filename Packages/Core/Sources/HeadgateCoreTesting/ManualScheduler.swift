@@ -76,10 +76,15 @@ public final class ManualScheduler: Scheduler {
         wall.milliseconds += duration.wholeMilliseconds
     }
 
-    /// The machine is started anew after a while, in which the wall clock went on; all that was to happen is gone.
-    public func reboot(after duration: Duration) {
+    /// The process is started anew: all that was to happen is gone, and the clocks go on.
+    public func restart() {
         waiting = TurnPhase.allCases.map { _ in [] }
         scheduled = [:]
+    }
+
+    /// The machine is started anew after a while, in which the wall clock went on; all that was to happen is gone.
+    public func reboot(after duration: Duration) {
+        restart()
         boots += 1
         boot = "boot \(boots)"
         wall.milliseconds += duration.wholeMilliseconds

@@ -27,6 +27,7 @@ final class KnownDispatchers {
         let next = (all.values.map(\.number).max() ?? 0) + 1
         var stored = all[id] ?? StoredDispatcher(number: next, id: id, settled: Settled(through: events.lastStored))
         guard all[id] == nil || stored.orphanedSince != nil else { return stored }
+        if all[id] == nil { events.groundwork.dispatchers.append(stored) }
         stored.orphanedSince = nil
         remember(stored)
         return stored
@@ -50,6 +51,7 @@ final class KnownDispatchers {
     func forget(_ dispatcher: StoredDispatcher) -> Int {
         let count = events.backlog.unsettled(of: dispatcher.number).events
         events.backlog.remove(dispatcher.number)
+        events.groundwork.forget(dispatcher.number)
         all[dispatcher.id] = nil
         settlements.add(.forgetDispatcher(dispatcher.number))
         return count

@@ -12,6 +12,8 @@ public final class EventQueue {
     public let store: any EventStore
     var routes = RouteTable()
     var backlog = Backlog()
+    /// What the next group has to bring into the store with it.
+    var groundwork = Groundwork()
     /// What the sweeper has looked through.
     var sweep = Sweep()
     /// The group in the making.
@@ -46,6 +48,7 @@ public final class EventQueue {
         ages = AgeScale(scheduler.clocks, kept: pair, newest: state.newestStamp)
         dedupe = DedupeWindow(capacity: limits.dedupeIDs, length: limits.dedupeWindow.wholeMilliseconds)
         dedupeKey = state.kept[DedupeKey.name].flatMap { DedupeKey(kept: $0) } ?? DedupeKey()
+        if state.kept[DedupeKey.name] != dedupeKey.kept { groundwork.kept[DedupeKey.name] = dedupeKey.kept }
         routes = RouteTable(saved: state.routes)
         lastSequenceNumber = state.lastSequenceNumber
         lastStored = state.lastSequenceNumber
@@ -205,7 +208,8 @@ public final class EventQueue {
         guard committing == nil, !gathering.isIdle else { return }
         let waiters = endGathering()
         guard let chunk = gathering.takeChunk() else { return waiters.tell(nil) }
-        let group = gathering.group(chunk, newRoutes: routes.takeUnsaved(), forgottenIDs: newlyForgotten())
+        let group = gathering.group(
+            chunk, newRoutes: routes.takeUnsaved(), groundwork: groundwork, forgottenIDs: newlyForgotten())
         committing = CommittingGroup(group: group, waiters: waiters)
         gathering = GatheringGroup(expecting: chunk.bytes.count)
         store.append(group) { [weak self] fault in self?.committed(fault) }
@@ -221,6 +225,7 @@ public final class EventQueue {
     private func succeed(_ group: CommittingGroup) {
         let previous = lastStored
         lastStored = group.group.chunk.lastSequenceNumber
+        if !group.group.groundwork.isEmpty { groundwork.saved(group.group.groundwork) }
         recent.append(group.group.chunk)
         for (route, tally) in group.group.tallies {
             backlog.add(tally, route: route, dispatchers: routes.dispatchers(of: route))

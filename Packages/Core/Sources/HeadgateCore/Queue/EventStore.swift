@@ -62,6 +62,8 @@ public struct AppendGroup: Sendable {
     public var ages: GroupAges
     /// Routes that are used for the first time.
     public var newRoutes: [RouteNumber: [DispatcherNumber]]
+    /// What must be kept with the events at the latest. What of it the store has already stays as it is.
+    public var groundwork: Groundwork
     /// The clients' own ids among the events; nil when there are none.
     public var recentIDs: RecentIDs?
     /// The ids of events up to and including this one are no longer remembered: a store lets go of them bit by bit.
@@ -72,12 +74,14 @@ public struct AppendGroup: Sendable {
 
     public init(
         chunk: Chunk, tallies: [RouteNumber: Tally], ages: GroupAges, newRoutes: [RouteNumber: [DispatcherNumber]],
-        recentIDs: RecentIDs?, forgottenIDs: SequenceNumber = 0, requeued: [LetterNumber] = []
+        groundwork: Groundwork = Groundwork(), recentIDs: RecentIDs?, forgottenIDs: SequenceNumber = 0,
+        requeued: [LetterNumber] = []
     ) {
         self.chunk = chunk
         self.tallies = tallies
         self.ages = ages
         self.newRoutes = newRoutes
+        self.groundwork = groundwork
         self.recentIDs = recentIDs
         self.forgottenIDs = forgottenIDs
         self.requeued = requeued

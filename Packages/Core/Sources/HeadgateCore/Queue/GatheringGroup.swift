@@ -69,10 +69,11 @@ struct GatheringGroup {
     }
 
     mutating func group(
-        _ chunk: Chunk, newRoutes: [RouteNumber: [DispatcherNumber]], forgottenIDs: SequenceNumber
+        _ chunk: Chunk, newRoutes: [RouteNumber: [DispatcherNumber]], groundwork: Groundwork,
+        forgottenIDs: SequenceNumber
     ) -> AppendGroup {
         AppendGroup(
-            chunk: chunk, tallies: tallies, ages: ages, newRoutes: newRoutes,
+            chunk: chunk, tallies: tallies, ages: ages, newRoutes: newRoutes, groundwork: groundwork,
             recentIDs: ids.take(lastSequenceNumber: lastSequenceNumber), forgottenIDs: forgottenIDs,
             requeued: requeued)
     }

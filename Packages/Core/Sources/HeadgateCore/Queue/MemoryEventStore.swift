@@ -38,6 +38,11 @@ public final class MemoryEventStore: EventStore {
             groupCount += 1
             state.lastSequenceNumber = group.chunk.lastSequenceNumber
             state.routes.merge(group.newRoutes) { _, new in new }
+            state.kept.merge(group.groundwork.kept) { known, _ in known }
+            for dispatcher in group.groundwork.dispatchers
+            where !state.dispatchers.contains(where: { $0.number == dispatcher.number }) {
+                state.dispatchers.append(dispatcher)
+            }
             if let ids = group.recentIDs { state.recentIDs.append(ids) }
             state.newestStamp = group.ages.lastReceipt
             forgetIDs(through: group.forgottenIDs)

@@ -1,22 +1,23 @@
 import Glibc
 import HeadgateCore
+import HeadgateData
 
 /// The directory in which a daemon keeps its events, held for this process alone as long as this object lives
 /// (Behaviour Q9).
 final class DataDirectory {
     let path: String
-    /// The open lock file: the lock goes when it is closed, or with the process.
-    private let lock: Int32
+    private let disk: any Disk
+    /// The lock goes when the file is closed, or with the process.
+    private let lock: any DiskFile
 
     /// Makes the directory if it is missing, and takes the lock.
-    init(_ path: String) throws(StoreFault) {
+    init(_ path: String, on disk: any Disk = SystemDisk()) throws(StoreFault) {
         self.path = path
-        try DataDirectory.make(path)
-        lock = try DataDirectory.takeLock(in: path)
-    }
-
-    deinit {
-        close(lock)
+        self.disk = disk
+        do throws(DiskFault) { try disk.makeDirectory(path) } catch {
+            throw error.storeFault("cannot make the directory \(path)")
+        }
+        lock = try DataDirectory.takeLock(in: path, on: disk)
     }
 
     var databasePath: String { path + "/events.db" }
@@ -24,25 +25,31 @@ final class DataDirectory {
     /// Sees to it that there is a database file which only its owner may read: SQLite gives its other files the same
     /// mode.
     func prepareDatabase() throws(StoreFault) {
-        let file = open(databasePath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard file >= 0, fchmod(file, 0o600) == 0 else {
-            let fault = StoreFault.ofSystem("cannot open \(databasePath)")
-            if file >= 0 { close(file) }
-            throw fault
+        do throws(DiskFault) { _ = try disk.open(databasePath, creating: true) } catch {
+            throw error.storeFault("cannot open \(databasePath)")
         }
-        close(file)
+    }
+
+    /// The first bytes of the database, without SQLite, which would open its log and write beside it. Nil where there is
+    /// no such file, or a shorter one.
+    func beginningOfDatabase(_ count: Int) -> [UInt8]? {
+        guard let file = try? disk.open(databasePath, creating: false) else { return nil }
+        var bytes = [UInt8](repeating: 0, count: count)
+        let read = bytes.withUnsafeMutableBytes { try? file.read(into: $0, at: 0) }
+        return read == count ? bytes : nil
     }
 
     /// Gives a damaged database a new name, together with the files beside it (Behaviour Q8).
+    /// - Parameter time: when it was found to be damaged.
     /// - Returns: the new name.
-    func setDatabaseAside() throws(StoreFault) -> String {
-        let name = freeName(databasePath + ".damaged-" + DataDirectory.timeForName())
-        guard rename(databasePath, name) == 0 else {
-            throw .ofSystem("cannot set the damaged \(databasePath) aside")
+    func setDatabaseAside(at time: Timestamp) throws(StoreFault) -> String {
+        let name = freeName(databasePath + ".damaged-" + DataDirectory.nameOf(time))
+        do throws(DiskFault) { try disk.rename(databasePath, to: name) } catch {
+            throw error.storeFault("cannot set the damaged \(databasePath) aside")
         }
         for suffix in ["-wal", "-shm"] {
             // Either may be missing.
-            _ = rename(databasePath + suffix, name + suffix)
+            try? disk.rename(databasePath + suffix, to: name + suffix)
         }
         return name
     }
@@ -50,76 +57,45 @@ final class DataDirectory {
     private func freeName(_ wanted: String) -> String {
         var name = wanted
         var count = 1
-        while access(name, F_OK) == 0 {
+        while disk.exists(name) {
             count += 1
             name = "\(wanted)-\(count)"
         }
         return name
     }
 
-    private static func timeForName() -> String {
-        var now = time(nil)
+    private static func nameOf(_ time: Timestamp) -> String {
+        var seconds = time_t(time.milliseconds / 1_000)
         var parts = tm()
-        gmtime_r(&now, &parts)
+        gmtime_r(&seconds, &parts)
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in
             let count = strftime(buffer.baseAddress, buffer.count, "%Y%m%dT%H%M%SZ", &parts)
             return String(decoding: buffer.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
         }
     }
 
-    private static func make(_ path: String) throws(StoreFault) {
-        if mkdir(path, 0o700) == 0 { return syncDirectory(above: path) }
-        if errno == ENOENT, let parent = parent(of: path), access(parent, F_OK) != 0 {
-            try make(parent)
-            return try make(path)
+    private static func takeLock(in path: String, on disk: any Disk) throws(StoreFault) -> any DiskFile {
+        let name = path + "/headgate.lock"
+        let file: any DiskFile
+        let isOurs: Bool
+        do throws(DiskFault) {
+            file = try disk.open(name, creating: true)
+            isOurs = try file.lock()
+        } catch {
+            throw error.storeFault("cannot lock \(name)")
         }
-        var status = stat()
-        guard errno == EEXIST, stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            throw .ofSystem("cannot make the directory \(path)")
-        }
-    }
-
-    /// Makes a new directory survive a power failure; without it the database in it would be of no use (Behaviour Q5).
-    private static func syncDirectory(above path: String) {
-        let directory = open(parent(of: path) ?? ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard directory >= 0 else { return }
-        fsync(directory)
-        close(directory)
-    }
-
-    private static func parent(of path: String) -> String? {
-        guard let end = path.lastIndex(of: "/"), path.count > 1 else { return nil }
-        return end == path.startIndex ? "/" : String(path[..<end])
-    }
-
-    private static func takeLock(in path: String) throws(StoreFault) -> Int32 {
-        let file = open(path + "/headgate.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw .ofSystem("cannot open \(path)/headgate.lock") }
-        guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
-            defer { close(file) }
-            guard errno == EWOULDBLOCK else { throw .ofSystem("cannot lock \(path)/headgate.lock") }
-            throw .inUse("\(path) is used by another headgated (pid \(owner(file)))")
-        }
-        let text = Array("\(getpid())\n".utf8)
+        guard isOurs else { throw .inUse("\(path) is used by another headgated (pid \(owner(file)))") }
         // The number is for people; the lock holds without it.
-        if ftruncate(file, 0) == 0 { _ = pwrite(file, text, text.count, 0) }
+        try? file.resize(to: 0)
+        try? Array("\(getpid())\n".utf8).withUnsafeBytes { try file.write($0, at: 0) }
         return file
     }
 
-    private static func owner(_ file: Int32) -> String {
+    private static func owner(_ file: any DiskFile) -> String {
         withUnsafeTemporaryAllocation(byteCount: 20, alignment: 1) { buffer in
-            let count = max(pread(file, buffer.baseAddress, buffer.count, 0), 0)
+            let count = (try? file.read(into: buffer, at: 0)) ?? 0
             let digits = buffer.prefix(count).prefix { $0 != UInt8(ascii: "\n") }
             return digits.isEmpty ? "unknown" : String(decoding: digits, as: UTF8.self)
         }
-    }
-}
-
-extension StoreFault {
-    /// What the last system call that failed has to say.
-    static func ofSystem(_ what: String) -> StoreFault {
-        let code = errno
-        let message = "\(what): \(String(cString: strerror(code)))"
-        return code == ENOSPC || code == EDQUOT ? .noRoom(message) : .failed(message)
     }
 }

@@ -5,6 +5,7 @@ import HeadgateCore
 /// A connection to one database file, used by one thread. Statements are prepared once and kept.
 final class SQLiteConnection {
     private let handle: OpaquePointer
+    private let log: DatabaseLog
     private var statements: [String: SQLiteStatement] = [:]
     private var isSyncing = true
 
@@ -12,20 +13,23 @@ final class SQLiteConnection {
     private static let busyMilliseconds: Int32 = 5_000
 
     /// Opens an existing file.
-    init(path: String) throws(SQLiteError) {
+    init(path: String, on disk: any Disk = SystemDisk()) throws(SQLiteError) {
         var handle: OpaquePointer?
-        let code = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+        let code = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, disk.sqliteName)
         guard let handle else { throw SQLiteError(code: SQLITE_NOMEM, message: "out of memory") }
         guard code == SQLITE_OK else {
             defer { sqlite3_close_v2(handle) }
             throw SQLiteConnection.error(code, of: handle)
         }
         self.handle = handle
+        log = DatabaseLog(ofDatabase: path, on: disk)
         sqlite3_extended_result_codes(handle, 1)
         sqlite3_busy_timeout(handle, SQLiteConnection.busyMilliseconds)
+        moveLogWhenLong()
     }
 
     deinit {
+        if !log.isCertain { closeWithoutCheckpoint() }
         statements = [:]
         sqlite3_close_v2(handle)
     }
@@ -35,6 +39,43 @@ final class SQLiteConnection {
         var isSet: Int32 = 0
         headgate_no_checkpoint_on_close(handle, &isSet)
     }
+
+    // MARK: The log
+
+    /// Has the log moved into the file, after the commit with which it has become long. SQLite's own way to do so keeps
+    /// silent about a sync that fails.
+    private func moveLogWhenLong() {
+        let context = Unmanaged.passUnretained(log).toOpaque()
+        _ = sqlite3_wal_hook(
+            handle,
+            { context, handle, _, pages in
+                guard let context, let handle, pages >= DatabaseLog.mostPages else { return SQLITE_OK }
+                let log = Unmanaged<DatabaseLog>.fromOpaque(context).takeUnretainedValue()
+                // The commit stands, whatever comes of this: it is tried again after the next.
+                try? SQLiteConnection.move(log, of: handle, SQLITE_CHECKPOINT_PASSIVE)
+                return SQLITE_OK
+            }, context)
+    }
+
+    /// Sees to it that what was committed is on the disk, also what an earlier process did not live to sync.
+    func makeLogCertain() throws(SQLiteError) {
+        try log.makeCertain()
+    }
+
+    /// Moves the log into the file, so that one file is all there is.
+    func emptyLog() throws(SQLiteError) {
+        try SQLiteConnection.move(log, of: handle, SQLITE_CHECKPOINT_TRUNCATE)
+    }
+
+    private static func move(_ log: DatabaseLog, of handle: OpaquePointer, _ mode: Int32) throws(SQLiteError) {
+        try log.makeCertain()
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil)
+        guard code != SQLITE_OK else { return }
+        log.doubt()
+        throw error(code, of: handle)
+    }
+
+    // MARK: Statements
 
     /// Carries out a statement.
     func run(_ sql: String, _ values: SQLiteValue...) throws(SQLiteError) {
@@ -74,11 +115,13 @@ final class SQLiteConnection {
 
     /// Does all of `work` or nothing of it.
     func transaction(_ work: () throws(SQLiteError) -> Void) throws(SQLiteError) {
+        if isSyncing { try log.makeCertain() }
         try run("BEGIN IMMEDIATE")
         do {
             try work()
             try run("COMMIT")
         } catch {
+            if error.primaryCode == SQLITE_IOERR { log.doubt() }
             rollBack()
             throw error
         }

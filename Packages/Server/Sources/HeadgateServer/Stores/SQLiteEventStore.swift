@@ -1,5 +1,6 @@
 import Glibc
 import HeadgateCore
+import HeadgateData
 
 /// The event store that is used unless a program brings another: one SQLite database in a directory of its own
 /// (Behaviour Q1).
@@ -24,6 +25,10 @@ public final class SQLiteEventStore: EventStore {
         public var mostDeadLetters = 10_000
         /// The most bytes of events that dead letters may hold; the oldest go first (Behaviour D10).
         public var mostDeadLetterBytes = 64 << 20
+        /// Where the directory is.
+        var disk: any Disk = SystemDisk()
+        /// What time it is for people; called on the store's thread.
+        var wall: @Sendable () -> Timestamp = { Timestamp.ofSystem }
 
         public init(directory: String, durability: Durability = .full) {
             self.directory = directory
@@ -34,37 +39,35 @@ public final class SQLiteEventStore: EventStore {
     /// Called on the scheduler with the number of events that were found damaged and put aside (Behaviour Q8).
     public var onQuarantine: (Int) -> Void = { _ in }
 
-    private let options: Options
     private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let door: SchedulerDoor
-    private var running: (thread: StoreThread, handle: pthread_t)?
-    /// Who waits for what is asked of the thread, in order.
+    private let desk: any StoreDesk
+    private var isOpen = false
+    /// Who waits for what is asked of the desk, in order.
     private var waiting: [Completion] = []
 
     /// Who asked while the store was not open.
     private var refused: [Completion] = []
 
     /// - Parameter post: runs work on the scheduler soon; it is called from the store's thread, and on the scheduler.
-    public init(options: Options, post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
-        self.options = options
+    public convenience init(options: Options, post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
+        self.init(desk: ThreadedStoreDesk(options: options), post: post)
+    }
+
+    /// - Parameter desk: where its jobs are carried out.
+    init(desk: any StoreDesk, post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
+        self.desk = desk
         self.post = post
         door = SchedulerDoor()
         door.store = self
     }
 
-    deinit {
-        guard let running else { return }
-        running.thread.put(.close)
-        pthread_detach(running.handle)
-    }
-
     public func open() throws(StoreFault) -> StoredState {
-        guard running == nil else { throw .failed("the store is open already") }
-        let thread = StoreThread(options: options) { [door, post] in
+        guard !isOpen else { throw .failed("the store is open already") }
+        let state = try desk.open { [door, post] in
             post { door.store?.takeOutcomes() }
         }
-        let (handle, state) = try thread.start()
-        running = (thread, handle)
+        isOpen = true
         return state
     }
 
@@ -99,9 +102,9 @@ public final class SQLiteEventStore: EventStore {
     }
 
     private func ask(_ job: StoreJob, _ completion: Completion) {
-        guard let running, !isClosing else { return refuse(completion) }
+        guard isOpen, !isClosing else { return refuse(completion) }
         waiting.append(completion)
-        running.thread.put(job)
+        desk.put(job)
     }
 
     private var isClosing: Bool {
@@ -121,20 +124,13 @@ public final class SQLiteEventStore: EventStore {
     }
 
     private func takeOutcomes() {
-        for outcome in running?.thread.takeOutcomes() ?? [] { deliver(outcome) }
+        for outcome in desk.takeOutcomes() { deliver(outcome) }
     }
 
     private func deliver(_ outcome: StoreOutcome) {
         if case .quarantined(let events) = outcome { return onQuarantine(events) }
-        if case .closed = outcome { joinThread() }
+        if case .closed = outcome { isOpen = false }
         waiting.removeFirst().take(outcome)
-    }
-
-    /// The thread has done all that it had to: this does not wait.
-    private func joinThread() {
-        guard let handle = running?.handle else { return }
-        pthread_join(handle, nil)
-        running = nil
     }
 }
 
@@ -177,153 +173,11 @@ private final class SchedulerDoor: @unchecked Sendable {
     weak var store: SQLiteEventStore?
 }
 
-/// The thread that owns the database. Jobs go in and outcomes come out, both in order; only values cross.
-private final class StoreThread: Sendable {
-    private let options: SQLiteEventStore.Options
-    /// Tells the scheduler that there are outcomes to take. Called once for many.
-    private let ring: @Sendable () -> Void
-    private let opening = Mailbox<Result<StoredState, StoreFault>>()
-    private let jobs = Mailbox<StoreJob>()
-    private let outcomes = Mailbox<StoreOutcome>()
-
-    init(options: SQLiteEventStore.Options, ring: @escaping @Sendable () -> Void) {
-        self.options = options
-        self.ring = ring
-    }
-
-    /// Starts the thread and waits until it has opened the database. After a fault there is no thread.
-    func start() throws(StoreFault) -> (thread: pthread_t, state: StoredState) {
-        var thread = pthread_t()
-        // The thread holds this object alive until it ends: it takes over what is retained here.
-        let context = Unmanaged.passRetained(self)
-        let code = pthread_create(&thread, nil, { StoreThread.run($0) }, context.toOpaque())
-        guard code == 0 else {
-            context.release()
-            throw .failed("cannot start the store's thread: \(String(cString: strerror(code)))")
-        }
-        switch opening.takeAll(waiting: true)[0] {
-        case .success(let state): return (thread, state)
-        case .failure(let fault):
-            pthread_join(thread, nil)
-            throw fault
-        }
-    }
-
-    func put(_ job: StoreJob) {
-        jobs.put([job])
-    }
-
-    func takeOutcomes() -> [StoreOutcome] {
-        outcomes.takeAll(waiting: false)
-    }
-
-    private static func run(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-        guard let context else { return nil }
-        Unmanaged<StoreThread>.fromOpaque(context).takeRetainedValue().run()
-        return nil
-    }
-
-    private func run() {
-        guard openAndWork() else { return }
-        // The database is closed and the directory free now: what `openAndWork` owned is gone.
-        report([.closed])
-    }
-
-    private func openAndWork() -> Bool {
-        do throws(StoreFault) {
-            let (database, state) = try StoreDatabase.open(options)
-            opening.put([.success(state)])
-            report(database.takeQuarantined())
-            work(database)
-            return true
-        } catch {
-            opening.put([.failure(error)])
-            return false
-        }
-    }
-
-    private func work(_ database: StoreDatabase) {
-        var isOpen = true
-        while isOpen {
-            let turn = jobs.takeAll(waiting: !database.hasChores)
-            isOpen = !turn.contains { if case .close = $0 { true } else { false } }
-            database.carryOut(turn, report: report)
-            report(database.takeQuarantined())
-            if isOpen { database.doChores() }
-        }
-        database.finish()
-    }
-
-    private func report(_ news: [StoreOutcome]) {
-        if !news.isEmpty, outcomes.put(news) { ring() }
-    }
-}
-
-/// What the scheduler asks of the store's thread.
-enum StoreJob: Sendable {
-    case append(AppendGroup)
-    case write([StoreChange])
-    case read(after: SequenceNumber)
-    case readLetters(LetterQuery)
-    case purgeLetters(LetterQuery)
-    case readAged(AgedStretch)
-    case close
-}
-
-/// What the store's thread tells the scheduler. But for `quarantined`, there is one for each job, in the jobs' order.
-enum StoreOutcome: Sendable {
-    /// An append or a write is done, or not.
-    case done(StoreFault?)
-    case read(Result<Chunk?, StoreFault>)
-    case letters(Result<LetterPage, StoreFault>)
-    /// So many dead letters are deleted, or none.
-    case purged(Result<Int, StoreFault>)
-    /// So many events were damaged and are put aside (Behaviour Q8).
-    case quarantined(events: Int)
-    case closed
-}
-
-/// What one thread takes out, all at once, others put in.
-///
-/// `@unchecked`: the elements are only touched while the mutex is held. (`Synchronization` has no condition variable.)
-final class Mailbox<Element: Sendable>: @unchecked Sendable {
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    private var elements: [Element] = []
-
-    init() {
-        pthread_mutex_init(mutex, nil)
-        pthread_cond_init(condition, nil)
-    }
-
-    deinit {
-        pthread_cond_destroy(condition)
-        pthread_mutex_destroy(mutex)
-        condition.deallocate()
-        mutex.deallocate()
-    }
-
-    /// Puts elements in, in order.
-    /// - Returns: whether there were none before.
-    @discardableResult
-    func put(_ new: [Element]) -> Bool {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        let wasEmpty = elements.isEmpty
-        elements += new
-        pthread_cond_signal(condition)
-        return wasEmpty
-    }
-
-    /// Takes all out, waiting for the first if asked to.
-    func takeAll(waiting: Bool) -> [Element] {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        while waiting, elements.isEmpty {
-            pthread_cond_wait(condition, mutex)
-        }
-        let taken = elements
-        elements = []
-        return taken
+extension Timestamp {
+    /// What the system's wall clock says.
+    fileprivate static var ofSystem: Timestamp {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return Timestamp(milliseconds: Int64(now.tv_sec) * 1_000 + Int64(now.tv_nsec) / 1_000_000)
     }
 }

@@ -28,6 +28,19 @@ final class StoreDatabase {
         chores = StoreChores(connection)
     }
 
+    /// Carries out what was asked for, and then some of what was left for later.
+    /// - Returns: whether it goes on: false once it was asked to close.
+    func turn(_ jobs: [StoreJob], report: ([StoreOutcome]) -> Void) -> Bool {
+        carryOut(jobs, report: report)
+        report(takeQuarantined())
+        guard !jobs.contains(where: \.isClose) else {
+            finish()
+            return false
+        }
+        chores.doSome()
+        return true
+    }
+
     /// Carries out jobs. Appends and writes are committed together first, whatever reads of events stand between them; a
     /// read sees what was asked for before it and no more. Outcomes are reported in the jobs' order.
     func carryOut(_ jobs: [StoreJob], report: ([StoreOutcome]) -> Void) {
@@ -105,6 +118,7 @@ final class StoreDatabase {
                 "INSERT OR REPLACE INTO routes VALUES (?, ?)", .integer(number),
                 .blob(dispatchers.flatMap { LittleEndian.bytes($0) }))
         }
+        try lay(group.groundwork)
         try insert(group)
         try letters.remove(group.requeued)
         guard let ids = group.recentIDs else { return }
@@ -113,6 +127,19 @@ final class StoreDatabase {
             INSERT OR REPLACE INTO recent_ids (last_seq, received_stamp, count, ids, form) VALUES (?, ?, ?, ?, ?)
             """, .integer(ids.lastSequenceNumber), .integer(ids.receivedStamp), .integer(ids.count), .blob(ids.bytes),
             .integer(ids.form.rawValue))
+    }
+
+    /// Keeps what is not kept yet.
+    private func lay(_ groundwork: Groundwork) throws(SQLiteError) {
+        for dispatcher in groundwork.dispatchers {
+            try connection.run(
+                "INSERT INTO dispatchers VALUES (?, ?, ?, ?, NULL) ON CONFLICT DO NOTHING",
+                .integer(dispatcher.number), .text(dispatcher.id), .integer(dispatcher.position),
+                .blob(RangeBlob.encode(dispatcher.settled)))
+        }
+        for (name, value) in groundwork.kept {
+            try connection.run("INSERT INTO kept VALUES (?, ?) ON CONFLICT DO NOTHING", .text(name), .blob(value))
+        }
     }
 
     private func insert(_ group: AppendGroup) throws(SQLiteError) {
@@ -195,7 +222,7 @@ final class StoreDatabase {
     /// Moves the log into the file before it is closed, so that one file is all there is. What cannot be moved now is
     /// moved at the next start.
     func finish() {
-        try? connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        try? connection.emptyLog()
     }
 
     /// How many events were put aside since this was last asked.
@@ -206,13 +233,8 @@ final class StoreDatabase {
 
     // MARK: Chores
 
-    /// Whether ``doChores()`` has something to do.
+    /// Whether something is left for later that can be done now.
     var hasChores: Bool { chores.isDue }
-
-    /// Deletes some of what nobody needs any more.
-    func doChores() {
-        chores.doSome()
-    }
 
     /// Takes note of a change that makes room, which is left for the chores.
     func note(_ change: StoreChange) {
@@ -223,6 +245,10 @@ final class StoreDatabase {
 extension StoreJob {
     fileprivate var isAppend: Bool {
         if case .append = self { true } else { false }
+    }
+
+    fileprivate var isClose: Bool {
+        if case .close = self { true } else { false }
     }
 
     fileprivate var isAboutLetters: Bool {

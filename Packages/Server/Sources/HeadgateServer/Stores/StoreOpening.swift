@@ -1,4 +1,3 @@
-import Glibc
 import HeadgateCore
 
 /// The opening of the database of a data directory, which makes it if there is none. A damaged file is set aside, and the
@@ -9,7 +8,7 @@ private struct StoreOpening {
 
     init(_ options: SQLiteEventStore.Options) throws(StoreFault) {
         self.options = options
-        directory = try DataDirectory(options.directory)
+        directory = try DataDirectory(options.directory, on: options.disk)
     }
 
     private var path: String { directory.databasePath }
@@ -26,9 +25,9 @@ private struct StoreOpening {
     }
 
     private func startAfresh(_ reason: String) throws(StoreFault) -> (StoreDatabase, StoredState) {
-        let name = try directory.setDatabaseAside()
+        let name = try directory.setDatabaseAside(at: options.wall())
         do throws(OpeningFault) {
-            var (database, state) = try open(freshBehind: StoreOpening.numberAhead)
+            var (database, state) = try open(freshBehind: numberAhead)
             state.warnings.append("the event store was damaged (\(reason)) and is set aside as \(name)")
             return (database, state)
         } catch {
@@ -39,23 +38,29 @@ private struct StoreOpening {
         }
     }
 
-    /// The microseconds since 1970: a number that no damaged store has come to. Were the same numbers given again to
+    /// Microseconds since 1970: a number that no damaged store has come to. Were the same numbers given again to
     /// other events, a destination might take them for those that it has (Behaviour K1, `Idempotency-Key`).
-    private static var numberAhead: SequenceNumber {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        return max(0, SequenceNumber(now.tv_sec) * 1_000_000 + SequenceNumber(now.tv_nsec) / 1_000)
+    private var numberAhead: SequenceNumber {
+        max(0, SequenceNumber(options.wall().milliseconds) * 1_000)
     }
 
     /// - Parameter last: what a fresh store counts on from.
     private func open(
         freshBehind last: SequenceNumber = 0
     ) throws(OpeningFault) -> (StoreDatabase, StoredState) {
-        if let header = DatabaseHeader(path: path) { try refuseNewer(header) }
+        if let header = directory.beginningOfDatabase(DatabaseHeader.size).flatMap(DatabaseHeader.init) {
+            try refuseNewer(header)
+        }
         do throws(StoreFault) { try directory.prepareDatabase() } catch { throw .fault(error) }
-        let connection = try OpeningFault.of { () throws(SQLiteError) in try SQLiteConnection(path: path) }
+        let connection = try OpeningFault.of { () throws(SQLiteError) in
+            try SQLiteConnection(path: path, on: options.disk)
+        }
         do throws(OpeningFault) {
             try prepare(connection, freshBehind: last)
+            if options.durability == .full {
+                // What is found here counts as safe: a repeat of it is acknowledged as a duplicate (Behaviour Q7).
+                try OpeningFault.of { () throws(SQLiteError) in try connection.makeLogCertain() }
+            }
             return try OpeningFault.of { () throws(SQLiteError) in try read(connection) }
         } catch {
             let error = StoreOpening.examined(error, connection)
@@ -151,7 +156,7 @@ private struct StoreOpening {
             try connection.execute("PRAGMA user_version = \(StoreSchema.version)")
         }
         // Into the file with it, so that its header tells what it is.
-        try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        try connection.emptyLog()
     }
 }
 

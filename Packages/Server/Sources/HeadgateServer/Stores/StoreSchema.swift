@@ -22,13 +22,11 @@ enum StoreSchema {
 
     /// Settings of a connection.
     ///
-    /// The log is moved into the file every 4 MiB: more often costs throughput, less often makes single commits wait
-    /// longer. What was deleted is not overwritten: its pages are soon used again.
+    /// What was deleted is not overwritten: its pages are soon used again.
     static let connection = """
         PRAGMA synchronous = FULL;
         PRAGMA secure_delete = OFF;
         PRAGMA cache_size = -2048;
-        PRAGMA wal_autocheckpoint = 256;
         PRAGMA journal_size_limit = 16777216;
         PRAGMA temp_store = MEMORY;
         PRAGMA trusted_schema = OFF;
@@ -150,19 +148,13 @@ struct DatabaseHeader {
 }
 
 extension DatabaseHeader {
-    private static let size = 100
+    /// How many bytes it is.
+    static let size = 100
     private static let magic = Array("SQLite format 3\0".utf8)
 
-    /// Reads the beginning of a file without SQLite, which would open its log and write beside it. Nil where there is
-    /// no such file, or no database.
-    init?(path: String) {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return nil }
-        defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: DatabaseHeader.size)
-        guard pread(file, &bytes, bytes.count, 0) == bytes.count, bytes.starts(with: DatabaseHeader.magic) else {
-            return nil
-        }
+    /// - Parameter bytes: the beginning of a file; nil where it is no database's.
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count >= DatabaseHeader.size, bytes.starts(with: DatabaseHeader.magic) else { return nil }
         userVersion = DatabaseHeader.bigEndian(bytes[60..<64])
         applicationID = DatabaseHeader.bigEndian(bytes[68..<72])
     }

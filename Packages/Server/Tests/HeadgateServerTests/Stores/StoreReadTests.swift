@@ -59,7 +59,7 @@ struct StoreReadTests {
         database.carryOut((1...200).map { .append(Groups.of($0...$0)) } + [.write([.trim(through: 200)])]) { _ in }
         var left: [Int64] = []
         while database.hasChores {
-            database.doChores()
+            _ = database.turn([], report: { _ in })
             left.append(try database.connection.integer("SELECT count(*) FROM chunks"))
         }
         #expect(left == [136, 72, 8, 1])
@@ -71,7 +71,7 @@ struct StoreReadTests {
         database.carryOut((1...6).map { .append(Groups.of($0...$0, size: 3 << 20)) } + [.write([.trim(through: 6)])]) {
             _ in
         }
-        database.doChores()
+        _ = database.turn([], report: { _ in })
         #expect(try database.connection.integer("SELECT count(*) FROM chunks") == 4)
     }
 
@@ -83,7 +83,7 @@ struct StoreReadTests {
             database.carryOut([.append(Groups.of(number...number, size: 50_000)), .write([.trim(through: number)])]) {
                 _ in
             }
-            database.doChores()
+            _ = database.turn([], report: { _ in })
             pages.append(try database.connection.integer("PRAGMA page_count"))
         }
         #expect(pages[399] <= pages[50] + 4)

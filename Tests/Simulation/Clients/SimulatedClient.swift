@@ -14,7 +14,18 @@ final class KnownEvents {
     /// Whether somebody waits for a flush, or was lost while it did. Flushes that end together end in no certain order, so
     /// that one seed would be several histories: one at a time is waited for.
     var isFlushAwaited = false
+    let ledger: Ledger
     private var last = 0
+
+    init(_ ledger: Ledger) {
+        self.ledger = ledger
+    }
+
+    /// What was told and counted begins anew.
+    func lifeBegan() {
+        (purged, isPurgeUncertain, isFlushAwaited) = (0, false, false)
+        places = places.filter { ledger.safe.contains($0.value) }
+    }
 
     /// An id that is new, or was used before.
     func id(_ record: Record) -> String {
@@ -57,16 +68,17 @@ final class SimulatedClient {
     private var partial: [UInt8] = []
     private let record: Record
     private let events: KnownEvents
-    private let store: SimulatedStore
+    /// Whether it is never lost by chance.
+    let isOperator: Bool
 
     init(
-        number: Int, _ connection: SimulatedConnection, _ record: Record, _ events: KnownEvents, _ store: SimulatedStore
+        number: Int, _ connection: SimulatedConnection, _ record: Record, _ events: KnownEvents, isOperator: Bool
     ) {
         self.number = number
         self.connection = connection
         self.record = record
         self.events = events
-        self.store = store
+        self.isOperator = isOperator
     }
 
     /// Whether it may send more.
@@ -86,6 +98,11 @@ final class SimulatedClient {
         if !owed.isEmpty { record.count(.lostClient) }
         forget()
         connection.lose()
+    }
+
+    /// The daemon is gone.
+    func endedWithDaemon() {
+        forget()
     }
 
     /// Nothing will be answered any more.
@@ -144,7 +161,8 @@ final class SimulatedClient {
 
     private func event(_ id: String) -> String {
         let narrowed = record.pick(["", "", #","dispatchers":["a"]"#])
-        return #""event":"x","id":"\#(id)"\#(narrowed),"data":{"n":\#(record.number(0...99))}"#
+        let key = EventKey.of(id: id).map { #","key":"\#($0)""# } ?? ""
+        return #""event":"x","id":"\#(id)"\#(key)\#(narrowed),"data":{"n":\#(record.number(0...99))}"#
     }
 
     func ask(_ method: String, _ params: String, _ request: Request) {
@@ -225,13 +243,15 @@ final class SimulatedClient {
     private func refused(_ request: Request) {
         if case .purge = request { events.isPurgeUncertain = true }
         if case .awaitedFlush = request { events.isFlushAwaited = false }
-        if case .way(let side, true) = request { closed(side) }
+        if case .way(let side, true) = request { closed(side, isKept: false) }
     }
 
     /// A way is closed beyond doubt, unless it was asked meanwhile to open it.
-    private func closed(_ side: FarSide) {
+    private func closed(_ side: FarSide, isKept: Bool) {
         let isAsked = owed.values.contains { if case .way(let other, false) = $0 { other === side } else { false } }
-        if !isAsked { side.isPaused = true }
+        guard !isAsked else { return }
+        side.isPaused = true
+        side.isPauseKept = isKept
     }
 
     private func settle(_ id: Int, _ request: Request, _ result: DataObject) {
@@ -248,7 +268,7 @@ final class SimulatedClient {
             events.purged += count
             if count > 0 { record.count(.purged) }
         case .way(let side, let isPaused):
-            if isPaused { closed(side) }
+            if isPaused { closed(side, isKept: true) }
         case .other: break
         case .awaitedFlush:
             events.isFlushAwaited = false
@@ -264,7 +284,7 @@ final class SimulatedClient {
 
     /// Nothing is acknowledged before it is safe.
     private func isSafe(_ place: SequenceNumber?) {
-        let isSafe = place.map { store.safe[$0] != nil } ?? false
+        let isSafe = place.map { events.ledger.safe.contains($0) } ?? false
         record.expect(isSafe, "\(number) has \(String(describing: place)) acknowledged, which is not safe")
     }
 

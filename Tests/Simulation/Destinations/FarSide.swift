@@ -33,17 +33,18 @@ final class FarSide: Sender {
     static let mostAttempts = 3
 
     let format = BatchFormat.jsonArray
-    let id: String
+    let lane: Lane
+    /// Whether the network is needed for it.
+    var isRemote: Bool { id == "b" }
     /// Whether the way is closed beyond doubt: nothing may come.
-    var isPaused = false
+    var isPaused = false { didSet { if !isPaused { isPauseKept = false } } }
+    /// Whether it stays closed over a restart (Behaviour B23).
+    var isPauseKept = false
     var isOffline = false
     /// Whether all is answered well from now on.
     var isWell = false
-    private(set) var delivered: Set<SequenceNumber> = []
-    private(set) var dead: Set<SequenceNumber> = []
 
     private let record: Record
-    private let store: SimulatedStore
     private let scheduler: any Scheduler
     private var waiting: [(batch: Batch, then: (SendResult) -> Void)] = []
     /// Batches that are not answered before their time is over.
@@ -51,20 +52,47 @@ final class FarSide: Sender {
     private var inFlight: Set<SequenceNumber> = []
     private var attempts: [SequenceNumber: Int] = [:]
     private var numbers: [String: SequenceNumber] = [:]
+    private var order: OrderCheck
+    private let terms: Terms
 
-    init(id: String, record: Record, store: SimulatedStore, scheduler: any Scheduler) {
-        self.id = id
+    /// What its dispatcher's settings promise it.
+    struct Terms {
+        var dispatchLimit: Int
+        var inFlight: Int
+    }
+
+    init(_ lane: Lane, _ terms: Terms, _ record: Record, _ scheduler: any Scheduler) {
+        self.lane = lane
+        self.terms = terms
+        order = OrderCheck(isWhole: terms.inFlight == 1)
         self.record = record
-        self.store = store
         self.scheduler = scheduler
     }
+
+    var id: String { lane.id }
+
+    /// What was on its way is answered to nobody, and attempts are forgotten (Behaviour D9).
+    func lifeEnded(_ end: LifeEnd) {
+        (waiting, silent, inFlight, attempts) = ([], [], [], [:])
+        order = OrderCheck(isWhole: terms.inFlight == 1)
+        // What was written last is not promised to be there after a power failure.
+        if end == .powerless { numbers = [:] }
+        if end == .powerless || !isPauseKept { isPaused = false }
+    }
+
+    /// How many events the dispatcher has let go of by itself in this life.
+    var lost: () -> Int = { 0 }
 
     var hasWaiting: Bool { !waiting.isEmpty }
 
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
         record.note("\(id) gets \(batch.events.map(\.sequenceNumber))")
         record.expect(!isPaused && !isOffline, "\(id) gets a batch through a closed way")
+        record.expect(batch.events.count <= terms.dispatchLimit, "\(id) gets a batch of \(batch.events.count)")
+        record.expect(waiting.count < terms.inFlight, "\(id) gets a batch more than it takes at once")
         for event in batch.events { take(event) }
+        let complaint = order.complaint(of: batch.events, unfinished: lost() == 0 ? lane.waiting : [])
+        record.expect(complaint == nil, "\(id) gets \(complaint ?? "")")
         waiting.append((batch, then))
         guard !isWell, record.oneIn(12) else { return }
         silent.insert(batch.number)
@@ -73,9 +101,7 @@ final class FarSide: Sender {
 
     private func take(_ event: Batch.Event) {
         let number = event.sequenceNumber
-        record.expect(store.safe[number] != nil, "\(id) gets \(number), which is not safe")
-        record.expect(!delivered.contains(number), "\(id) gets \(number), which it has acknowledged")
-        record.expect(!dead.contains(number), "\(id) gets \(number), which is dead")
+        lane.taken(number)
         record.expect(inFlight.insert(number).inserted, "\(id) gets \(number) twice at once")
         record.expect(numbers[event.id] == nil || numbers[event.id] == number, "\(id) gets \(event.id) as two events")
         numbers[event.id] = number
@@ -134,7 +160,7 @@ final class FarSide: Sender {
     private func account(_ events: [SequenceNumber], _ result: SendResult) {
         inFlight.subtract(events)
         switch result {
-        case .delivered: delivered.formUnion(events)
+        case .delivered: events.forEach(lane.delivered)
         case .refused(let refusal): account(events, refusal)
         case .each(let outcomes):
             record.count(.toldApart)
@@ -149,14 +175,14 @@ final class FarSide: Sender {
         case .tooLarge where events.count > 1: record.count(.split)
         default:
             record.count(.neverTaken)
-            dead.formUnion(events)
+            events.forEach(lane.died)
         }
     }
 
     private func account(_ number: SequenceNumber, _ outcome: EventOutcome) {
         switch outcome {
-        case .delivered: delivered.insert(number)
-        case .dead: dead.insert(number)
+        case .delivered: lane.delivered(number)
+        case .dead: lane.died(number)
         case .retry(_, let isCharged): if isCharged { charge(number) }
         }
     }
@@ -165,6 +191,6 @@ final class FarSide: Sender {
         attempts[number, default: 0] += 1
         guard attempts[number] == FarSide.mostAttempts else { return record.count(.triedAgain) }
         record.count(.givenUp)
-        dead.insert(number)
+        lane.died(number)
     }
 }

@@ -4,7 +4,8 @@ import HeadgateSeeds
 enum Situation: String, CaseIterable {
     case duplicate, cutLine, garbage, lineTooLong, batch, halfClosed, lostClient
     case tooManyConnections, slowReader, pausedReading
-    case storeHeld, refusedByFullDisk, queueFull
+    case storeHeld, refusedByFullDisk, queueFull, ioError, syncFailed
+    case killed, powerLost, diedInACall, startFailed, stoppedInOrder, endForgotten, unansweredKept
     case triedAgain, givenUp, neverTaken, split, toldApart, timedOut, answerLost
     case purged, paused, networkLost, flushSettled, flushTimedOut, clockJumped
 }
@@ -21,10 +22,18 @@ final class Record {
     /// The same for the same trace (FNV-1a).
     private(set) var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     private(set) var trace: [String] = []
+    private let seed: Seed
     private var random: SeededRandom
 
     init(seed: Seed) {
+        self.seed = seed
         random = SeededRandom(seed: seed)
+    }
+
+    /// The next step begins. Its chance is its own: what is left out before it changes nothing of it.
+    func beginStep(_ number: Int) {
+        var mixed = SeededRandom(seed: seed)
+        random = SeededRandom(seed: Seed(mixed.next() &+ UInt64(number) &* 0xD129_0A3B_9E6C_55F1))
     }
 
     func count(_ situation: Situation, _ times: Int = 1) {
@@ -34,6 +43,13 @@ final class Record {
     func note(_ line: String) {
         trace.append(line)
         for byte in line.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+    }
+
+    /// Whether the trace has every call of the disk.
+    var isDetailed = false
+
+    func detail(_ line: @autoclosure () -> String) {
+        if isDetailed { trace.append("    " + line()) }
     }
 
     func expect(_ isSo: Bool, _ complaint: @autoclosure () -> String) {

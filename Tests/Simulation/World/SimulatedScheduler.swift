@@ -45,6 +45,18 @@ final class SimulatedScheduler: ServiceScheduler {
         clock.advance(by: duration)
     }
 
+    /// The process is gone, and all that was to happen with it.
+    func restart() {
+        clock.restart()
+        next = []
+    }
+
+    /// The machine is without power for a while.
+    func reboot(after duration: Duration) {
+        clock.reboot(after: duration)
+        next = []
+    }
+
     /// The wall clock is set to another time.
     func jump(by milliseconds: Int64) {
         clock.wall.milliseconds += milliseconds

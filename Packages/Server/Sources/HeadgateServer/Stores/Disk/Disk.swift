@@ -1,0 +1,49 @@
+/// The file system, as far as a store needs it: what a store does to files it does through this, so that each call can
+/// fail in a simulation, and a crash come between any two.
+///
+/// A file is used by one thread at a time. Paths are absolute.
+protocol Disk: AnyObject, Sendable {
+    /// The name under which SQLite reaches files here; nil for its own way to the system's.
+    var sqliteName: String? { get }
+
+    /// Makes a directory that only its owner may use, and those above it that are missing. One that is there is no fault.
+    func makeDirectory(_ path: String) throws(DiskFault)
+    /// Opens a file for reading and writing. With `creating` one is made where there is none, and in any case only its owner
+    /// may use it from then on.
+    func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile
+    /// Whether there is something of this name.
+    func exists(_ path: String) -> Bool
+    /// The names in a directory, sorted.
+    func list(_ directory: String) throws(DiskFault) -> [String]
+    /// Gives a file another name; one that had it is gone.
+    func rename(_ path: String, to new: String) throws(DiskFault)
+    func remove(_ path: String) throws(DiskFault)
+    /// Makes the names in a directory survive a power failure.
+    func syncDirectory(_ path: String) throws(DiskFault)
+}
+
+/// An open file. It is closed when nobody holds it any more.
+protocol DiskFile: AnyObject {
+    func size() throws(DiskFault) -> Int
+    /// Reads into a buffer.
+    /// - Returns: how many bytes there were, fewer only at the file's end.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(DiskFault) -> Int
+    /// Writes all bytes. After a fault some of them may be written.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault)
+    /// Cuts the file off, or lengthens it with zeros.
+    func resize(to count: Int) throws(DiskFault)
+    /// Takes room up to a size, so that writing there needs none; what is new reads as zeros.
+    func preallocate(_ count: Int) throws(DiskFault)
+    /// Makes what was written survive a power failure. After a fault nobody knows which of it does, and another attempt
+    /// tells nothing of it.
+    func sync() throws(DiskFault)
+    /// Takes the file for this process alone, as long as it is held.
+    /// - Returns: false when another has it.
+    func lock() throws(DiskFault) -> Bool
+}
+
+/// Why a disk did not do as asked.
+struct DiskFault: Error {
+    /// The system's number: an `errno`.
+    var code: Int32
+}

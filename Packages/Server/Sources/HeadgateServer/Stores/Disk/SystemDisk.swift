@@ -1,0 +1,148 @@
+import Glibc
+import HeadgateCore
+
+/// The machine's file system.
+final class SystemDisk: Disk {
+    let sqliteName: String? = nil
+
+    func makeDirectory(_ path: String) throws(DiskFault) {
+        if mkdir(path, 0o700) == 0 {
+            // Without it what is in the directory would be of no use after a power failure. Not every file system can.
+            try? syncDirectory(SystemDisk.parent(of: path))
+            return
+        }
+        if errno == ENOENT, SystemDisk.parent(of: path) != path, !exists(SystemDisk.parent(of: path)) {
+            try makeDirectory(SystemDisk.parent(of: path))
+            return try makeDirectory(path)
+        }
+        let fault = DiskFault.last
+        var status = stat()
+        guard fault.code == EEXIST, stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { throw fault }
+    }
+
+    func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
+        let file = try SystemFile(path, flags: creating ? O_RDWR | O_CREAT : O_RDWR)
+        if creating { try file.makePrivate() }
+        return file
+    }
+
+    func exists(_ path: String) -> Bool {
+        access(path, F_OK) == 0
+    }
+
+    func list(_ directory: String) throws(DiskFault) -> [String] {
+        guard let stream = opendir(directory) else { throw .last }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    func rename(_ path: String, to new: String) throws(DiskFault) {
+        try DiskFault.check(Glibc.rename(path, new))
+    }
+
+    func remove(_ path: String) throws(DiskFault) {
+        try DiskFault.check(unlink(path))
+    }
+
+    func syncDirectory(_ path: String) throws(DiskFault) {
+        let directory = try SystemFile(path, flags: O_RDONLY | O_DIRECTORY)
+        try directory.sync()
+    }
+
+    private static func parent(of path: String) -> String {
+        guard let end = path.lastIndex(of: "/") else { return "." }
+        return end == path.startIndex ? "/" : String(path[..<end])
+    }
+}
+
+/// A file of the machine's.
+private final class SystemFile: DiskFile {
+    private let descriptor: Int32
+
+    /// Files that are made are their owner's alone (Behaviour Q9).
+    init(_ path: String, flags: Int32) throws(DiskFault) {
+        descriptor = Glibc.open(path, flags | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .last }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    func makePrivate() throws(DiskFault) {
+        try DiskFault.check(fchmod(descriptor, 0o600))
+    }
+
+    func size() throws(DiskFault) -> Int {
+        var status = stat()
+        try DiskFault.check(fstat(descriptor, &status))
+        return Int(status.st_size)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(DiskFault) -> Int {
+        var done = 0
+        while done < buffer.count {
+            let count = pread(descriptor, buffer.baseAddress! + done, buffer.count - done, off_t(offset + done))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .last }
+            guard count > 0 else { break }
+            done += count
+        }
+        return done
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
+        var done = 0
+        while done < bytes.count {
+            let count = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset + done))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .last }
+            done += count
+        }
+    }
+
+    func resize(to count: Int) throws(DiskFault) {
+        try DiskFault.check(ftruncate(descriptor, off_t(count)))
+    }
+
+    func preallocate(_ count: Int) throws(DiskFault) {
+        // It answers with the fault's number.
+        let code = posix_fallocate(descriptor, 0, off_t(count))
+        guard code == 0 else { throw DiskFault(code: code) }
+    }
+
+    func sync() throws(DiskFault) {
+        try DiskFault.check(fsync(descriptor))
+    }
+
+    func lock() throws(DiskFault) -> Bool {
+        guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return true }
+        guard errno == EWOULDBLOCK else { throw .last }
+        return false
+    }
+}
+
+extension DiskFault {
+    /// What the last system call says.
+    fileprivate static var last: DiskFault { DiskFault(code: errno) }
+
+    fileprivate static func check(_ result: Int32) throws(DiskFault) {
+        guard result == 0 else { throw .last }
+    }
+
+    /// Whether there was no room.
+    var isNoRoom: Bool { code == ENOSPC || code == EDQUOT }
+
+    /// The same for those who know nothing of disks.
+    func storeFault(_ what: String) -> StoreFault {
+        let message = "\(what): \(String(cString: strerror(code)))"
+        return isNoRoom ? .noRoom(message) : .failed(message)
+    }
+}

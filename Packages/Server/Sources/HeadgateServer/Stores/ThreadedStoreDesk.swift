@@ -1,0 +1,113 @@
+import Glibc
+import HeadgateCore
+
+/// A thread of the store's own, from its opening to its closing. Appends and changes that are waiting when it gets free are
+/// committed together.
+final class ThreadedStoreDesk: StoreDesk {
+    private let options: SQLiteEventStore.Options
+    private var running: (thread: StoreThread, handle: pthread_t)?
+
+    init(options: SQLiteEventStore.Options) {
+        self.options = options
+    }
+
+    deinit {
+        guard let running else { return }
+        running.thread.put(.close)
+        pthread_detach(running.handle)
+    }
+
+    func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoredState {
+        let thread = StoreThread(options: options, ring: ring)
+        let (handle, state) = try thread.start()
+        running = (thread, handle)
+        return state
+    }
+
+    func put(_ job: StoreJob) {
+        running?.thread.put(job)
+    }
+
+    func takeOutcomes() -> [StoreOutcome] {
+        let outcomes = running?.thread.takeOutcomes() ?? []
+        if case .closed? = outcomes.last { joinThread() }
+        return outcomes
+    }
+
+    /// The thread has done all that it had to: this does not wait.
+    private func joinThread() {
+        guard let handle = running?.handle else { return }
+        pthread_join(handle, nil)
+        running = nil
+    }
+}
+
+/// The thread that owns the database. Jobs go in and outcomes come out, both in order; only values cross.
+private final class StoreThread: Sendable {
+    private let options: SQLiteEventStore.Options
+    /// Tells the scheduler that there are outcomes to take. Called once for many.
+    private let ring: @Sendable () -> Void
+    private let opening = Mailbox<Result<StoredState, StoreFault>>()
+    private let jobs = Mailbox<StoreJob>()
+    private let outcomes = Mailbox<StoreOutcome>()
+
+    init(options: SQLiteEventStore.Options, ring: @escaping @Sendable () -> Void) {
+        self.options = options
+        self.ring = ring
+    }
+
+    /// Starts the thread and waits until it has opened the database. After a fault there is no thread.
+    func start() throws(StoreFault) -> (thread: pthread_t, state: StoredState) {
+        var thread = pthread_t()
+        // The thread holds this object alive until it ends: it takes over what is retained here.
+        let context = Unmanaged.passRetained(self)
+        let code = pthread_create(&thread, nil, { StoreThread.run($0) }, context.toOpaque())
+        guard code == 0 else {
+            context.release()
+            throw .failed("cannot start the store's thread: \(String(cString: strerror(code)))")
+        }
+        switch opening.takeAll(waiting: true)[0] {
+        case .success(let state): return (thread, state)
+        case .failure(let fault):
+            pthread_join(thread, nil)
+            throw fault
+        }
+    }
+
+    func put(_ job: StoreJob) {
+        jobs.put([job])
+    }
+
+    func takeOutcomes() -> [StoreOutcome] {
+        outcomes.takeAll(waiting: false)
+    }
+
+    private static func run(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        guard let context else { return nil }
+        Unmanaged<StoreThread>.fromOpaque(context).takeRetainedValue().run()
+        return nil
+    }
+
+    private func run() {
+        guard openAndWork() else { return }
+        // The database is closed and the directory free now: what `openAndWork` owned is gone.
+        report([.closed])
+    }
+
+    private func openAndWork() -> Bool {
+        do throws(StoreFault) {
+            let (database, state) = try StoreDatabase.open(options)
+            opening.put([.success(state)])
+            report(database.takeQuarantined())
+            while database.turn(jobs.takeAll(waiting: !database.hasChores), report: report) {}
+            return true
+        } catch {
+            opening.put([.failure(error)])
+            return false
+        }
+    }
+
+    private func report(_ news: [StoreOutcome]) {
+        if !news.isEmpty, outcomes.put(news) { ring() }
+    }
+}

@@ -1,0 +1,125 @@
+import HeadgateCore
+
+@testable import HeadgateServer
+
+/// The clients: many at once, each with a connection of its own, which are lost with the daemon.
+final class Crowd: Actor {
+    private let record: Record
+    private let scheduler: SimulatedScheduler
+    private let events: KnownEvents
+    private var clients: [SimulatedClient] = []
+    private var connected = 0
+    private var service: Service?
+    private var isCalm = false
+
+    init(_ record: Record, _ scheduler: SimulatedScheduler, _ ledger: Ledger) {
+        self.record = record
+        self.scheduler = scheduler
+        events = KnownEvents(ledger)
+    }
+
+    // MARK: Lives
+
+    func lifeBegan(_ service: Service) {
+        self.service = service
+        events.lifeBegan()
+    }
+
+    func lifeEnded(_ end: LifeEnd) {
+        for client in clients { client.endedWithDaemon() }
+        clients = []
+        service = nil
+    }
+
+    /// The operator's own connection, which is not lost by chance.
+    func connectOperator() -> SimulatedClient {
+        connect(isOperator: true)
+    }
+
+    @discardableResult
+    private func connect(isOperator: Bool = false) -> SimulatedClient {
+        let connection = SimulatedConnection(on: scheduler)
+        let client = SimulatedClient(number: connected, connection, record, events, isOperator: isOperator)
+        connected += 1
+        record.note("\(client.number) connects")
+        clients.append(client)
+        service?.accept(connection)
+        return client
+    }
+
+    // MARK: Acts
+
+    var acts: [Act] {
+        guard !isCalm else { return [] }
+        return [Act(35) { [self] in talking()?.sendSomething() }, Act(30, tell), Act(3, change), Act(1, letRead)]
+    }
+
+    private func talking() -> SimulatedClient? {
+        let talking = clients.filter { $0.isTalking && !$0.isOperator }
+        guard talking.isEmpty else { return record.pick(talking) }
+        connect()
+        return nil
+    }
+
+    /// The loop tells of one connection.
+    private func tell() {
+        let ready = clients.filter(\.connection.hasNews)
+        guard !ready.isEmpty else { return }
+        let most = record.pick([1, 7, 60, 400, 5_000])
+        if most < 60 { record.count(.cutLine) }
+        record.pick(ready).connection.tell(most: most)
+    }
+
+    private func change() {
+        guard record.number(0...2) > 0, let client = talking() else {
+            connect()
+            return
+        }
+        switch record.number(0...5) {
+        case 0: client.finish()
+        case 1: client.lose()
+        case 2...4: client.connection.room = record.pick([0, 0, 50])
+        default: client.connection.room = .max
+        }
+    }
+
+    private func letRead() {
+        if !clients.isEmpty { record.pick(clients).connection.room = .max }
+    }
+
+    // MARK: Turns
+
+    /// Each reads what has come to it.
+    func read() {
+        for client in clients { client.read() }
+    }
+
+    /// The loop tells of every connection.
+    /// - Returns: whether there was something to tell.
+    func hear() -> Bool {
+        let ready = clients.filter(\.connection.hasNews)
+        for client in ready { client.connection.tell(most: 5_000) }
+        return !ready.isEmpty
+    }
+
+    func calmDown() {
+        isCalm = true
+        for client in clients { client.connection.room = .max }
+    }
+
+    func goOn() -> Bool { hear() }
+
+    /// A client that is lost or has finished is let go of, and one that stays owes nothing and is owed nothing.
+    var isQuiet: Bool {
+        clients.allSatisfy { $0.isContent && !$0.connection.hasNews }
+            && service?.sessions.count == clients.count(where: \.isTalking)
+    }
+
+    func check() {
+        guard let service else { return }
+        record.count(.pausedReading, service.sessions.counters[.pausedReadings])
+        let evicted = service.gate.counts.all[.evicted]
+        record.expect(
+            events.isPurgeUncertain || events.purged <= evicted, "\(events.purged) are told purged, and \(evicted) are")
+    }
+}

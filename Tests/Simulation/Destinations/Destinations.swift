@@ -1,0 +1,41 @@
+@testable import HeadgateServer
+
+/// Where events go.
+final class Destinations: Actor {
+    private let record: Record
+    private let sides: [FarSide]
+    private var isCalm = false
+
+    init(_ record: Record, _ sides: [FarSide]) {
+        self.record = record
+        self.sides = sides
+    }
+
+    var acts: [Act] { isCalm ? [] : [Act(15) { [self] in record.pick(sides).answerOne() }] }
+
+    var isQuiet: Bool { !sides.contains(where: \.hasWaiting) }
+
+    func lifeBegan(_ service: Service) {
+        for side in sides {
+            side.lost = { [id = side.id, weak service] in
+                let summary = service?.gate.dispatcherSummaries.first { $0.id == id }
+                return summary.map { $0.counters[.evicted] + $0.counters[.expired] } ?? 0
+            }
+        }
+    }
+
+    func lifeEnded(_ end: LifeEnd) {
+        for side in sides { side.lifeEnded(end) }
+    }
+
+    func calmDown() {
+        isCalm = true
+        for side in sides { side.isWell = true }
+    }
+
+    func goOn() -> Bool {
+        let wasBusy = !isQuiet
+        for side in sides { side.answerOne() }
+        return wasBusy
+    }
+}

@@ -1,0 +1,199 @@
+import Glibc
+
+@testable import HeadgateServer
+
+/// The disk as one daemon has it, from its start to its end. Its calls fail when the history says so, and the daemon may
+/// be gone before any of them: then nothing that is left of it reaches the disk any more.
+///
+/// `@unchecked`: a history has one thread.
+final class SimulatedDisk: Disk, @unchecked Sendable {
+    /// How well it is.
+    struct Mood {
+        /// Whether there is no room for more than there is.
+        var isFull = false
+        /// One call in so many fails, and one sync; nil: none.
+        var fails: Int?
+        var failsToSync: Int?
+    }
+
+    let platter: Platter
+    var mood = Mood()
+    /// Whether the daemon is gone.
+    private(set) var isDown = false
+    /// After how many more calls that change something the daemon is gone.
+    var callsToLive: Int?
+    /// How many calls have changed something.
+    private(set) var calls = 0
+    fileprivate let record: Record
+    /// SQLite holds on to it only as long as a file is open.
+    private lazy var sqlite = SQLiteDisk(self)
+
+    init(_ platter: Platter, _ record: Record) {
+        self.platter = platter
+        self.record = record
+    }
+
+    var sqliteName: String? { sqlite.name }
+
+    /// Whether nothing will go wrong.
+    var isWell: Bool { !mood.isFull && mood.fails == nil && mood.failsToSync == nil && callsToLive == nil && !isDown }
+
+    /// The daemon is gone.
+    func end() {
+        isDown = true
+    }
+
+    /// Does something to which nothing happens.
+    func whileWell<Result>(_ body: () -> Result) -> Result {
+        let before = mood
+        defer { mood = before }
+        mood = Mood()
+        return body()
+    }
+
+    // MARK: What every call goes through
+
+    /// - Throws: when the daemon is gone, or the call fails.
+    fileprivate func begin(isChange: Bool = true) throws(DiskFault) {
+        guard !isDown else { throw DiskFault(code: EIO) }
+        if isChange { try countDown() }
+        if let fails = mood.fails, record.oneIn(fails) {
+            record.count(.ioError)
+            throw DiskFault(code: EIO)
+        }
+    }
+
+    private func countDown() throws(DiskFault) {
+        calls += 1
+        guard let left = callsToLive else { return }
+        guard left == 0 else {
+            callsToLive = left - 1
+            return
+        }
+        isDown = true
+        throw DiskFault(code: EIO)
+    }
+
+    // MARK: Names
+
+    func makeDirectory(_ path: String) throws(DiskFault) {
+        try begin()
+    }
+
+    func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
+        try begin(isChange: creating)
+        if platter.names[path] == nil {
+            guard creating else { throw DiskFault(code: ENOENT) }
+            guard !mood.isFull else { throw DiskFault(code: ENOSPC) }
+            record.detail("disk: makes \(path)")
+            platter.name(path, Platter.Node())
+        }
+        guard let node = platter.names[path] else { throw DiskFault(code: ENOENT) }
+        return SimulatedFile(node, path, on: self)
+    }
+
+    func exists(_ path: String) -> Bool {
+        platter.names[path] != nil
+    }
+
+    func list(_ directory: String) throws(DiskFault) -> [String] {
+        try begin(isChange: false)
+        let prefix = directory + "/"
+        return platter.names.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+            .filter { !$0.contains("/") }.sorted()
+    }
+
+    func rename(_ path: String, to new: String) throws(DiskFault) {
+        try begin()
+        guard let node = platter.names[path] else { throw DiskFault(code: ENOENT) }
+        platter.name(path, nil)
+        platter.name(new, node)
+    }
+
+    func remove(_ path: String) throws(DiskFault) {
+        try begin()
+        guard platter.names[path] != nil else { throw DiskFault(code: ENOENT) }
+        record.detail("disk: removes \(path)")
+        platter.name(path, nil)
+    }
+
+    func syncDirectory(_ path: String) throws(DiskFault) {
+        try begin()
+        record.detail("disk: syncs names")
+        platter.syncNames()
+    }
+}
+
+/// A file on a simulated disk.
+private final class SimulatedFile: DiskFile {
+    private let node: Platter.Node
+    /// What it was opened as.
+    private let name: String
+    private let disk: SimulatedDisk
+
+    init(_ node: Platter.Node, _ name: String, on disk: SimulatedDisk) {
+        self.node = node
+        self.name = name
+        self.disk = disk
+    }
+
+    func size() throws(DiskFault) -> Int {
+        try disk.begin(isChange: false)
+        return node.bytes.count
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(DiskFault) -> Int {
+        try disk.begin(isChange: false)
+        let count = max(0, min(buffer.count, node.bytes.count - offset))
+        if count > 0 {
+            node.bytes.withUnsafeBytes {
+                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[offset..<offset + count]))
+            }
+        }
+        return count
+    }
+
+    /// What fails may have been done in part, and so may what the daemon does last.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
+        let wasUp = !disk.isDown
+        let change = Platter.Change.write(Array(bytes), at: offset)
+        do throws(DiskFault) {
+            try disk.begin()
+            if disk.mood.isFull, offset + bytes.count > node.bytes.count { throw DiskFault(code: ENOSPC) }
+        } catch {
+            if wasUp, let part = change.tear(disk.record), error.code != ENOSPC { node.apply(part) }
+            throw error
+        }
+        disk.record.detail("disk: writes \(bytes.count) at \(offset) of \(name)")
+        node.apply(change)
+    }
+
+    func resize(to count: Int) throws(DiskFault) {
+        try disk.begin()
+        disk.record.detail("disk: resizes \(name) to \(count)")
+        node.apply(.resize(count))
+    }
+
+    func preallocate(_ count: Int) throws(DiskFault) {
+        try disk.begin()
+        guard count > node.bytes.count else { return }
+        guard !disk.mood.isFull else { throw DiskFault(code: ENOSPC) }
+        node.apply(.resize(count))
+    }
+
+    func sync() throws(DiskFault) {
+        try disk.begin()
+        if let fails = disk.mood.failsToSync, disk.record.oneIn(fails) {
+            disk.record.count(.syncFailed)
+            node.syncInPart(disk.record)
+            throw DiskFault(code: EIO)
+        }
+        disk.record.detail("disk: syncs \(name)")
+        node.sync()
+    }
+
+    func lock() throws(DiskFault) -> Bool {
+        try disk.begin(isChange: false)
+        return true
+    }
+}

@@ -1,0 +1,69 @@
+import HeadgateCore
+
+@testable import HeadgateServer
+
+/// The store's thread, as a history has it: it gets its turn when the history says so, on the history's own thread.
+final class SimulatedStoreDesk: StoreDesk {
+    /// Whether the disk hangs: nothing is carried out.
+    var isHeld = false
+    private let options: SQLiteEventStore.Options
+    private var database: StoreDatabase?
+    private var ring: @Sendable () -> Void = {}
+    private var jobs: [StoreJob] = []
+    private var outcomes: [StoreOutcome] = []
+
+    init(options: SQLiteEventStore.Options) {
+        self.options = options
+    }
+
+    func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoredState {
+        let (database, state) = try StoreDatabase.open(options)
+        self.database = database
+        self.ring = ring
+        report(database.takeQuarantined())
+        return state
+    }
+
+    func put(_ job: StoreJob) {
+        jobs.append(job)
+    }
+
+    func takeOutcomes() -> [StoreOutcome] {
+        defer { outcomes = [] }
+        return outcomes
+    }
+
+    /// Whether it would do something.
+    var hasWork: Bool { !isHeld && (!jobs.isEmpty || database?.hasChores == true) }
+
+    /// Carries out what waits, together.
+    func takeTurn() {
+        guard hasWork, let database else { return }
+        let turn = jobs
+        jobs = []
+        guard !database.turn(turn, report: report) else { return }
+        self.database = nil
+        report([.closed])
+    }
+
+    /// Every event that can be read.
+    func readAll(through last: SequenceNumber) -> [Chunk] {
+        var (chunks, place): ([Chunk], SequenceNumber) = ([], 0)
+        while let chunk = try? database?.chunks.read(after: place, through: last).get() {
+            chunks.append(chunk)
+            place = chunk.lastSequenceNumber
+        }
+        return chunks
+    }
+
+    /// The daemon is gone, and its thread with it.
+    func end() {
+        (database, jobs, outcomes, ring) = (nil, [], [], {})
+    }
+
+    private func report(_ news: [StoreOutcome]) {
+        let isFirst = outcomes.isEmpty && !news.isEmpty
+        outcomes += news
+        if isFirst { ring() }
+    }
+}

@@ -1,0 +1,79 @@
+import HeadgateCore
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// The event store on a simulated disk, with a witness: the ledger is told of all that it is asked and answers.
+final class WitnessedStore: EventStore {
+    let disk: SimulatedDisk
+    let desk: SimulatedStoreDesk
+    private let store: SQLiteEventStore
+    private let ledger: Ledger
+    /// What is told to the ledger of a store that has been opened.
+    private let opened: (StoredState, [Chunk]) -> Void
+
+    init(
+        _ disk: SimulatedDisk, durability: Durability, _ scheduler: SimulatedScheduler, _ ledger: Ledger,
+        opened: @escaping (StoredState, [Chunk]) -> Void
+    ) {
+        var options = SQLiteEventStore.Options(directory: "/data", durability: durability)
+        options.disk = disk
+        let door = ClockDoor(scheduler)
+        options.wall = { door.scheduler.wall }
+        self.disk = disk
+        self.ledger = ledger
+        self.opened = opened
+        desk = SimulatedStoreDesk(options: options)
+        store = SQLiteEventStore(desk: desk) { door.scheduler.submit($0) }
+    }
+
+    var kind: String { store.kind }
+
+    func open() throws(StoreFault) -> StoredState {
+        let state = try store.open()
+        if !disk.isDown { opened(state, disk.whileWell { desk.readAll(through: state.lastSequenceNumber) }) }
+        return state
+    }
+
+    func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {
+        ledger.asked(group)
+        store.append(group) { [ledger] fault in
+            ledger.answered(group, fault)
+            then(fault)
+        }
+    }
+
+    func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
+        ledger.note(changes)
+        store.write(changes, then: then)
+    }
+
+    func read(after number: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
+        store.read(after: number, then: then)
+    }
+
+    func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
+        store.readAged(stretch, then: then)
+    }
+
+    func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
+        store.readLetters(query, then: then)
+    }
+
+    func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
+        store.purgeLetters(query, then: then)
+    }
+
+    func close(then: @escaping () -> Void) {
+        store.close(then: then)
+    }
+}
+
+/// Lends the scheduler to closures that may be called on any thread, and are called on the history's.
+private final class ClockDoor: @unchecked Sendable {
+    let scheduler: SimulatedScheduler
+
+    init(_ scheduler: SimulatedScheduler) {
+        self.scheduler = scheduler
+    }
+}

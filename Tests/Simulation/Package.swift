@@ -1,0 +1,26 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+/// The simulation as a program, which is built for speed; see Tools/simulate. The root package has the same files as tests.
+let package = Package(
+    name: "Simulation",
+    dependencies: [
+        .package(path: "../../Packages/Core"),
+        .package(path: "../../Packages/Transport"),
+        .package(path: "../../Packages/Server"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "simulate",
+            dependencies: [
+                .product(name: "HeadgateData", package: "Core"),
+                .product(name: "HeadgateCore", package: "Core"),
+                .product(name: "HeadgateCoreTesting", package: "Core"),
+                .product(name: "HeadgateSeeds", package: "Core"),
+                .product(name: "HeadgateWire", package: "Transport"),
+                .product(name: "HeadgateTransport", package: "Transport"),
+                .product(name: "HeadgateServer", package: "Server"),
+            ],
+            path: ".", exclude: ["Tests"])
+    ]
+)

@@ -1,0 +1,39 @@
+import Glibc
+import HeadgateSeeds
+
+// Histories one after the other, for `Tools/simulate`:
+//
+//   simulate run FIRST COUNT      those of COUNT seeds from FIRST on; tells how often each situation came about
+//   simulate trace SEED           one, with its whole trace
+//   simulate shrink SEED          one that breaks a promise, with as few steps as break it too
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+let numbers = arguments.dropFirst().compactMap { UInt64($0) }
+
+switch (arguments.first, numbers.count) {
+case ("run", 2): exit(run(numbers[0], Int(numbers[1])))
+case ("trace", 1):
+    let outcome = Outcome(of: Seed(numbers[0]), isDetailed: true)
+    print(outcome.told(lines: .max))
+    exit(outcome.violation == nil ? 0 : 1)
+case ("shrink", 1): exit(shrink(Seed(numbers[0])))
+default:
+    print("usage: simulate run FIRST COUNT | trace SEED | shrink SEED")
+    exit(2)
+}
+
+/// - Returns: the exit status.
+func run(_ first: UInt64, _ count: Int) -> Int32 {
+    var coverage = Coverage()
+    for number in first..<first + UInt64(count) {
+        Crashes.seed = number
+        let outcome = Outcome(of: Seed(number))
+        guard outcome.violation == nil else {
+            print(outcome.told(lines: 40))
+            return 1
+        }
+        coverage.add(outcome.record)
+    }
+    for line in coverage.lines { print(line) }
+    return 0
+}

@@ -1,0 +1,74 @@
+import HeadgateCore
+
+/// The slow and obvious account of what has become of each event on its way to one dispatcher.
+final class Lane {
+    let id: String
+    /// Safe, and not seen to end.
+    private(set) var waiting: Set<SequenceNumber> = []
+    /// Ended in this life of the daemon.
+    private(set) var delivered: Set<SequenceNumber> = []
+    private(set) var dead: Set<SequenceNumber> = []
+    /// Ended or let go of in an earlier life. Where that was not written down it may come again.
+    private var before: Set<SequenceNumber> = []
+    private let record: Record
+
+    init(id: String, record: Record) {
+        self.id = id
+        self.record = record
+    }
+
+    func safe(_ number: SequenceNumber) {
+        waiting.insert(number)
+    }
+
+    /// An event is on its way.
+    func taken(_ number: SequenceNumber) {
+        record.expect(!delivered.contains(number), "\(id) gets \(number), which it has acknowledged")
+        record.expect(!dead.contains(number), "\(id) gets \(number), which is dead")
+        record.expect(waiting.contains(number), "\(id) gets \(number), which is not for it, or not safe")
+    }
+
+    func delivered(_ number: SequenceNumber) {
+        waiting.remove(number)
+        delivered.insert(number)
+    }
+
+    func died(_ number: SequenceNumber) {
+        waiting.remove(number)
+        dead.insert(number)
+    }
+
+    // MARK: Lives
+
+    /// A store was opened.
+    /// - Parameters:
+    ///   - found: what it has for this dispatcher.
+    ///   - lost: how many events were let go of in the life before, as the daemon counted them.
+    ///   - unanswered: what may be there, or not.
+    func reopened(
+        _ found: Set<SequenceNumber>, lost: Int, unanswered: Set<SequenceNumber>, after end: LifeEnd, isLax: Bool
+    ) {
+        let known = waiting.union(unanswered)
+        let again = found.subtracting(known)
+        let foreign = again.subtracting(delivered).subtracting(dead).subtracting(before)
+        record.expect(foreign.isEmpty, "\(id) has \(foreign.sorted()), which nobody tracked")
+        if case .stopped = end, !isLax {
+            record.expect(again.isEmpty, "\(id) forgot over an orderly stop that \(again.sorted()) had ended")
+        }
+        if !again.isEmpty { record.count(.endForgotten) }
+        let missing = waiting.subtracting(found)
+        record.expect(
+            missing.count <= lost || isLax, "\(id) has lost \(missing.sorted()), and let go of \(lost) only")
+        before.formUnion(delivered.union(dead).union(missing))
+        (waiting, delivered, dead) = (found, [], [])
+    }
+
+    /// All is quiet, so that nothing waits: what was not seen to end was let go of, and counted.
+    func check(_ counters: Counters<DispatcherCounter>?) {
+        guard let counters else { return record.expect(false, "there is no \(id)") }
+        record.expect(counters[.sent] == delivered.count, "\(id): sent is \(counters[.sent]), not \(delivered.count)")
+        record.expect(counters[.dead] == dead.count, "\(id): dead is \(counters[.dead]), not \(dead.count)")
+        let lost = counters[.evicted] + counters[.expired]
+        record.expect(lost == waiting.count, "\(id): \(waiting.sorted()) are gone, and \(lost) counted so")
+    }
+}

@@ -1,0 +1,87 @@
+import HeadgateCore
+
+/// What the store has acknowledged, and to whom it goes: the model of a whole history.
+final class Ledger {
+    private(set) var lanes: [String: Lane] = [:]
+    /// Events that are safe.
+    private(set) var safe: Set<SequenceNumber> = []
+    /// Groups that were asked for and not answered well: they may be there after the next start.
+    private var unanswered: [SequenceNumber: Set<String>] = [:]
+    private var routes: [RouteNumber: [DispatcherNumber]] = [:]
+    private var ids: [DispatcherNumber: String] = [:]
+    private let record: Record
+
+    init(_ record: Record) {
+        self.record = record
+    }
+
+    func lane(_ id: String) -> Lane {
+        if let lane = lanes[id] { return lane }
+        let lane = Lane(id: id, record: record)
+        lanes[id] = lane
+        return lane
+    }
+
+    // MARK: What the store is asked
+
+    func note(_ changes: [StoreChange]) {
+        for case .dispatcher(let dispatcher) in changes { ids[dispatcher.number] = dispatcher.id }
+    }
+
+    func asked(_ group: AppendGroup) {
+        routes.merge(group.newRoutes) { $1 }
+        for event in group.chunk { unanswered[event.sequenceNumber] = wanted(event.route) }
+    }
+
+    func answered(_ group: AppendGroup, _ fault: StoreFault?) {
+        guard fault == nil else { return }
+        for event in group.chunk {
+            record.expect(safe.insert(event.sequenceNumber).inserted, "\(event.sequenceNumber) is given twice")
+            for id in unanswered.removeValue(forKey: event.sequenceNumber) ?? [] { lane(id).safe(event.sequenceNumber) }
+        }
+    }
+
+    private func wanted(_ route: RouteNumber) -> Set<String> {
+        Set((routes[route] ?? []).compactMap { ids[$0] })
+    }
+
+    // MARK: Lives
+
+    /// A store was opened: it must have all that it should, and nothing else.
+    /// - Parameters:
+    ///   - chunks: every event that it can read.
+    ///   - lost: by dispatcher, how many events were let go of in the life before.
+    ///   - isLax: whether less is promised: the newest may be gone.
+    func reopened(_ state: StoredState, _ chunks: [Chunk], lost: [String: Int], after end: LifeEnd, isLax: Bool) {
+        routes = state.routes
+        for dispatcher in state.dispatchers { ids[dispatcher.number] = dispatcher.id }
+        let events = chunks.flatMap { chunk in chunk.map { (number: $0.sequenceNumber, route: $0.route) } }
+        for (id, lane) in lanes.sorted(by: { $0.key < $1.key }) {
+            let dispatcher = state.dispatchers.first { $0.id == id }
+            let mine = events.filter { event in
+                dispatcher.map { routes[event.route]?.contains($0.number) == true } ?? false
+            }
+            let found = mine.filter { dispatcher?.settled.contains($0.number) == false }
+            check(dispatcher.flatMap { state.unsettled[$0.number] } ?? [:], of: id, found.map(\.route))
+            let perhaps = unanswered.filter { $0.value.contains(id) }.keys
+            lane.reopened(
+                Set(found.map(\.number)), lost: lost[id] ?? 0, unanswered: Set(perhaps), after: end, isLax: isLax)
+        }
+        let newly = Set(events.map(\.number)).subtracting(safe)
+        if !newly.isEmpty { record.count(.unansweredKept) }
+        record.expect(newly.isSubset(of: unanswered.keys), "the store made up \(newly.sorted())")
+        let highest = safe.union(newly).max() ?? 0
+        record.expect(
+            state.lastSequenceNumber >= highest || isLax, "numbers begin again behind \(state.lastSequenceNumber)")
+        if isLax { safe = safe.filter { $0 <= state.lastSequenceNumber } }
+        safe.formUnion(newly)
+        unanswered = [:]
+    }
+
+    /// A start counts what waits from summaries. It must be what there is.
+    private func check(_ tallies: [RouteNumber: Tally], of id: String, _ routes: [RouteNumber]) {
+        let counted = tallies.mapValues(\.events).filter { $0.value > 0 }
+        let found = routes.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        record.expect(counted == found, "a start counts \(counted) for \(id), and there are \(found)")
+    }
+}

@@ -1,0 +1,45 @@
+import HeadgateCore
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// What a history begins with: settings drawn by chance, small enough that every limit is met.
+struct Scene {
+    let durability: Durability
+    let settings: DataObject
+    /// What the dispatchers promise.
+    let terms: [String: FarSide.Terms]
+
+    init(_ record: Record) {
+        let first = FarSide.Terms(dispatchLimit: record.number(1...5), inFlight: record.number(1...3))
+        let second = FarSide.Terms(dispatchLimit: 1, inFlight: 1)
+        terms = ["a": first, "b": second]
+        durability = record.oneIn(4) ? .normal : .full
+        settings = [
+            "durability": .string(durability.rawValue), "shutdown_timeout_ms": 1_000,
+            "limits": [
+                "max_line_bytes": 4_096, "max_unanswered": 6, "max_output_bytes": 4_000, "max_connections": 4,
+                "slow_reader_timeout_ms": 2_000,
+            ],
+            "store": Scene.store(record),
+            "dispatchers": [
+                "a": .object(Scene.dispatcher(first)),
+                "b": .object(Scene.dispatcher(second).patched(with: ["remote": true])),
+            ],
+        ]
+    }
+
+    private static func dispatcher(_ terms: FarSide.Terms) -> DataObject {
+        [
+            "kind": "far", "dispatch_limit": .number(DataNumber(terms.dispatchLimit)),
+            "in_flight": .number(DataNumber(terms.inFlight)), "max_attempts": .number(DataNumber(FarSide.mostAttempts)),
+            "backoff": ["cap_ms": 4_000],
+        ]
+    }
+
+    private static func store(_ record: Record) -> DataItem {
+        var store: DataObject = ["max_events": .number(DataNumber(record.pick([12, 50, 200])))]
+        if record.oneIn(3) { store["overflow"] = "drop_oldest" }
+        return .object(store)
+    }
+}

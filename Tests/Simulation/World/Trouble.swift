@@ -1,0 +1,65 @@
+import HeadgateCore
+
+@testable import HeadgateServer
+
+/// What befalls the daemon and its disk.
+final class Trouble: Actor {
+    private unowned let world: World
+    private var isCalm = false
+
+    init(_ world: World) {
+        self.world = world
+    }
+
+    private var record: Record { world.record }
+    private var disk: SimulatedDisk { world.store.disk }
+
+    var acts: [Act] {
+        isCalm ? [] : [Act(3, troubleDisk), Act(1, endLife), Act(6) { [world] in world.store.desk.takeTurn() }]
+    }
+
+    private func troubleDisk() {
+        switch record.number(0...9) {
+        case 0:
+            record.count(.storeHeld)
+            record.note("the disk hangs")
+            world.store.desk.isHeld = true
+        case 1:
+            record.note("the disk is full")
+            disk.mood.isFull = true
+        case 2:
+            record.note("the disk fails now and then")
+            disk.mood.fails = record.pick([3, 20])
+        case 3:
+            record.note("the disk fails to sync now and then")
+            disk.mood.failsToSync = record.pick([1, 3])
+        case 4: disk.callsToLive = record.number(0...30)
+        default: heal()
+        }
+    }
+
+    private func heal() {
+        record.note("the disk is well")
+        disk.mood = SimulatedDisk.Mood()
+        world.store.desk.isHeld = false
+    }
+
+    private func endLife() {
+        switch record.number(0...4) {
+        case 0: world.restart()
+        case 1...2: world.die(.killed)
+        default: world.die(.powerless)
+        }
+    }
+
+    func calmDown() {
+        isCalm = true
+        disk.callsToLive = nil
+        heal()
+    }
+
+    func goOn() -> Bool {
+        heal()
+        return false
+    }
+}

@@ -1,0 +1,211 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateSeeds
+
+@testable import HeadgateServer
+
+/// One history: a daemon that is started, dies and is started again on what the disk then has, and everybody around it, on one
+/// thread and without a real clock. What is not under test is here, and does what chance says.
+final class World {
+    let record: Record
+    let scheduler = SimulatedScheduler()
+    let ledger: Ledger
+    let sides: [FarSide]
+    private(set) var service: Service?
+    /// The store of the daemon that lives, or is being started.
+    private(set) var store: WitnessedStore
+    private let platter = Platter()
+    private let scene: Scene
+    private var actors: [any Actor] = []
+    /// How the last life ended, and how many events it had let go of by dispatcher.
+    private var lastEnd = LifeEnd.stopped
+    private var lost: [String: Int] = [:]
+    /// Whether the disk was well while the last daemon stopped in order.
+    private var wasWell = true
+
+    init(seed: Seed) {
+        let record = Record(seed: seed)
+        let ledger = Ledger(record)
+        (self.record, self.ledger) = (record, ledger)
+        let scene = Scene(record)
+        self.scene = scene
+        sides = scene.terms.keys.sorted().map { [scheduler] in
+            FarSide(ledger.lane($0), scene.terms[$0] ?? .init(dispatchLimit: 1, inFlight: 1), record, scheduler)
+        }
+        let disk = SimulatedDisk(platter, record)
+        store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) { _, _ in }
+        let crowd = Crowd(record, scheduler, ledger)
+        actors = [crowd, Destinations(record, sides), Operator(record, crowd, sides), Nature(record, scheduler, sides)]
+        actors.append(Trouble(self))
+    }
+
+    // MARK: The history
+
+    /// - Parameter skipped: steps that are left out.
+    func run(steps: Int, skipping skipped: Set<Int> = []) throws {
+        record.note("\(scene.settings)")
+        begin()
+        for number in 0..<steps where !skipped.contains(number) {
+            record.beginStep(number)
+            step()
+            if let violation = record.violation { throw violation }
+        }
+        record.beginStep(steps)
+        rest()
+        end()
+        if let violation = record.violation { throw violation }
+    }
+
+    private func step() {
+        let acts = actors.flatMap(\.acts)
+        var place = record.number(0...acts.reduce(0) { $0 + $1.weight } - 1)
+        for act in acts {
+            place -= act.weight
+            if place < 0 {
+                act.body()
+                break
+            }
+        }
+        if !record.oneIn(3) { endTurn() }
+        reviveIfDead()
+    }
+
+    /// Ends the loop's turn, and gives the store's thread one.
+    func endTurn() {
+        scheduler.endTurn()
+        if !record.oneIn(3) { store.desk.takeTurn() }
+        for actor in actors { (actor as? Crowd)?.read() }
+    }
+
+    // MARK: Lives
+
+    /// Starts a daemon on what there is. A disk that is not well may keep it from starting: then it is well.
+    private func begin() {
+        for _ in 0..<20 where service == nil {
+            guard let started = try? start() else {
+                record.count(.startFailed)
+                record.note("the start fails")
+                lose(.killed)
+                continue
+            }
+            service = started
+            for actor in actors { actor.lifeBegan(started) }
+        }
+        record.expect(service != nil, "the daemon does not start")
+    }
+
+    private func start() throws -> Service {
+        let disk = SimulatedDisk(platter, record)
+        let isLax = if case .powerless = lastEnd { scene.durability == .normal } else { false }
+        store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) { [unowned self] state, chunks in
+            record.expect(state.warnings == [], "the store is not what it was: \(state.warnings)")
+            ledger.reopened(state, chunks, lost: lost, after: lastEnd, isLax: isLax || !wasWell && lastEnd == .stopped)
+            (lost, lastEnd) = ([:], .killed)
+        }
+        if record.oneIn(6) { disk.callsToLive = record.number(0...40) }
+        let options = DaemonOptions(socket: "/nowhere/socket", dataDirectory: "/nowhere")
+        var configuration = ServerConfiguration(options: options, environment: [:], userID: 0)
+        configuration.settings = scene.settings
+        configuration.makeStore = { [store] _ in store }
+        configuration.addDispatcherKind(FarKind(sides: Dictionary(uniqueKeysWithValues: sides.map { ($0.id, $0) })))
+        let service = try Service(
+            scheduler: scheduler, loop: nil, configuration: configuration, loaded: try configuration.load(),
+            chance: { [record] in record.fraction() })
+        try service.listen()
+        record.note("the daemon starts")
+        return service
+    }
+
+    /// A call of the disk may have been the daemon's last.
+    private func reviveIfDead() {
+        guard store.disk.isDown else { return }
+        record.count(.diedInACall)
+        die(record.oneIn(2) ? .powerless : .killed)
+    }
+
+    /// The daemon is gone, and the next is started.
+    func die(_ end: LifeEnd) {
+        lose(end)
+        begin()
+    }
+
+    /// Stops the daemon in order, and starts the next.
+    func restart() {
+        stop()
+        lose(.stopped)
+        begin()
+    }
+
+    private func lose(_ end: LifeEnd) {
+        record.note("the daemon is gone: \(end)")
+        for summary in service?.gate.dispatcherSummaries ?? [] {
+            lost[summary.id] = summary.counters[.evicted] + summary.counters[.expired]
+        }
+        // What went without power is not known before a store was opened again.
+        if lastEnd != .powerless { lastEnd = end }
+        service = nil
+        store.disk.end()
+        store.desk.end()
+        switch end {
+        case .powerless:
+            record.count(.powerLost)
+            platter.losePower(record)
+            scheduler.reboot(after: .seconds(record.number(0...60)))
+        case .killed:
+            record.count(.killed)
+            scheduler.restart()
+        case .stopped: scheduler.restart()
+        }
+        for actor in actors { actor.lifeEnded(end) }
+    }
+
+    private func stop() {
+        guard let service else { return }
+        record.count(.stoppedInOrder)
+        wasWell = store.disk.isWell && !store.desk.isHeld
+        var isStopped = false
+        service.stop { _ in isStopped = true }
+        for _ in 0..<50 where !(isStopped && service.sessions.count == 0) {
+            for actor in actors { _ = (actor as? Crowd)?.hear() }
+            scheduler.endTurn()
+            store.desk.takeTurn()
+            scheduler.advance(by: .milliseconds(200))
+        }
+        record.expect(store.disk.isDown || isStopped && service.sessions.count == 0, "the stop does not end")
+    }
+
+    // MARK: The end
+
+    /// All is well and everybody reads: nothing may be left, or stuck.
+    private func rest() {
+        record.note("all is well")
+        for actor in actors { actor.calmDown() }
+        for _ in 0..<3_000 where !isQuiet && record.violation == nil { goOn() }
+        record.expect(isQuiet, "something is stuck")
+        for actor in actors { actor.check() }
+        for side in sides {
+            let summary = service?.gate.dispatcherSummaries.first { $0.id == side.lane.id }
+            side.lane.check(summary?.counters)
+        }
+    }
+
+    private func goOn() {
+        let wasBusy = actors.map { $0.goOn() }.contains(true)
+        scheduler.endTurn()
+        store.desk.takeTurn()
+        endTurn()
+        if !wasBusy, !store.desk.hasWork { scheduler.advance(by: .milliseconds(500)) }
+    }
+
+    private var isQuiet: Bool {
+        guard let service else { return false }
+        return actors.allSatisfy(\.isQuiet) && service.gate.stored == .zero && !store.desk.hasWork
+            && service.sessions.all.allSatisfy { $0.machine.account == SessionAccount() }
+    }
+
+    private func end() {
+        record.expect(platter.names.keys.allSatisfy { !$0.contains("damaged") }, "a sound store was set aside")
+        stop()
+        lose(.stopped)
+    }
+}
