@@ -8,6 +8,8 @@ public final class FaultyStore: EventStore {
     public var holdsAppends = false
     /// Whether the disk hangs: nothing that is asked for is answered, ever.
     public var isSilent = false
+    /// When set, changes fail with it, though appends do not.
+    public var writeFault: StoreFault?
     /// When set, reading fails with it.
     public var readFault: StoreFault?
     /// Groups of events up to this one can be read no more.
@@ -59,7 +61,8 @@ public final class FaultyStore: EventStore {
 
     public func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
         guard !isSilent else { return }
-        memory.write(changes, then: then)
+        guard let writeFault else { return memory.write(changes, then: then) }
+        scheduler.soon { then(writeFault) }
     }
 
     public func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {

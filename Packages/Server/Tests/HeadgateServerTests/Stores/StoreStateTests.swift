@@ -139,6 +139,24 @@ struct StoreStateTests {
         #expect(try scene.sql("PRAGMA freelist_count") > 40)
     }
 
+    @Test("P1: what a group relies on is kept with it, and what is known already stays as it is")
+    func groundwork() throws {
+        try scene.open()
+        scene.write(
+            .dispatcher(StoredDispatcher(number: 1, id: "known", settled: Settled(through: 7))), .keep("key", [1]))
+        var group = Groups.of(8...9)
+        group.groundwork.dispatchers = [
+            StoredDispatcher(number: 1, id: "known", settled: Settled(through: 0)),
+            StoredDispatcher(number: 2, id: "new", settled: Settled(through: 5)),
+        ]
+        group.groundwork.kept = ["key": [2], "other": [3]]
+        #expect(scene.append(group) == nil)
+        let state = try scene.reopen()
+        #expect(state.dispatchers.map(\.id) == ["known", "new"])
+        #expect(state.dispatchers.map(\.position) == [7, 5])
+        #expect(state.kept == ["key": [1], "other": [3]])
+    }
+
     @Test("Q7: the ids that a group says are forgotten go with the groups that follow")
     func forgottenWithGroups() throws {
         try scene.open()

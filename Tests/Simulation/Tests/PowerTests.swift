@@ -1,0 +1,137 @@
+import HeadgateCoreTesting
+import HeadgateData
+import HeadgateSeeds
+import Testing
+
+@testable import HeadgateCore
+@testable import HeadgateServer
+
+/// A store on a simulated disk, whose daemon is killed and whose machine loses its power.
+@Suite("What a store has acknowledged survives the power")
+struct PowerTests {
+    private static let seeds = (1...30 as ClosedRange<UInt64>).map { Seed($0) }
+
+    @Test("Q5: also behind a sync that failed", arguments: PowerTests.seeds)
+    func failedSync(_ seed: Seed) throws {
+        let scene = PowerScene(seed)
+        try scene.open()
+        #expect(scene.append(1) == nil)
+        scene.write()
+        scene.disk.mood.failsToSync = 1
+        #expect(scene.append(2) != nil)
+        scene.disk.mood.failsToSync = nil
+        #expect(scene.append(2) == nil)
+        #expect(scene.append(3) == nil)
+        scene.losePower()
+        #expect(try scene.open() == [1, 2, 3])
+    }
+
+    @Test("Q5: also behind what an earlier process could not sync", arguments: PowerTests.seeds)
+    func failedSyncBeforeAKill(_ seed: Seed) throws {
+        let scene = PowerScene(seed)
+        try scene.open()
+        #expect(scene.append(1) == nil)
+        scene.disk.mood.failsToSync = 1
+        #expect(scene.append(2) != nil)
+        scene.kill()
+        let found = try scene.open()
+        #expect(scene.append(9) == nil)
+        scene.losePower()
+        #expect(try scene.open() == found + [9])
+    }
+
+    @Test(
+        "Q5, Q7: what a start finds is safe from then on, since a repeat of it is a duplicate",
+        arguments: PowerTests.seeds)
+    func foundAfterAKill(_ seed: Seed) throws {
+        let scene = PowerScene(seed)
+        try scene.open()
+        #expect(scene.append(1) == nil)
+        scene.disk.callsToLive = Int(seed.number % 9)
+        _ = scene.append(2)
+        scene.kill()
+        let found = try scene.open()
+        scene.losePower()
+        #expect(try scene.open() == found)
+    }
+
+    @Test("Q5: also when the first start ended between any two of its calls", arguments: 0...60)
+    func killedInTheFirstStart(_ calls: Int) throws {
+        let scene = PowerScene(Seed(UInt64(calls)))
+        scene.disk.callsToLive = calls
+        _ = try? scene.open()
+        scene.kill()
+        try scene.open()
+        #expect(scene.append(1) == nil)
+        scene.losePower()
+        #expect(try scene.open() == [1])
+    }
+}
+
+/// A database on a disk, without a daemon.
+private final class PowerScene {
+    private let record: Record
+    private let platter = Platter()
+    private(set) var disk: SimulatedDisk
+    private var database: StoreDatabase?
+
+    init(_ seed: Seed) {
+        record = Record(seed: seed)
+        disk = SimulatedDisk(platter, record)
+    }
+
+    /// - Returns: the numbers of the events that are there.
+    @discardableResult
+    func open() throws -> [SequenceNumber] {
+        var options = SQLiteEventStore.Options(directory: "/data")
+        options.disk = disk
+        let (database, state) = try StoreDatabase.open(options)
+        self.database = database
+        #expect(state.warnings == [])
+        var (numbers, place): ([SequenceNumber], SequenceNumber) = ([], 0)
+        while let chunk = try database.chunks.read(after: place, through: state.lastSequenceNumber).get() {
+            numbers += chunk.map(\.sequenceNumber)
+            place = chunk.lastSequenceNumber
+        }
+        return numbers
+    }
+
+    func append(_ number: SequenceNumber) -> StoreFault? {
+        var writer = RecordWriter()
+        let bytes = EventDraft(id: "e\(number)").withTracked(route: 1, spareId: "") { event in
+            writer.append(
+                event, sequenceNumber: number, receivedAt: Timestamp(milliseconds: 0), receivedStamp: 0)
+        }
+        let group = AppendGroup(
+            chunk: Chunk(bytes: writer.take(), lastSequenceNumber: number),
+            tallies: [1: Tally(events: 1, bytes: bytes)],
+            ages: GroupAges(), newRoutes: [:], recentIDs: nil)
+        return carryOut(.append(group))
+    }
+
+    /// Changes something, which is not synced.
+    func write() {
+        _ = carryOut(.write([.keep("name", [1])]))
+    }
+
+    private func carryOut(_ job: StoreJob) -> StoreFault? {
+        var fault: StoreFault?
+        _ = database?.turn([job]) { outcomes in
+            for case .done(let outcome) in outcomes { fault = outcome }
+        }
+        return fault
+    }
+
+    func kill() {
+        disk.end()
+        database = nil
+        disk = SimulatedDisk(platter, record)
+    }
+
+    func losePower() {
+        disk.end()
+        database = nil
+        platter.losePower(record)
+        disk = SimulatedDisk(platter, record)
+    }
+}
