@@ -71,6 +71,18 @@ struct FlushTests {
         #expect(bench.sender.delivered == [7, 8, 9, 10] && part.sent == 4 && part.failed == 5)
     }
 
+    @Test("F2, Q8: a flush ends also when all that it covers is lost")
+    func allLost() throws {
+        bench.track(3)
+        bench.store.lostThrough = 3
+        try bench.restart { bench in
+            _ = bench.gate.flush(timeout: nil) { [ends] in ends.answers.append($0) }
+            #expect(bench.summary().isFlushing)
+        }
+        #expect(ends.kinds == [.settled])
+        #expect(ends.answers.first?.dispatchers["collect"] == .init(sent: 0, failed: 3, left: 0, blockedBy: []))
+    }
+
     @Test("F1–F4: what is settled up to a flush's end and was not told is lost: it is failed, once, in every flush")
     func endHere() throws {
         let now = bench.scheduler.now
@@ -157,6 +169,22 @@ struct FlushTests {
         #expect(bench.sender.sent.count == 2)
     }
 
+    @Test("F2: one that ends before its time leaves no timer")
+    func leavesNoTimer() {
+        let scheduler = ManualScheduler()
+        let turn = TurnRecord(scheduler: scheduler)
+        let flushes = Flushes(
+            scheduler: scheduler, coordinator: BarrierCoordinator(scheduler: scheduler, turn: turn), turn: turn)
+        let part = FlushTable.Part(target: 2, left: 2)
+        flushes.start("f", parts: ["collect": part], timeout: .seconds(30)) { [ends] in ends.answers.append($0) }
+        for number in [1, 2] as [SequenceNumber] {
+            scheduler.settle()
+            #expect(scheduler.nextDeadline == scheduler.now + .seconds(30))
+            flushes.settled([number], of: "collect", sent: true, position: number)
+        }
+        #expect(ends.kinds == [.settled] && scheduler.nextDeadline == nil)
+    }
+
     @Test("F2: without a timeout it lasts until all is settled")
     func noTimeout() {
         door.setFlushable(false)
@@ -164,6 +192,16 @@ struct FlushTests {
         flush()
         bench.advance(by: .seconds(100_000))
         #expect(ends.answers.isEmpty)
+    }
+
+    @Test("F2: it is over for a dispatcher when that has settled all, though it goes on for another")
+    func overForOne() {
+        let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
+        bench.track(1)
+        _ = bench.gate.flush(timeout: nil) { _ in }
+        bench["collect"].answer()
+        bench.settle()
+        #expect(bench.summary(of: "archive").isFlushing && !bench.summary(of: "collect").isFlushing)
     }
 
     @Test("F2: what expires meanwhile is settled")
