@@ -61,6 +61,25 @@ import Testing
         #expect(scene.results[0].result.refusal?.reason == .shuttingDown)
     }
 
+    @Test("A daemon that was found stopping was there: also later calls wait for it as for one that was lost")
+    func foundStoppingBefore() {
+        var scene = MachineScene {
+            $0.connectTimeout = .zero
+            $0.reconnectTimeout = .seconds(10)
+        }
+        let former = scene.call()
+        scene.tell { $0.connected(now: $1) }
+        scene.tell { $0.greetingRefused(RPCError(.shuttingDown), now: $1) }
+        scene.tell { $0.abandoned(former, now: $1) }
+        scene.passTime()
+        #expect(scene.machine.phase == .idle)
+        scene.call()
+        scene.tell { $0.couldNotConnect(.noSocket, now: $1) }
+        scene.passTime()
+        scene.open()
+        #expect(scene.results.isEmpty && scene.takeOrders().suffix(3) == ["connect", "greet", "t2"])
+    }
+
     @Test(
         "A daemon that refuses the greeting for the moment is asked again",
         arguments: [

@@ -98,6 +98,44 @@ import Testing
         }
     }
 
+    @Test("One that is subscribed again is replaced: after a restart there is the last alone")
+    func replaced() async throws {
+        try await withDaemon { scene in
+            let subscriber = try Subscriber(scene.daemon.path)
+            for credit in [1, 4] { await subscriber.subscribe(to: "jobs", credit: credit) }
+            await scene.daemon.wait { $0.requests.last?.params["credit"] == 4 }
+            await scene.daemon.kill()
+            try await scene.daemon.start()
+            await scene.daemon.wait { $0.requests.last?.connection == 2 && $0.requests.last?.params["credit"] == 4 }
+            let requests = await scene.daemon.record.requests.filter { $0.connection == 2 }
+            #expect(requests.map(\.params) == [["id": "jobs", "credit": 4]])
+            await subscriber.close()
+        }
+    }
+
+    @Test("One that is subscribed again while the daemon lets go of the former stays when that has gone")
+    func subscribedAgainWhileLeaving() async throws {
+        try await withDaemon { scene in
+            let subscriber = try Subscriber(scene.daemon.path)
+            await subscriber.subscribe(to: "jobs")
+            #expect(await subscriber.next() == "began")
+            await scene.daemon.follow { _ in .hold }
+            await subscriber.unsubscribe(from: "jobs")
+            await subscriber.subscribe(to: "jobs")
+            await scene.daemon.wait { $0.held == 2 }
+            await scene.daemon.release()
+            for told in ["ended: \(CancellationError())", "left", "began"] {
+                #expect(await subscriber.next() == told)
+            }
+            await scene.daemon.tellAll(dispatch(1, "jobs", "x"))
+            await scene.daemon.tellAll(#"{"jsonrpc":"2.0","id":2,"method":"dance"}"#)
+            await scene.daemon.wait { $0.answers.last == "2: no method dance" }
+            try #require(await scene.daemon.record.answers.count == 1)
+            #expect(await subscriber.next() == "batch x of jobs, attempt 2: a b")
+            await subscriber.close()
+        }
+    }
+
     @Test("A subscription that is refused ends")
     func refused() async throws {
         try await withDaemon { scene in

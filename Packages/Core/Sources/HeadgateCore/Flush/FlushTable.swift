@@ -17,28 +17,35 @@ struct FlushTable {
     }
 
     struct Flush {
+        /// What no other flush under way is called.
+        let id: String
         var parts: [String: Part]
         /// When it ends in any case; nil: never.
         var deadline: Instant?
 
         var isSettled: Bool { parts.values.allSatisfy { $0.left == 0 } }
+
+        fileprivate func isOver(at now: Instant) -> Bool {
+            isSettled || deadline.map { $0 <= now } ?? false
+        }
     }
 
-    private(set) var flushes: [String: Flush] = [:]
+    /// In the order in which they were begun.
+    private(set) var flushes: [Flush] = []
 
     /// The earliest moment at which a flush runs out of time.
     var nextDeadline: Instant? {
-        flushes.values.compactMap(\.deadline).min()
+        flushes.compactMap(\.deadline).min()
     }
 
-    /// Begins a flush. Those that have nothing to wait for are over when ``takeSettled()`` is called next.
-    mutating func start(_ id: String, _ flush: Flush) {
-        flushes[id] = flush
+    /// Begins a flush. One that has nothing to wait for is over when ``takeOver(at:)`` is called next.
+    mutating func start(_ flush: Flush) {
+        flushes.append(flush)
     }
 
     /// Whether flushable barriers of a dispatcher are ignored now, and up to which event: flushes merge (Behaviour F4).
     func target(for dispatcher: String) -> SequenceNumber? {
-        flushes.values.compactMap { flush in
+        flushes.compactMap { flush in
             flush.parts[dispatcher].flatMap { $0.left > 0 ? $0.target : nil }
         }.max()
     }
@@ -65,45 +72,40 @@ struct FlushTable {
         _ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, position: SequenceNumber,
         _ count: (inout Part, Int) -> Void
     ) {
-        for id in flushes.keys {
-            guard var part = flushes[id]?.parts[dispatcher], part.left > 0 else { continue }
+        for place in flushes.indices {
+            guard var part = flushes[place].parts[dispatcher], part.left > 0 else { continue }
             let covered = sequenceNumbers.reduce(0) { $0 + ($1 <= part.target ? 1 : 0) }
             part.left = max(0, part.left - covered)
             count(&part, covered)
             if position >= part.target { part.endHere() }
-            flushes[id]?.parts[dispatcher] = part
+            flushes[place].parts[dispatcher] = part
         }
     }
 
     /// No more than so many of the events that a flush covers are left of a dispatcher's.
     mutating func limit(_ id: String, _ dispatcher: String, to most: Int) {
-        guard let left = flushes[id]?.parts[dispatcher]?.left else { return }
-        flushes[id]?.parts[dispatcher]?.left = min(left, most)
+        guard let place = place(of: id), let left = flushes[place].parts[dispatcher]?.left else { return }
+        flushes[place].parts[dispatcher]?.left = min(left, most)
     }
 
     /// A dispatcher is gone, and nobody waits for it any more.
     mutating func remove(_ dispatcher: String) {
-        for id in flushes.keys { flushes[id]?.parts[dispatcher]?.left = 0 }
+        for place in flushes.indices { flushes[place].parts[dispatcher]?.left = 0 }
     }
 
-    /// Ends the flushes that have nothing left.
-    mutating func takeSettled() -> [(id: String, flush: Flush)] {
-        take { $0.isSettled }
-    }
-
-    /// Ends the flushes whose time is over.
-    mutating func takeExpired(at now: Instant) -> [(id: String, flush: Flush)] {
-        take { $0.deadline.map { $0 <= now } ?? false }
+    /// Ends the flushes that have nothing left, or no time, those that were begun first in front.
+    mutating func takeOver(at now: Instant) -> [Flush] {
+        let over = flushes.filter { $0.isOver(at: now) }
+        if !over.isEmpty { flushes.removeAll { $0.isOver(at: now) } }
+        return over
     }
 
     /// Ends one; nil when there is none of this id.
     mutating func take(_ id: String) -> Flush? {
-        flushes.removeValue(forKey: id)
+        place(of: id).map { flushes.remove(at: $0) }
     }
 
-    private mutating func take(where isOver: (Flush) -> Bool) -> [(id: String, flush: Flush)] {
-        let over = flushes.filter { isOver($0.value) }
-        for id in over.keys { flushes[id] = nil }
-        return over.map { ($0.key, $0.value) }
+    private func place(of id: String) -> Int? {
+        flushes.firstIndex { $0.id == id }
     }
 }

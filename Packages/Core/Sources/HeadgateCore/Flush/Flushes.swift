@@ -26,7 +26,7 @@ final class Flushes {
         _ id: String, parts: [String: FlushTable.Part], timeout: Duration?, then: @escaping (FlushAnswer) -> Void
     ) {
         waiters[id] = then
-        table.start(id, FlushTable.Flush(parts: parts, deadline: timeout.map { scheduler.now + $0 }))
+        table.start(FlushTable.Flush(id: id, parts: parts, deadline: timeout.map { scheduler.now + $0 }))
         for dispatcher in parts.keys { turn.wayChanged(dispatcher) }
         scheduler.atEndOfTurn(.facts) { [weak self] in self?.endThoseOver() }
     }
@@ -47,7 +47,7 @@ final class Flushes {
     /// Ends a flush before its time; false when it is unknown.
     func cancel(_ id: String) -> Bool {
         guard let flush = table.take(id) else { return false }
-        end(id, flush, .cancelled)
+        end(flush, .cancelled)
         return true
     }
 
@@ -73,20 +73,19 @@ final class Flushes {
     }
 
     private func endThoseOver() {
-        for (id, flush) in table.takeSettled() { end(id, flush, .settled) }
-        for (id, flush) in table.takeExpired(at: scheduler.now) { end(id, flush, .timeout) }
+        for flush in table.takeOver(at: scheduler.now) { end(flush, flush.isSettled ? .settled : .timeout) }
         alarm?.dispose()
         alarm = table.nextDeadline.map { scheduler.schedule(at: $0) { [weak self] in self?.endThoseOver() } }
     }
 
-    private func end(_ id: String, _ flush: FlushTable.Flush, _ end: FlushAnswer.End) {
+    private func end(_ flush: FlushTable.Flush, _ end: FlushAnswer.End) {
         let parts = flush.parts.map { dispatcher, part in
             let blockedBy = part.left > 0 ? coordinator.blockers(of: dispatcher, flushing: true).map(\.id) : []
             let answer = FlushAnswer.Part(
                 sent: part.sent, failed: part.failed, left: part.left, blockedBy: blockedBy)
             return (dispatcher, answer)
         }
-        let waiter = waiters.removeValue(forKey: id)
+        let waiter = waiters.removeValue(forKey: flush.id)
         for dispatcher in flush.parts.keys { turn.wayChanged(dispatcher) }
         waiter?(FlushAnswer(ended: end, dispatchers: Dictionary(uniqueKeysWithValues: parts)))
     }

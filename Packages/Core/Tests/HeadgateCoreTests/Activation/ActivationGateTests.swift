@@ -92,6 +92,25 @@ struct ActivationGateTests {
         #expect(boards.asked.count == 2 && bench.sender.sent == [[1]])
     }
 
+    @Test("A9: a board that ran again because of a 401 counts its sticky_ms from then")
+    func stickyAgain() {
+        let bench = bench(sticky: .seconds(60))
+        bench.track(1)
+        boards.complete()
+        bench.advance(by: .seconds(30))
+        bench.sender.answer(.status(401))
+        bench.settle()
+        boards.complete()
+        bench.settle()
+        bench.sender.answer()
+        for (seconds, runs) in [(59, 2), (1, 3)] {
+            bench.advance(by: .seconds(seconds))
+            bench.track(1)
+            bench.sender.answer()
+            #expect(boards.asked.count == runs)
+        }
+    }
+
     @Test("A9: after a restart the board has to complete again")
     func restart() throws {
         let bench = bench()
@@ -132,6 +151,26 @@ struct ActivationGateTests {
         boards.complete()
         bench.settle()
         #expect(bench.sender.sent == [[1, 2]])
+    }
+
+    @Test("A9: once the board has completed, the wait after a refusal begins anew")
+    func waitsBeginAnew() {
+        let bench = bench(sticky: .seconds(60))
+        bench.track(1)
+        for milliseconds in [500, 1000] {
+            boards.end(.timedOut)
+            bench.advance(by: .milliseconds(milliseconds))
+        }
+        boards.complete()
+        bench.settle()
+        bench.sender.answer()
+        bench.advance(by: .seconds(60))
+        bench.track(1)
+        boards.end(.timedOut)
+        bench.advance(by: .milliseconds(499))
+        #expect(boards.asked.count == 4)
+        bench.advance(by: .milliseconds(1))
+        #expect(boards.asked.count == 5)
     }
 
     @Test("A9: it tells whether the board runs, or nobody serves it")

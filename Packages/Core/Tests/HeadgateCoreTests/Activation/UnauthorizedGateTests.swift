@@ -35,6 +35,20 @@ struct UnauthorizedGateTests {
         #expect(bench.summary().counters[.dead] == 2 && bench.summary().pending == 0)
     }
 
+    @Test("A9, D3: with no board before it any more, a 401 to what went out under one is judged at once")
+    func boardIsGone() {
+        let bench = bench()
+        bench.track(1)
+        boards.complete()
+        bench.settle()
+        var settings = bench.dispatchers[0]
+        settings.activationBarrier = nil
+        bench.gate.changeDispatcher(settings, kind: "recording", sender: nil, reachesNetwork: false)
+        bench.sender.answer(.status(401))
+        bench.settle()
+        #expect(bench.summary().counters[.dead] == 1 && boards.asked.count == 1)
+    }
+
     @Test("A9: the second time goes well: nothing is lost, and no attempt is charged")
     func renewed() {
         let bench = bench { $0.maxAttempts = 1 }

@@ -107,6 +107,21 @@ struct BatchingBarrierTests {
         #expect(bench.sender.sent.last == [3])
     }
 
+    @Test("B22: a wait that is over because nothing waits leaves no timer")
+    func leavesNoTimer() throws {
+        let (scheduler, depths) = (ManualScheduler(), DepthBoard())
+        let context = BarrierContext(scheduler: scheduler, queues: depths)
+        let watch = BarrierWatch(
+            try BatchingBarrier.Factory().create(
+                context: context, configuration: ["batch_size": 9, "max_wait_ms": 5000]))
+        for pending in 1...3 {
+            depths.depth.value = QueueDepth(pending: pending, oldestSince: scheduler.now, dispatchLimit: 25)
+        }
+        #expect(watch.state == .closed && scheduler.nextDeadline == scheduler.now + .seconds(5))
+        depths.depth.value = QueueDepth(pending: 0, oldestSince: nil, dispatchLimit: 25)
+        #expect(watch.state == .closed && scheduler.nextDeadline == nil)
+    }
+
     @Test("B22: max_wait counts from receipt, also over a restart")
     func maxWaitOverRestart() throws {
         let bench = try bench(["batch_size": 10, "max_wait_ms": 5000])

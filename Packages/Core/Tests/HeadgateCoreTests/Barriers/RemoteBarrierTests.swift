@@ -111,6 +111,40 @@ struct RemoteBarrierTests {
         #expect(states()?["collect"] == .open)
     }
 
+    @Test("B29: registered again, what becomes of it is what was said last, and nothing of before")
+    func registeredAgain() throws {
+        try barriers.register("door", RemoteBarrierRegistration(state: .closed, onDisconnect: .keep), by: shop)
+        try barriers.register("door", RemoteBarrierRegistration(state: .closed), by: shop)
+        barriers.ownerLeft(1)
+        #expect(bench.barrier("door") == nil)
+    }
+
+    @Test("B29: one that is kept has its owner's reason; one that is closed or opened has no exceptions any more")
+    func leftBehind() throws {
+        for onDisconnect in [RemoteBarrierRegistration.OnDisconnect.keep, .close] {
+            let registration = RemoteBarrierRegistration(state: .closed, onDisconnect: onDisconnect)
+            try barriers.register("door", registration, by: shop)
+            try barriers.set("door", RemoteBarrierChange(state: .closed, reason: "counting"), by: shop)
+            try barriers.set("door", RemoteBarrierChange(state: .open, dispatcher: "collect"), by: shop)
+            barriers.ownerLeft(1)
+            let isKept = onDisconnect == .keep
+            #expect(states() == ["archive": .closed, "collect": isKept ? .open : .closed])
+            #expect(bench.barrier("door")?.reason == (isKept ? "counting" : "left behind by shop"))
+        }
+    }
+
+    @Test("B29, X2: there may be so many, those that are there may be registered again, and one that goes makes room")
+    func most() throws {
+        let registration = RemoteBarrierRegistration(scopes: [], state: .open)
+        for number in 1...RemoteBarriers.most { try barriers.register("door-\(number)", registration, by: shop) }
+        #expect(throws: RemoteBarrierRefusal.tooMany(most: RemoteBarriers.most)) {
+            try barriers.register("another", registration, by: till)
+        }
+        try barriers.register("door-1", registration, by: shop)
+        try barriers.unregister("door-2", by: shop, force: false)
+        try barriers.register("another", registration, by: till)
+    }
+
     @Test("B29: the service's own barriers, and the names kept for them, are nobody's")
     func servicesOwn() throws {
         bench.gate.registerScopedBarrier(SwitchBarrier(.open), id: "program", scopes: [.all])

@@ -84,6 +84,20 @@ struct DeliveryMachineTests {
         #expect(run.machine.change(to: run.machine.settings, mostEvents: 25) == [.lookAgain])
     }
 
+    @Test("D7, D11: one that is refused while it is being stopped goes on stopping, and is held if it comes back")
+    func heldWhileStopping() throws {
+        for isReplaced in [false, true] {
+            var run = try machine(events: 2) { $0.dispatchLimit = 1 }
+            _ = run.look(through: .max)
+            run.machine.stop()
+            #expect(run.answer(1, .status(401, .notAllowed)).contains(.hold(cause: "HTTP 401")))
+            if isReplaced { run.machine.holdReplaced() }
+            #expect(run.machine.isStopping && !run.look(through: .max).contains { $0.name == "send" })
+            let orders = run.machine.change(to: run.machine.settings, mostEvents: 25)
+            #expect(orders == (isReplaced ? [.lookAgain] : [.endHold, .lookAgain]))
+        }
+    }
+
     @Test("D11: one that stops takes no more")
     func stopped() throws {
         var run = try machine(events: 2) { $0.dispatchLimit = 1 }

@@ -105,6 +105,18 @@ struct EachOutcomeTests {
         #expect(bench.summary().retryAt == nil)
     }
 
+    @Test("D8, B10: the last error is told also where nothing of a batch goes again")
+    func lastErrorOfDead() {
+        let bench = GateBench()
+        bench.track(1)
+        bench.track(3)
+        bench.sender.answer()
+        bench.settle()
+        let outcomes = ["never", "not at all"].map { EventOutcome.dead(.refused, cause: $0) }
+        bench.sender.answer(.each([.delivered] + outcomes))
+        #expect(bench.summary().lastError == "never")
+    }
+
     @Test("An event that has no outcome goes again; outcomes without an event mean nothing")
     func wrongNumber() {
         let bench = GateBench()

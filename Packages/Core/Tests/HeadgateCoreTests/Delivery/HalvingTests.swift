@@ -105,6 +105,22 @@ struct HalvingTests {
         #expect(bench.sender.sent.count == 2)
     }
 
+    @Test("D6, S3: under other settings the limit is whole again, and halves that wait stay halves")
+    func otherSettings() {
+        let bench = GateBench { $0.dispatchLimit = 8 }
+        bench.track(8)
+        bench.sender.answer(.status(413))
+        bench.track(8)
+        var settings = bench.dispatchers[0]
+        settings.maxAttempts = 7
+        bench.gate.changeDispatcher(settings, kind: "recording", sender: nil, reachesNetwork: false)
+        for _ in 1...2 {
+            bench.sender.answer()
+            bench.settle()
+        }
+        #expect(bench.sender.sent == [Array(1...8), Array(1...4), Array(5...8), Array(9...16)])
+    }
+
     @Test("D6: the limit halves, rounded up, never below one, and an old batch's refusal does not raise it")
     func limit() {
         var limit = BatchLimit(25)

@@ -71,22 +71,35 @@ struct FlushTests {
         #expect(bench.sender.delivered == [7, 8, 9, 10] && part.sent == 4 && part.failed == 5)
     }
 
+    @Test("F2, Q8: a flush ends also when all that it covers is lost")
+    func allLost() throws {
+        bench.track(3)
+        bench.store.lostThrough = 3
+        try bench.restart { bench in
+            _ = bench.gate.flush(timeout: nil) { [ends] in ends.answers.append($0) }
+            #expect(bench.summary().isFlushing)
+        }
+        #expect(ends.kinds == [.settled])
+        #expect(ends.answers.first?.dispatchers["collect"] == .init(sent: 0, failed: 3, left: 0, blockedBy: []))
+    }
+
     @Test("F1–F4: what is settled up to a flush's end and was not told is lost: it is failed, once, in every flush")
     func endHere() throws {
+        let now = bench.scheduler.now
         var table = FlushTable()
         for (id, target, left) in [("a", SequenceNumber(10), 7), ("b", 20, 12)] {
-            table.start(id, FlushTable.Flush(parts: ["d": FlushTable.Part(target: target, left: left)]))
+            table.start(FlushTable.Flush(id: id, parts: ["d": FlushTable.Part(target: target, left: left)]))
         }
         table.settled([1, 2], of: "d", sent: true, position: 9)
-        #expect(table.takeSettled().isEmpty && table.target(for: "d") == 20)
+        #expect(table.takeOver(at: now).isEmpty && table.target(for: "d") == 20)
         table.settled([], of: "d", sent: false, position: 10)
-        let first = table.takeSettled()
+        let first = table.takeOver(at: now)
         try #require(first.map(\.id) == ["a"])
-        #expect(first[0].flush.parts["d"] == FlushTable.Part(target: 10, left: 0, sent: 2, failed: 5))
+        #expect(first[0].parts["d"] == FlushTable.Part(target: 10, left: 0, sent: 2, failed: 5))
         table.settled([11, 12, 30], of: "d", sent: false, position: 30)
-        let second = table.takeSettled()
+        let second = table.takeOver(at: now)
         try #require(second.map(\.id) == ["b"])
-        #expect(second[0].flush.parts["d"] == FlushTable.Part(target: 20, left: 0, sent: 2, failed: 10))
+        #expect(second[0].parts["d"] == FlushTable.Part(target: 20, left: 0, sent: 2, failed: 10))
         #expect(table.flushes.isEmpty && table.target(for: "d") == nil)
     }
 
@@ -156,6 +169,22 @@ struct FlushTests {
         #expect(bench.sender.sent.count == 2)
     }
 
+    @Test("F2: one that ends before its time leaves no timer")
+    func leavesNoTimer() {
+        let scheduler = ManualScheduler()
+        let turn = TurnRecord(scheduler: scheduler)
+        let flushes = Flushes(
+            scheduler: scheduler, coordinator: BarrierCoordinator(scheduler: scheduler, turn: turn), turn: turn)
+        let part = FlushTable.Part(target: 2, left: 2)
+        flushes.start("f", parts: ["collect": part], timeout: .seconds(30)) { [ends] in ends.answers.append($0) }
+        for number in [1, 2] as [SequenceNumber] {
+            scheduler.settle()
+            #expect(scheduler.nextDeadline == scheduler.now + .seconds(30))
+            flushes.settled([number], of: "collect", sent: true, position: number)
+        }
+        #expect(ends.kinds == [.settled] && scheduler.nextDeadline == nil)
+    }
+
     @Test("F2: without a timeout it lasts until all is settled")
     func noTimeout() {
         door.setFlushable(false)
@@ -163,6 +192,16 @@ struct FlushTests {
         flush()
         bench.advance(by: .seconds(100_000))
         #expect(ends.answers.isEmpty)
+    }
+
+    @Test("F2: it is over for a dispatcher when that has settled all, though it goes on for another")
+    func overForOne() {
+        let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
+        bench.track(1)
+        _ = bench.gate.flush(timeout: nil) { _ in }
+        bench["collect"].answer()
+        bench.settle()
+        #expect(bench.summary(of: "archive").isFlushing && !bench.summary(of: "collect").isFlushing)
     }
 
     @Test("F2: what expires meanwhile is settled")
@@ -234,6 +273,34 @@ struct FlushTests {
         #expect(ended == ["long cancelled", "short settled"])
         #expect(bench.sender.sent == [[1]])
         #expect(!bench.gate.cancelFlush("long"))
+    }
+
+    @Test("F4: those that end together are answered in the order in which they were begun, however they end")
+    func order() {
+        let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
+        bench["archive"].reply = { _ in .delivered }
+        door.setFlushable(false)
+        bench.gate.registerScopedBarrier(door, id: "door", scopes: [.dispatcher(id: "collect")])
+        bench.track(1)
+        var ended: [String] = []
+        func flush(_ number: Int, _ dispatcher: String, _ timeout: Duration?) {
+            _ = bench.gate.flush(id: "\(number)", dispatchers: [dispatcher], timeout: timeout) {
+                ended.append("\(number) \($0.ended)")
+            }
+        }
+        for number in 1...10 {
+            flush(2 * number - 1, "collect", .zero)
+            flush(2 * number, "archive", nil)
+        }
+        bench.settle()
+        #expect(ended == (1...20).map { "\($0) \($0.isMultiple(of: 2) ? "settled" : "timeout")" })
+        ended = []
+        for number in (1...10).reversed() { flush(number, "collect", nil) }
+        door.setFlushable(true)
+        bench.settle()
+        bench["collect"].answer()
+        bench.settle()
+        #expect(ended == (1...10).reversed().map { "\($0) settled" })
     }
 
     @Test("F4: a barrier that comes, goes or changes does not end one")

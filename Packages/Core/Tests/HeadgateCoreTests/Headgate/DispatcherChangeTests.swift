@@ -70,6 +70,37 @@ struct DispatcherChangeTests {
         #expect(bench.summary().blockedBy == ["ManualBarrier:collect"])
     }
 
+    @Test("B23, D7: an operator's pause that comes on top of the hold after 401 stays when settings change")
+    func pausedOverTheHold() {
+        let bench = GateBench()
+        bench.track(1)
+        bench.sender.answer(.status(401, .notAllowed))
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.settle()
+        change(bench, to: nil) { _ in }
+        #expect(bench.summary().blockedBy == ["ManualBarrier:collect"] && bench.sender.sent == [[1]])
+    }
+
+    @Test("S3: of senders that were replaced each is closed when its own batches are done")
+    func replacedTwice() {
+        let bench = GateBench { $0.dispatchLimit = 1 }
+        bench.track(2)
+        let senders = [bench.sender, RecordingSender(scheduler: bench.scheduler)]
+        for sender in [senders[1], RecordingSender(scheduler: bench.scheduler)] {
+            change(bench, to: sender) {
+                $0.dispatchLimit = 1
+                $0.inFlight = 2
+            }
+        }
+        #expect(senders.map(\.sent) == [[[1]], [[2]]])
+        senders[1].answer()
+        bench.settle()
+        #expect(senders.map(\.isClosed) == [false, true])
+        senders[0].answer()
+        bench.settle()
+        #expect(senders[0].isClosed)
+    }
+
     @Test("Q3: a removed dispatcher finishes what is on its way, and its queue comes back with it")
     func removedAndBack() {
         let bench = GateBench { $0.dispatchLimit = 2 }

@@ -48,6 +48,62 @@ struct LeavingTests {
         #expect(bench.sender.sent == [[2], [3]])
     }
 
+    @Test("Q3: what was settled stays so when the process ends while it leaves, and when it has left")
+    func survivesRestart() throws {
+        let bench = bench()
+        // The events stay in the store for another that takes none of them.
+        bench.dispatchers.append(DispatcherSettings(id: "other"))
+        bench.add(bench.dispatchers[1])
+        bench.track(3)
+        bench.sender.answer()
+        bench.settle()
+        bench.gate.removeDispatcher("collect")
+        bench.settle()
+        try bench.restart()
+        #expect(bench.sender.sent == [[2], [3]])
+        bench.gate.removeDispatcher("collect")
+        bench.settle()
+        for _ in 1...2 { bench.sender.answer() }
+        bench.settle()
+        try bench.restart()
+        #expect(bench.sender.sent.isEmpty && bench.summary().pending == 0)
+    }
+
+    @Test(
+        "Q3: retention counts from the last removal, whether it had left in between or not", arguments: [false, true])
+    func removedAgain(hasLeft: Bool) {
+        var limits = StoreLimits()
+        limits.orphanRetention = .seconds(1000)
+        let bench = bench(limits)
+        bench.track(3)
+        let first = bench.sender
+        bench.gate.removeDispatcher("collect")
+        if hasLeft { for _ in 1...2 { first.answer(.status(503)) } }
+        bench.advance(by: .seconds(600))
+        comeBack(bench)
+        bench.gate.removeDispatcher("collect")
+        for sender in [first, bench.sender] {
+            while !sender.outstanding.isEmpty { sender.answer(.status(503)) }
+        }
+        bench.advance(by: .seconds(600))
+        #expect(bench.counters[.expired] == 0 && bench.gate.stored.events == 3)
+        bench.advance(by: .seconds(460))
+        #expect(bench.counters[.expired] == 3 && bench.gate.stored == .zero)
+    }
+
+    @Test("Q3, F2: flushes do not wait for what waits at one that is removed")
+    func flushEnds() {
+        let bench = bench()
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.track(3)
+        var ends: [FlushAnswer.End] = []
+        _ = bench.gate.flush(timeout: nil) { ends.append($0.ended) }
+        bench.settle()
+        #expect(ends.isEmpty)
+        bench.gate.removeDispatcher("collect")
+        #expect(ends == [.settled])
+    }
+
     @Test("Q3: what is on its way is not given up, however short the retention, and is counted once")
     func staysInFlight() {
         var limits = StoreLimits()

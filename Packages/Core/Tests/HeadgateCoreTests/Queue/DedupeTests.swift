@@ -139,6 +139,16 @@ struct DedupeTests {
         #expect(bench.gate.events.remembered.ids == 0)
     }
 
+    @Test("Q7: another length of the window counts at once, for what came before as well")
+    func otherLength() {
+        #expect(track("a") == .stored(1))
+        bench.advance(by: .seconds(60))
+        bench.changeLimits { $0.dedupeWindow = .seconds(61) }
+        #expect(track("a") == .duplicate(1))
+        bench.changeLimits { $0.dedupeWindow = .seconds(60) }
+        #expect(track("a") == .stored(2))
+    }
+
     @Test("Q7: the store is told what it may forget as ids come in, so that it holds little more than is remembered")
     func storeForgets() throws {
         bench.changeLimits { $0.dedupeIDs = 160 }

@@ -46,6 +46,17 @@ struct DedupeWindowTests {
         }
     }
 
+    @Test("Q7: ids that a smaller number leaves no room for are forgotten, and told so, as those are that make room")
+    func smaller() {
+        var window = DedupeWindow(capacity: 10, length: 100)
+        for id in 1...12 { window.insert(SlowWindow.fingerprint(id), sequenceNumber: SequenceNumber(id), stamp: 0) }
+        #expect(window.forgotten == 2 && window.forgottenThrough == 2)
+        window.setCapacity(4)
+        #expect(window.forgotten == 8 && window.forgottenThrough == 8)
+        window.setCapacity(5)
+        #expect(window.forgotten == 8 && window.forgottenThrough == 8)
+    }
+
     @Test("Q7: a stamp behind the one before counts as that one: nothing is forgotten early")
     func backwards() {
         var window = DedupeWindow(capacity: 10, length: 100)

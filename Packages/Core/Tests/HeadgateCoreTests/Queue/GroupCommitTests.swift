@@ -57,6 +57,7 @@ struct GroupCommitTests {
         bench.track(2)
         bench.track(2)
         bench.store.memory.fault = nil
+        bench.store.holdsAppends = false
         bench.store.releaseAppend()
         bench.settle()
         #expect(faults == Array(repeating: .noRoom("full"), count: 4))

@@ -155,6 +155,21 @@ struct PurgeTests {
         #expect(isAnswered)
     }
 
+    @Test("Q8: a purge that waits for a store that cannot read ends with the dispatcher")
+    func removedWhileReading() throws {
+        let bench = GateBench()
+        bench.track(3)
+        bench.store.readFault = .failed("on fire")
+        try bench.restart()
+        var result: Result<Int, StoreFault>?
+        #expect(bench.gate.purge("collect") { result = $0 })
+        bench.advance(by: .seconds(60))
+        #expect(result == nil)
+        bench.gate.removeDispatcher("collect")
+        bench.settle()
+        #expect(result == .success(0))
+    }
+
     @Test("Two purges at once count each event once")
     func twice() {
         let bench = GateBench()

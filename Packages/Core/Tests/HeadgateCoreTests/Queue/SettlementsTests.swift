@@ -46,6 +46,26 @@ struct SettlementsTests {
         }
     }
 
+    /// Says once what nobody needs any more.
+    private final class ForgettingHost: GateHost {
+        var routes: [RouteNumber] = []
+        var needed: SequenceNumber = 0
+        let networkConnectionType: String? = nil
+        let boardActivator: (any BoardActivator)? = nil
+
+        func trimPoint() -> SequenceNumber { needed }
+
+        func forgetUnusedRoutes() -> [RouteNumber] {
+            defer { routes = [] }
+            return routes
+        }
+
+        func turnEnded(toLook dispatchers: [String]) {}
+        func changed(_ change: GateChange) {}
+        func barrierFailed(_ failure: BarrierFailure) {}
+        func stored(_ tallies: [RouteNumber: Tally], behind previous: SequenceNumber) {}
+    }
+
     private func letter(_ number: SequenceNumber) -> StoreChange {
         let moment = Timestamp(milliseconds: 0)
         return .deadLetter(
@@ -108,6 +128,24 @@ struct SettlementsTests {
             try #require(store.writes.first) == [
                 .dispatcher(older), .forgetDispatcher(2), .keep("pause", [2]), .dispatcher(newer),
                 .dispatcher(StoredDispatcher(number: 2, id: "again", settled: new)), .settled(1, new),
+            ])
+    }
+
+    @Test("Q8, Q10: what nobody needs any more is told again after a fault, of events once")
+    func forgottenLater() {
+        let host = ForgettingHost()
+        settlements.host = host
+        store.fault = .noRoom("full")
+        for (needed, routes) in [(7, [3, 4]), (9, [5])] as [(SequenceNumber, [RouteNumber])] {
+            (host.needed, host.routes) = (needed, routes)
+            settlements.settled(1) { Settled(through: needed) }
+            scheduler.advance(by: .seconds(1))
+        }
+        store.fault = nil
+        scheduler.advance(by: .seconds(1))
+        #expect(
+            store.writes == [
+                [.forgetRoutes([3, 4]), .trim(through: 9), .forgetRoutes([5]), .settled(1, Settled(through: 9))]
             ])
     }
 

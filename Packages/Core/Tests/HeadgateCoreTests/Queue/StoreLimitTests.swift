@@ -24,6 +24,16 @@ struct StoreLimitTests {
         #expect(bench.track(EventDraft()) == .queueFull)
     }
 
+    @Test("Q4: what is being committed counts as well as what is stored and what is offered")
+    func committingCounts() {
+        let bench = GateBench(limits: limits { $0.maxEvents = 3 })
+        bench.track(1)
+        bench.store.holdsAppends = true
+        bench.track(1)
+        let admissions = (0..<2).map { _ in bench.track(EventDraft()) }
+        #expect(admissions == [.stored(3), .queueFull])
+    }
+
     @Test("Q4: events count until the slowest dispatcher has settled them")
     func slowestCounts() {
         let ids = ["archive", "collect"]

@@ -161,6 +161,27 @@ struct SweepTests {
         #expect(bench.gate.stored == .zero)
     }
 
+    @Test("Q4: where nobody has it in hand, the sooner of max_age and a time to live counts, whatever its group holds")
+    func soonerOfBoth() {
+        var limits = StoreLimits()
+        limits.maxAge = .seconds(100)
+        let bench = GateBench(["archive", "collect"].map(DispatcherSettings.init(id:)), limits: limits)
+        hold(bench, "archive")
+        for group in [[10, 1000, nil], [1000]] {
+            for seconds in group { bench.track(EventDraft(timeToLive: seconds.map { .seconds($0) })) }
+            bench.settle()
+        }
+        bench.gate.removeDispatcher("archive")
+        for _ in 1...2 {
+            bench["collect"].answer()
+            bench.settle()
+        }
+        bench.advance(by: .seconds(60))
+        #expect(bench.counters[.expired] == 1 && bench.gate.stored.events == 3)
+        bench.advance(by: .seconds(60))
+        #expect(bench.counters[.expired] == 4 && bench.gate.stored == .zero)
+    }
+
     @Test("Q8: a store that cannot read is asked again, and nothing is missed")
     func readFault() {
         let bench = GateBench()

@@ -5,25 +5,33 @@ import HeadgateTransport
 final class MachineNetwork {
     private let scheduler: any Scheduler
     private let loop: EventLoop
+    private let makeSocket: () -> (any NetlinkReading)?
     private let onChange: (NetworkState) -> Void
     private var monitor: NetworkMonitor?
     /// What people should know of it.
     private(set) var warnings: [String] = []
 
-    /// - Parameter onChange: told each new state.
-    init(scheduler: any Scheduler, loop: EventLoop, onChange: @escaping (NetworkState) -> Void) {
+    /// - Parameters:
+    ///   - makeSocket: gives what the kernel tells on; nil where it does not.
+    ///   - onChange: told each new state.
+    init(
+        scheduler: any Scheduler, loop: EventLoop,
+        makeSocket: @escaping () -> (any NetlinkReading)? = { NetlinkSocket() },
+        onChange: @escaping (NetworkState) -> Void
+    ) {
         self.scheduler = scheduler
         self.loop = loop
+        self.makeSocket = makeSocket
         self.onChange = onChange
     }
 
     /// Follows it from now on as other settings say. Where the kernel does not tell, dispatchers are not held for it.
     func follow(_ settings: NetworkSettings, http: @autoclosure () -> HTTPClient?) {
         monitor = nil
-        monitor = NetworkMonitor(settings, scheduler: scheduler, loop: loop, http: http(), onChange: onChange)
-        guard monitor == nil else { return }
-        warnings = ["the network cannot be watched here; it counts as connected"]
-        onChange(.connected(.other))
+        monitor = NetworkMonitor(
+            settings, scheduler: scheduler, loop: loop, socket: makeSocket(), http: http(), onChange: onChange)
+        warnings = monitor == nil ? ["the network cannot be watched here; it counts as connected"] : []
+        if monitor == nil { onChange(.connected(.other)) }
     }
 
     func close() {
@@ -49,8 +57,8 @@ final class NetworkMonitor {
     /// - Parameter onChange: told each new state, the first mostly before this returns.
     /// - Returns: nil where the kernel does not tell about the network.
     convenience init?(
-        _ settings: NetworkSettings, scheduler: any Scheduler, loop: EventLoop, http: @autoclosure () -> HTTPClient?,
-        onChange: @escaping (NetworkState) -> Void
+        _ settings: NetworkSettings, scheduler: any Scheduler, loop: EventLoop, socket: (any NetlinkReading)?,
+        http: @autoclosure () -> HTTPClient?, onChange: @escaping (NetworkState) -> Void
     ) {
         let probe = settings.probe.flatMap { probe in
             http().map { NetworkProbe(probe, scheduler: scheduler, http: $0) }
@@ -58,7 +66,7 @@ final class NetworkMonitor {
         self.init(probe: probe, onChange: onChange)
         watch = NetworkWatch(
             on: loop, requiresDefaultRoute: settings.requiresDefaultRoute,
-            kinds: InterfaceKinds(overrides: settings.interfaceKinds)
+            kinds: InterfaceKinds(overrides: settings.interfaceKinds), socket: socket
         ) { [weak self] in self?.kernelTold($0) }
         if watch == nil { return nil }
     }

@@ -1,6 +1,7 @@
 import CNetlink
 import Glibc
 import HeadgateCore
+import HeadgateCoreTesting
 import HeadgateTransport
 import Testing
 
@@ -32,6 +33,16 @@ struct NetworkWatchTests {
         let stage = try WatchStage()
         for _ in 0..<100 { _ = await stage.watch(requiresDefaultRoute: false, kinds: InterfaceKinds()) }
         // The loop stops the program when a handle is left.
+        await stage.end()
+    }
+
+    @Test("B21: where the kernel does not tell people know, until it does: the network counts as connected meanwhile")
+    func cannotBeWatched() async throws {
+        let stage = try WatchStage()
+        let socket = try ScriptedNetlink()
+        let told = await stage.follow([nil, socket])
+        #expect(told.warnings.map(\.count) == [1, 0])
+        #expect(told.states == [.connected(.other), .disconnected])
         await stage.end()
     }
 
@@ -121,6 +132,21 @@ private actor WatchStage {
     func follow(_ socket: ScriptedNetlink) -> Int {
         watch = NetworkWatch(on: loop, requiresDefaultRoute: false, kinds: InterfaceKinds(), socket: socket) { _ in }
         return socket.questions
+    }
+
+    /// Has the machine's network followed on one socket after the other.
+    /// - Returns: what people were to know each time, and all states.
+    func follow(_ sockets: [ScriptedNetlink?]) -> (warnings: [[String]], states: [NetworkState]) {
+        var rest = sockets[...]
+        var states: [NetworkState] = []
+        let network = MachineNetwork(
+            scheduler: ManualScheduler(), loop: loop, makeSocket: { rest.removeFirst() },
+            onChange: { states.append($0) })
+        let warnings = sockets.map { _ in
+            network.follow(NetworkSettings(), http: nil)
+            return network.warnings
+        }
+        return (warnings, states)
     }
 
     func tell(_ socket: ScriptedNetlink, datagrams: Int) {

@@ -113,6 +113,24 @@ struct AccountTests {
         }
     }
 
+    @Test("X2, S3: where other limits give room, what waits is read on at once")
+    func otherLimits() async throws {
+        try await held(["max_unanswered": 2]) { stage, client, other in
+            for number in 1...2 { client.send(Self.waitingFlush("f\(number)", id: number) + "\n") }
+            try await stage.until { $0.sessions.counters[.pausedReadings] == 1 }
+            client.send(Self.call(3, "ping") + "\n")
+            for _ in 1...3 { try await other.call("ping") }
+            #expect(client.takeLines() == 0)
+            try await other.call("config.set", ["patch": ["limits": ["max_unanswered": 3]]])
+            var ids: [Int] = []
+            for _ in 1...50 where ids.isEmpty {
+                try await other.call("ping")
+                ids += try client.messages().compactMap { $0["id"].get() }
+            }
+            #expect(ids == [3])
+        }
+    }
+
     @Test(
         "X2: notifications are in the account as long as what they ask for lasts",
         arguments: ["flush", "board.activate"])

@@ -70,9 +70,13 @@ struct WholeChangeTests {
         try await ServiceStage.run(adding: adding) { stage in
             let client = try await stage.client()
             try await client.call("dispatcher.pause", ["id": "collect"])
+            let before = try await client.call("config.get")
             #expect(try await client.refusal("config.set", ["patch": .object(patch)]).reason == "invalid_settings")
+            #expect(try await client.call("config.get") == before)
             #expect(tally.value == ["made", "closed"])
             try await client.call("track_many", ["events": [["event": "a"], ["event": "b"]]])
+            // The next change is one of what is in force, and has nothing of the one that was refused.
+            try await client.call("config.set", ["patch": ["store": ["max_events": 5]]])
         }
         #expect(tally.value == ["made", "closed"])
     }

@@ -62,6 +62,15 @@ struct ConfiguredBarrierTests {
         try bench.gate.resetBarrier(id: "unknown")
     }
 
+    @Test("B7: when its settings are gone it gets its default scopes also if it refuses the empty configuration")
+    func resetRefused() throws {
+        try add(scopes: [.dispatcher(id: "archive")], told: ["state": "closed"])
+        try #require(factory.made.first).refusesAll = true
+        #expect(throws: BarrierConfigurationFault.self) { try bench.gate.resetBarrier(id: "told") }
+        #expect(bench.barrier("told")?.scopes == [.all])
+        #expect(bench.summary(of: "collect").blockedBy == ["told"])
+    }
+
     @Test("B7: a configuration that it refuses leaves the old one working, and is reported")
     func refused() throws {
         var reported: [String] = []
@@ -76,6 +85,16 @@ struct ConfiguredBarrierTests {
         #expect(bench.barrier("told")?.configuration == ["state": "closed"])
         #expect(reported.count == 1)
         #expect(bench.counters[.barrierErrors] == 1)
+    }
+
+    @Test("B7: scopes that came with a refused configuration never take effect, whatever changes later")
+    func refusedScopes() throws {
+        try add(scopes: [.dispatcher(id: "archive")], told: ["state": "closed"])
+        #expect(throws: BarrierConfigurationFault.self) {
+            try bench.gate.updateBarrier(id: "told", scopes: nil, configuration: ["refuse": true])
+        }
+        bench.add(DispatcherSettings(id: "later"))
+        #expect(bench.barrier("told")?.scopes == [.dispatcher(id: "archive")])
     }
 
     @Test("S2: a barrier cannot be made of a configuration that it refuses, nor of an unknown kind")

@@ -12,6 +12,8 @@ final class ToldBarrier: ConfigurableBarrier {
     }
 
     private(set) var told: [DataObject] = []
+    /// Whether it refuses all that it is told.
+    var refusesAll = false
     @StateSubject(.open) private var state: ObservableState<BarrierState>
 
     init(_ configuration: DataObject) throws {
@@ -24,7 +26,9 @@ final class ToldBarrier: ConfigurableBarrier {
 
     func updateConfiguration(_ configuration: DataObject) throws {
         told.append(configuration)
-        if configuration["refuse"] != nil { throw BarrierConfigurationFault(key: "refuse", message: "is refused") }
+        if refusesAll || configuration["refuse"] != nil {
+            throw BarrierConfigurationFault(key: "refuse", message: "is refused")
+        }
         if configuration["fail"] != nil { throw Failure.failed }
         _state.value = configuration.get(key: "state") == "closed" ? .closed : .open
     }

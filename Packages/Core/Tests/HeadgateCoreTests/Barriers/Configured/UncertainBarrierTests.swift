@@ -99,6 +99,30 @@ struct UncertainBarrierTests {
         #expect(state == .open, "it does not fail any more")
     }
 
+    @Test("B3, B9: what it failed of before a dispatcher went is no news of one that comes")
+    func forgottenFailure() {
+        let barrier = OnceFailingBarrier()
+        bench.gate.registerScopedBarrier(barrier, id: "find", scopes: [.dispatcher(id: "collect")])
+        #expect(state == .some(.open) && bench.barrier("find")?.reason == "no answer")
+        for scopes in [[], [BarrierScope.dispatcher(id: "collect")]] {
+            bench.gate.registerScopedBarrier(barrier, id: "find", scopes: scopes)
+        }
+        #expect(state == .some(nil) && bench.barrier("find")?.reason == nil)
+    }
+
+    /// One that fails for the first who asks, and then says nothing.
+    private final class OnceFailingBarrier: UncertainBarrier {
+        private var hasFailed = false
+
+        func onFinding(for dispatcherId: String) -> Observable<BarrierFinding> {
+            Observable { [unowned self] observer in
+                if !hasFailed { observer(.failed(Failure())) }
+                hasFailed = true
+                return DisposeAction {}
+            }
+        }
+    }
+
     @Test("B9: a barrier without settings is open when it fails")
     func unconfigured() {
         bench.gate.registerScopedBarrier(barrier, id: "find", scopes: [.all])

@@ -100,6 +100,23 @@ import Testing
         }
     }
 
+    @Test("K3, S3: another lease counts from the next batch on, for those who work already")
+    func otherLease() async throws {
+        try await ServiceStage.runWithWorkers(timeStands: true) { stage in
+            let (first, second) = (try await stage.worker(), try await stage.worker())
+            let lease: DataObject = ["dispatchers": ["jobs": ["lease_ms": 1_000]]]
+            try await first.call("config.set", ["patch": .object(lease)])
+            try await stage.trackJobs("a")
+            #expect(try await first.batch().ids == ["a"])
+            for milliseconds in [999, 1] {
+                #expect(await second.waitingRequests == 0)
+                try await stage.advance(by: .milliseconds(milliseconds))
+                try await second.call("ping")
+            }
+            #expect(await second.waitingRequests == 1)
+        }
+    }
+
     @Test("K3: limit is the most events of a batch for that worker; subscribing again replaces it")
     func limit() async throws {
         try await ServiceStage.runWithWorkers { stage in
