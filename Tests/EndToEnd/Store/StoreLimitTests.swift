@@ -175,11 +175,12 @@ import Testing
     func maxAge() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
-            let daemon = try await daemon(scene, collector, ["max_age_s": 1])
+            let daemon = try await daemon(scene, collector, ["max_age_s": 3_600])
             try await daemon.pause()
             try await daemon.track(1...2)
             let tracked = ContinuousClock.now
             try await daemon.killNow()
+            try daemon.configure(["store": ["max_age_s": 1], "dispatchers": ["collect": collector.dispatcher([:])]])
             try await eventually("they are too old") { ContinuousClock.now - tracked > .milliseconds(1_050) }
             try await daemon.start()
             try await daemon.resume()
