@@ -103,6 +103,7 @@ final class SimulatedClient {
     /// The daemon is gone.
     func endedWithDaemon() {
         forget()
+        connection.forget()
     }
 
     /// Nothing will be answered any more.

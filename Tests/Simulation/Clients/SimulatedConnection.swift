@@ -45,6 +45,12 @@ final class SimulatedConnection: SessionConnection {
         isFinished = true
     }
 
+    /// The daemon is gone.
+    func forget() {
+        isOpen = false
+        session = nil
+    }
+
     /// The client is gone. What it sent may still be read.
     func lose() {
         isLost = true

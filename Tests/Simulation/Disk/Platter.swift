@@ -10,6 +10,8 @@ final class Platter {
         fileprivate(set) var bytes: [UInt8] = []
         /// What is safe.
         private var durable: [UInt8] = []
+        /// Who has it for itself alone.
+        weak var holder: AnyObject?
         /// What has been done since.
         private var pending: [Change] = []
 

@@ -192,8 +192,11 @@ private final class SimulatedFile: DiskFile {
         node.sync()
     }
 
+    /// What a daemon held that is gone is free.
     func lock() throws(DiskFault) -> Bool {
         try disk.begin(isChange: false)
+        if let holder = node.holder as? SimulatedFile, holder !== self, !holder.disk.isDown { return false }
+        node.holder = self
         return true
     }
 }

@@ -143,7 +143,7 @@ final class World {
         }
         // What went without power is not known before a store was opened again.
         if lastEnd != .powerless { lastEnd = end }
-        service = nil
+        letGo()
         store.disk.end()
         store.desk.end()
         switch end {
@@ -157,6 +157,13 @@ final class World {
         case .stopped: scheduler.restart()
         }
         for actor in actors { actor.lifeEnded(end) }
+    }
+
+    /// Nothing of the daemon is held on to: sessions hold it, and it holds them.
+    private func letGo() {
+        guard let leaving = service else { return }
+        for session in Array(leaving.sessions.all) { leaving.sessions.remove(session) }
+        service = nil
     }
 
     private func stop() {
