@@ -59,4 +59,26 @@ import Testing
             #expect(try await daemon.stop() == 0)
         }
     }
+
+    /// Whoever asks for an event is told that it is stored, also when the daemon that wrote it was killed before it synced.
+    @Test("Q5, Q7: a start with full syncs what a killed daemon has written, or fails; one with normal need not")
+    func startSyncs() async throws {
+        try await withScene { scene in
+            let fault = try await MachineFault.failingSync(in: scene.directory.path, of: "/events.db-wal")
+            let settings: JSON = ["dispatchers": ["collect": try scene.collector(listening: false).dispatcher()]]
+            let daemon = scene.idleDaemon()
+            daemon.environment = fault.environment
+            try daemon.configure(settings)
+            try await daemon.start()
+            try await daemon.track(1...1)
+            try await daemon.killNow()
+            try fault.set(true)
+            #expect(try await daemon.run() == 1)
+            #expect(daemon.log.contains("cannot sync \(daemon.dataPath)/events.db-wal: Input/output error"))
+
+            try daemon.configure(settings.merging(["durability": "normal"]))
+            try await daemon.start()
+            #expect(try await daemon.ask("track", ["event": "e1", "id": "e1"])["duplicate"] == true)
+        }
+    }
 }

@@ -33,6 +33,22 @@ final class DataDirectory {
         close(file)
     }
 
+    /// Makes what the database's log has as safe as what will be committed to it. A daemon that was killed may have written
+    /// events that it had no time to sync: who asks for one of these is told that it is stored (Behaviour Q5, Q7).
+    func syncLog() throws(StoreFault) {
+        try DataDirectory.sync(databasePath + "-wal")
+        // The killed daemon may have made the log and not come to write its name down.
+        try DataDirectory.sync(path)
+    }
+
+    private static func sync(_ path: String) throws(StoreFault) {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        if file < 0, errno == ENOENT { return }
+        guard file >= 0 else { throw .ofSystem("cannot open \(path)") }
+        defer { close(file) }
+        guard fdatasync(file) == 0 else { throw .ofSystem("cannot sync \(path)") }
+    }
+
     /// Gives a damaged database a new name, together with the files beside it (Behaviour Q8).
     /// - Returns: the new name.
     func setDatabaseAside() throws(StoreFault) -> String {

@@ -52,7 +52,12 @@ private struct StoreOpening {
         freshBehind last: SequenceNumber = 0
     ) throws(OpeningFault) -> (StoreDatabase, StoredState) {
         if let header = DatabaseHeader(path: path) { try refuseNewer(header) }
-        do throws(StoreFault) { try directory.prepareDatabase() } catch { throw .fault(error) }
+        do throws(StoreFault) {
+            try directory.prepareDatabase()
+            if options.durability == .full { try directory.syncLog() }
+        } catch {
+            throw .fault(error)
+        }
         let connection = try OpeningFault.of { () throws(SQLiteError) in try SQLiteConnection(path: path) }
         do throws(OpeningFault) {
             try prepare(connection, freshBehind: last)
