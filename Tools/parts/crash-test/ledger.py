@@ -90,5 +90,9 @@ class Ledger:
 def whole_events(path: pathlib.Path) -> Iterable[dict]:
     """The events of a file. A power cut may leave holes in what was not settled yet, which comes again."""
     for line in path.read_bytes().splitlines():
-        if b"\0" not in line:
+        if b"\0" in line:
+            continue
+        try:
             yield json.loads(line)
+        except ValueError:
+            raise Broken(f"{path.name} has a line that is no event: {line[:200]}") from None

@@ -22,21 +22,21 @@ class Life:
         self.trackers = [Tracker(str(number), self.ledger, chance) for number in range(4)]
         self.worker = Worker(self.ledger, chance)
         self.parties = [*self.trackers, self.worker, Operator(self.ledger, chance)]
-        self.rounds = 0
         self.last = self.peace
-        self.round = ""
+        # How far it has come.
+        self.past = "before the first round"
 
     def live(self, rounds: int) -> None:
         """Plays so many rounds; all promises hold, or `Broken` says which does not."""
         self.start(self.peace)
         self.daemon.ask("dispatcher.pause", id="held")
         self.daemon.kill()
-        for self.rounds in range(1, rounds + 1):
+        for number in range(1, rounds + 1):
             fault = self.chance.choice(self.faults)
-            self.round = f"round {self.rounds} ({type(fault).__name__.lower()}, {self.daemon.durability} before)"
             self.play(fault)
+            self.past = f"after round {number} ({type(fault).__name__.lower()})"
         self.start(self.peace)
-        self.round = "the end"
+        self.past = f"at the end of {rounds} rounds"
         self.finish()
 
     # MARK: A round
