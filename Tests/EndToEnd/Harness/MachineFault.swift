@@ -7,7 +7,7 @@ struct MachineFault {
     let environment: [String: String]
     private let switchPath: String
 
-    /// - Parameter source: C, which knows `is_on()`, `told()` and `is_meant(descriptor, end of its path)`.
+    /// - Parameter source: C, which knows `is_on()`, `told()`, `count()` and `is_meant(descriptor, end of its path)`.
     private init(in folder: String, _ source: String) async throws {
         switchPath = folder + "/fault"
         let (path, library) = (folder + "/fault.c", folder + "/fault.so")
@@ -27,6 +27,11 @@ struct MachineFault {
         try text.write(toFile: switchPath, atomically: true, encoding: .utf8)
     }
 
+    /// How often something was counted.
+    var counted: Int {
+        FileManager.default.contents(atPath: switchPath + ".count")?.count ?? 0
+    }
+
     private static func prelude(_ switchPath: String) -> String {
         #"""
         #include <dlfcn.h>
@@ -36,6 +41,7 @@ struct MachineFault {
         #include <stdio.h>
         #include <stdlib.h>
         #include <string.h>
+        #include <sys/epoll.h>
         #include <sys/syscall.h>
         #include <sys/time.h>
         #include <time.h>
@@ -51,6 +57,13 @@ struct MachineFault {
             close(file);
             return atol(text);
         }
+
+        static int counter;
+        __attribute__((constructor)) static void begin(void) {
+            int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
+            counter = syscall(SYS_openat, AT_FDCWD, "\#(switchPath).count", flags, 0600);
+        }
+        static void count(void) { syscall(SYS_write, counter, "x", 1); }
 
         static int is_meant(int descriptor, const char *end) {
             char link[64], path[4096] = "";
@@ -101,6 +114,26 @@ extension MachineFault {
                     return syscall(SYS_pwrite64, descriptor, bytes, count, place);
                 errno = EROFS;
                 return -1;
+            }
+            """#)
+    }
+}
+
+// MARK: Turns
+
+extension MachineFault {
+    /// Nothing is wrong; each turn of an event loop is counted.
+    static func countedTurns(in folder: String) async throws -> MachineFault {
+        try await MachineFault(
+            in: folder,
+            #"""
+            int epoll_pwait(int poll, struct epoll_event *events, int most, int timeout, const sigset_t *mask) {
+                count();
+                return syscall(SYS_epoll_pwait, poll, events, most, timeout, mask, 8);
+            }
+
+            int epoll_wait(int poll, struct epoll_event *events, int most, int timeout) {
+                return epoll_pwait(poll, events, most, timeout, NULL);
             }
             """#)
     }

@@ -184,7 +184,7 @@ class Operator(Party):
     """Has dead letters sent again."""
 
     def fill(self) -> None:
-        if not self.unsent and self.chance.random() < 0.01:
+        if not self.unsent and self.chance.random() < 0.05:
             self.request("dead_letters.requeue", dispatcher="doubtful")
 
 
