@@ -103,7 +103,7 @@ import Testing
     @Test("K2: what could not be synced is not settled, is no longer in the file, and is written again")
     func syncBeforeSettling() async throws {
         try await withScene { scene in
-            let fault = try await SyncFault(in: scene.directory.path, for: "/out.ndjson")
+            let fault = try await MachineFault.failingSync(in: scene.directory.path, of: "/out.ndjson")
             let path = scene.directory.path("out.ndjson")
             let settings: JSON = ["kind": "file", "path": .string(path), "backoff": ["base_ms": 20, "cap_ms": 50]]
             let daemon = scene.idleDaemon()

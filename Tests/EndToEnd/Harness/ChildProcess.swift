@@ -9,8 +9,8 @@ final class ChildProcess {
     /// As `waitpid` tells it; nil while the process runs.
     private var status: Int32?
 
-    /// Starts the program. Nothing of the test's own environment reaches it but a plain `PATH`, and no descriptors but 0, 1
-    /// and 2, and 3 where something is `inherited`.
+    /// Starts the program. Nothing of the test's own environment reaches it but a plain `PATH` and what sanitizers are told,
+    /// and no descriptors but 0, 1 and 2, and 3 where something is `inherited`.
     init(
         _ executable: String, _ arguments: [String], environment: [String: String] = [:], input: String? = nil,
         inherited: Int32? = nil, outputPath: String, errorPath: String
@@ -19,11 +19,15 @@ final class ChildProcess {
         self.outputPath = outputPath
         self.errorPath = errorPath
         let inputPath = try input.map { try Self.keep($0, beside: outputPath) } ?? "/dev/null"
-        let variables = environment.merging(["PATH": "/usr/bin:/bin"]) { own, _ in own }.map { "\($0)=\($1)" }
+        let usual = Self.forSanitizers.merging(["PATH": "/usr/bin:/bin"]) { $1 }
+        let variables = environment.merging(usual) { own, _ in own }.map { "\($0)=\($1)" }
         let settings = try SpawnSettings(
             input: inputPath, output: outputPath, error: errorPath, inherited: inherited)
         processIdentifier = try settings.spawn(executable, [executable] + arguments, variables)
     }
+
+    /// What `Tools/sanitize` tells programs that are built with one.
+    private static let forSanitizers = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
 
     deinit { discard() }
 

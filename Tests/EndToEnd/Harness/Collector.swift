@@ -8,6 +8,7 @@ final class Collector: Sendable {
         var script: [ScriptedAnswer] = []
         var otherwise = ScriptedAnswer.accepted
         var isReleased = false
+        var readingPace: Duration?
         var listener: Int32?
         var connections: Set<Int32> = []
         var connectionCount = 0
@@ -43,6 +44,11 @@ final class Collector: Sendable {
     /// Lets all held answers go, now and later.
     func release() {
         state.withLock { $0.isReleased = true }
+    }
+
+    /// Reads a byte each time that so much has passed; nil: all that is there.
+    func read(atPace pace: Duration?) {
+        state.withLock { $0.readingPace = pace }
     }
 
     // MARK: What it received
@@ -108,6 +114,7 @@ final class Collector: Sendable {
 
     func discard() {
         release()
+        read(atPace: nil)
         goDown()
         close(reservation)
     }
@@ -194,6 +201,8 @@ struct ScriptedAnswer: Sendable {
     var body = ""
     /// How long the answer takes.
     var delay = Duration.zero
+    /// The answer is written byte by byte, each after so long.
+    var pace = Duration.zero
     /// The answer waits for `Collector.release()`.
     var isHeld = false
     /// The connection is closed in place of an answer.

@@ -62,7 +62,9 @@ struct CollectorConnection {
     }
 
     private mutating func readMore() -> Bool {
-        var chunk = [UInt8](repeating: 0, count: 65_536)
+        let pace = collector.state.withLock { $0.readingPace }
+        if let pace { sleep(pace) }
+        var chunk = [UInt8](repeating: 0, count: pace == nil ? 65_536 : 1)
         let count = recv(descriptor, &chunk, chunk.count, 0)
         guard count > 0 else { return false }
         input += chunk[..<count]
@@ -83,7 +85,16 @@ struct CollectorConnection {
         // The request is noted before the answer: who sees its effect at the daemon finds it here too.
         collector.state.withLock { $0.requests[place].status = answer.status }
         let headers = (answer.headers + ["Content-Length: \(answer.body.utf8.count)"]).joined(separator: "\r\n")
-        return write("HTTP/1.1 \(answer.status) Scripted\r\n\(headers)\r\n\r\n\(answer.body)")
+        let text = "HTTP/1.1 \(answer.status) Scripted\r\n\(headers)\r\n\r\n\(answer.body)"
+        guard answer.pace > .zero else { return write(text) }
+        return text.allSatisfy { letter in
+            sleep(answer.pace)
+            return write(String(letter))
+        }
+    }
+
+    private func sleep(_ duration: Duration) {
+        usleep(UInt32(duration / .microseconds(1)))
     }
 
     private func wait(for answer: ScriptedAnswer) {

@@ -213,12 +213,18 @@ extension Daemon {
 }
 
 extension Daemon {
-    /// The memory that the process has in use, in KiB (proc(5)).
-    func residentKilobytes() throws -> Int {
+    /// The memory that the process has in use, in KiB.
+    func residentKilobytes() throws -> Int { try status("VmRSS") }
+
+    /// All memory that the process has been given, in use or not, in KiB.
+    func addressKilobytes() throws -> Int { try status("VmSize") }
+
+    /// A number that the kernel tells of the process (proc(5)).
+    private func status(_ name: String) throws -> Int {
         let status = try String(contentsOfFile: procPath("status"), encoding: .utf8)
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        let line = status.split(separator: "\n").first { $0.hasPrefix(name + ":") }
         let number = line?.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) }
-        return try number ?? { throw NeverHappened("VmRSS in \(status)") }()
+        return try number ?? { throw NeverHappened("\(name) in \(status)") }()
     }
 
     /// How many descriptors the process has open.

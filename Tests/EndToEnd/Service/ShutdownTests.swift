@@ -48,7 +48,7 @@ import Testing
     @Test("D11, P1: a disk that hangs holds up no stop: the log says so, and what was acknowledged is there afterwards")
     func diskHangs() async throws {
         try await withScene { scene in
-            let fault = try await SyncFault(in: scene.directory.path, for: "", hangs: true)
+            let fault = try await MachineFault.hangingSync(in: scene.directory.path)
             let collector = try scene.collector()
             let daemon = scene.idleDaemon()
             daemon.environment = fault.environment

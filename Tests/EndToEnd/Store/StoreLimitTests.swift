@@ -125,6 +125,8 @@ import Testing
             let daemon = try await daemon(scene, collector, ["max_events": 5, "overflow": "drop_oldest"])
             try await daemon.pause()
             try await daemon.track(1...12)
+            // That the last are evicted is written behind the events; this is answered when it is, too.
+            try await daemon.pause("collect", ["reason": "again"])
             try await daemon.killNow()
             try await daemon.start()
             #expect(try await daemon.dispatcher()["pending"] == 5)

@@ -1,5 +1,3 @@
-import Glibc
-
 /// What other threads have handed to a loop and it has not yet taken, and how far the loop's life has come.
 /// It lives behind a mutex.
 struct Inbox: Sendable {
@@ -73,29 +71,5 @@ struct Inbox: Sendable {
         guard phase != .closed else { return false }
         closeWaiters.append(waiter)
         return true
-    }
-}
-
-/// A value behind a mutex. It is a plain one of pthreads, which the thread sanitizer understands: it reports races
-/// inside of the standard library's `Mutex` that are none.
-// Unchecked: the value is touched with the mutex held only.
-final class Guarded<Value: Sendable>: @unchecked Sendable {
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private var value: Value
-
-    init(_ value: Value) {
-        self.value = value
-        pthread_mutex_init(mutex, nil)
-    }
-
-    deinit {
-        pthread_mutex_destroy(mutex)
-        mutex.deallocate()
-    }
-
-    func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return body(&value)
     }
 }

@@ -136,14 +136,15 @@ private struct LastLine {
         self.size = size
     }
 
-    /// Makes the file end with a whole line.
+    /// Makes the file end with a whole line, on the disk too.
     func repair() throws(FileFault) {
         let start = try beginning()
         guard start < size else { return }
         // What is no event was not written here, and is only ended.
         let isEvent = try read(start..<start + 1).first == UInt8(ascii: "{")
         let isRepaired = isEvent ? ftruncate(descriptor, off_t(start)) == 0 : write(descriptor, "\n", 1) == 1
-        guard isRepaired else { throw .last }
+        // Or, after a power cut, what was cut away could stand between parts of what is written in its place.
+        guard isRepaired, fdatasync(descriptor) == 0 else { throw .last }
     }
 
     /// Where it begins: behind the last LF; at the end of a file that ends with one.

@@ -1,5 +1,5 @@
 import HeadgateCore
-import Synchronization
+import HeadgateTransport
 
 /// What a sender, its connection's thread and libnats's threads know in common: the flights, and what is known of the
 /// stream. A batch crosses to the loop once, when its last event has an outcome.
@@ -9,7 +9,7 @@ final class NATSLink: Sendable {
         var isStreamReady = false
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let ended: @Sendable (NATSFlights.Ended) -> Void
 
     /// - Parameter ended: Called on any thread when a flight is over.
@@ -72,7 +72,7 @@ enum NATSLinks {
         var next: UInt = 1
     }
 
-    private static let state = Mutex(State())
+    private static let state = Guarded(State())
 
     /// Takes in a link and gives it a number.
     static func add(_ link: NATSLink) -> UInt {

@@ -1,0 +1,189 @@
+import Foundation
+
+/// A machine at fault: a library that a daemon loads before the C library. While a switch is on, some call does something
+/// else.
+struct MachineFault {
+    /// Environment of the process that is to have it.
+    let environment: [String: String]
+    private let switchPath: String
+
+    /// - Parameter source: C, which knows `is_on()`, `told()`, `count()` and `is_meant(descriptor, end of its path)`.
+    private init(in folder: String, _ source: String) async throws {
+        switchPath = folder + "/fault"
+        let (path, library) = (folder + "/fault.c", folder + "/fault.so")
+        try (Self.prelude(switchPath) + source).write(toFile: path, atomically: true, encoding: .utf8)
+        try await CommandLineTool.run(
+            program: "/usr/bin/gcc", ["-D_GNU_SOURCE", "-shared", "-fPIC", "-o", library, path], in: folder)
+        environment = ["LD_PRELOAD": library]
+    }
+
+    func set(_ isOn: Bool) throws {
+        if isOn { try set(to: "") }
+        if !isOn { try FileManager.default.removeItem(atPath: switchPath) }
+    }
+
+    /// Turns it on and tells it something.
+    func set(to text: String) throws {
+        try text.write(toFile: switchPath, atomically: true, encoding: .utf8)
+    }
+
+    /// How often something was counted.
+    var counted: Int {
+        FileManager.default.contents(atPath: switchPath + ".count")?.count ?? 0
+    }
+
+    private static func prelude(_ switchPath: String) -> String {
+        #"""
+        #include <dlfcn.h>
+        #include <errno.h>
+        #include <fcntl.h>
+        #include <netdb.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        #include <sys/epoll.h>
+        #include <sys/syscall.h>
+        #include <sys/time.h>
+        #include <time.h>
+        #include <unistd.h>
+
+        static int is_on(void) { return access("\#(switchPath)", F_OK) == 0; }
+
+        static long told(void) {
+            char text[32] = "";
+            int file = syscall(SYS_openat, AT_FDCWD, "\#(switchPath)", O_RDONLY | O_CLOEXEC);
+            if (file < 0) return 0;
+            if (read(file, text, sizeof text - 1) < 0) text[0] = 0;
+            close(file);
+            return atol(text);
+        }
+
+        static int counter;
+        __attribute__((constructor)) static void begin(void) {
+            int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
+            counter = syscall(SYS_openat, AT_FDCWD, "\#(switchPath).count", flags, 0600);
+        }
+        static void count(void) { syscall(SYS_write, counter, "x", 1); }
+
+        static int is_meant(int descriptor, const char *end) {
+            char link[64], path[4096] = "";
+            snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+            ssize_t length = readlink(link, path, sizeof path - 1), tail = strlen(end);
+            return length >= tail && strcmp(path + length - tail, end) == 0;
+        }
+
+        """#
+    }
+}
+
+// MARK: Disks
+
+extension MachineFault {
+    /// The file whose path ends so cannot be synced, as on a disk that has gone bad.
+    static func failingSync(in folder: String, of end: String) async throws -> MachineFault {
+        try await MachineFault(
+            in: folder,
+            #"""
+            int fdatasync(int descriptor) {
+                if (!is_meant(descriptor, "\#(end)") || !is_on()) return syscall(SYS_fdatasync, descriptor);
+                errno = EIO;
+                return -1;
+            }
+            """#)
+    }
+
+    /// A sync takes until the fault is over.
+    static func hangingSync(in folder: String) async throws -> MachineFault {
+        try await MachineFault(
+            in: folder,
+            #"""
+            int fdatasync(int descriptor) {
+                while (is_on()) usleep(1000);
+                return syscall(SYS_fdatasync, descriptor);
+            }
+            """#)
+    }
+
+    /// The store's log cannot be written, as where the kernel has made a file system read-only after errors.
+    static func readOnlyStore(in folder: String) async throws -> MachineFault {
+        try await MachineFault(
+            in: folder,
+            #"""
+            ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t place) {
+                if (!is_meant(descriptor, "-wal") || !is_on())
+                    return syscall(SYS_pwrite64, descriptor, bytes, count, place);
+                errno = EROFS;
+                return -1;
+            }
+            """#)
+    }
+}
+
+// MARK: Turns
+
+extension MachineFault {
+    /// Nothing is wrong; each turn of an event loop is counted.
+    static func countedTurns(in folder: String) async throws -> MachineFault {
+        try await MachineFault(
+            in: folder,
+            #"""
+            int epoll_pwait(int poll, struct epoll_event *events, int most, int timeout, const sigset_t *mask) {
+                count();
+                return syscall(SYS_epoll_pwait, poll, events, most, timeout, mask, 8);
+            }
+
+            int epoll_wait(int poll, struct epoll_event *events, int most, int timeout) {
+                return epoll_pwait(poll, events, most, timeout, NULL);
+            }
+            """#)
+    }
+}
+
+// MARK: Names and clocks
+
+extension MachineFault {
+    /// A host that is this machine, by a name that the resolver knows only when the fault is over.
+    static let hostName = "collector.test"
+
+    /// Looking up ``hostName`` takes until the fault is over.
+    static func hangingResolver(in folder: String) async throws -> MachineFault {
+        try await MachineFault(
+            in: folder,
+            #"""
+            typedef int look_up(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+
+            int getaddrinfo(const char *name, const char *port, const struct addrinfo *hints, struct addrinfo **found) {
+                look_up *real = (look_up *)dlsym(RTLD_NEXT, "getaddrinfo");
+                if (!name || strcmp(name, "\#(hostName)") != 0) return real(name, port, hints, found);
+                while (is_on()) usleep(1000);
+                return real("127.0.0.1", port, hints, found);
+            }
+            """#)
+    }
+
+    /// The wall clock is wrong by as many seconds as it is told.
+    static func wrongClock(in folder: String) async throws -> MachineFault {
+        try await MachineFault(
+            in: folder,
+            #"""
+            int clock_gettime(clockid_t clock, struct timespec *now) {
+                int answer = syscall(SYS_clock_gettime, clock, now);
+                if (answer == 0 && clock == CLOCK_REALTIME) now->tv_sec += told();
+                return answer;
+            }
+
+            int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+                int answer = syscall(SYS_gettimeofday, now, zone);
+                if (answer == 0) now->tv_sec += told();
+                return answer;
+            }
+
+            time_t time(time_t *copy) {
+                struct timespec now;
+                clock_gettime(CLOCK_REALTIME, &now);
+                if (copy) *copy = now.tv_sec;
+                return now.tv_sec;
+            }
+            """#)
+    }
+}

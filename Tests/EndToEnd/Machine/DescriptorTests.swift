@@ -1,0 +1,39 @@
+import Testing
+
+/// A daemon that may have only few descriptors.
+@Suite struct DescriptorTests {
+    @Test("X3: out of descriptors the daemon serves whom it has, without spinning, and all when there are some again")
+    func outOfDescriptors() async throws {
+        try await withScene { scene in
+            let turns = try await MachineFault.countedTurns(in: scene.directory.path)
+            let collector = try scene.collector()
+            let daemon = scene.idleDaemon()
+            daemon.environment = turns.environment
+            daemon.launcher = ["/usr/bin/prlimit", "--nofile=48:48"]
+            try daemon.configure(["dispatchers": ["collect": collector.dispatcher()]])
+            try await daemon.start()
+            let first = try await daemon.connect()
+            #expect(try await first.result("ping") == [:])
+            var crowd: [LineClient] = []
+            for _ in 1...60 {
+                crowd.append(try await daemon.connect())
+                _ = try await crowd.last?.request("ping")
+            }
+            try await eventually("it is told") { daemon.log.contains("a connection could not be taken") }
+
+            // What is tracked now needs no descriptor to be safe. Its collector cannot be reached.
+            _ = try await first.result("track", ["event": "e1", "id": "e1"])
+            let before = turns.counted
+            try await Task.sleep(for: .milliseconds(500))
+            // It looks for descriptors ten times a second, and tries the collector again. One that spins takes thousands of
+            // turns, also on a busy machine.
+            #expect((before + 1...before + 300).contains(turns.counted))
+            let lines = daemon.log.split(separator: "\n").filter { $0.contains("a connection could not be taken") }
+            #expect(lines.count == 1)
+
+            for client in crowd.prefix(40) { client.close() }
+            for client in crowd.dropFirst(40) { #expect(try await client.message()["result"] == [:]) }
+            #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Testing
+
+/// Disks that do not answer for a while, or take nothing more.
+@Suite struct DiskWaitTests {
+    @Test("Q5: while the disk hangs nothing is acknowledged, and all else goes on; when it answers, so does the daemon")
+    func hangs() async throws {
+        try await withScene { scene in
+            let fault = try await MachineFault.hangingSync(in: scene.directory.path)
+            let collector = try scene.collector()
+            let daemon = scene.idleDaemon()
+            daemon.environment = fault.environment
+            try daemon.configure(["dispatchers": ["collect": collector.dispatcher()]])
+            try await daemon.start()
+            try await daemon.pause()
+            let before = try await daemon.track(1...3)
+            try fault.set(true)
+            let (client, other) = (try await daemon.connect(), try await daemon.connect())
+            let request = try await client.request("track", ["event": "e4", "id": "e4"])
+            // The barrier is a matter of memory; that it is to be remembered waits for the disk.
+            _ = try await other.request("dispatcher.resume", ["id": "collect"])
+            #expect(try await collector.acceptedIDs(atLeast: 3) == before)
+            // Asked behind the event on its own connection, and answered before it.
+            for _ in 1...20 {
+                let ping = try await client.request("ping")
+                #expect(try await client.message()["id"].int == ping)
+            }
+            #expect(try await daemon.ask("status")["ready"] == true)
+
+            try fault.set(false)
+            #expect(try await client.answer(to: request)["result"]["id"] == "e4")
+            #expect(try await collector.acceptedIDs(atLeast: 4) == before + ["e4"])
+        }
+    }
+
+    @Test("Q8: a disk turns read-only: events are refused with storage, delivery goes on; once writable it is used")
+    func turnsReadOnly() async throws {
+        try await withScene { scene in
+            let fault = try await MachineFault.readOnlyStore(in: scene.directory.path)
+            let collector = try scene.collector()
+            let daemon = scene.idleDaemon()
+            daemon.environment = fault.environment
+            try daemon.configure(["dispatchers": ["collect": collector.dispatcher()]])
+            try await daemon.start()
+            try await daemon.pause()
+            let before = try await daemon.track(1...3)
+            try fault.set(true)
+            let client = try await daemon.connect()
+            for _ in 1...3 {
+                let error = try await client.refusal("track", ["event": "refused", "id": "refused"])
+                #expect(error["data"]["reason"] == "storage")
+            }
+            #expect(try await client.refusal("dispatcher.resume", ["id": "collect"])["data"]["reason"] == "storage")
+            #expect(try await collector.acceptedIDs(atLeast: 3) == before)
+
+            try fault.set(false)
+            #expect(try await client.result("track", ["event": "e4", "id": "e4"])["duplicate"] == .null)
+            try await eventually("it is delivered") { collector.acceptedIDs.last == "e4" }
+            #expect(!collector.acceptedIDs.contains("refused"))
+            #expect(try await daemon.stop() == 0)
+        }
+    }
+
+    /// Whoever asks for an event is told that it is stored, also when the daemon that wrote it was killed before it synced.
+    @Test("Q5, Q7: a start with full syncs what a killed daemon has written, or fails; one with normal need not")
+    func startSyncs() async throws {
+        try await withScene { scene in
+            let fault = try await MachineFault.failingSync(in: scene.directory.path, of: "/events.db-wal")
+            let settings: JSON = ["dispatchers": ["collect": try scene.collector(listening: false).dispatcher()]]
+            let daemon = scene.idleDaemon()
+            daemon.environment = fault.environment
+            try daemon.configure(settings)
+            try await daemon.start()
+            try await daemon.track(1...1)
+            try await daemon.killNow()
+            try fault.set(true)
+            #expect(try await daemon.run() == 1)
+            #expect(daemon.log.contains("cannot sync \(daemon.dataPath)/events.db-wal: Input/output error"))
+
+            try daemon.configure(settings.merging(["durability": "normal"]))
+            try await daemon.start()
+            #expect(try await daemon.ask("track", ["event": "e1", "id": "e1"])["duplicate"] == true)
+        }
+    }
+}

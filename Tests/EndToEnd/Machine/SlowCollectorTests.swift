@@ -1,0 +1,77 @@
+import Testing
+
+/// Collectors and names on which a daemon could wait for ever.
+@Suite struct SlowCollectorTests {
+    @Test("D3: a collector that answers a byte at a time is given up at timeout_ms, uncharged, and holds up nobody")
+    func answersSlowly() async throws {
+        try await withScene { scene in
+            let (slow, quick) = (try scene.collector(), try scene.collector())
+            slow.answerAlways(ScriptedAnswer(pace: .milliseconds(100)))
+            try await expectPatience(scene, slow, quick, data: [:]) { slow.answerAlways(.accepted) }
+            #expect(slow.accepted.flatMap(\.events).allSatisfy { $0["attempt"] == 1 })
+        }
+    }
+
+    @Test("D3: a collector that reads a byte at a time is given up at timeout_ms, uncharged, and holds up nobody")
+    func readsSlowly() async throws {
+        try await withScene { scene in
+            let (slow, quick) = (try scene.collector(), try scene.collector())
+            slow.read(atPace: .milliseconds(100))
+            // More than sockets keep for a reader.
+            let data: JSON = ["text": .string(String(repeating: "x", count: 900_000))]
+            try await expectPatience(scene, slow, quick, data: data) { slow.read(atPace: nil) }
+            #expect(slow.accepted.flatMap(\.events).allSatisfy { $0["attempt"] == 1 })
+        }
+    }
+
+    /// A slow collector beside another that is not: what is for the slow one is tried again and again until it is quick.
+    private func expectPatience(
+        _ scene: Scene, _ slow: Collector, _ quick: Collector, data: JSON, getQuick: () -> Void
+    ) async throws {
+        let daemon = try await scene.daemon([
+            "dispatchers": [
+                "collect": slow.dispatcher(["timeout_ms": 400, "byte_limit": 20_000_000]),
+                "other": quick.dispatcher(["byte_limit": 20_000_000]),
+            ]
+        ])
+        try await daemon.pause()
+        let ids = try await daemon.track(1...12, data: data)
+        try await daemon.resume()
+        let waiting = try await daemon.dispatcher(until: "it has failed twice") { ($0["failed"].int ?? 0) >= 2 }
+        #expect(waiting.contains(["last_error": "timed out", "sent": 0, "dead": 0]))
+        #expect(try await quick.acceptedIDs(atLeast: 12) == ids)
+        getQuick()
+        try await daemon.dispatcher(until: "all is sent") { $0["sent"].int == 12 }
+        #expect(slow.acceptedIDs.suffix(12) == ids[...])
+    }
+
+    @Test("D3, D11: a name whose look-up hangs holds up neither the loop, nor another dispatcher, nor a stop")
+    func resolverHangs() async throws {
+        try await withScene { scene in
+            let fault = try await MachineFault.hangingResolver(in: scene.directory.path)
+            let (lost, quick) = (try scene.collector(), try scene.collector())
+            let endpoint = JSON.string("http://\(MachineFault.hostName):\(lost.port)/")
+            let daemon = scene.idleDaemon()
+            daemon.environment = fault.environment
+            try daemon.configure([
+                "dispatchers": [
+                    "collect": lost.dispatcher(["endpoint": endpoint, "connect_timeout_ms": 200]),
+                    "other": quick.dispatcher(),
+                ],
+                // Whether this machine has a network is not the question.
+                "barriers": ["ConnectivityBarrier": ["scopes": []]],
+            ])
+            try fault.set(true)
+            try await daemon.start()
+            let ids = try await daemon.track(1...3)
+            let waiting = try await daemon.dispatcher(until: "it has failed twice") { ($0["failed"].int ?? 0) >= 2 }
+            #expect(waiting.contains(["last_error": "timed out", "sent": 0, "dead": 0]))
+            #expect(try await quick.acceptedIDs(atLeast: 3) == ids)
+            #expect(try await daemon.stop() == 0)
+
+            try fault.set(false)
+            try await daemon.start()
+            #expect(try await lost.acceptedIDs(atLeast: 3) == ids)
+        }
+    }
+}

@@ -1,0 +1,196 @@
+/* Loaded before the C library (LD_PRELOAD), it keeps a journal of all that happens to the files of one directory: what is
+ * written, cut, named, renamed, removed and synced, in that order. disk.py makes of it what a power cut would have left.
+ *
+ * HEADGATE_DISK names the directory, by its real path, and HEADGATE_JOURNAL the journal, which a daemon that is started
+ * again goes on with. Nothing is really synced: the disk of this machine has no part in it. A sync takes as long as
+ * HEADGATE_SYNC_US tells, in microseconds. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum kind { CREATE, WRITE, RESIZE, RENAME, UNLINK, SYNC };
+
+/* A record begins with this, in the machine's byte order, and goes on with so many bytes. */
+struct record {
+    uint32_t kind, length;
+    uint64_t inode;
+    /* Where the bytes were written; the size that the file was given; how long the journal was when the sync began. */
+    uint64_t place;
+};
+
+static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
+static const char *directory;
+static size_t directory_length;
+static int journal;
+static uint64_t journal_length;
+static unsigned sync_microseconds;
+
+__attribute__((constructor)) static void begin(void) {
+    directory = getenv("HEADGATE_DISK");
+    directory_length = strlen(directory);
+    sync_microseconds = (unsigned)atol(getenv("HEADGATE_SYNC_US"));
+    journal = open(getenv("HEADGATE_JOURNAL"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    journal_length = (uint64_t)lseek(journal, 0, SEEK_END);
+}
+
+/* The lock is held: the journal has what happened in the order in which it happened. */
+static void note(enum kind kind, uint64_t inode, uint64_t place, const void *bytes, size_t length) {
+    struct record record = {kind, (uint32_t)length, inode, place};
+    struct iovec parts[] = {{&record, sizeof record}, {(void *)bytes, length}};
+    if (writev(journal, parts, 2) != (ssize_t)(sizeof record + length)) abort();
+    journal_length += sizeof record + length;
+}
+
+/* The name that a path has in the directory, "" for the directory itself; NULL for all other paths. */
+static const char *name_of(const char *path) {
+    if (strncmp(path, directory, directory_length) != 0) return NULL;
+    if (path[directory_length] == 0) return path + directory_length;
+    return path[directory_length] == '/' ? path + directory_length + 1 : NULL;
+}
+
+/* The inode of an open file of the directory, or of the directory itself; 0 for all others. */
+static uint64_t inode_of(int descriptor) {
+    char link[64] = "/proc/self/fd/", path[4096] = "", digits[16];
+    int count = 0;
+    for (int rest = descriptor; rest > 0 || count == 0; rest /= 10) digits[count++] = (char)('0' + rest % 10);
+    size_t end = strlen(link);
+    while (count > 0) link[end++] = digits[--count];
+    link[end] = 0;
+    struct stat status;
+    if (readlink(link, path, sizeof path - 1) < 0 || !name_of(path) || fstat(descriptor, &status) != 0) return 0;
+    return status.st_ino;
+}
+
+static int open_noting(const char *path, int flags, mode_t mode) {
+    const char *name = name_of(path);
+    if (!name || !(flags & (O_CREAT | O_TRUNC))) return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+    pthread_mutex_lock(&order);
+    int is_new = access(path, F_OK) != 0;
+    int descriptor = (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+    struct stat status;
+    if (descriptor >= 0 && fstat(descriptor, &status) == 0) {
+        if (is_new) note(CREATE, status.st_ino, 0, name, strlen(name));
+        if (!is_new && flags & O_TRUNC) note(RESIZE, status.st_ino, 0, NULL, 0);
+    }
+    pthread_mutex_unlock(&order);
+    return descriptor;
+}
+
+#define MODE(flags) \
+    mode_t mode = 0; \
+    if ((flags) & O_CREAT) { \
+        va_list rest; \
+        va_start(rest, flags); \
+        mode = va_arg(rest, mode_t); \
+        va_end(rest); \
+    }
+
+int open(const char *path, int flags, ...) {
+    MODE(flags)
+    return open_noting(path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...) {
+    MODE(flags)
+    return open_noting(path, flags, mode);
+}
+
+static ssize_t pwrite_noting(int descriptor, const void *bytes, size_t count, off_t place) {
+    uint64_t inode = inode_of(descriptor);
+    if (inode == 0) return syscall(SYS_pwrite64, descriptor, bytes, count, place);
+    pthread_mutex_lock(&order);
+    ssize_t written = syscall(SYS_pwrite64, descriptor, bytes, count, place);
+    if (written > 0) note(WRITE, inode, (uint64_t)place, bytes, (size_t)written);
+    pthread_mutex_unlock(&order);
+    return written;
+}
+
+ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t place) {
+    return pwrite_noting(descriptor, bytes, count, place);
+}
+
+ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t place) {
+    return pwrite_noting(descriptor, bytes, count, place);
+}
+
+ssize_t write(int descriptor, const void *bytes, size_t count) {
+    uint64_t inode = inode_of(descriptor);
+    if (inode == 0) return syscall(SYS_write, descriptor, bytes, count);
+    pthread_mutex_lock(&order);
+    ssize_t written = syscall(SYS_write, descriptor, bytes, count);
+    /* Also where it was appended, this leads to the end of it. */
+    off_t end = lseek(descriptor, 0, SEEK_CUR);
+    if (written > 0) note(WRITE, inode, (uint64_t)(end - written), bytes, (size_t)written);
+    pthread_mutex_unlock(&order);
+    return written;
+}
+
+static int resize_noting(int descriptor, off_t size) {
+    uint64_t inode = inode_of(descriptor);
+    pthread_mutex_lock(&order);
+    int answer = (int)syscall(SYS_ftruncate, descriptor, size);
+    if (answer == 0 && inode != 0) note(RESIZE, inode, (uint64_t)size, NULL, 0);
+    pthread_mutex_unlock(&order);
+    return answer;
+}
+
+int ftruncate(int descriptor, off_t size) {
+    return resize_noting(descriptor, size);
+}
+
+int ftruncate64(int descriptor, off64_t size) {
+    return resize_noting(descriptor, size);
+}
+
+int rename(const char *old_path, const char *new_path) {
+    const char *old_name = name_of(old_path), *new_name = name_of(new_path);
+    pthread_mutex_lock(&order);
+    int answer = (int)syscall(SYS_renameat2, AT_FDCWD, old_path, AT_FDCWD, new_path, 0);
+    if (answer == 0 && old_name && new_name) {
+        char names[8192];
+        size_t middle = strlen(old_name) + 1, length = middle + strlen(new_name);
+        if (length > sizeof names) abort();
+        memcpy(names, old_name, middle);
+        memcpy(names + middle, new_name, length - middle);
+        note(RENAME, 0, 0, names, length);
+    }
+    pthread_mutex_unlock(&order);
+    return answer;
+}
+
+int unlink(const char *path) {
+    const char *name = name_of(path);
+    pthread_mutex_lock(&order);
+    int answer = (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+    if (answer == 0 && name) note(UNLINK, 0, 0, name, strlen(name));
+    pthread_mutex_unlock(&order);
+    return answer;
+}
+
+static int sync_noting(int descriptor, long call) {
+    uint64_t inode = inode_of(descriptor);
+    if (inode == 0) return (int)syscall(call, descriptor);
+    pthread_mutex_lock(&order);
+    uint64_t through = journal_length;
+    pthread_mutex_unlock(&order);
+    usleep(sync_microseconds);
+    pthread_mutex_lock(&order);
+    note(SYNC, inode, through, NULL, 0);
+    pthread_mutex_unlock(&order);
+    return 0;
+}
+
+int fsync(int descriptor) {
+    return sync_noting(descriptor, SYS_fsync);
+}
+
+int fdatasync(int descriptor) {
+    return sync_noting(descriptor, SYS_fdatasync);
+}
