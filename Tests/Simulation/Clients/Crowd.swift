@@ -8,6 +8,8 @@ final class Crowd: Actor {
     private let scheduler: SimulatedScheduler
     private let events: KnownEvents
     private var clients: [SimulatedClient] = []
+    /// What clients do for the daemon.
+    var duties: [any Duty] = []
     private var connected = 0
     private var service: Service?
     private var isCalm = false
@@ -36,10 +38,14 @@ final class Crowd: Actor {
         connect(isOperator: true)
     }
 
+    /// That connection.
+    var operatorsOwn: SimulatedClient? { clients.first(where: \.isOperator) }
+
     @discardableResult
     private func connect(isOperator: Bool = false) -> SimulatedClient {
         let connection = SimulatedConnection(on: scheduler)
         let client = SimulatedClient(number: connected, connection, record, events, isOperator: isOperator)
+        client.duties = duties
         connected += 1
         record.note("\(client.number) connects")
         clients.append(client)
@@ -54,7 +60,8 @@ final class Crowd: Actor {
         return [Act(35) { [self] in talking()?.sendSomething() }, Act(30, tell), Act(3, change), Act(1, letRead)]
     }
 
-    private func talking() -> SimulatedClient? {
+    /// One of those who may send more; nil where there was none, and one connects.
+    func talking() -> SimulatedClient? {
         let talking = clients.filter { $0.isTalking && !$0.isOperator }
         guard talking.isEmpty else { return record.pick(talking) }
         connect()

@@ -52,6 +52,7 @@ final class SimulatedClient {
         case purge
         case awaitedFlush
         case way(FarSide, isPaused: Bool)
+        case told((Answer) -> Void)
         case other
     }
 
@@ -70,6 +71,8 @@ final class SimulatedClient {
     private let events: KnownEvents
     /// Whether it is never lost by chance.
     let isOperator: Bool
+    /// Who takes what the daemon asks or tells it.
+    var duties: [any Duty] = []
 
     init(
         number: Int, _ connection: SimulatedConnection, _ record: Record, _ events: KnownEvents, isOperator: Bool
@@ -211,7 +214,9 @@ final class SimulatedClient {
 
     private func take(_ message: DataItem) {
         guard case .object(let answer) = message else { return record.expect(false, "\(number) gets no object") }
-        guard let id = answer["id"].flatMap(Int.init(dataItem:)) else {
+        let id = answer["id"].flatMap(Int.init(dataItem:))
+        if let method = answer["method"].flatMap(String.init(dataItem:)) { return takeCall(method, answer, id) }
+        guard let id else {
             return takeWithoutID(answer)
         }
         guard let request = owed.removeValue(forKey: id) else {
@@ -221,13 +226,18 @@ final class SimulatedClient {
         record.note("\(number) is answered \(id) \(reason ?? "well")")
         if reason == "storage" { record.count(.refusedByFullDisk) }
         if reason == "queue_full" { record.count(.queueFull) }
-        guard case .object(let result)? = answer["result"] else { return refused(request) }
+        guard case .object(let result)? = answer["result"] else { return refused(request, answer) }
         settle(id, request, result)
     }
 
-    /// What is no message is refused without an id, and so is a connection too many. All else is a notification.
+    /// The daemon asks or tells something.
+    private func takeCall(_ method: String, _ call: DataObject, _ id: Int?) {
+        guard case .object(let params)? = call["params"] else { return record.expect(false, "\(method) has no params") }
+        for duty in duties where duty.methods.contains(method) { duty.came(method, params, id: id, to: self) }
+    }
+
+    /// What is no message is refused without an id, and so is a connection too many.
     private func takeWithoutID(_ answer: DataObject) {
-        guard answer["method"] == nil else { return }
         isRefused = reason(of: answer) == "limit"
         guard !isRefused else { return }
         record.expect(owedNulls > 0, "\(number) is told of a fault that it did not make")
@@ -235,13 +245,16 @@ final class SimulatedClient {
     }
 
     private func reason(of answer: DataObject) -> String? {
-        guard case .object(let error)? = answer["error"] else { return nil }
-        guard case .object(let data)? = error["data"] else { return "error" }
-        return data["reason"].flatMap(String.init(dataItem:)) ?? "error"
+        answer["error"].map { _ in data(of: answer)?.get(key: "reason") ?? "error" }
+    }
+
+    private func data(of answer: DataObject) -> DataObject? {
+        answer.get(key: "error", as: DataObject.self)?.get(key: "data")
     }
 
     /// What a purge dropped, and what a pause closed, holds also where it could not be written down.
-    private func refused(_ request: Request) {
+    private func refused(_ request: Request, _ answer: DataObject) {
+        if case .told(let tell) = request { tell(.refused(reason(of: answer) ?? "error", data(of: answer) ?? [:])) }
         if case .purge = request { events.isPurgeUncertain = true }
         if case .awaitedFlush = request { events.isFlushAwaited = false }
         if case .way(let side, true) = request { closed(side, isKept: false) }
@@ -270,6 +283,7 @@ final class SimulatedClient {
             if count > 0 { record.count(.purged) }
         case .way(let side, let isPaused):
             if isPaused { closed(side, isKept: true) }
+        case .told(let tell): tell(.result(result))
         case .other: break
         case .awaitedFlush:
             events.isFlushAwaited = false

@@ -12,6 +12,8 @@ final class SimulatedConnection: SessionConnection {
     private(set) var isCutOff = false
     /// How many more bytes the client's end takes.
     var room = Int.max
+    /// The most output that was ever kept for the client.
+    private(set) var mostOutput = 0
 
     private let scheduler: SimulatedScheduler
     private var session: Session?
@@ -152,6 +154,7 @@ final class SimulatedConnection: SessionConnection {
     func write(_ bytes: [UInt8]) {
         guard isWritable else { return }
         output += bytes
+        mostOutput = max(mostOutput, output.count)
         guard !isBlocked, !isFlushScheduled else { return }
         isFlushScheduled = true
         scheduler.atEndOfTurn(.write) { [self] in

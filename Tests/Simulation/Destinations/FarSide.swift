@@ -30,8 +30,6 @@ struct FarKind: DispatcherKind {
 
 /// A destination that answers by chance, and the slow and obvious account of what must have become of each event there.
 final class FarSide: Sender {
-    static let mostAttempts = 3
-
     let format = BatchFormat.jsonArray
     let lane: Lane
     /// Whether the network is needed for it.
@@ -50,7 +48,7 @@ final class FarSide: Sender {
     /// Batches that are not answered before their time is over.
     private var silent: Set<Int> = []
     private var inFlight: Set<SequenceNumber> = []
-    private var attempts: [SequenceNumber: Int] = [:]
+    private var charges: Charges
     private var numbers: [String: SequenceNumber] = [:]
     private var order: OrderCheck
     private let terms: Terms
@@ -65,6 +63,7 @@ final class FarSide: Sender {
         self.lane = lane
         self.terms = terms
         order = OrderCheck(isWhole: terms.inFlight == 1)
+        charges = Charges(lane, record)
         self.record = record
         self.scheduler = scheduler
     }
@@ -73,7 +72,8 @@ final class FarSide: Sender {
 
     /// What was on its way is answered to nobody, and attempts are forgotten (Behaviour D9).
     func lifeEnded(_ end: LifeEnd) {
-        (waiting, silent, inFlight, attempts) = ([], [], [], [:])
+        (waiting, silent, inFlight) = ([], [], [])
+        charges = Charges(lane, record)
         order = OrderCheck(isWhole: terms.inFlight == 1)
         // What was written last is not promised to be there after a power failure.
         if end == .powerless { numbers = [:] }
@@ -102,6 +102,7 @@ final class FarSide: Sender {
     private func take(_ event: Batch.Event) {
         let number = event.sequenceNumber
         lane.taken(number)
+        charges.expect(event)
         record.expect(inFlight.insert(number).inserted, "\(id) gets \(number) twice at once")
         record.expect(numbers[event.id] == nil || numbers[event.id] == number, "\(id) gets \(event.id) as two events")
         numbers[event.id] = number
@@ -164,33 +165,19 @@ final class FarSide: Sender {
         case .refused(let refusal): account(events, refusal)
         case .each(let outcomes):
             record.count(.toldApart)
-            for (number, outcome) in zip(events, outcomes) { account(number, outcome) }
+            for (number, outcome) in zip(events, outcomes) { charges.account(number, outcome) }
         case .noAnswer, .returned, .interrupted: break
         }
     }
 
     private func account(_ events: [SequenceNumber], _ refusal: SendResult.Refusal) {
         switch refusal.meaning {
-        case .again: events.forEach(charge)
+        case .again:
+            for number in events { charges.charge(number) }
         case .tooLarge where events.count > 1: record.count(.split)
         default:
             record.count(.neverTaken)
             events.forEach(lane.died)
         }
-    }
-
-    private func account(_ number: SequenceNumber, _ outcome: EventOutcome) {
-        switch outcome {
-        case .delivered: lane.delivered(number)
-        case .dead: lane.died(number)
-        case .retry(_, let isCharged): if isCharged { charge(number) }
-        }
-    }
-
-    private func charge(_ number: SequenceNumber) {
-        attempts[number, default: 0] += 1
-        guard attempts[number] == FarSide.mostAttempts else { return record.count(.triedAgain) }
-        record.count(.givenUp)
-        lane.died(number)
     }
 }

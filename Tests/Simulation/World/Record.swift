@@ -8,6 +8,9 @@ enum Situation: String, CaseIterable {
     case killed, powerLost, diedInACall, startFailed, stoppedInOrder, endForgotten, unansweredKept
     case triedAgain, givenUp, neverTaken, split, toldApart, timedOut, answerLost
     case purged, paused, networkLost, flushSettled, flushTimedOut, clockJumped
+    case workerLost, workerLate, workTakenOver, workerLeft, workRefused
+    case boardRun, boardLate, boardTakenOver, notServed, providerLost, activationTimedOut
+    case barrierRefused, barrierTimedOut, barrierLost
 }
 
 /// Something that must not be.

@@ -11,6 +11,7 @@ final class World {
     let scheduler = SimulatedScheduler()
     let ledger: Ledger
     let sides: [FarSide]
+    let workSide: WorkSide
     private(set) var service: Service?
     /// The store of the daemon that lives, or is being started.
     private(set) var store: WitnessedStore
@@ -32,10 +33,13 @@ final class World {
         sides = scene.terms.keys.sorted().map { [scheduler] in
             FarSide(ledger.lane($0), scene.terms[$0] ?? .init(dispatchLimit: 1, inFlight: 1), record, scheduler)
         }
+        workSide = WorkSide(ledger.lane("w"), scene.workTerms, record, scheduler)
         let disk = SimulatedDisk(platter, record)
         store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) { _, _ in }
         let crowd = Crowd(record, scheduler, ledger)
         actors = [crowd, Destinations(record, sides), Operator(record, crowd, sides), Nature(record, scheduler, sides)]
+        actors.append(Workers(record, scheduler, crowd, workSide))
+        actors.append(BoardClients(record, scheduler, crowd, scene.boardTerms))
         actors.append(Trouble(self))
     }
 
@@ -108,6 +112,7 @@ final class World {
         configuration.settings = scene.settings
         configuration.makeStore = { [store] _ in store }
         configuration.addDispatcherKind(FarKind(sides: Dictionary(uniqueKeysWithValues: sides.map { ($0.id, $0) })))
+        configuration.addDispatcherKind(WorkedKind(workSide))
         let service = try Service(
             scheduler: scheduler, loop: nil, configuration: configuration, loaded: try configuration.load(),
             chance: { [record] in record.fraction() })

@@ -1,0 +1,197 @@
+import HeadgateCore
+import HeadgateData
+
+/// What clients have activated, and what those who serve boards have read and said: the slow and obvious account of one life
+/// of the daemon (Behaviour A1–A8).
+final class BoardAccount {
+    private let terms: BoardTerms
+    private let record: Record
+    private let scheduler: any Scheduler
+    private(set) var activations: [Activation] = []
+    private var runs: [Run] = []
+    /// Counts all that happens, so that of two things it is known which was first.
+    private var moment = 0
+
+    /// Somebody's wish to have a board run.
+    final class Activation {
+        let call: BoardCall
+        /// The least time that its process has, in milliseconds.
+        let timeout: Int
+        let askedAt: Instant
+        let moment: Int
+        /// Whether somebody has served a board beyond doubt since it was asked for.
+        let isServed: (String) -> Bool
+
+        fileprivate init(
+            _ call: BoardCall, timeout: Int, askedAt: Instant, moment: Int, isServed: @escaping (String) -> Bool
+        ) {
+            (self.call, self.timeout, self.askedAt, self.moment) = (call, timeout, askedAt, moment)
+            self.isServed = isServed
+        }
+    }
+
+    /// What a process was asked.
+    final class Run {
+        let client: SimulatedClient
+        let request: Int
+        let activation: String
+        let call: BoardCall
+        let isBarrier: Bool
+        let readAt: Instant
+        /// Whether its process hangs over it.
+        var isHung = false
+        /// What it said; nil where it has not, or has said what is no answer.
+        fileprivate(set) var done: Bool?
+        fileprivate(set) var isRefused = false
+        /// When the daemon has beyond doubt read the answer.
+        fileprivate var certain: Int?
+
+        init?(_ params: DataObject, to client: SimulatedClient, request: Int, readAt: Instant) {
+            guard let board = params.get(key: "board", as: String.self),
+                let activation = params.get(key: "activation", as: String.self),
+                let input = params.get(key: "input", as: Int.self),
+                let mainboard = params.get(key: "mainboard", as: String.self),
+                let isBarrier = params.get(key: "as_barrier", as: Bool.self)
+            else { return nil }
+            call = BoardCall(board: board, input: input, mainboard: mainboard)
+            (self.client, self.request, self.activation) = (client, request, activation)
+            (self.isBarrier, self.readAt) = (isBarrier, readAt)
+        }
+
+        /// What it puts out, which no other does.
+        fileprivate var output: String { "\(client.number):\(request)" }
+    }
+
+    init(_ terms: BoardTerms, _ record: Record, _ scheduler: any Scheduler) {
+        self.terms = terms
+        self.record = record
+        self.scheduler = scheduler
+    }
+
+    func lifeEnded() {
+        (activations, runs) = ([], [])
+    }
+
+    // MARK: Those who serve
+
+    /// A process has read what it is to run: somebody wants it, and all before it is out of the way (Behaviour A2, A4, A7).
+    func read(_ run: Run) {
+        moment += 1
+        let former = runs.filter { $0.activation == run.activation }
+        let isFirst = former.isEmpty
+        record.expect(isFirst || run.isBarrier, "\(run.activation) is run twice")
+        record.expect(former.allSatisfy { !$0.client.isTalking }, "\(run.activation) is taken from \(former.count)")
+        if !isFirst { record.count(.boardTakenOver) }
+        let wishes = activations.filter { run.isBarrier ? waits($0, for: run) : $0.call == run.call }
+        let isWanted = run.isBarrier ? !wishes.isEmpty : wishes.count > runs.count { $0.isOne(of: run) }
+        record.expect(isWanted, "\(run.call) is run, and nobody wants that")
+        let since = wishes.map(\.moment).min() ?? 0
+        for barrier in terms.barriers(before: run.call.board) where !barrier.passesInTime {
+            let isThrough = runs.contains { completed($0, as: barrier, before: run.call, since: since) }
+            record.expect(isThrough, "\(run.call) is run before \(barrier.board) has completed")
+        }
+        runs.append(run)
+    }
+
+    /// Whether an activation leads to a run of a barrier.
+    private func waits(_ activation: Activation, for run: Run) -> Bool {
+        waits(activation.call, for: run.call)
+    }
+
+    private func waits(_ call: BoardCall, for run: BoardCall) -> Bool {
+        terms.barriers(before: call.board).contains { barrier in
+            let next = BoardCall(board: barrier.board, input: call.input, mainboard: call.mainboard)
+            return barrier.isShared(by: run, with: call) || waits(next, for: run)
+        }
+    }
+
+    /// Whether a run may have completed a barrier for a call, when somebody waited for it already.
+    private func completed(_ run: Run, as barrier: BoardTerms.Barrier, before call: BoardCall, since: Int) -> Bool {
+        guard run.isBarrier, run.done == true, barrier.isShared(by: run.call, with: call) else { return false }
+        return barrier.isSticky || run.certain.map { $0 > since } ?? true
+    }
+
+    /// A process answers, and asks something else behind it: when that is answered, this was read.
+    func answer(_ run: Run, done: Bool?) {
+        moment += 1
+        run.done = done
+        run.isRefused = done != true
+        switch done {
+        case let done?:
+            run.client.answer(run.request, result: #"{"done":\#(done),"output":"\#(run.output)"}"#)
+        case nil where record.oneIn(2): run.client.answer(run.request, error: "broken")
+        case nil: run.client.answer(run.request, result: "{}")
+        }
+        run.client.ask("ping", "{}", .told { [unowned self] _ in certain(run) })
+    }
+
+    private func certain(_ run: Run) {
+        moment += 1
+        run.certain = moment
+    }
+
+    // MARK: Those who activate
+
+    func asked(_ call: BoardCall, timeout: Int, isServed: @escaping (String) -> Bool) -> Activation {
+        moment += 1
+        let activation = Activation(
+            call, timeout: timeout, askedAt: scheduler.now, moment: moment, isServed: isServed)
+        activations.append(activation)
+        return activation
+    }
+
+    /// Somebody is told what came of an activation: it must be what somebody said who ran it.
+    func completed(_ activation: Activation, _ result: DataObject) {
+        let (done, output) = (result.get(key: "done", as: Bool.self), result.get(key: "output", as: String.self))
+        let run = runs.first { $0.output == output && !$0.isBarrier }
+        let isSo = run.map { $0.call == activation.call && $0.done == done } ?? false
+        record.expect(isSo, "\(activation.call) is answered \(String(describing: output)), which nobody said")
+        record.count(.boardRun)
+    }
+
+    /// Somebody is told that nothing came of it, and why.
+    func failed(_ activation: Activation, _ failure: BoardFailure) {
+        switch (failure.reason, failure.cause) {
+        case ("not_found", _):
+            record.count(.notServed)
+            record.expect(!activation.isServed(activation.call.board), "\(activation.call) is not found, and is served")
+        case ("timeout", _):
+            record.count(.activationTimedOut)
+            let isDue = scheduler.now >= activation.askedAt + .milliseconds(activation.timeout)
+            record.expect(isDue, "\(activation.call) has timed out too early")
+        case ("provider_lost", _): record.count(.providerLost)
+        case ("cancelled", "refused"):
+            record.count(.barrierRefused)
+            expectRefusal(of: activation, failure.barrier)
+        case ("cancelled", "timeout"): record.count(.barrierTimedOut)
+        case ("cancelled", "provider_lost"):
+            record.count(.barrierLost)
+            let board = failure.barrier ?? ""
+            record.expect(!activation.isServed(board), "\(activation.call) has lost \(board), and that is served")
+        case ("shutting_down", _), ("limit", _): break
+        default: record.expect(false, "\(activation.call) is refused: \(failure)")
+        }
+    }
+
+    /// Somebody has said no, or is too slow to be asked.
+    private func expectRefusal(of activation: Activation, _ barrier: String?) {
+        let board = barrier ?? activation.call.board
+        let isSo = runs.contains { $0.call.board == board && $0.isRefused } || isServedSlowly(board)
+        record.expect(isSo, "\(activation.call) is refused by \(board), where nobody said no")
+    }
+
+    /// Whether somebody who serves a board has left something unread.
+    var isServedSlowly: (String) -> Bool = { _ in false }
+}
+
+extension BoardAccount.Run {
+    /// Whether it is a run of an activation that is called the same.
+    fileprivate func isOne(of run: BoardAccount.Run) -> Bool { !isBarrier && call == run.call }
+}
+
+/// Why an activation came to nothing.
+struct BoardFailure {
+    let reason: String
+    let barrier: String?
+    let cause: String?
+}

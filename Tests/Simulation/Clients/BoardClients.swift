@@ -1,0 +1,167 @@
+import HeadgateCore
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// Clients that serve boards, and clients that activate them (Behaviour A1–A8).
+final class BoardClients: Actor, Duty {
+    private let record: Record
+    private let scheduler: any Scheduler
+    private let crowd: Crowd
+    private let terms: BoardTerms
+    private let account: BoardAccount
+    private var servings: [Serving] = []
+    /// What is to be answered.
+    private var open: [BoardAccount.Run] = []
+    private weak var service: Service?
+    private var isCalm = false
+
+    /// One board of one client, served now or before.
+    private final class Serving {
+        let client: SimulatedClient
+        let board: String
+        /// Whether the daemon has said that it serves, and it has not asked to end that since.
+        var isCertain = false
+        var serves: Bool { isCertain && client.isTalking }
+        /// How often it has asked to begin or to end.
+        var asked = 0
+
+        init(_ client: SimulatedClient, _ board: String) {
+            self.client = client
+            self.board = board
+        }
+    }
+
+    init(_ record: Record, _ scheduler: any Scheduler, _ crowd: Crowd, _ terms: BoardTerms) {
+        self.record = record
+        self.scheduler = scheduler
+        self.crowd = crowd
+        self.terms = terms
+        account = BoardAccount(terms, record, scheduler)
+        account.isServedSlowly = { [unowned self] board in
+            servings.contains { $0.board == board && $0.client.connection.mostOutput >= Scene.mostOutput }
+        }
+        crowd.duties.append(self)
+    }
+
+    func lifeBegan(_ service: Service) {
+        self.service = service
+    }
+
+    func lifeEnded(_ end: LifeEnd) {
+        (servings, open) = ([], [])
+        account.lifeEnded()
+    }
+
+    // MARK: Acts
+
+    var acts: [Act] {
+        isCalm ? [] : [Act(5, serve), Act(1, unserve), Act(8, activate), Act(12, answer), Act(2, vanish)]
+    }
+
+    private func serve() {
+        guard let client = crowd.talking() else { return }
+        for _ in 0..<record.number(1...4) { serve(record.pick(terms.names), client) }
+    }
+
+    private func serve(_ board: String, _ client: SimulatedClient) {
+        let serving = servings.first { $0.client === client && $0.board == board } ?? Serving(client, board)
+        if serving.asked == 0 { servings.append(serving) }
+        serving.asked += 1
+        client.ask(
+            "board.serve", terms.serving(board),
+            .told { [record, asked = serving.asked] answer in
+                record.expect(answer.isResult, "\(client.number) may not serve \(board): \(answer)")
+                serving.isCertain = serving.asked == asked
+            })
+    }
+
+    private func unserve() {
+        guard let serving = pick(servings.filter(\.serves)) else { return }
+        serving.isCertain = false
+        serving.asked += 1
+        serving.client.ask(
+            "board.unserve", #"{"board":"\#(serving.board)"}"#,
+            .told { [record] in record.expect($0.isResult, "\(serving.board) was not served: \($0)") })
+    }
+
+    private func activate() {
+        guard let client = crowd.talking() else { return }
+        let served = servings.filter(\.serves).map(\.board)
+        let board = record.pick(["plain", "guarded", "guarded", "free", "door"] + served)
+        let input = record.oneIn(3) ? record.number(1...2) : record.number(3...9_999)
+        let call = BoardCall(board: board, input: input, mainboard: record.pick(["uid:0", "other"]))
+        let (timeout, wait) = (record.pick([300, 800]), record.pick([0, 0, 1_000]))
+        let present = servings.filter(\.serves).map { (serving: $0, asked: $0.asked) }
+        let activation = account.asked(call, timeout: timeout) { board in
+            present.contains { $0.serving.board == board && $0.serving.serves && $0.serving.asked == $0.asked }
+        }
+        let named = call.mainboard == "uid:0" ? "" : #","mainboard":"\#(call.mainboard)""#
+        let params = #"{"board":"\#(board)","input":\#(input),"timeout_ms":\#(timeout),"wait_ms":\#(wait)\#(named)}"#
+        client.ask("board.activate", params, .told { [account] in account.told(activation, $0) })
+    }
+
+    private func answer() {
+        guard let run = pick(open.filter { $0.client.isTalking && mayAnswer($0) }) else { return }
+        open.removeAll { $0 === run }
+        if run.isHung { record.count(.boardLate) }
+        account.answer(run, done: record.pick([true, true, true, true, false, nil]))
+    }
+
+    /// Over some its process hangs, longer than anybody waits.
+    private func mayAnswer(_ run: BoardAccount.Run) -> Bool {
+        !run.isHung || scheduler.now > run.readAt + .seconds(1)
+    }
+
+    /// A process goes away in the middle of a run.
+    private func vanish() {
+        let under = open.filter { $0.client.isTalking && !$0.client.isOperator }
+        guard let run = pick(under.filter(\.isBarrier)) ?? pick(under) else { return }
+        if record.oneIn(3) { run.client.finish() } else { run.client.lose() }
+    }
+
+    private func pick<Choice>(_ choices: [Choice]) -> Choice? {
+        choices.isEmpty ? nil : record.pick(choices)
+    }
+
+    // MARK: What those who serve are asked
+
+    let methods: Set = ["board.run"]
+
+    func came(_ method: String, _ params: DataObject, id: Int?, to client: SimulatedClient) {
+        let run = id.flatMap { BoardAccount.Run(params, to: client, request: $0, readAt: scheduler.now) }
+        guard let run else { return record.expect(false, "\(client.number) is asked to run what is no board") }
+        record.note("\(client.number) is to run \(run.call) \(run.activation)")
+        run.isHung = record.oneIn(4)
+        open.append(run)
+        account.read(run)
+    }
+
+    // MARK: The end
+
+    func calmDown() {
+        isCalm = true
+    }
+
+    /// Those who hang do so for ever, which must not be in anybody's way.
+    func goOn() -> Bool {
+        let due = open.filter { $0.client.isTalking && !$0.isHung }
+        open = []
+        for run in due { account.answer(run, done: true) }
+        return !due.isEmpty
+    }
+
+    var isQuiet: Bool { service?.boards.isIdle == true }
+}
+
+extension BoardAccount {
+    fileprivate func told(_ activation: Activation, _ answer: Answer) {
+        switch answer {
+        case .result(let result): completed(activation, result)
+        case .refused(let reason, let data):
+            failed(
+                activation,
+                BoardFailure(reason: reason, barrier: data.get(key: "barrier"), cause: data.get(key: "cause")))
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import HeadgateData
+
+/// How a history's boards are served, and what its settings put before them (Behaviour A2, A3, A7).
+struct BoardTerms {
+    /// What stands before a board.
+    struct Barrier {
+        let board: String
+        let option: String
+        let scope: String
+        /// In milliseconds.
+        let timeout: Int
+        var passesInTime = false
+        var isSticky = false
+
+        init(_ board: String, _ record: Record) {
+            self.board = board
+            option = record.pick(["void", "void", "unique", "each"])
+            scope = record.pick(["main", "main", "global"])
+            timeout = record.pick([300, 800])
+        }
+
+        var settings: DataObject {
+            [
+                "board": .string(board), "option": .string(option), "scope": .string(scope),
+                "timeout_ms": .number(DataNumber(timeout)),
+            ]
+        }
+
+        /// As `board.serve` takes it.
+        var json: String {
+            let more = (passesInTime ? #","on_timeout":"pass""# : "") + (isSticky ? #","sticky_ms":800"# : "")
+            return #"{"board":"\#(board)","option":"\#(option)","scope":"\#(scope)","timeout_ms":\#(timeout)\#(more)}"#
+        }
+
+        /// Whether a run of it may be the one that somebody waits for.
+        func isShared(by run: BoardCall, with call: BoardCall) -> Bool {
+            run.board == board && (scope == "global" || run.mainboard == call.mainboard)
+                && (option == "void" || run.input == call.input)
+        }
+    }
+
+    let names = ["plain", "guarded", "free", "door", "gate"]
+    /// What stands before all boards but `free` and itself; nil where nothing does.
+    let gateway: Barrier?
+    private let door: Barrier
+    /// Whether `guarded` asks that no gateway stand before it.
+    private let bypasses: Bool
+
+    init(_ record: Record) {
+        gateway = record.oneIn(3) ? nil : Barrier("gate", record)
+        var door = Barrier("door", record)
+        door.passesInTime = record.oneIn(4)
+        door.isSticky = record.oneIn(4)
+        self.door = door
+        bypasses = record.oneIn(4)
+    }
+
+    /// As the configuration file has them.
+    var settings: DataObject {
+        guard let gateway else { return [:] }
+        return ["gateway": ["rules": ["*": .object(gateway.settings), "free": "exempt"]]]
+    }
+
+    /// The params of `board.serve`.
+    func serving(_ board: String) -> String {
+        guard board == "guarded" else { return #"{"board":"\#(board)"}"# }
+        return #"{"board":"guarded","bypass_gateway":\#(bypasses),"barrier":\#(door.json)}"#
+    }
+
+    /// What must complete before a board, in order.
+    func barriers(before board: String) -> [Barrier] {
+        let isFree = board == "free" || board == "gate" || board == "guarded" && bypasses
+        return (isFree ? [] : [gateway].compactMap(\.self)) + (board == "guarded" ? [door] : [])
+    }
+}
+
+/// What a board is called with.
+struct BoardCall: Equatable {
+    let board: String
+    let input: Int
+    let mainboard: String
+}

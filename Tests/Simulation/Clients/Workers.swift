@@ -1,0 +1,188 @@
+import HeadgateCore
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// Clients that work for a dispatcher (Behaviour K3): they subscribe, answer, hang and go away.
+final class Workers: Actor, Duty {
+    private let record: Record
+    private let scheduler: any Scheduler
+    private let crowd: Crowd
+    private let side: WorkSide
+    /// Those who subscribed in this life.
+    private var workers: [Worker] = []
+    private weak var service: Service?
+    private var isCalm = false
+
+    private final class Worker {
+        let client: SimulatedClient
+        /// The most that it ever asked for.
+        var credit = 0
+        var mostEvents = 0
+        /// Whether it wants batches, and whether it was answered that it gets none any more.
+        var wants = false { didSet { changes += 1 } }
+        var hasLeft = false
+        /// How often it has subscribed or unsubscribed.
+        private(set) var changes = 0
+        /// What it has to answer.
+        var loans: [Loan] = []
+
+        init(_ client: SimulatedClient) {
+            self.client = client
+        }
+    }
+
+    init(_ record: Record, _ scheduler: any Scheduler, _ crowd: Crowd, _ side: WorkSide) {
+        self.record = record
+        self.scheduler = scheduler
+        self.crowd = crowd
+        self.side = side
+        side.mostAtOnce = { [unowned self] in workers.reduce(0) { $0 + $1.credit } }
+        side.departed = { [unowned self] in workers.count { !$0.client.isTalking } }
+        side.lost = { [unowned self] in
+            let summary = service?.gate.dispatcherSummaries.first { $0.id == side.lane.id }
+            return summary.map { $0.counters[.evicted] + $0.counters[.expired] } ?? 0
+        }
+        crowd.duties.append(self)
+    }
+
+    func lifeBegan(_ service: Service) {
+        self.service = service
+    }
+
+    func lifeEnded(_ end: LifeEnd) {
+        workers = []
+        side.lifeEnded()
+    }
+
+    // MARK: Acts
+
+    var acts: [Act] {
+        isCalm ? [] : [Act(4, subscribe), Act(12, answer), Act(1, unsubscribe), Act(1, vanish)]
+    }
+
+    private func subscribe() {
+        guard let client = crowd.talking() else { return }
+        subscribe(client, credit: record.number(1...3), mostEvents: record.number(1...5))
+    }
+
+    private func subscribe(_ client: SimulatedClient, credit: Int, mostEvents: Int) {
+        let worker = workers.first { $0.client === client } ?? Worker(client)
+        if worker.credit == 0 { workers.append(worker) }
+        worker.credit = max(worker.credit, credit)
+        worker.mostEvents = max(worker.mostEvents, mostEvents)
+        (worker.wants, worker.hasLeft) = (true, false)
+        client.ask(
+            "dispatcher.subscribe", #"{"id":"\#(side.lane.id)","credit":\#(credit),"limit":\#(mostEvents)}"#,
+            .told { [record] in record.expect($0.isResult, "\(client.number) may not subscribe: \($0)") })
+    }
+
+    private func unsubscribe() {
+        guard let worker = pick({ $0.wants }) else { return }
+        worker.wants = false
+        let tell = { [unowned self, changes = worker.changes] in left(worker, $0, after: changes) }
+        worker.client.ask("dispatcher.unsubscribe", #"{"id":"\#(side.lane.id)"}"#, .told(tell))
+    }
+
+    /// It gets nothing more, unless it has subscribed again meanwhile, and nothing that it has read is waited for.
+    private func left(_ worker: Worker, _ answer: Answer, after changes: Int) {
+        guard answer.isResult else { return }
+        for loan in worker.loans { loan.isForgotten = true }
+        guard worker.changes == changes else { return }
+        record.count(.workerLeft)
+        worker.hasLeft = true
+        // From one who has finished nothing is waited for.
+        let isWaited = worker.client.isTalking && worker.loans.contains(where: side.isWaited)
+        record.expect(!isWaited, "\(worker.client.number) is let go, and has something in hand")
+    }
+
+    /// A worker goes away in the middle of its work.
+    private func vanish() {
+        guard let worker = pick({ !$0.loans.isEmpty && !$0.client.isOperator }) else { return }
+        record.count(.workerLost)
+        if record.oneIn(3) { worker.client.finish() } else { worker.client.lose() }
+    }
+
+    private func pick(_ isMeant: (Worker) -> Bool) -> Worker? {
+        let those = workers.filter { $0.client.isTalking && isMeant($0) }
+        return those.isEmpty ? nil : record.pick(those)
+    }
+
+    // MARK: Work
+
+    let methods: Set = ["dispatch"]
+
+    func came(_ method: String, _ params: DataObject, id: Int?, to client: SimulatedClient) {
+        let loan = id.flatMap { Loan(params, client: client.number, request: $0, readAt: scheduler.now) }
+        guard let loan, let worker = workers.first(where: { $0.client === client }) else {
+            return record.expect(false, "\(client.number) gets a batch, and does not work")
+        }
+        worker.loans.append(loan)
+        record.note("\(client.number) is given \(loan.ids)")
+        record.expect(!worker.hasLeft, "\(client.number) gets a batch after it has left")
+        record.expect(loan.ids.count <= worker.mostEvents, "\(client.number) gets \(loan.ids.count) events")
+        let count = worker.loans.count { !$0.isForgotten }
+        record.expect(count <= worker.credit, "\(client.number) gets \(count) batches at once")
+        loan.isHung = !isCalm && record.oneIn(10)
+        side.read(loan)
+    }
+
+    private func answer() {
+        guard let worker = pick({ $0.loans.contains(where: mayAnswer) }) else { return }
+        let loan = record.pick(worker.loans.filter(mayAnswer))
+        worker.loans.removeAll { $0 === loan }
+        if scheduler.now > loan.readAt + side.terms.lease { record.count(.workerLate) }
+        switch record.number(0...9) {
+        case 0...1: refuse(loan, of: worker.client)
+        case 2...4: settle(loan, of: worker.client, loan.ids.map { _ in record.pick(WorkerWord.allCases) })
+        default: settle(loan, of: worker.client, loan.ids.map { _ in .delivered })
+        }
+    }
+
+    /// An error has all tried again, and so has what is no answer of the protocol.
+    private func refuse(_ loan: Loan, of client: SimulatedClient) {
+        record.count(.workRefused)
+        loan.answer = loan.ids.map { _ in .retry }
+        guard record.oneIn(2) else { return client.answer(loan.request, error: "not now") }
+        client.answer(loan.request, result: #"{"outcomes":{"nobody":"dead"}}"#)
+    }
+
+    /// Over some a worker hangs, until the lease is over.
+    private func mayAnswer(_ loan: Loan) -> Bool {
+        !loan.isHung || scheduler.now > loan.readAt + side.terms.lease
+    }
+
+    /// Those that are not named are delivered.
+    private func settle(_ loan: Loan, of client: SimulatedClient, _ words: [WorkerWord]) {
+        loan.answer = words
+        let named = zip(loan.ids, words).filter { $0.1 != .delivered || record.oneIn(2) }
+        let outcomes = named.map { #""\#($0.0)":"\#($0.1)""# }.joined(separator: ",")
+        client.answer(loan.request, result: named.isEmpty ? "{}" : #"{"outcomes":{\#(outcomes)}}"#)
+    }
+
+    // MARK: The end
+
+    func calmDown() {
+        isCalm = true
+    }
+
+    func goOn() -> Bool {
+        if !workers.contains(where: { $0.client.isTalking && $0.wants }), let client = crowd.operatorsOwn {
+            subscribe(client, credit: 2, mostEvents: 5)
+        }
+        var wasBusy = false
+        for worker in workers where worker.client.isTalking && !worker.loans.isEmpty {
+            for loan in worker.loans { settle(loan, of: worker.client, loan.ids.map { _ in .delivered }) }
+            worker.loans = []
+            wasBusy = true
+        }
+        return wasBusy
+    }
+
+    var isQuiet: Bool { side.isIdle && workers.allSatisfy { !$0.client.isTalking || $0.loans.isEmpty } }
+
+    func check() {
+        let summary = service?.gate.dispatcherSummaries.first { $0.id == side.lane.id }
+        side.lane.check(summary?.counters)
+    }
+}

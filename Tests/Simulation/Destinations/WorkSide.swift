@@ -1,0 +1,167 @@
+import HeadgateCore
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// What all workers of one dispatcher have in hand, and the slow and obvious account of what became of it (Behaviour K3).
+final class WorkSide {
+    let lane: Lane
+    let terms: Terms
+    /// What workers were given and have read, of batches that have not ended.
+    private var jobs: [Job] = []
+    /// The sum of what those who may subscribe take at once.
+    var mostAtOnce: () -> Int = { 0 }
+    /// How many who subscribed in this life may be gone.
+    var departed: () -> Int = { 0 }
+    /// How many events the dispatcher has let go of by itself in this life.
+    var lost: () -> Int = { 0 }
+
+    private let record: Record
+    private let scheduler: any Scheduler
+    private var charges: Charges
+    private var order: OrderCheck
+
+    /// What its dispatcher's settings promise.
+    struct Terms {
+        var dispatchLimit: Int
+        var inFlight: Int
+        let lease = Duration.seconds(2)
+    }
+
+    /// A batch on its way, and who has read it.
+    private struct Job {
+        let batch: Batch
+        let begin: Instant
+        var loans: [Loan] = []
+    }
+
+    init(_ lane: Lane, _ terms: Terms, _ record: Record, _ scheduler: any Scheduler) {
+        self.lane = lane
+        self.terms = terms
+        self.record = record
+        self.scheduler = scheduler
+        charges = Charges(lane, record)
+        order = OrderCheck(isWhole: terms.inFlight == 1)
+    }
+
+    func lifeEnded() {
+        jobs = []
+        charges = Charges(lane, record)
+        order = OrderCheck(isWhole: terms.inFlight == 1)
+    }
+
+    var isIdle: Bool { jobs.isEmpty }
+
+    // MARK: The dispatcher's end
+
+    func began(_ batch: Batch) {
+        let numbers = batch.events.map(\.sequenceNumber)
+        record.note("\(lane.id) gives \(numbers)")
+        record.expect(numbers.count <= terms.dispatchLimit, "\(lane.id) gives a batch of \(numbers.count)")
+        record.expect(jobs.count < terms.inFlight, "\(lane.id) gives more batches at once than it may")
+        record.expect(jobs.count < mostAtOnce(), "\(lane.id) gives more than its workers take")
+        for event in batch.events {
+            lane.taken(event.sequenceNumber)
+            charges.expect(event)
+            let isThere = jobs.contains { $0.batch.events.contains { $0.sequenceNumber == event.sequenceNumber } }
+            record.expect(!isThere, "\(lane.id) gives \(event.sequenceNumber) twice at once")
+        }
+        let complaint = order.complaint(of: batch.events, unfinished: lost() == 0 ? lane.waiting : [])
+        record.expect(complaint == nil, "\(lane.id) gives \(complaint ?? "")")
+        jobs.append(Job(batch: batch, begin: scheduler.now))
+    }
+
+    func ended(_ batch: Batch, _ result: SendResult) {
+        record.note("\(lane.id) has \(batch.events.map(\.sequenceNumber)) \(result)")
+        guard let place = jobs.firstIndex(where: { $0.batch.number == batch.number }) else {
+            return record.expect(false, "\(lane.id) ends a batch twice")
+        }
+        let job = jobs.remove(at: place)
+        let isInTime = scheduler.now <= job.begin + terms.lease * 2
+        record.expect(isInTime, "\(lane.id) waits longer for a batch than two leases")
+        switch result {
+        case .delivered:
+            settle(job, batch.events.map { _ in .delivered })
+        case .each(let outcomes):
+            record.count(.toldApart)
+            settle(job, outcomes)
+        case .returned(let cause):
+            let isDue = scheduler.now >= job.begin + terms.lease || departed() > 0
+            record.expect(isDue, "\(lane.id) has a batch back without need: \(cause)")
+        case .interrupted: break
+        case .refused, .noAnswer: record.expect(false, "\(lane.id) has \(result) of a worker")
+        }
+    }
+
+    private func settle(_ job: Job, _ outcomes: [EventOutcome]) {
+        let numbers = job.batch.events.map(\.sequenceNumber)
+        let words = outcomes.map(WorkerWord.init)
+        let isSaid = job.loans.contains { $0.answer == words && counts($0, job) }
+        record.expect(isSaid, "\(lane.id) has \(words) of \(numbers), which no worker answered in its time")
+        for (number, outcome) in zip(numbers, outcomes) { charges.account(number, outcome) }
+    }
+
+    /// Whether a loan may be the one that counts: who had the batch first has lost it when the lease is over. That is certain
+    /// where nobody went away, since then nobody else got it before.
+    private func counts(_ loan: Loan, _ job: Job) -> Bool {
+        let end = job.begin + terms.lease
+        return departed() > 0 || scheduler.now <= end || loan.readAt >= end
+    }
+
+    // MARK: The workers' end
+
+    /// A worker has read a batch. It may have ended already, and be on its way once more.
+    func read(_ loan: Loan) {
+        let place = jobs.firstIndex { $0.batch.idempotencyKey == loan.batch && $0.batch.attempt == loan.attempt }
+        guard let place else { return }
+        let job = jobs[place]
+        record.expect(job.batch.events.map(\.plainId) == loan.ids, "\(lane.id) gives \(loan.ids) as another batch")
+        record.expect(!job.loans.contains { $0.client == loan.client }, "\(loan.client) gets a batch back")
+        record.expect(job.loans.count < 2, "\(lane.id) gives \(loan.ids) to a third")
+        if !job.loans.isEmpty { record.count(.workTakenOver) }
+        jobs[place].loans.append(loan)
+    }
+
+    /// Whether somebody who has read this may still be waited for.
+    func isWaited(for loan: Loan) -> Bool {
+        let job = jobs.first { $0.loans.contains { $0 === loan } }
+        return job.map { scheduler.now < $0.begin + terms.lease } ?? false
+    }
+}
+
+/// What a worker has read, and what it has answered.
+final class Loan {
+    let client: Int
+    let request: Int
+    let batch: String
+    let attempt: Int
+    let ids: [String]
+    let readAt: Instant
+    var answer: [WorkerWord]?
+    /// Whether its worker hangs over it.
+    var isHung = false
+    /// Whether its worker has left since: it takes up no credit when that subscribes again.
+    var isForgotten = false
+
+    init?(_ params: DataObject, client: Int, request: Int, readAt: Instant) {
+        guard let batch = params.get(key: "batch", as: String.self),
+            let attempt = params.get(key: "attempt", as: Int.self),
+            let events = params.getArray(key: "events", of: DataObject.self)
+        else { return nil }
+        ids = events.map { $0?.get(key: "id") ?? "" }
+        (self.client, self.request, self.batch, self.attempt, self.readAt) = (client, request, batch, attempt, readAt)
+    }
+}
+
+/// What a worker says of one event.
+enum WorkerWord: String, CaseIterable {
+    case delivered, retry, dead
+
+    init(_ outcome: EventOutcome) {
+        switch outcome {
+        case .delivered: self = .delivered
+        case .retry: self = .retry
+        case .dead: self = .dead
+        }
+    }
+}
