@@ -162,7 +162,10 @@ final class SimulatedClient {
     private func event(_ id: String) -> String {
         let narrowed = record.pick(["", "", #","dispatchers":["a"]"#])
         let key = EventKey.of(id: id).map { #","key":"\#($0)""# } ?? ""
-        return #""event":"x","id":"\#(id)"\#(key)\#(narrowed),"data":{"n":\#(record.number(0...99))}"#
+        let timeToLive = events.ledger.ages.timeToLive()
+        let ttl = timeToLive.map { #","ttl_ms":\#($0)"# } ?? ""
+        let data = #"{"n":\#(record.number(0...99))\#(timeToLive.map { #","ttl":\#($0)"# } ?? "")}"#
+        return #""event":"x","id":"\#(id)"\#(key)\#(narrowed)\#(ttl),"data":\#(data)"#
     }
 
     func ask(_ method: String, _ params: String, _ request: Request) {

@@ -9,15 +9,16 @@ final class Ledger {
     private var unanswered: [SequenceNumber: Set<String>] = [:]
     private var routes: [RouteNumber: [DispatcherNumber]] = [:]
     private var ids: [DispatcherNumber: String] = [:]
+    let ages: Ages
     private let record: Record
 
-    init(_ record: Record) {
-        self.record = record
+    init(_ record: Record, _ ages: Ages) {
+        (self.record, self.ages) = (record, ages)
     }
 
     func lane(_ id: String) -> Lane {
         if let lane = lanes[id] { return lane }
-        let lane = Lane(id: id, record: record)
+        let lane = Lane(id: id, record: record, ages: ages)
         lanes[id] = lane
         return lane
     }
@@ -30,6 +31,7 @@ final class Ledger {
 
     func asked(_ group: AppendGroup) {
         routes.merge(group.newRoutes) { $1 }
+        ages.asked(group.chunk)
         for event in group.chunk { unanswered[event.sequenceNumber] = wanted(event.route) }
     }
 

@@ -8,6 +8,7 @@ enum Situation: String, CaseIterable {
     case killed, powerLost, diedInACall, startFailed, stoppedInOrder, endForgotten, unansweredKept
     case triedAgain, givenUp, neverTaken, split, toldApart, timedOut, answerLost
     case purged, paused, networkLost, flushSettled, flushTimedOut, clockJumped
+    case slept, expired, waitedOut, scaleBent
 }
 
 /// Something that must not be.

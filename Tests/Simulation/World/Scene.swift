@@ -7,6 +7,8 @@ import HeadgateData
 struct Scene {
     let durability: Durability
     let settings: DataObject
+    /// How long the store keeps an event, in milliseconds, where that is short enough to be over.
+    let mostAge: Int64?
     /// What the dispatchers promise.
     let terms: [String: FarSide.Terms]
 
@@ -15,13 +17,15 @@ struct Scene {
         let second = FarSide.Terms(dispatchLimit: 1, inFlight: 1)
         terms = ["a": first, "b": second]
         durability = record.oneIn(4) ? .normal : .full
+        let mostAge = record.oneIn(3) ? record.pick([2, 5, 60]) : nil
+        self.mostAge = mostAge.map { Int64($0) * 1_000 }
         settings = [
             "durability": .string(durability.rawValue), "shutdown_timeout_ms": 1_000,
             "limits": [
                 "max_line_bytes": 4_096, "max_unanswered": 6, "max_output_bytes": 4_000, "max_connections": 4,
                 "slow_reader_timeout_ms": 2_000,
             ],
-            "store": Scene.store(record),
+            "store": Scene.store(record, mostAge: mostAge),
             "dispatchers": [
                 "a": .object(Scene.dispatcher(first)),
                 "b": .object(Scene.dispatcher(second).patched(with: ["remote": true])),
@@ -37,9 +41,11 @@ struct Scene {
         ]
     }
 
-    private static func store(_ record: Record) -> DataItem {
+    /// - Parameter mostAge: in seconds.
+    private static func store(_ record: Record, mostAge: Int?) -> DataItem {
         var store: DataObject = ["max_events": .number(DataNumber(record.pick([12, 50, 200])))]
         if record.oneIn(3) { store["overflow"] = "drop_oldest" }
+        if let mostAge { store["max_age_s"] = .number(DataNumber(mostAge)) }
         return .object(store)
     }
 }

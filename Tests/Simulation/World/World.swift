@@ -25,17 +25,16 @@ final class World {
 
     init(seed: Seed) {
         let record = Record(seed: seed)
-        let ledger = Ledger(record)
-        (self.record, self.ledger) = (record, ledger)
         let scene = Scene(record)
-        self.scene = scene
+        let ledger = Ledger(record, Ages(record, scheduler, mostAge: scene.mostAge))
+        (self.record, self.ledger, self.scene) = (record, ledger, scene)
         sides = scene.terms.keys.sorted().map { [scheduler] in
             FarSide(ledger.lane($0), scene.terms[$0] ?? .init(dispatchLimit: 1, inFlight: 1), record, scheduler)
         }
         let disk = SimulatedDisk(platter, record)
         store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) { _, _ in }
         let crowd = Crowd(record, scheduler, ledger)
-        actors = [crowd, Destinations(record, sides), Operator(record, crowd, sides), Nature(record, scheduler, sides)]
+        actors = [crowd, Destinations(record, sides), Operator(record, crowd, sides), Nature(record, scheduler, ledger.ages, sides)]
         actors.append(Trouble(self))
     }
 
@@ -75,6 +74,13 @@ final class World {
         scheduler.endTurn()
         if !record.oneIn(3) { store.desk.takeTurn() }
         for actor in actors { (actor as? Crowd)?.read() }
+        checkAges()
+    }
+
+    private func checkAges() {
+        guard let service, scene.mostAge != nil else { return }
+        ledger.ages.check(service)
+        for summary in service.gate.dispatcherSummaries { ledger.lane(summary.id).checkAges(summary.counters) }
     }
 
     // MARK: Lives
@@ -100,6 +106,7 @@ final class World {
         store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) { [unowned self] state, chunks in
             record.expect(state.warnings == [], "the store is not what it was: \(state.warnings)")
             ledger.reopened(state, chunks, lost: lost, after: lastEnd, isLax: isLax || !wasWell && lastEnd == .stopped)
+            ledger.ages.opened(state, isKept: lastEnd == .stopped && wasWell)
             (lost, lastEnd) = ([:], .killed)
         }
         if record.oneIn(6) { disk.callsToLive = record.number(0...40) }
@@ -137,6 +144,7 @@ final class World {
     }
 
     private func lose(_ end: LifeEnd) {
+        checkAges()
         record.note("the daemon is gone: \(end)")
         for summary in service?.gate.dispatcherSummaries ?? [] {
             lost[summary.id] = summary.counters[.evicted] + summary.counters[.expired]
