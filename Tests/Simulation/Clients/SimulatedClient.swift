@@ -52,6 +52,8 @@ final class SimulatedClient {
         case purge
         case awaitedFlush
         case way(FarSide, isPaused: Bool)
+        /// Whoever asks looks at the result; nil when it was refused.
+        case told((DataObject?) -> Void)
         case other
     }
 
@@ -172,6 +174,10 @@ final class SimulatedClient {
         send(message(#""method":"\#(method)","params":\#(params)"#, request))
     }
 
+    func ask(_ method: String, _ params: String, told: @escaping (DataObject?) -> Void) {
+        ask(method, params, .told(told))
+    }
+
     private func message(_ call: String, _ request: Request) -> String {
         lastID += 1
         owed[lastID] = request
@@ -247,6 +253,7 @@ final class SimulatedClient {
         if case .purge = request { events.isPurgeUncertain = true }
         if case .awaitedFlush = request { events.isFlushAwaited = false }
         if case .way(let side, true) = request { closed(side, isKept: false) }
+        if case .told(let look) = request { look(nil) }
     }
 
     /// A way is closed beyond doubt, unless it was asked meanwhile to open it.
@@ -272,6 +279,7 @@ final class SimulatedClient {
             if count > 0 { record.count(.purged) }
         case .way(let side, let isPaused):
             if isPaused { closed(side, isKept: true) }
+        case .told(let look): look(result)
         case .other: break
         case .awaitedFlush:
             events.isFlushAwaited = false

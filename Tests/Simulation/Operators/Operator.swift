@@ -5,11 +5,13 @@ final class Operator: Actor {
     private let record: Record
     private let crowd: Crowd
     private let sides: [FarSide]
+    private let letters: LetterDesk
     private var connection: SimulatedClient?
     private var isCalm = false
 
-    init(_ record: Record, _ crowd: Crowd, _ sides: [FarSide]) {
+    init(_ record: Record, _ crowd: Crowd, _ sides: [FarSide], _ ledger: Ledger) {
         self.record = record
+        letters = LetterDesk(record, ledger.letters)
         self.crowd = crowd
         self.sides = sides
     }
@@ -25,7 +27,10 @@ final class Operator: Actor {
 
     var acts: [Act] {
         guard !isCalm, let connection, connection.isContent else { return [] }
-        return [Act(5) { [self] in operate(connection, record.pick(sides)) }]
+        return [
+            Act(5) { [self] in operate(connection, record.pick(sides)) },
+            Act(3) { [self] in letters.operate(connection, record.pick(sides)) },
+        ]
     }
 
     private func operate(_ connection: SimulatedClient, _ side: FarSide) {
@@ -50,5 +55,6 @@ final class Operator: Actor {
     func calmDown() {
         isCalm = true
         for side in sides { resume(side) }
+        if let connection { letters.list(connection) }
     }
 }

@@ -12,9 +12,10 @@ final class Lane {
     private var before: Set<SequenceNumber> = []
     private let record: Record
     private let ages: Ages
+    let letters: LetterBook
 
-    init(id: String, record: Record, ages: Ages) {
-        (self.id, self.record, self.ages) = (id, record, ages)
+    init(id: String, record: Record, ages: Ages, letters: LetterBook) {
+        (self.id, self.record, self.ages, self.letters) = (id, record, ages, letters)
     }
 
     func safe(_ number: SequenceNumber) {

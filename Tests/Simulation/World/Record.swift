@@ -9,6 +9,7 @@ enum Situation: String, CaseIterable {
     case triedAgain, givenUp, neverTaken, split, toldApart, timedOut, answerLost
     case purged, paused, networkLost, flushSettled, flushTimedOut, clockJumped
     case slept, expired, waitedOut, scaleBent
+    case lettersListed, lettersKept, lettersPurged, requeued, requeueCut
 }
 
 /// Something that must not be.

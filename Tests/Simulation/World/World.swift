@@ -32,10 +32,12 @@ final class World {
             FarSide(ledger.lane($0), scene.terms[$0] ?? .init(dispatchLimit: 1, inFlight: 1), record, scheduler)
         }
         let disk = SimulatedDisk(platter, record)
-        store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) { _, _ in }
+        store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) { _, _, _ in }
         let crowd = Crowd(record, scheduler, ledger)
-        actors = [crowd, Destinations(record, sides), Operator(record, crowd, sides), Nature(record, scheduler, ledger.ages, sides)]
-        actors.append(Trouble(self))
+        actors = [
+            crowd, Destinations(record, sides), Operator(record, crowd, sides, ledger),
+            Nature(record, scheduler, ledger.ages, sides), Trouble(self),
+        ]
     }
 
     // MARK: The history
@@ -103,9 +105,11 @@ final class World {
     private func start() throws -> Service {
         let disk = SimulatedDisk(platter, record)
         let isLax = if case .powerless = lastEnd { scene.durability == .normal } else { false }
-        store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) { [unowned self] state, chunks in
+        store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) {
+            [unowned self] state, chunks, letters in
             record.expect(state.warnings == [], "the store is not what it was: \(state.warnings)")
-            ledger.reopened(state, chunks, lost: lost, after: lastEnd, isLax: isLax || !wasWell && lastEnd == .stopped)
+            ledger.reopened(
+                state, chunks, letters, lost: lost, after: lastEnd, isLax: isLax || !wasWell && lastEnd == .stopped)
             ledger.ages.opened(state, isKept: lastEnd == .stopped && wasWell)
             (lost, lastEnd) = ([:], .killed)
         }
@@ -191,6 +195,7 @@ final class World {
         for _ in 0..<3_000 where !isQuiet && record.violation == nil { goOn() }
         record.expect(isQuiet, "something is stuck")
         for actor in actors { actor.check() }
+        ledger.check(store.letters, counted: service?.gate.counts.all[.requeued] ?? 0)
         for side in sides {
             let summary = service?.gate.dispatcherSummaries.first { $0.id == side.lane.id }
             side.lane.check(summary?.counters)
