@@ -272,6 +272,7 @@ final class SimulatedClient {
         case .trackMany(let count):
             guard case .array(let ids)? = result["ids"] else { return record.expect(false, "no ids") }
             record.expect(ids.count == count, "\(number) is told \(ids.count) of \(count) ids")
+            if result["unrouted"].flatMap(Int.init(dataItem:)) == count { return unrouted() }
             for end in ["first_seq", "last_seq"] { isSafe(place(result, end)) }
         case .purge:
             let count = result["purged"].flatMap(Int.init(dataItem:)) ?? -1
@@ -301,11 +302,18 @@ final class SimulatedClient {
 
     /// An id has one place.
     private func acknowledged(_ event: String, _ result: DataObject) {
+        if result["unrouted"] != nil { return unrouted() }
         let place = place(result, "seq")
         isSafe(place)
         record.expect(events.places[event] ?? place == place, "\(event) has two places")
         events.places[event] = place
         if result["duplicate"] != nil { record.count(.duplicate) }
+    }
+
+    /// Nobody wants an event only when all dispatchers are removed (Behaviour P3).
+    private func unrouted() {
+        record.count(.unrouted)
+        record.expect(events.ledger.mayBeUnrouted, "an event is wanted by nobody")
     }
 
     private func inOrder(_ id: Int) {

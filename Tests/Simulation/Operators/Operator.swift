@@ -6,18 +6,23 @@ final class Operator: Actor {
     private let crowd: Crowd
     private let sides: [FarSide]
     private let letters: LetterDesk
+    private let settings: SettingsDesk
+    private let changesSettings: Bool
     private var connection: SimulatedClient?
     private var isCalm = false
 
-    init(_ record: Record, _ crowd: Crowd, _ sides: [FarSide], _ ledger: Ledger) {
+    init(_ record: Record, _ crowd: Crowd, _ sides: [FarSide], _ ledger: Ledger, _ scene: Scene) {
         self.record = record
         letters = LetterDesk(record, ledger.letters)
+        settings = SettingsDesk(record, sides, scene)
+        changesSettings = scene.changesSettings
         self.crowd = crowd
         self.sides = sides
     }
 
     func lifeBegan(_ service: Service) {
         connection = crowd.connectOperator()
+        settings.lifeBegan(service)
         if isCalm { calmDown() }
     }
 
@@ -27,9 +32,12 @@ final class Operator: Actor {
 
     var acts: [Act] {
         guard !isCalm, let connection, connection.isContent else { return [] }
+        let there = sides.filter { !$0.isRemoved }
+        guard !there.isEmpty else { return [Act(5) { [settings] in settings.operate(connection) }] }
         return [
-            Act(5) { [self] in operate(connection, record.pick(sides)) },
-            Act(3) { [self] in letters.operate(connection, record.pick(sides)) },
+            Act(5) { [self] in operate(connection, record.pick(there)) },
+            Act(3) { [self] in letters.operate(connection, record.pick(there)) },
+            Act(changesSettings ? 5 : 0) { [settings] in settings.operate(connection) },
         ]
     }
 
@@ -52,9 +60,12 @@ final class Operator: Actor {
         connection?.ask("dispatcher.resume", #"{"id":"\#(side.id)"}"#, .way(side, isPaused: false))
     }
 
+    func check() { if changesSettings { settings.check() } }
+
     func calmDown() {
         isCalm = true
-        for side in sides { resume(side) }
+        if let connection { settings.calmDown(connection) }
+        for side in sides where !side.isGone { resume(side) }
         if let connection { letters.list(connection) }
     }
 }

@@ -40,6 +40,8 @@ final class Lane {
         dead.insert(number)
     }
 
+    /// Whether its dispatcher came or went in this life, so that its counters are not all that happened.
+    var isPatchy = false
     /// How many have been let go of as too old in this life.
     private var expired = 0
 
@@ -75,6 +77,7 @@ final class Lane {
             missing.count <= lost || isLax, "\(id) has lost \(missing.sorted()), and let go of \(lost) only")
         before.formUnion(delivered.union(dead).union(missing))
         (waiting, delivered, dead, expired) = (found, [], [], 0)
+        isPatchy = false
     }
 
     /// All is quiet, so that nothing waits: what was not seen to end was let go of, and counted.

@@ -24,6 +24,9 @@ final class Ledger {
         return lane
     }
 
+    /// Whether there may have been a time without dispatchers in this life.
+    var mayBeUnrouted: Bool { lane("a").isPatchy && lane("b").isPatchy }
+
     // MARK: What the store is asked
 
     func note(_ changes: [StoreChange]) {
@@ -32,6 +35,7 @@ final class Ledger {
 
     func asked(_ group: AppendGroup) {
         routes.merge(group.newRoutes) { $1 }
+        for dispatcher in group.groundwork.dispatchers { ids[dispatcher.number] = dispatcher.id }
         ages.asked(group.chunk)
         letters.asked(group)
         for event in group.chunk { unanswered[event.sequenceNumber] = wanted(event.route) }
@@ -92,6 +96,17 @@ final class Ledger {
     /// What died in this life.
     private var dead: Set<LetterKey> {
         Set(lanes.values.flatMap { lane in lane.dead.map { LetterKey(lane: lane.id, number: $0) } })
+    }
+
+    /// All is quiet: what is counted of the whole service is what became of its events.
+    func check(_ counters: Counters<EventCounter>) {
+        let all = lanes.values
+        let (sent, dead) = (all.reduce(0) { $0 + $1.delivered.count }, all.reduce(0) { $0 + $1.dead.count })
+        let lost = all.reduce(0) { $0 + $1.waiting.count }
+        record.expect(counters[.delivered] == sent, "delivered is \(counters[.delivered]), not \(sent)")
+        record.expect(counters[.dead] == dead, "dead is \(counters[.dead]), not \(dead)")
+        let counted = counters[.evicted] + counters[.expired]
+        record.expect(counted == lost, "\(lost) events are gone, and \(counted) counted so")
     }
 
     /// All is quiet.

@@ -16,7 +16,11 @@ final class LetterBook {
     private(set) var requeued = 0
     /// Those that were deleted, or are in the queue again. Without power that may be undone.
     private var gone: Set<LetterKey> = []
+    /// Those of dispatchers that are given up.
+    private var forgetting: Set<LetterKey> = []
     private var known: [LetterNumber: StoredLetter] = [:]
+    /// Those that went into the queue again in this life.
+    private var returned: Set<LetterKey> = []
     /// Events that are to be in the queue again, by their new numbers.
     private var returning: [SequenceNumber: LetterKey] = [:]
     /// Under which number an event was sent first that was in the queue again since.
@@ -49,12 +53,30 @@ final class LetterBook {
     // MARK: What the store is asked
 
     func asked(_ changes: [StoreChange]) {
-        for case .deadLetter(let letter) in changes { asked.insert(key(letter)) }
+        for change in changes {
+            switch change {
+            case .deadLetter(let letter): asked.insert(key(letter))
+            case .forgetDispatcher(let number): forgotten(lane(number))
+            default: break
+            }
+        }
+    }
+
+    /// A dispatcher is given up, and its letters with it: now, or once that can be written down.
+    private func forgotten(_ lane: String) {
+        let its = written.union(asked).filter { $0.lane == lane }
+        gone.formUnion(its)
+        forgetting.formUnion(its)
     }
 
     func answered(_ changes: [StoreChange], _ fault: StoreFault?) {
         guard fault == nil else { return }
-        for case .deadLetter(let letter) in changes {
+        if changes.contains(where: { if case .forgetDispatcher = $0 { true } else { false } }) {
+            written.subtract(forgetting)
+            asked.subtract(forgetting)
+            forgetting = []
+        }
+        for case .deadLetter(let letter) in changes where !gone.contains(key(letter)) || asked.contains(key(letter)) {
             record.expect(asked.remove(key(letter)) != nil, "a letter about \(key(letter)) is written twice")
             written.insert(key(letter))
         }
@@ -69,7 +91,7 @@ final class LetterBook {
         var letters = group.requeued.compactMap { known[$0] }[...]
         record.expect(letters.count == group.requeued.count, "letters are requeued that nobody read")
         for event in group.chunk {
-            firsts[event.sequenceNumber] = nil
+            (firsts[event.sequenceNumber], returning[event.sequenceNumber]) = (nil, nil)
             guard let letter = letters.first, letter.letter.event?.id == event.id else { continue }
             letters.removeFirst()
             returning[event.sequenceNumber] = key(letter.letter)
@@ -81,7 +103,9 @@ final class LetterBook {
 
     func answered(_ group: AppendGroup, _ fault: StoreFault?) {
         for event in group.chunk {
-            guard let key = returning.removeValue(forKey: event.sequenceNumber), fault == nil else { continue }
+            // What could not be stored, as it was told, may be found there after a crash.
+            guard fault == nil, let key = returning.removeValue(forKey: event.sequenceNumber) else { continue }
+            returned.insert(key)
             record.expect(written.remove(key) != nil, "\(key) is requeued, and was no letter")
             record.count(.requeued)
             requeued += 1
@@ -141,16 +165,17 @@ final class LetterBook {
         if !found.isEmpty { record.count(.lettersKept) }
         known = [:]
         (written, asked, requeued, returning, purging) = (found, [], 0, [:], nil)
+        (forgetting, returned) = ([], [])
     }
 
     /// A crash neither loses an event that was being requeued nor has it twice: without power it may wait as if it had
     /// never died.
     private func checkReturning(_ found: Set<LetterKey>, _ queued: [String: Set<SequenceNumber>]) {
-        for (number, key) in returning.sorted(by: { $0.key < $1.key }) {
-            let isBack = queued[key.lane]?.contains(number) == true
-            let isQueued = queued[key.lane]?.contains(key.number) == true
-            let places = [isBack, isQueued, found.contains(key)].count { $0 }
-            record.expect(places == 1, "\(key), which was being requeued as \(number), is in \(places) places")
+        for key in Set(returning.values).sorted(by: { ($0.lane, $0.number) < ($1.lane, $1.number) }) {
+            let numbers = [key.number] + returning.filter { $0.value == key }.keys
+            let waiting = numbers.filter { queued[key.lane]?.contains($0) == true }
+            let places = waiting.count + [found, returned].count { $0.contains(key) }
+            record.expect(places == 1, "\(key), which was being requeued, is in \(places) places")
             record.count(.requeueCut)
         }
     }

@@ -10,6 +10,7 @@ enum Situation: String, CaseIterable {
     case purged, paused, networkLost, flushSettled, flushTimedOut, clockJumped
     case slept, expired, waitedOut, scaleBent
     case lettersListed, lettersKept, lettersPurged, requeued, requeueCut
+    case dispatcherRemoved, dispatcherBack, barrierSet, settingsRefused, unrouted
 }
 
 /// Something that must not be.

@@ -9,13 +9,16 @@ struct Scene {
     let settings: DataObject
     /// How long the store keeps an event, in milliseconds, where that is short enough to be over.
     let mostAge: Int64?
+    /// Whether an operator changes settings: then there is a third dispatcher at times.
+    let changesSettings: Bool
     /// What the dispatchers promise.
     let terms: [String: FarSide.Terms]
 
     init(_ record: Record) {
-        let first = FarSide.Terms(dispatchLimit: record.number(1...5), inFlight: record.number(1...3))
+        let first = FarSide.Terms(record)
         let second = FarSide.Terms(dispatchLimit: 1, inFlight: 1)
-        terms = ["a": first, "b": second]
+        terms = ["a": first, "b": second, "c": second]
+        changesSettings = record.oneIn(2)
         durability = record.oneIn(4) ? .normal : .full
         let mostAge = record.oneIn(3) ? record.pick([2, 5, 60]) : nil
         self.mostAge = mostAge.map { Int64($0) * 1_000 }
@@ -27,17 +30,22 @@ struct Scene {
             ],
             "store": Scene.store(record, mostAge: mostAge),
             "dispatchers": [
-                "a": .object(Scene.dispatcher(first)),
-                "b": .object(Scene.dispatcher(second).patched(with: ["remote": true])),
+                "a": .object(Scene.dispatcher("a", first)), "b": .object(Scene.dispatcher("b", second)),
             ],
         ]
     }
 
-    private static func dispatcher(_ terms: FarSide.Terms) -> DataObject {
+    static func dispatcher(_ id: String, _ terms: FarSide.Terms) -> DataObject {
+        limits(terms).patched(with: [
+            "kind": "far", "max_attempts": .number(DataNumber(FarSide.mostAttempts)), "backoff": ["cap_ms": 4_000],
+            "remote": .bool(id == "b"),
+        ])
+    }
+
+    static func limits(_ terms: FarSide.Terms) -> DataObject {
         [
-            "kind": "far", "dispatch_limit": .number(DataNumber(terms.dispatchLimit)),
-            "in_flight": .number(DataNumber(terms.inFlight)), "max_attempts": .number(DataNumber(FarSide.mostAttempts)),
-            "backoff": ["cap_ms": 4_000],
+            "dispatch_limit": .number(DataNumber(terms.dispatchLimit)),
+            "in_flight": .number(DataNumber(terms.inFlight)),
         ]
     }
 

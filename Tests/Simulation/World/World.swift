@@ -35,7 +35,7 @@ final class World {
         store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) { _, _, _ in }
         let crowd = Crowd(record, scheduler, ledger)
         actors = [
-            crowd, Destinations(record, sides), Operator(record, crowd, sides, ledger),
+            crowd, Destinations(record, sides), Operator(record, crowd, sides, ledger, scene),
             Nature(record, scheduler, ledger.ages, sides), Trouble(self),
         ]
     }
@@ -150,8 +150,11 @@ final class World {
     private func lose(_ end: LifeEnd) {
         checkAges()
         record.note("the daemon is gone: \(end)")
-        for summary in service?.gate.dispatcherSummaries ?? [] {
-            lost[summary.id] = summary.counters[.evicted] + summary.counters[.expired]
+        if let gate = service?.gate {
+            for id in ledger.lanes.keys { lost[id] = gate.counts.lost }
+            for summary in gate.dispatcherSummaries where !ledger.lane(summary.id).isPatchy {
+                lost[summary.id] = summary.counters[.evicted] + summary.counters[.expired]
+            }
         }
         // What went without power is not known before a store was opened again.
         if lastEnd != .powerless { lastEnd = end }
@@ -196,10 +199,11 @@ final class World {
         record.expect(isQuiet, "something is stuck")
         for actor in actors { actor.check() }
         ledger.check(store.letters, counted: service?.gate.counts.all[.requeued] ?? 0)
-        for side in sides {
+        for side in sides where !side.isGone && !side.lane.isPatchy {
             let summary = service?.gate.dispatcherSummaries.first { $0.id == side.lane.id }
             side.lane.check(summary?.counters)
         }
+        if let service { ledger.check(service.gate.counts.all) }
     }
 
     private func goOn() {
