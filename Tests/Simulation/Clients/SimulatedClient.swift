@@ -53,6 +53,8 @@ final class SimulatedClient {
         case awaitedFlush
         case way(FarSide, isPaused: Bool)
         case told((Answer) -> Void)
+        /// Whoever asks looks at the result; nil when it was refused.
+        case looked((DataObject?) -> Void)
         case other
     }
 
@@ -166,11 +168,18 @@ final class SimulatedClient {
     private func event(_ id: String) -> String {
         let narrowed = record.pick(["", "", #","dispatchers":["a"]"#])
         let key = EventKey.of(id: id).map { #","key":"\#($0)""# } ?? ""
-        return #""event":"x","id":"\#(id)"\#(key)\#(narrowed),"data":{"n":\#(record.number(0...99))}"#
+        let timeToLive = events.ledger.ages.timeToLive()
+        let ttl = timeToLive.map { #","ttl_ms":\#($0)"# } ?? ""
+        let data = #"{"n":\#(record.number(0...99))\#(timeToLive.map { #","ttl":\#($0)"# } ?? "")}"#
+        return #""event":"x","id":"\#(id)"\#(key)\#(narrowed)\#(ttl),"data":\#(data)"#
     }
 
     func ask(_ method: String, _ params: String, _ request: Request) {
         send(message(#""method":"\#(method)","params":\#(params)"#, request))
+    }
+
+    func ask(_ method: String, _ params: String, told: @escaping (DataObject?) -> Void) {
+        ask(method, params, .looked(told))
     }
 
     private func message(_ call: String, _ request: Request) -> String {
@@ -258,6 +267,7 @@ final class SimulatedClient {
         if case .purge = request { events.isPurgeUncertain = true }
         if case .awaitedFlush = request { events.isFlushAwaited = false }
         if case .way(let side, true) = request { closed(side, isKept: false) }
+        if case .looked(let look) = request { look(nil) }
     }
 
     /// A way is closed beyond doubt, unless it was asked meanwhile to open it.
@@ -276,6 +286,7 @@ final class SimulatedClient {
         case .trackMany(let count):
             guard case .array(let ids)? = result["ids"] else { return record.expect(false, "no ids") }
             record.expect(ids.count == count, "\(number) is told \(ids.count) of \(count) ids")
+            if result["unrouted"].flatMap(Int.init(dataItem:)) == count { return unrouted() }
             for end in ["first_seq", "last_seq"] { isSafe(place(result, end)) }
         case .purge:
             let count = result["purged"].flatMap(Int.init(dataItem:)) ?? -1
@@ -284,6 +295,7 @@ final class SimulatedClient {
         case .way(let side, let isPaused):
             if isPaused { closed(side, isKept: true) }
         case .told(let tell): tell(.result(result))
+        case .looked(let look): look(result)
         case .other: break
         case .awaitedFlush:
             events.isFlushAwaited = false
@@ -305,11 +317,18 @@ final class SimulatedClient {
 
     /// An id has one place.
     private func acknowledged(_ event: String, _ result: DataObject) {
+        if result["unrouted"] != nil { return unrouted() }
         let place = place(result, "seq")
         isSafe(place)
         record.expect(events.places[event] ?? place == place, "\(event) has two places")
         events.places[event] = place
         if result["duplicate"] != nil { record.count(.duplicate) }
+    }
+
+    /// Nobody wants an event only when all dispatchers are removed (Behaviour P3).
+    private func unrouted() {
+        record.count(.unrouted)
+        record.expect(events.ledger.mayBeUnrouted, "an event is wanted by nobody")
     }
 
     private func inOrder(_ id: Int) {

@@ -1,3 +1,5 @@
+import HeadgateCore
+
 @testable import HeadgateServer
 
 /// Where events go.
@@ -17,9 +19,8 @@ final class Destinations: Actor {
 
     func lifeBegan(_ service: Service) {
         for side in sides {
-            side.lost = { [id = side.id, weak service] in
-                let summary = service?.gate.dispatcherSummaries.first { $0.id == id }
-                return summary.map { $0.counters[.evicted] + $0.counters[.expired] } ?? 0
+            side.lost = { [weak service] in
+                service?.gate.counts.lost ?? 0
             }
         }
     }
@@ -38,4 +39,9 @@ final class Destinations: Actor {
         for side in sides { side.answerOne() }
         return wasBusy
     }
+}
+
+extension EventCounts {
+    /// How many events were let go of, in all.
+    var lost: Int { all[.evicted] + all[.expired] }
 }

@@ -51,17 +51,28 @@ final class FarSide: Sender {
     private var charges: Charges
     private var numbers: [String: SequenceNumber] = [:]
     private var order: OrderCheck
-    private let terms: Terms
+    /// What its dispatcher's settings promise it, now and when a daemon begins.
+    private(set) var terms: Terms
+    private let firstTerms: Terms
+    /// Whether it was asked to remove its dispatcher, or there is none yet, and whether that is beyond doubt.
+    var isRemoved: Bool
+    var isGone: Bool
 
-    /// What its dispatcher's settings promise it.
     struct Terms {
         var dispatchLimit: Int
         var inFlight: Int
     }
 
+    /// Its dispatcher has other limits, or may have.
+    func setTerms(_ new: Terms) {
+        if new.inFlight != terms.inFlight { order = OrderCheck(isWhole: false) }
+        terms = new
+    }
+
     init(_ lane: Lane, _ terms: Terms, _ record: Record, _ scheduler: any Scheduler) {
         self.lane = lane
-        self.terms = terms
+        (self.terms, firstTerms) = (terms, terms)
+        (isRemoved, isGone) = (lane.id == "c", lane.id == "c")
         order = OrderCheck(isWhole: terms.inFlight == 1)
         charges = Charges(lane, record)
         self.record = record
@@ -74,6 +85,8 @@ final class FarSide: Sender {
     func lifeEnded(_ end: LifeEnd) {
         (waiting, silent, inFlight) = ([], [], [])
         charges = Charges(lane, record)
+        terms = firstTerms
+        (isRemoved, isGone) = (id == "c", id == "c")
         order = OrderCheck(isWhole: terms.inFlight == 1)
         // What was written last is not promised to be there after a power failure.
         if end == .powerless { numbers = [:] }
@@ -88,6 +101,7 @@ final class FarSide: Sender {
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
         record.note("\(id) gets \(batch.events.map(\.sequenceNumber))")
         record.expect(!isPaused && !isOffline, "\(id) gets a batch through a closed way")
+        record.expect(!isGone, "\(id) gets a batch, and was removed")
         record.expect(batch.events.count <= terms.dispatchLimit, "\(id) gets a batch of \(batch.events.count)")
         record.expect(waiting.count < terms.inFlight, "\(id) gets a batch more than it takes at once")
         for event in batch.events { take(event) }
@@ -104,8 +118,9 @@ final class FarSide: Sender {
         lane.taken(number)
         charges.expect(event)
         record.expect(inFlight.insert(number).inserted, "\(id) gets \(number) twice at once")
-        record.expect(numbers[event.id] == nil || numbers[event.id] == number, "\(id) gets \(event.id) as two events")
-        numbers[event.id] = number
+        let first = lane.letters.first(number)
+        record.expect(numbers[event.id] == nil || numbers[event.id] == first, "\(id) gets \(event.id) as two events")
+        numbers[event.id] = first
     }
 
     private func timeOut(_ number: Int) {
@@ -179,5 +194,16 @@ final class FarSide: Sender {
             record.count(.neverTaken)
             events.forEach(lane.died)
         }
+    }
+}
+
+extension FarSide.Terms {
+    init(_ record: Record) {
+        self.init(dispatchLimit: record.number(1...5), inFlight: record.number(1...3))
+    }
+
+    /// What holds where these may be in force, or others.
+    func union(_ other: FarSide.Terms) -> FarSide.Terms {
+        .init(dispatchLimit: max(dispatchLimit, other.dispatchLimit), inFlight: max(inFlight, other.inFlight))
     }
 }

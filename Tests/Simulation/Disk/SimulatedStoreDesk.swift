@@ -33,6 +33,8 @@ final class SimulatedStoreDesk: StoreDesk {
         return outcomes
     }
 
+    var isOpen: Bool { database != nil }
+
     /// Whether it would do something.
     var hasWork: Bool { !isHeld && (!jobs.isEmpty || database?.hasChores == true) }
 
@@ -54,6 +56,17 @@ final class SimulatedStoreDesk: StoreDesk {
             place = chunk.lastSequenceNumber
         }
         return chunks
+    }
+
+    /// Every dead letter that can be read.
+    func readAllLetters() -> [StoredLetter] {
+        var (letters, query): ([StoredLetter], LetterQuery?) = ([], LetterQuery(limit: 1_000))
+        while let next = query, let page = try? database?.letters.read(next).get() {
+            letters += page.letters
+            query?.after = page.next ?? 0
+            if page.next == nil { query = nil }
+        }
+        return letters
     }
 
     /// The daemon is gone, and its thread with it.

@@ -10,11 +10,11 @@ final class WitnessedStore: EventStore {
     private let store: SQLiteEventStore
     private let ledger: Ledger
     /// What is told to the ledger of a store that has been opened.
-    private let opened: (StoredState, [Chunk]) -> Void
+    private let opened: (StoredState, [Chunk], [StoredLetter]) -> Void
 
     init(
         _ disk: SimulatedDisk, durability: Durability, _ scheduler: SimulatedScheduler, _ ledger: Ledger,
-        opened: @escaping (StoredState, [Chunk]) -> Void
+        opened: @escaping (StoredState, [Chunk], [StoredLetter]) -> Void
     ) {
         var options = SQLiteEventStore.Options(directory: "/data", durability: durability)
         options.disk = disk
@@ -31,9 +31,14 @@ final class WitnessedStore: EventStore {
 
     func open() throws(StoreFault) -> StoredState {
         let state = try store.open()
-        if !disk.isDown { opened(state, disk.whileWell { desk.readAll(through: state.lastSequenceNumber) }) }
+        if !disk.isDown {
+            disk.whileWell { opened(state, desk.readAll(through: state.lastSequenceNumber), desk.readAllLetters()) }
+        }
         return state
     }
+
+    /// The dead letters that there are, whatever the disk's mood.
+    var letters: [StoredLetter] { disk.whileWell { desk.readAllLetters() } }
 
     func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {
         ledger.asked(group)
@@ -45,7 +50,11 @@ final class WitnessedStore: EventStore {
 
     func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
         ledger.note(changes)
-        store.write(changes, then: then)
+        ledger.letters.asked(changes)
+        store.write(changes) { [ledger] fault in
+            ledger.letters.answered(changes, fault)
+            then(fault)
+        }
     }
 
     func read(after number: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
@@ -57,11 +66,18 @@ final class WitnessedStore: EventStore {
     }
 
     func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
-        store.readLetters(query, then: then)
+        store.readLetters(query) { [ledger] result in
+            if case .success(let page) = result { ledger.letters.read(page) }
+            then(result)
+        }
     }
 
     func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
-        store.purgeLetters(query, then: then)
+        ledger.letters.purging(query)
+        store.purgeLetters(query) { [self] result in
+            if !disk.isDown, desk.isOpen { ledger.letters.purged(query, try? result.get(), letters) }
+            then(result)
+        }
     }
 
     func close(then: @escaping () -> Void) {

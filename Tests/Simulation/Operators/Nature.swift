@@ -6,19 +6,25 @@ import HeadgateCore
 final class Nature: Actor {
     private let record: Record
     private let scheduler: SimulatedScheduler
+    private let ages: Ages
     private let sides: [FarSide]
     private var network = NetworkState.connected(.ethernet)
     private var service: Service?
     private var isCalm = false
+    /// The network stays away until all that waits for it is too old, and for how much longer it does.
+    private var waitsOut: Int?
 
-    init(_ record: Record, _ scheduler: SimulatedScheduler, _ sides: [FarSide]) {
+    init(_ record: Record, _ scheduler: SimulatedScheduler, _ ages: Ages, _ sides: [FarSide]) {
         self.record = record
         self.scheduler = scheduler
+        self.ages = ages
         self.sides = sides
     }
 
     var acts: [Act] {
-        isCalm ? [] : [Act(6) { [self] in advance(by: record.pick([1, 50, 400, 1_500])) }, Act(2, change)]
+        if isCalm { return [] }
+        let acts = [Act(6) { [self] in advance(by: record.pick([1, 50, 400, 1_500])) }, Act(2, change)]
+        return ages.mostAge == nil ? acts : acts + [Act(3, growOlder)]
     }
 
     private func advance(by milliseconds: Int) {
@@ -26,11 +32,27 @@ final class Nature: Actor {
         scheduler.advance(by: .milliseconds(milliseconds))
     }
 
+    private func growOlder() {
+        switch record.number(0...2) {
+        case 0:
+            let duration = record.pick([1_000, 5_000, 3_600_000])
+            record.count(.slept)
+            record.note("the machine sleeps for \(duration) ms")
+            scheduler.sleep(for: .milliseconds(duration))
+        case 1: jump(by: record.pick([-5_000, -999, 999, 5_000]))
+        default: advance(by: record.pick([5_000, 70_000]))
+        }
+    }
+
+    private func jump(by milliseconds: Int) {
+        record.count(.clockJumped)
+        record.note("the wall clock jumps by \(milliseconds) ms")
+        scheduler.jump(by: Int64(milliseconds))
+    }
+
     private func change() {
         switch record.number(0...3) {
-        case 0:
-            record.count(.clockJumped)
-            scheduler.jump(by: Int64(record.pick([-3_600_000, 3_600_000])))
+        case 0: jump(by: record.pick([-3_600_000, 3_600_000]))
         case 1:
             record.count(.networkLost)
             set(.disconnected)
@@ -58,8 +80,35 @@ final class Nature: Actor {
         service = nil
     }
 
+    // MARK: At the end
+
+    /// What waits behind a closed way grows too old like all else (Behaviour Q4): sometimes that is waited for.
     func calmDown() {
         isCalm = true
+        waitsOut = ages.mostAge != nil && network == .disconnected ? Nature.patience : nil
+        if waitsOut == nil { set(.connected(.ethernet)) }
+    }
+
+    /// The sweeper rests for ten seconds between two looks.
+    private static let patience = 15
+
+    var isQuiet: Bool { waitsOut == nil }
+
+    func goOn() -> Bool {
+        guard let left = waitsOut else { return false }
+        scheduler.advance(by: .seconds(1))
+        let remote = sides.filter(\.isRemote)
+        guard let end = ages.end(of: remote.reduce(into: []) { $0.formUnion($1.lane.waiting) }), end <= ages.now else {
+            return true
+        }
+        waitsOut = left - 1
+        guard left == 0 else { return true }
+        for summary in service?.gate.dispatcherSummaries ?? [] where remote.contains(where: { $0.id == summary.id }) {
+            record.expect(summary.pending == 0, "\(summary.id) still has \(summary.pending) that are too old")
+        }
+        record.count(.waitedOut)
+        waitsOut = nil
         set(.connected(.ethernet))
+        return true
     }
 }

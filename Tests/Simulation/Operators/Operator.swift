@@ -5,17 +5,24 @@ final class Operator: Actor {
     private let record: Record
     private let crowd: Crowd
     private let sides: [FarSide]
+    private let letters: LetterDesk
+    private let settings: SettingsDesk
+    private let changesSettings: Bool
     private var connection: SimulatedClient?
     private var isCalm = false
 
-    init(_ record: Record, _ crowd: Crowd, _ sides: [FarSide]) {
+    init(_ record: Record, _ crowd: Crowd, _ sides: [FarSide], _ ledger: Ledger, _ scene: Scene) {
         self.record = record
+        letters = LetterDesk(record, ledger.letters)
+        settings = SettingsDesk(record, sides, scene)
+        changesSettings = scene.changesSettings
         self.crowd = crowd
         self.sides = sides
     }
 
     func lifeBegan(_ service: Service) {
         connection = crowd.connectOperator()
+        settings.lifeBegan(service)
         if isCalm { calmDown() }
     }
 
@@ -25,7 +32,13 @@ final class Operator: Actor {
 
     var acts: [Act] {
         guard !isCalm, let connection, connection.isContent else { return [] }
-        return [Act(5) { [self] in operate(connection, record.pick(sides)) }]
+        let there = sides.filter { !$0.isRemoved }
+        guard !there.isEmpty else { return [Act(5) { [settings] in settings.operate(connection) }] }
+        return [
+            Act(5) { [self] in operate(connection, record.pick(there)) },
+            Act(3) { [self] in letters.operate(connection, record.pick(there)) },
+            Act(changesSettings ? 5 : 0) { [settings] in settings.operate(connection) },
+        ]
     }
 
     private func operate(_ connection: SimulatedClient, _ side: FarSide) {
@@ -47,8 +60,12 @@ final class Operator: Actor {
         connection?.ask("dispatcher.resume", #"{"id":"\#(side.id)"}"#, .way(side, isPaused: false))
     }
 
+    func check() { if changesSettings { settings.check() } }
+
     func calmDown() {
         isCalm = true
-        for side in sides { resume(side) }
+        if let connection { settings.calmDown(connection) }
+        for side in sides where !side.isGone { resume(side) }
+        if let connection { letters.list(connection) }
     }
 }

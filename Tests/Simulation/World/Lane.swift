@@ -11,10 +11,11 @@ final class Lane {
     /// Ended or let go of in an earlier life. Where that was not written down it may come again.
     private var before: Set<SequenceNumber> = []
     private let record: Record
+    private let ages: Ages
+    let letters: LetterBook
 
-    init(id: String, record: Record) {
-        self.id = id
-        self.record = record
+    init(id: String, record: Record, ages: Ages, letters: LetterBook) {
+        (self.id, self.record, self.ages, self.letters) = (id, record, ages, letters)
     }
 
     func safe(_ number: SequenceNumber) {
@@ -26,6 +27,7 @@ final class Lane {
         record.expect(!delivered.contains(number), "\(id) gets \(number), which it has acknowledged")
         record.expect(!dead.contains(number), "\(id) gets \(number), which is dead")
         record.expect(waiting.contains(number), "\(id) gets \(number), which is not for it, or not safe")
+        record.expect(!ages.isOver(number), "\(id) gets \(number), which is too old")
     }
 
     func delivered(_ number: SequenceNumber) {
@@ -36,6 +38,20 @@ final class Lane {
     func died(_ number: SequenceNumber) {
         waiting.remove(number)
         dead.insert(number)
+    }
+
+    /// Whether its dispatcher came or went in this life, so that its counters are not all that happened.
+    var isPatchy = false
+    /// How many have been let go of as too old in this life.
+    private var expired = 0
+
+    /// None is let go of before its time (Behaviour Q4).
+    func checkAges(_ counters: Counters<DispatcherCounter>) {
+        guard counters[.expired] != expired else { return }
+        expired = counters[.expired]
+        record.count(.expired)
+        let over = waiting.count(where: ages.isOver)
+        record.expect(expired <= over, "\(id) let go of \(expired) as too old, and \(over) are")
     }
 
     // MARK: Lives
@@ -60,7 +76,8 @@ final class Lane {
         record.expect(
             missing.count <= lost || isLax, "\(id) has lost \(missing.sorted()), and let go of \(lost) only")
         before.formUnion(delivered.union(dead).union(missing))
-        (waiting, delivered, dead) = (found, [], [])
+        (waiting, delivered, dead, expired) = (found, [], [], 0)
+        isPatchy = false
     }
 
     /// All is quiet, so that nothing waits: what was not seen to end was let go of, and counted.

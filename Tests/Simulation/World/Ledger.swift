@@ -9,18 +9,23 @@ final class Ledger {
     private var unanswered: [SequenceNumber: Set<String>] = [:]
     private var routes: [RouteNumber: [DispatcherNumber]] = [:]
     private var ids: [DispatcherNumber: String] = [:]
+    let ages: Ages
+    private(set) lazy var letters = LetterBook(record) { [unowned self] in ids[$0] ?? "\($0)" }
     private let record: Record
 
-    init(_ record: Record) {
-        self.record = record
+    init(_ record: Record, _ ages: Ages) {
+        (self.record, self.ages) = (record, ages)
     }
 
     func lane(_ id: String) -> Lane {
         if let lane = lanes[id] { return lane }
-        let lane = Lane(id: id, record: record)
+        let lane = Lane(id: id, record: record, ages: ages, letters: letters)
         lanes[id] = lane
         return lane
     }
+
+    /// Whether there may have been a time without dispatchers in this life.
+    var mayBeUnrouted: Bool { lane("a").isPatchy && lane("b").isPatchy }
 
     // MARK: What the store is asked
 
@@ -30,10 +35,14 @@ final class Ledger {
 
     func asked(_ group: AppendGroup) {
         routes.merge(group.newRoutes) { $1 }
+        for dispatcher in group.groundwork.dispatchers { ids[dispatcher.number] = dispatcher.id }
+        ages.asked(group.chunk)
+        letters.asked(group)
         for event in group.chunk { unanswered[event.sequenceNumber] = wanted(event.route) }
     }
 
     func answered(_ group: AppendGroup, _ fault: StoreFault?) {
+        letters.answered(group, fault)
         guard fault == nil else { return }
         for event in group.chunk {
             record.expect(safe.insert(event.sequenceNumber).inserted, "\(event.sequenceNumber) is given twice")
@@ -50,11 +59,16 @@ final class Ledger {
     /// A store was opened: it must have all that it should, and nothing else.
     /// - Parameters:
     ///   - chunks: every event that it can read.
+    ///   - table: every dead letter.
     ///   - lost: by dispatcher, how many events were let go of in the life before.
     ///   - isLax: whether less is promised: the newest may be gone.
-    func reopened(_ state: StoredState, _ chunks: [Chunk], lost: [String: Int], after end: LifeEnd, isLax: Bool) {
+    func reopened(
+        _ state: StoredState, _ chunks: [Chunk], _ table: [StoredLetter], lost: [String: Int], after end: LifeEnd,
+        isLax: Bool
+    ) {
         routes = state.routes
         for dispatcher in state.dispatchers { ids[dispatcher.number] = dispatcher.id }
+        let dead = dead
         let events = chunks.flatMap { chunk in chunk.map { (number: $0.sequenceNumber, route: $0.route) } }
         for (id, lane) in lanes.sorted(by: { $0.key < $1.key }) {
             let dispatcher = state.dispatchers.first { $0.id == id }
@@ -67,6 +81,7 @@ final class Ledger {
             lane.reopened(
                 Set(found.map(\.number)), lost: lost[id] ?? 0, unanswered: Set(perhaps), after: end, isLax: isLax)
         }
+        letters.reopened(table, queued: lanes.mapValues(\.waiting), dead: dead, after: end, isLax: isLax)
         let newly = Set(events.map(\.number)).subtracting(safe)
         if !newly.isEmpty { record.count(.unansweredKept) }
         record.expect(newly.isSubset(of: unanswered.keys), "the store made up \(newly.sorted())")
@@ -76,6 +91,27 @@ final class Ledger {
         if isLax { safe = safe.filter { $0 <= state.lastSequenceNumber } }
         safe.formUnion(newly)
         unanswered = [:]
+    }
+
+    /// What died in this life.
+    private var dead: Set<LetterKey> {
+        Set(lanes.values.flatMap { lane in lane.dead.map { LetterKey(lane: lane.id, number: $0) } })
+    }
+
+    /// All is quiet: what is counted of the whole service is what became of its events.
+    func check(_ counters: Counters<EventCounter>) {
+        let all = lanes.values
+        let (sent, dead) = (all.reduce(0) { $0 + $1.delivered.count }, all.reduce(0) { $0 + $1.dead.count })
+        let lost = all.reduce(0) { $0 + $1.waiting.count }
+        record.expect(counters[.delivered] == sent, "delivered is \(counters[.delivered]), not \(sent)")
+        record.expect(counters[.dead] == dead, "dead is \(counters[.dead]), not \(dead)")
+        let counted = counters[.evicted] + counters[.expired]
+        record.expect(counted == lost, "\(lost) events are gone, and \(counted) counted so")
+    }
+
+    /// All is quiet.
+    func check(_ table: [StoredLetter], counted: Int) {
+        letters.check(table, dead: dead, counted: counted)
     }
 
     /// A start counts what waits from summaries. It must be what there is.

@@ -11,6 +11,9 @@ enum Situation: String, CaseIterable {
     case workerLost, workerLate, workTakenOver, workerLeft, workRefused
     case boardRun, boardLate, boardTakenOver, notServed, providerLost, activationTimedOut
     case barrierRefused, barrierTimedOut, barrierLost
+    case slept, expired, waitedOut, scaleBent
+    case lettersListed, lettersKept, lettersPurged, requeued, requeueCut
+    case dispatcherRemoved, dispatcherBack, barrierSet, settingsRefused, unrouted
 }
 
 /// Something that must not be.

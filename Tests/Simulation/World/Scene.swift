@@ -10,18 +10,27 @@ struct Scene {
 
     let durability: Durability
     let settings: DataObject
+    /// How long the store keeps an event, in milliseconds, where that is short enough to be over.
+    let mostAge: Int64?
+    /// Whether workers take batches. What grows too old on its way among them is not in their account.
+    var hasWorkers: Bool { mostAge == nil }
+    /// Whether an operator changes settings: then there is a third dispatcher at times.
+    let changesSettings: Bool
     /// What the dispatchers promise.
     let terms: [String: FarSide.Terms]
     let workTerms: WorkSide.Terms
     let boardTerms: BoardTerms
 
     init(_ record: Record) {
-        let first = FarSide.Terms(dispatchLimit: record.number(1...5), inFlight: record.number(1...3))
+        let first = FarSide.Terms(record)
         let second = FarSide.Terms(dispatchLimit: 1, inFlight: 1)
-        terms = ["a": first, "b": second]
+        terms = ["a": first, "b": second, "c": second]
         workTerms = WorkSide.Terms(dispatchLimit: record.number(1...4), inFlight: record.number(1...4))
         boardTerms = BoardTerms(record)
+        changesSettings = record.oneIn(2)
         durability = record.oneIn(4) ? .normal : .full
+        let mostAge = record.oneIn(3) ? record.pick([2, 5, 60]) : nil
+        self.mostAge = mostAge.map { Int64($0) * 1_000 }
         let settings: DataObject = [
             "durability": .string(durability.rawValue), "shutdown_timeout_ms": 1_000,
             "limits": [
@@ -29,32 +38,40 @@ struct Scene {
                 "max_connections": 4,
                 "slow_reader_timeout_ms": 2_000,
             ],
-            "store": Scene.store(record),
+            "store": Scene.store(record, mostAge: mostAge),
             "dispatchers": [
-                "a": .object(Scene.dispatcher(first)),
-                "b": .object(Scene.dispatcher(second).patched(with: ["remote": true])),
-                "w": .object(Scene.dispatcher(workTerms)),
+                "a": .object(Scene.dispatcher("a", first)), "b": .object(Scene.dispatcher("b", second)),
             ],
         ]
-        self.settings = settings.patched(with: boardTerms.settings)
+        let workers: DataObject = mostAge == nil ? ["dispatchers": ["w": .object(Scene.dispatcher(workTerms))]] : [:]
+        self.settings = settings.patched(with: boardTerms.settings).patched(with: workers)
     }
 
-    private static func dispatcher(_ terms: FarSide.Terms) -> DataObject {
+    static func dispatcher(_ id: String, _ terms: FarSide.Terms) -> DataObject {
+        limits(terms).patched(with: [
+            "kind": "far", "max_attempts": .number(DataNumber(Charges.mostAttempts)), "backoff": ["cap_ms": 4_000],
+            "remote": .bool(id == "b"),
+        ])
+    }
+
+    static func limits(_ terms: FarSide.Terms) -> DataObject {
         [
-            "kind": "far", "dispatch_limit": .number(DataNumber(terms.dispatchLimit)),
-            "in_flight": .number(DataNumber(terms.inFlight)), "max_attempts": .number(DataNumber(Charges.mostAttempts)),
-            "backoff": ["cap_ms": 4_000],
+            "dispatch_limit": .number(DataNumber(terms.dispatchLimit)),
+            "in_flight": .number(DataNumber(terms.inFlight)),
         ]
     }
 
     private static func dispatcher(_ terms: WorkSide.Terms) -> DataObject {
-        dispatcher(FarSide.Terms(dispatchLimit: terms.dispatchLimit, inFlight: terms.inFlight)).patched(
+        let limits = FarSide.Terms(dispatchLimit: terms.dispatchLimit, inFlight: terms.inFlight)
+        return dispatcher("w", limits).patched(
             with: ["kind": "worked", "lease_ms": .number(DataNumber(Int(terms.lease.wholeMilliseconds)))])
     }
 
-    private static func store(_ record: Record) -> DataItem {
+    /// - Parameter mostAge: in seconds.
+    private static func store(_ record: Record, mostAge: Int?) -> DataItem {
         var store: DataObject = ["max_events": .number(DataNumber(record.pick([12, 50, 200])))]
         if record.oneIn(3) { store["overflow"] = "drop_oldest" }
+        if let mostAge { store["max_age_s"] = .number(DataNumber(mostAge)) }
         return .object(store)
     }
 }

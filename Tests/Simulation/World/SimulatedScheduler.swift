@@ -8,12 +8,16 @@ import HeadgateData
 final class SimulatedScheduler: ServiceScheduler {
     private let clock = ManualScheduler()
     private var next: [() -> Void] = []
+    /// By how much the wall clock was set, in all.
+    private var jumped: Int64 = 0
 
     var now: Instant { clock.now }
     var wall: Timestamp { clock.wall }
     var sinceBoot: Int64 { clock.sinceBoot }
     var boot: String { clock.boot }
     var isCurrent: Bool { true }
+    /// What the wall clock would say if nobody had ever set it.
+    var trueTime: Int64 { wall.milliseconds - jumped }
 
     func atEndOfTurn(_ phase: TurnPhase, _ work: @escaping () -> Void) {
         clock.atEndOfTurn(phase, work)
@@ -57,8 +61,14 @@ final class SimulatedScheduler: ServiceScheduler {
         next = []
     }
 
+    /// The machine sleeps.
+    func sleep(for duration: Duration) {
+        clock.sleep(for: duration)
+    }
+
     /// The wall clock is set to another time.
     func jump(by milliseconds: Int64) {
         clock.wall.milliseconds += milliseconds
+        jumped += milliseconds
     }
 }

@@ -26,21 +26,22 @@ final class World {
 
     init(seed: Seed) {
         let record = Record(seed: seed)
-        let ledger = Ledger(record)
-        (self.record, self.ledger) = (record, ledger)
         let scene = Scene(record)
-        self.scene = scene
+        let ledger = Ledger(record, Ages(record, scheduler, mostAge: scene.mostAge))
+        (self.record, self.ledger, self.scene) = (record, ledger, scene)
         sides = scene.terms.keys.sorted().map { [scheduler] in
             FarSide(ledger.lane($0), scene.terms[$0] ?? .init(dispatchLimit: 1, inFlight: 1), record, scheduler)
         }
         workSide = WorkSide(ledger.lane("w"), scene.workTerms, record, scheduler)
         let disk = SimulatedDisk(platter, record)
-        store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) { _, _ in }
+        store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) { _, _, _ in }
         let crowd = Crowd(record, scheduler, ledger)
-        actors = [crowd, Destinations(record, sides), Operator(record, crowd, sides), Nature(record, scheduler, sides)]
-        actors.append(Workers(record, scheduler, crowd, workSide))
-        actors.append(BoardClients(record, scheduler, crowd, scene.boardTerms))
-        actors.append(Trouble(self))
+        actors = [
+            crowd, Destinations(record, sides), Operator(record, crowd, sides, ledger, scene),
+            Nature(record, scheduler, ledger.ages, sides),
+            BoardClients(record, scheduler, crowd, scene.boardTerms), Trouble(self),
+        ]
+        if scene.hasWorkers { actors.append(Workers(record, scheduler, crowd, workSide)) }
     }
 
     // MARK: The history
@@ -79,6 +80,13 @@ final class World {
         scheduler.endTurn()
         if !record.oneIn(3) { store.desk.takeTurn() }
         for actor in actors { (actor as? Crowd)?.read() }
+        checkAges()
+    }
+
+    private func checkAges() {
+        guard let service, scene.mostAge != nil else { return }
+        ledger.ages.check(service)
+        for summary in service.gate.dispatcherSummaries { ledger.lane(summary.id).checkAges(summary.counters) }
     }
 
     // MARK: Lives
@@ -101,9 +109,12 @@ final class World {
     private func start() throws -> Service {
         let disk = SimulatedDisk(platter, record)
         let isLax = if case .powerless = lastEnd { scene.durability == .normal } else { false }
-        store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) { [unowned self] state, chunks in
+        store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) {
+            [unowned self] state, chunks, letters in
             record.expect(state.warnings == [], "the store is not what it was: \(state.warnings)")
-            ledger.reopened(state, chunks, lost: lost, after: lastEnd, isLax: isLax || !wasWell && lastEnd == .stopped)
+            ledger.reopened(
+                state, chunks, letters, lost: lost, after: lastEnd, isLax: isLax || !wasWell && lastEnd == .stopped)
+            ledger.ages.opened(state, isKept: lastEnd == .stopped && wasWell)
             (lost, lastEnd) = ([:], .killed)
         }
         if record.oneIn(6) { disk.callsToLive = record.number(0...40) }
@@ -142,9 +153,13 @@ final class World {
     }
 
     private func lose(_ end: LifeEnd) {
+        checkAges()
         record.note("the daemon is gone: \(end)")
-        for summary in service?.gate.dispatcherSummaries ?? [] {
-            lost[summary.id] = summary.counters[.evicted] + summary.counters[.expired]
+        if let gate = service?.gate {
+            for id in ledger.lanes.keys { lost[id] = gate.counts.lost }
+            for summary in gate.dispatcherSummaries where !ledger.lane(summary.id).isPatchy {
+                lost[summary.id] = summary.counters[.evicted] + summary.counters[.expired]
+            }
         }
         // What went without power is not known before a store was opened again.
         if lastEnd != .powerless { lastEnd = end }
@@ -195,10 +210,12 @@ final class World {
         for _ in 0..<3_000 where !isQuiet && record.violation == nil { goOn() }
         record.expect(isQuiet, "something is stuck")
         for actor in actors { actor.check() }
-        for side in sides {
+        ledger.check(store.letters, counted: service?.gate.counts.all[.requeued] ?? 0)
+        for side in sides where !side.isGone && !side.lane.isPatchy {
             let summary = service?.gate.dispatcherSummaries.first { $0.id == side.lane.id }
             side.lane.check(summary?.counters)
         }
+        if let service { ledger.check(service.gate.counts.all) }
     }
 
     private func goOn() {

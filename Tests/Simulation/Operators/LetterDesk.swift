@@ -1,0 +1,73 @@
+import HeadgateCore
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// What an operator does with dead letters (Behaviour D10): looks at them, has them go again, and deletes them.
+final class LetterDesk {
+    private let record: Record
+    private let book: LetterBook
+
+    init(_ record: Record, _ book: LetterBook) {
+        (self.record, self.book) = (record, book)
+    }
+
+    func operate(_ connection: SimulatedClient, _ side: FarSide) {
+        switch record.number(0...3) {
+        case 0: list(connection)
+        case 1: purge(connection, which(side))
+        default: requeue(connection, which(side))
+        }
+    }
+
+    /// Which letters are meant: those of one dispatcher, those of some numbers, or all.
+    private func which(_ side: FarSide) -> String {
+        let numbers = book.numbers
+        switch record.number(0...2) {
+        case 0: return "{}"
+        case 1: return #"{"dispatcher":"\#(side.id)"}"#
+        default: return #"{"letters":[\#(numbers.isEmpty ? "1" : "\(record.pick(numbers))"),999999]}"#
+        }
+    }
+
+    /// Lists all: what has been written down is told, and nothing else but what has just died.
+    func list(_ connection: SimulatedClient) {
+        let before = book.written
+        connection.ask("dead_letters.list", #"{"limit":1000}"#) { [self] result in
+            guard case .array(let letters)? = result?["dead_letters"] else { return }
+            let told = Set(letters.compactMap(LetterDesk.key))
+            record.expect(told.count == letters.count, "a letter is listed twice")
+            // What was asked for before may have been done meanwhile.
+            let missing = before.intersection(book.written).subtracting(told)
+            record.expect(missing.isEmpty, "\(missing) are letters, and not listed")
+            let strange = told.filter { !book.isKnown($0) }
+            record.expect(strange.isEmpty, "\(strange) are listed, and are no letters")
+            if !told.isEmpty { record.count(.lettersListed) }
+        }
+    }
+
+    private static func key(_ item: DataItem) -> LetterKey? {
+        guard case .object(let letter) = item, let lane = letter["dispatcher"].flatMap(String.init(dataItem:)),
+            case .object(let event)? = letter["event"], let number = event["seq"].flatMap(Int.init(dataItem:))
+        else { return nil }
+        return LetterKey(lane: lane, number: SequenceNumber(number))
+    }
+
+    private func requeue(_ connection: SimulatedClient, _ which: String) {
+        let before = book.requeued
+        connection.ask("dead_letters.requeue", which) { [self] result in
+            guard let count = result?["count"].flatMap(Int.init(dataItem:)) else { return }
+            record.expect(
+                count == book.requeued - before, "\(count) are told requeued, and \(book.requeued - before) are")
+        }
+    }
+
+    private func purge(_ connection: SimulatedClient, _ which: String) {
+        let before = book.written
+        connection.ask("dead_letters.purge", which) { [self] result in
+            guard let count = result?["count"].flatMap(Int.init(dataItem:)) else { return }
+            let there = before.subtracting(book.written).count
+            record.expect(there <= count, "\(count) letters are told deleted, and \(there) are")
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import HeadgateCore
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// What an operator sets while events fly (Behaviour S2, S3): limits, dispatchers that go and come back (Behaviour Q3),
+/// barriers, and what has to be refused whole.
+final class SettingsDesk {
+    private let record: Record
+    private let sides: [FarSide]
+    private let scene: Scene
+    /// What programs have set, as it must be.
+    private var expected: DataObject
+    private weak var service: Service?
+    private var isCalm = false
+
+    init(_ record: Record, _ sides: [FarSide], _ scene: Scene) {
+        (self.record, self.sides, self.scene) = (record, sides, scene)
+        expected = scene.settings
+    }
+
+    func lifeBegan(_ service: Service) {
+        self.service = service
+        expected = scene.settings
+    }
+
+    func operate(_ connection: SimulatedClient) {
+        let side = record.pick(sides)
+        switch record.number(0...7) {
+        case 0...1: if side.isRemoved { bringBack(side, connection) } else { remove(side, connection) }
+        case 2: if !side.isRemoved { change(side, connection) }
+        case 3: set(["store": ["max_events": .number(DataNumber(record.pick([8, 50, 200])))]], connection)
+        case 4: setFaulty(connection)
+        case 5: connection.ask("config.reload", "{}") { [self] in record.expect($0 != nil, "a reload is refused") }
+        default:
+            record.count(.barrierSet)
+            set(["barriers": .object(barrier())], connection)
+        }
+    }
+
+    // MARK: Dispatchers
+
+    private func remove(_ side: FarSide, _ connection: SimulatedClient) {
+        side.isRemoved = true
+        side.lane.isPatchy = true
+        set(["dispatchers": [side.id: .null]], connection) { [self] isSet in
+            // Once all is calm it was asked to come back by now.
+            guard !isCalm else { return }
+            side.isRemoved = isSet
+            side.isGone = isSet
+        }
+        record.count(.dispatcherRemoved)
+    }
+
+    private func bringBack(_ side: FarSide, _ connection: SimulatedClient) {
+        side.isGone = false
+        side.lane.isPatchy = true
+        let entry = Scene.dispatcher(side.id, side.terms)
+        set(["dispatchers": [side.id: .object(entry)]], connection) { isSet in side.isRemoved = !isSet }
+        record.count(.dispatcherBack)
+    }
+
+    /// From the moment that it is asked for the old limits may hold, or the new.
+    private func change(_ side: FarSide, _ connection: SimulatedClient) {
+        let (old, new) = (side.terms, FarSide.Terms(record))
+        side.setTerms(old.union(new))
+        set(["dispatchers": [side.id: .object(Scene.limits(new))]], connection) { side.setTerms($0 ? new : old) }
+    }
+
+    // MARK: What holds all of them
+
+    private func barrier() -> DataObject {
+        switch record.number(0...4) {
+        case 0: ["BatchingBarrier": ["scopes": ["a"], "configuration": ["batch_size": 3, "max_wait_ms": 2_000]]]
+        case 1: ["RateBarrier": ["scopes": ["b"], "configuration": ["per_second": 2, "burst": 3]]]
+        case 2: ["IntervalBarrier": ["scopes": ["all"], "configuration": ["interval_ms": 3_000, "open_ms": 500]]]
+        default: SettingsDesk.noBarriers
+        }
+    }
+
+    private static let noBarriers: DataObject = [
+        "BatchingBarrier": .null, "RateBarrier": .null, "IntervalBarrier": .null,
+    ]
+
+    /// A fault anywhere, and nothing of it is done: nobody is removed (Behaviour S2).
+    private func setFaulty(_ connection: SimulatedClient) {
+        let fault: DataObject = record.oneIn(2) ? ["dispatch_limit": 0] : ["kind": "nowhere"]
+        let patch: DataObject = ["dispatchers": ["a": .object(fault), "b": .null], "store": ["max_events": 1]]
+        set(patch, connection, isSound: false)
+        record.count(.settingsRefused)
+    }
+
+    // MARK: Asking
+
+    /// - Parameter then: told whether it was done.
+    private func set(
+        _ patch: DataObject, _ connection: SimulatedClient, isSound: Bool = true,
+        then: @escaping (Bool) -> Void = { _ in }
+    ) {
+        var json = JSONWriter()
+        json.object(patch)
+        let params = #"{"patch":\#(String(decoding: json.bytes, as: UTF8.self))}"#
+        connection.ask("config.set", params) { [self] result in
+            record.expect((result != nil) == isSound, "\(patch) is \(result == nil ? "refused" : "taken")")
+            if result != nil { expected = expected.patched(with: patch) }
+            then(result != nil)
+            if !isCalm { check() }
+        }
+    }
+
+    // MARK: At the end
+
+    /// All are there again, and nothing holds them.
+    func calmDown(_ connection: SimulatedClient) {
+        isCalm = true
+        guard scene.changesSettings else { return }
+        for side in sides where side.isRemoved { bringBack(side, connection) }
+        set(["barriers": .object(SettingsDesk.noBarriers), "store": ["max_events": 200]], connection)
+    }
+
+    func check() {
+        record.expect(service?.control.layers[.programmatic] == expected, "the settings are not those that were set")
+    }
+}
