@@ -10,7 +10,8 @@ enum Situation: String, CaseIterable {
     case purged, paused, networkLost, flushSettled, flushTimedOut, clockJumped
     case slept, expired, waitedOut, scaleBent
     case lettersListed, lettersKept, lettersPurged, requeued, requeueCut
-    case dispatcherRemoved, dispatcherBack, barrierSet, settingsRefused, unrouted
+    case dispatcherRemoved, dispatcherBack, barrierSet, settingsRefused
+    case held, answeredTwice, peeked
 }
 
 /// Something that must not be.
