@@ -327,7 +327,6 @@ final class SimulatedClient {
 
     /// Nobody wants an event only when all dispatchers are removed (Behaviour P3).
     private func unrouted() {
-        record.count(.unrouted)
         record.expect(events.ledger.mayBeUnrouted, "an event is wanted by nobody")
     }
 

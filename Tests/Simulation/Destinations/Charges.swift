@@ -13,7 +13,8 @@ struct Charges {
         self.record = record
     }
 
-    /// What is sent tells the charged attempts, and one. A dispatcher that was removed and came back has forgotten them.
+    /// What is sent tells the charged attempts, and one. A dispatcher that has left and come back begins to count anew, like one
+    /// after a restart; one that had not left yet does not.
     mutating func expect(_ event: Batch.Event) {
         let (number, told) = (event.sequenceNumber, event.attempt)
         let due = attempts[number, default: 0] + 1

@@ -13,7 +13,13 @@ final class Destinations: Actor {
         self.sides = sides
     }
 
-    var acts: [Act] { isCalm ? [] : [Act(15) { [self] in record.pick(sides).answerOne() }] }
+    var acts: [Act] {
+        if isCalm { return [] }
+        return [
+            Act(15) { [self] in record.pick(sides).answerOne() },
+            Act(1) { [self] in record.pick(sides).isBusy.toggle() },
+        ]
+    }
 
     var isQuiet: Bool { !sides.contains(where: \.hasWaiting) }
 

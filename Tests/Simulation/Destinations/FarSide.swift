@@ -39,6 +39,12 @@ final class FarSide: Sender {
     /// Whether it stays closed over a restart (Behaviour B23).
     var isPauseKept = false
     var isOffline = false
+    /// Whether it refused its dispatcher, and nobody has had a hand in that since (Behaviour D7).
+    var isHeld = false
+    /// Whether an operator may be having a hand in it.
+    var isOperated: () -> Bool = { false }
+    /// Whether it takes nothing for a while.
+    var isBusy = false
     /// Whether all is answered well from now on.
     var isWell = false
 
@@ -47,7 +53,9 @@ final class FarSide: Sender {
     private var waiting: [(batch: Batch, then: (SendResult) -> Void)] = []
     /// Batches that are not answered before their time is over.
     private var silent: Set<Int> = []
-    private var inFlight: Set<SequenceNumber> = []
+    private(set) var inFlight: Set<SequenceNumber> = []
+    /// All that it was sent in this life, in order.
+    private(set) var sent: [SequenceNumber] = []
     private var charges: Charges
     private var numbers: [String: SequenceNumber] = [:]
     private var order: OrderCheck
@@ -83,10 +91,10 @@ final class FarSide: Sender {
 
     /// What was on its way is answered to nobody, and attempts are forgotten (Behaviour D9).
     func lifeEnded(_ end: LifeEnd) {
-        (waiting, silent, inFlight) = ([], [], [])
+        (waiting, silent, inFlight, sent) = ([], [], [], [])
         charges = Charges(lane, record)
         terms = firstTerms
-        (isRemoved, isGone) = (id == "c", id == "c")
+        (isRemoved, isGone, isHeld) = (id == "c", id == "c", false)
         order = OrderCheck(isWhole: terms.inFlight == 1)
         // What was written last is not promised to be there after a power failure.
         if end == .powerless { numbers = [:] }
@@ -102,9 +110,11 @@ final class FarSide: Sender {
         record.note("\(id) gets \(batch.events.map(\.sequenceNumber))")
         record.expect(!isPaused && !isOffline, "\(id) gets a batch through a closed way")
         record.expect(!isGone, "\(id) gets a batch, and was removed")
+        record.expect(!isHeld, "\(id) gets a batch, and refused the dispatcher")
         record.expect(batch.events.count <= terms.dispatchLimit, "\(id) gets a batch of \(batch.events.count)")
         record.expect(waiting.count < terms.inFlight, "\(id) gets a batch more than it takes at once")
         for event in batch.events { take(event) }
+        sent += batch.events.map(\.sequenceNumber)
         let complaint = order.complaint(of: batch.events, unfinished: lost() == 0 ? lane.waiting : [])
         record.expect(complaint == nil, "\(id) gets \(complaint ?? "")")
         waiting.append((batch, then))
@@ -138,13 +148,15 @@ final class FarSide: Sender {
     }
 
     private func result(for batch: Batch) -> SendResult {
-        switch record.number(0...12) {
+        if isBusy { return .refused(.init(.again, cause: "HTTP 503", status: 503)) }
+        switch record.number(0...13) {
         case 0...3: return .delivered
         case 4...5: return .refused(.init(.again, cause: "HTTP 503", status: 503))
         case 6: return .refused(.init(.again, cause: "HTTP 503", retryAfter: .seconds(2), status: 503))
         case 7: return .refused(.init(.never, cause: "HTTP 400", status: 400))
         case 8: return .refused(.init(.tooLarge, cause: "HTTP 413", isCharged: false, status: 413))
-        case 9:
+        case 9: return .refused(.init(.notAllowed, cause: "HTTP 401", isCharged: false, status: 401))
+        case 10:
             record.count(.answerLost)
             return .noAnswer(cause: "connection reset")
         default: return .each(batch.events.map { _ in outcome() })
@@ -163,6 +175,14 @@ final class FarSide: Sender {
         record.note("\(id) answers \(batch.events.map(\.sequenceNumber)) \(result)")
         account(batch.events.map(\.sequenceNumber), result)
         then(result)
+        if case .refused(let refusal) = result, refusal.meaning == .notAllowed, !isOperated() {
+            record.count(.held)
+            isHeld = true
+        }
+        guard !isWell, record.oneIn(10) else { return }
+        // An answer that comes once more says nothing of what is on its way now.
+        record.count(.answeredTwice)
+        then(.delivered)
     }
 
     func interrupt() {
@@ -190,6 +210,7 @@ final class FarSide: Sender {
         case .again:
             for number in events { charges.charge(number) }
         case .tooLarge where events.count > 1: record.count(.split)
+        case .notAllowed: break
         default:
             record.count(.neverTaken)
             events.forEach(lane.died)

@@ -22,6 +22,7 @@ final class Operator: Actor {
 
     func lifeBegan(_ service: Service) {
         connection = crowd.connectOperator()
+        for side in sides { side.isOperated = { [weak connection] in connection?.isContent == false } }
         settings.lifeBegan(service)
         if isCalm { calmDown() }
     }
@@ -42,10 +43,12 @@ final class Operator: Actor {
     }
 
     private func operate(_ connection: SimulatedClient, _ side: FarSide) {
-        switch record.number(0...5) {
+        switch record.number(0...6) {
+        case 6: QueueLook(record, side).begin(connection)
         case 0: connection.ask("queue.purge", #"{"dispatcher":"\#(side.id)"}"#, .purge)
         case 1...2:
             record.count(.paused)
+            side.isHeld = false
             let isFlushable = record.oneIn(3)
             if isFlushable { side.isPaused = false }
             let request = isFlushable ? SimulatedClient.Request.other : .way(side, isPaused: true)
@@ -57,6 +60,7 @@ final class Operator: Actor {
     /// From the moment that it is asked for the way may be open.
     private func resume(_ side: FarSide) {
         side.isPaused = false
+        side.isHeld = false
         connection?.ask("dispatcher.resume", #"{"id":"\#(side.id)"}"#, .way(side, isPaused: false))
     }
 

@@ -42,6 +42,7 @@ final class SettingsDesk {
 
     private func remove(_ side: FarSide, _ connection: SimulatedClient) {
         side.isRemoved = true
+        side.isHeld = false
         side.lane.isPatchy = true
         set(["dispatchers": [side.id: .null]], connection) { [self] isSet in
             // Once all is calm it was asked to come back by now.
@@ -54,6 +55,7 @@ final class SettingsDesk {
 
     private func bringBack(_ side: FarSide, _ connection: SimulatedClient) {
         side.isGone = false
+        side.isHeld = false
         side.lane.isPatchy = true
         let entry = Scene.dispatcher(side.id, side.terms)
         set(["dispatchers": [side.id: .object(entry)]], connection) { isSet in side.isRemoved = !isSet }
@@ -62,6 +64,7 @@ final class SettingsDesk {
 
     /// From the moment that it is asked for the old limits may hold, or the new.
     private func change(_ side: FarSide, _ connection: SimulatedClient) {
+        side.isHeld = false
         let (old, new) = (side.terms, FarSide.Terms(record))
         side.setTerms(old.union(new))
         set(["dispatchers": [side.id: .object(Scene.limits(new))]], connection) { side.setTerms($0 ? new : old) }

@@ -6,7 +6,9 @@ struct SimulationTests {
     /// How many histories a usual run has: enough for every situation.
     private static let usual = 60
 
-    @Test("P1, Q3, Q5, Q7, D3–D9, B1, B23, F1, X2: whatever happens, the promises hold, and everything happens")
+    @Test(
+        "P1, P7, Q3, Q4, Q5, Q7, D3–D10, D12, B1, B23, F1, S2, S3, X2: whatever happens, the promises hold, and everything happens"
+    )
     func promisesHold() {
         let seeds = Seeds.first(SimulationTests.usual)
         var coverage = Coverage()

@@ -11,11 +11,16 @@ final class Lane {
     /// Ended or let go of in an earlier life. Where that was not written down it may come again.
     private var before: Set<SequenceNumber> = []
     private let record: Record
-    private let ages: Ages
+    let ages: Ages
     let letters: LetterBook
 
     init(id: String, record: Record, ages: Ages, letters: LetterBook) {
         (self.id, self.record, self.ages, self.letters) = (id, record, ages, letters)
+    }
+
+    /// Whether an event is or was for it.
+    func isKnown(_ number: SequenceNumber) -> Bool {
+        waiting.contains(number) || delivered.contains(number) || dead.contains(number)
     }
 
     func safe(_ number: SequenceNumber) {

@@ -13,7 +13,8 @@ enum Situation: String, CaseIterable {
     case barrierRefused, barrierTimedOut, barrierLost
     case slept, expired, waitedOut, scaleBent
     case lettersListed, lettersKept, lettersPurged, requeued, requeueCut
-    case dispatcherRemoved, dispatcherBack, barrierSet, settingsRefused, unrouted
+    case dispatcherRemoved, dispatcherBack, barrierSet, settingsRefused
+    case held, answeredTwice, peeked
 }
 
 /// Something that must not be.

@@ -207,7 +207,11 @@ final class World {
     private func rest() {
         record.note("all is well")
         for actor in actors { actor.calmDown() }
-        for _ in 0..<3_000 where !isQuiet && record.violation == nil { goOn() }
+        var turns = 0
+        while turns < 3_000, !isQuiet, record.violation == nil {
+            goOn()
+            turns += 1
+        }
         record.expect(isQuiet, "something is stuck")
         for actor in actors { actor.check() }
         ledger.check(store.letters, counted: service?.gate.counts.all[.requeued] ?? 0)

@@ -43,7 +43,7 @@ enum DeliveryOrder: Equatable {
     case wait(until: Instant, cause: String)
     /// Close the ManualBarrier: the destination refuses the dispatcher (Behaviour D7).
     case hold(cause: String)
-    /// Open the ManualBarrier that such a refusal had closed.
+    /// Put the ManualBarrier back as the operator set it: such a refusal counts no more.
     case endHold
     /// Look again at the end of the turn.
     case lookAgain

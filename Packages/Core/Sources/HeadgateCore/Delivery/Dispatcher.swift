@@ -217,8 +217,8 @@ final class Dispatcher {
         case .keep(let letters): for letter in letters { surroundings.settlements.add(.deadLetter(letter)) }
         case .countRetried(let count): surroundings.counts.count(.retried, count)
         case .wait(let instant, let cause): backoff.close(until: instant, cause: cause)
-        case .hold(let cause): manual.set(ManualBarrier.Setting(isPaused: true, reason: cause))
-        case .endHold: manual.set(ManualBarrier.Setting())
+        case .hold(let cause): manual.hold(cause: cause)
+        case .endHold: manual.endHold()
         case .lookAgain: surroundings.turn.look(id)
         }
     }

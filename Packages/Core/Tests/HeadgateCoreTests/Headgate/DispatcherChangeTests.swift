@@ -55,6 +55,21 @@ struct DispatcherChangeTests {
         #expect(!bench.sender.isClosed)
     }
 
+    @Test("B23, D7: what a destination says to a batch under way does not end an operator's pause")
+    func pauseBeneathHold() {
+        let bench = GateBench()
+        bench.track(1)
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.sender.answer(.status(401, .notAllowed))
+        bench.settle()
+        change(bench, to: nil) { _ in }
+        #expect(bench.sender.sent == [[1]])
+        #expect(bench.summary().blockedBy == ["ManualBarrier:collect"])
+        _ = bench.gate.resume("collect") { _ in }
+        bench.settle()
+        #expect(bench.sender.sent == [[1], [1]])
+    }
+
     @Test("D7: a change of its settings ends the hold after 401; an operator's pause stays")
     func changeEndsTheHold() {
         let bench = GateBench()

@@ -18,15 +18,30 @@ public final class ManualBarrier: DescribedBarrier {
         }
     }
 
+    /// What is in force.
     private let setting: StateSubject<Setting>
+    /// What the operator set last, which is in force again once a hold has ended.
+    private var chosen: Setting
 
     init(_ setting: Setting) {
         self.setting = StateSubject(setting)
+        chosen = setting
     }
 
-    /// Pauses or resumes. The flushability is told first, so that a flush never slips through a firm pause.
+    /// Pauses or resumes, and ends a hold. The flushability is told first, so that a flush never slips through a firm pause.
     func set(_ new: Setting) {
+        chosen = new
         setting.value = new
+    }
+
+    /// The destination refuses the dispatcher: closed, whatever the operator set before (Behaviour D7).
+    func hold(cause: String) {
+        setting.value = Setting(isPaused: true, reason: cause)
+    }
+
+    /// What the destination said counts no more.
+    func endHold() {
+        setting.value = chosen
     }
 
     public func onState(for dispatcherId: String) -> Observable<BarrierState> {

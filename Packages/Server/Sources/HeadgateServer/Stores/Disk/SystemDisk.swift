@@ -53,7 +53,7 @@ final class SystemDisk: Disk {
 
     func syncDirectory(_ path: String) throws(DiskFault) {
         let directory = try SystemFile(path, flags: O_RDONLY | O_DIRECTORY)
-        try directory.sync()
+        try directory.syncAll()
     }
 
     private static func parent(of path: String) -> String {
@@ -118,7 +118,12 @@ private final class SystemFile: DiskFile {
         guard code == 0 else { throw DiskFault(code: code) }
     }
 
+    /// The size is synced with the bytes, the times of changes are not: nobody needs these.
     func sync() throws(DiskFault) {
+        try DiskFault.check(fdatasync(descriptor))
+    }
+
+    func syncAll() throws(DiskFault) {
         try DiskFault.check(fsync(descriptor))
     }
 

@@ -1,0 +1,64 @@
+import HeadgateCore
+import HeadgateData
+
+/// An operator's look at what waits for a dispatcher, page by page (`queue.peek`).
+final class QueueLook {
+    private let record: Record
+    private let side: FarSide
+    /// How things stood when it began.
+    private let waiting: Set<SequenceNumber>
+    private let ended: Set<SequenceNumber>
+    private let sentBefore: Int
+    private let lostBefore: Int
+    private let inFlight: Set<SequenceNumber>
+    private var seen: [SequenceNumber] = []
+
+    init(_ record: Record, _ side: FarSide) {
+        (self.record, self.side) = (record, side)
+        (waiting, ended) = (side.lane.waiting, side.lane.delivered.union(side.lane.dead))
+        (sentBefore, inFlight, lostBefore) = (side.sent.count, side.inFlight, side.lost())
+    }
+
+    func begin(_ connection: SimulatedClient) {
+        ask(connection, after: 0)
+    }
+
+    private func ask(_ connection: SimulatedClient, after: SequenceNumber) {
+        let limit = record.pick([1, 3, 1_000])
+        let params = #"{"dispatcher":"\#(side.id)","limit":\#(limit),"after":\#(after)}"#
+        connection.ask("queue.peek", params) { [self] in take($0, limit, after: after, connection) }
+    }
+
+    private func take(_ result: DataObject?, _ limit: Int, after: SequenceNumber, _ connection: SimulatedClient) {
+        guard let result, case .array(let events)? = result["events"] else { return }
+        let numbers = events.compactMap(QueueLook.number)
+        record.expect(numbers.count <= limit, "\(numbers.count) events are shown, not \(limit)")
+        record.expect(
+            numbers == numbers.sorted() && numbers.allSatisfy { $0 > after }, "\(numbers) come after \(after)")
+        for number in numbers {
+            record.expect(!ended.contains(number), "\(side.id) shows \(number), which has ended")
+            // One that has ended meanwhile was shown before.
+            let isThere = waiting.contains(number) || side.lane.isKnown(number)
+            record.expect(isThere, "\(side.id) shows \(number), which is not for it")
+        }
+        seen += numbers
+        guard let next = result["next"].flatMap(Int.init(dataItem:)) else { return end() }
+        ask(connection, after: SequenceNumber(next))
+    }
+
+    private static func number(_ item: DataItem) -> SequenceNumber? {
+        guard case .object(let event) = item else { return nil }
+        return event["seq"].flatMap(Int.init(dataItem:)).map(SequenceNumber.init)
+    }
+
+    /// All is seen that waited all the time, as far as nothing was let go of.
+    private func end() {
+        record.expect(Set(seen).count == seen.count, "\(side.id) shows an event twice")
+        guard side.lost() == lostBefore, side.sent.count >= sentBefore else { return }
+        let moved = inFlight.union(side.sent[sentBefore...])
+        let missing = waiting.intersection(side.lane.waiting).subtracting(moved).subtracting(seen)
+            .filter { !side.lane.ages.isOver($0) }
+        record.expect(missing.isEmpty || lostBefore > 0, "\(side.id) does not show \(missing.sorted())")
+        if !seen.isEmpty { record.count(.peeked) }
+    }
+}
