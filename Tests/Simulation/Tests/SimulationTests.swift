@@ -3,25 +3,20 @@ import Testing
 
 @Suite("The simulation of a whole service")
 struct SimulationTests {
-    /// How many histories a usual run has: enough for every situation.
-    private static let usual = 60
+    /// How many histories a usual run has. `Tools/simulate` has as many as one likes, and sees to it that everything happens.
+    private static let usual = 30
 
     @Test(
-        "P1, P7, Q3, Q4, Q5, Q7, D3–D10, D12, B1, B23, F1, S2, S3, X2: whatever happens, the promises hold, and everything happens"
+        "P1, P7, Q3, Q4, Q5, Q7, D3–D10, D12, B1, B23, F1, S2, S3, X2: whatever happens, the promises hold"
     )
     func promisesHold() {
-        let seeds = Seeds.first(SimulationTests.usual)
-        var coverage = Coverage()
-        for seed in seeds {
+        for seed in Seeds.first(SimulationTests.usual) {
             let outcome = Outcome(of: seed)
             guard outcome.violation == nil else {
                 Issue.record("\(outcome.told(lines: 40))")
                 return
             }
-            coverage.add(outcome.record)
         }
-        guard seeds.count >= SimulationTests.usual else { return }
-        #expect(coverage.missing == [], "what never happened is not tried")
     }
 
     @Test("The same seed is the same history")

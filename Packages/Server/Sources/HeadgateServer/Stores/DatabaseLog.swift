@@ -40,7 +40,9 @@ final class DatabaseLog {
             // Its name as well, and that no older journal has one any more.
             try disk.syncDirectory(directory)
         } catch {
-            throw SQLiteError(code: SQLITE_IOERR, systemCode: error.code, message: "cannot write \(path) once more")
+            throw SQLiteError(
+                code: SQLITE_IOERR, systemCode: error.code,
+                message: "cannot sync \(path): \(String(cString: strerror(error.code)))")
         }
         isCertain = true
     }
