@@ -99,6 +99,12 @@ final class Crowd: Actor {
     /// Each reads what has come to it.
     func read() {
         for client in clients { client.read() }
+        for client in clients where client.connection.isOpen {
+            guard let goneAt = client.connection.peerGoneAt else { continue }
+            // Time passes in larger steps than the second that is promised.
+            let isDue = scheduler.now > goneAt + .seconds(3)
+            record.expect(!isDue, "\(client.number) is long gone, and its connection still there")
+        }
     }
 
     /// The loop tells of every connection.

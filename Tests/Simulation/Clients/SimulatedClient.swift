@@ -293,7 +293,7 @@ final class SimulatedClient {
             events.purged += count
             if count > 0 { record.count(.purged) }
         case .way(let side, let isPaused):
-            if isPaused { closed(side, isKept: true) }
+            if isPaused { closed(side, isKept: true) } else { side.isResumeKept = true }
         case .told(let tell): tell(.result(result))
         case .looked(let look): look(result)
         case .other: break

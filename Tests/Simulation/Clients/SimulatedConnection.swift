@@ -1,3 +1,4 @@
+import HeadgateCore
 import HeadgateTransport
 
 @testable import HeadgateServer
@@ -20,6 +21,8 @@ final class SimulatedConnection: SessionConnection {
     private var isReading = false
     private var endsAfterFlush = false
     private var isPeerGone = false
+    /// When the daemon was told that the client is gone.
+    private(set) var peerGoneAt: Instant?
     private var hasReachedEnd = false
     private var isBlocked = false
     private var isFlushScheduled = false
@@ -101,6 +104,7 @@ final class SimulatedConnection: SessionConnection {
     private func losePeer() {
         guard isOpen, !isPeerGone else { return }
         isPeerGone = true
+        peerGoneAt = scheduler.now
         isBlocked = false
         let hadOutput = !output.isEmpty
         output = []

@@ -38,6 +38,8 @@ final class FarSide: Sender {
     var isPaused = false { didSet { if !isPaused { isPauseKept = false } } }
     /// Whether it stays closed over a restart (Behaviour B23).
     var isPauseKept = false
+    /// Whether an operator was told that the way is open, so that it is after a restart.
+    var isResumeKept = false
     var isOffline = false
     /// Whether it refused its dispatcher, and nobody has had a hand in that since (Behaviour D7).
     var isHeld = false
@@ -99,6 +101,7 @@ final class FarSide: Sender {
         // What was written last is not promised to be there after a power failure.
         if end == .powerless { numbers = [:] }
         if end == .powerless || !isPauseKept { isPaused = false }
+        if end == .powerless { isResumeKept = false }
     }
 
     /// How many events the dispatcher has let go of by itself in this life.

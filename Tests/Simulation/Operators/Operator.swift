@@ -1,3 +1,5 @@
+import HeadgateCore
+
 @testable import HeadgateServer
 
 /// Who operates the daemon: over a connection of its own that is never lost while the daemon lives, one thing after the other.
@@ -24,6 +26,11 @@ final class Operator: Actor {
         connection = crowd.connectOperator()
         for side in sides { side.isOperated = { [weak connection] in connection?.isContent == false } }
         settings.lifeBegan(service)
+        for side in sides where side.isResumeKept {
+            let barrier = service.gate.barrierSummaries.first { $0.identity.id == "ManualBarrier:\(side.id)" }
+            let isOpen = barrier?.states.allSatisfy { $0.state == .open } ?? true
+            record.expect(isOpen, "\(side.id) was resumed, and a restart has it paused")
+        }
         if isCalm { calmDown() }
     }
 
@@ -48,7 +55,7 @@ final class Operator: Actor {
         case 0: connection.ask("queue.purge", #"{"dispatcher":"\#(side.id)"}"#, .purge)
         case 1...2:
             record.count(.paused)
-            side.isHeld = false
+            (side.isHeld, side.isResumeKept) = (false, false)
             let isFlushable = record.oneIn(3)
             if isFlushable { side.isPaused = false }
             let request = isFlushable ? SimulatedClient.Request.other : .way(side, isPaused: true)
