@@ -39,6 +39,8 @@ final class FarSide: Sender {
     /// Whether it stays closed over a restart (Behaviour B23).
     var isPauseKept = false
     var isOffline = false
+    /// The barrier of a client that closes the way beyond doubt.
+    var closing: () -> String? = { nil }
     /// Whether all is answered well from now on.
     var isWell = false
 
@@ -88,6 +90,7 @@ final class FarSide: Sender {
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
         record.note("\(id) gets \(batch.events.map(\.sequenceNumber))")
         record.expect(!isPaused && !isOffline, "\(id) gets a batch through a closed way")
+        record.expect(closing() == nil, "\(id) gets a batch, and \(closing() ?? "") is closed")
         record.expect(batch.events.count <= terms.dispatchLimit, "\(id) gets a batch of \(batch.events.count)")
         record.expect(waiting.count < terms.inFlight, "\(id) gets a batch more than it takes at once")
         for event in batch.events { take(event) }

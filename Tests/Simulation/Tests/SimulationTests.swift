@@ -4,7 +4,7 @@ import Testing
 @Suite("The simulation of a whole service")
 struct SimulationTests {
     /// How many histories a usual run has: enough for every situation.
-    private static let usual = 60
+    private static let usual = 120
 
     @Test("P1, Q3, Q5, Q7, D3–D9, B1, B23, F1, X2: whatever happens, the promises hold, and everything happens")
     func promisesHold() {

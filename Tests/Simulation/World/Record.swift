@@ -11,6 +11,7 @@ enum Situation: String, CaseIterable {
     case workerLost, workerLate, workTakenOver, workerLeft, workRefused
     case boardRun, boardLate, boardTakenOver, notServed, providerLost, activationTimedOut
     case barrierRefused, barrierTimedOut, barrierLost
+    case barrierClosed, barrierOfAnother, barrierLeft
 }
 
 /// Something that must not be.

@@ -36,7 +36,16 @@ struct Scene {
                 "w": .object(Scene.dispatcher(workTerms)),
             ],
         ]
-        self.settings = settings.patched(with: boardTerms.settings)
+        self.settings = settings.patched(with: boardTerms.settings).patched(with: Scene.barriers(record))
+    }
+
+    /// Sometimes nothing goes while nobody uses a client (Behaviour B26).
+    private static func barriers(_ record: Record) -> DataObject {
+        guard record.oneIn(3) else { return [:] }
+        let barrier: DataObject = [
+            "barrier_id": "ApplicationStatusBarrier", "scopes": ["a"], "configuration": ["block_in_background": true],
+        ]
+        return ["barriers": ["ApplicationStatusBarrier": .object(barrier)]]
     }
 
     private static func dispatcher(_ terms: FarSide.Terms) -> DataObject {

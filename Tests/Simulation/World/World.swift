@@ -40,6 +40,7 @@ final class World {
         actors = [crowd, Destinations(record, sides), Operator(record, crowd, sides), Nature(record, scheduler, sides)]
         actors.append(Workers(record, scheduler, crowd, workSide))
         actors.append(BoardClients(record, scheduler, crowd, scene.boardTerms))
+        actors.append(BarrierClients(record, crowd, sides, workSide))
         actors.append(Trouble(self))
     }
 
@@ -185,7 +186,11 @@ final class World {
     private func rest() {
         record.note("all is well")
         for actor in actors { actor.calmDown() }
-        for _ in 0..<3_000 where !isQuiet && record.violation == nil { goOn() }
+        var turns = 0
+        while turns < 3_000, !isQuiet, record.violation == nil {
+            goOn()
+            turns += 1
+        }
         record.expect(isQuiet, "something is stuck")
         for actor in actors { actor.check() }
         for side in sides {
