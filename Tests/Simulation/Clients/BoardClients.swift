@@ -56,7 +56,7 @@ final class BoardClients: Actor, Duty {
     // MARK: Acts
 
     var acts: [Act] {
-        isCalm ? [] : [Act(5, serve), Act(1, unserve), Act(8, activate), Act(12, answer), Act(2, vanish)]
+        isCalm ? [] : [Act(5, serve), Act(1, unserve), Act(8, activate), Act(12, answer), Act(3, vanish)]
     }
 
     private func serve() {
@@ -91,7 +91,7 @@ final class BoardClients: Actor, Duty {
         let board = record.pick(["plain", "guarded", "guarded", "free", "door"] + served)
         let input = record.oneIn(3) ? record.number(1...2) : record.number(3...9_999)
         let call = BoardCall(board: board, input: input, mainboard: record.pick(["uid:0", "other"]))
-        let (timeout, wait) = (record.pick([300, 800]), record.pick([0, 0, 1_000]))
+        let (timeout, wait) = (record.pick([200, 500]), record.pick([0, 0, 1_000]))
         let present = servings.filter(\.serves).map { (serving: $0, asked: $0.asked) }
         let activation = account.asked(call, timeout: timeout) { board in
             present.contains { $0.serving.board == board && $0.serving.serves && $0.serving.asked == $0.asked }
@@ -110,13 +110,16 @@ final class BoardClients: Actor, Duty {
 
     /// Over some its process hangs, longer than anybody waits.
     private func mayAnswer(_ run: BoardAccount.Run) -> Bool {
-        !run.isHung || scheduler.now > run.readAt + .seconds(1)
+        !run.isHung || scheduler.now > run.readAt + .milliseconds(600)
     }
 
     /// A process goes away in the middle of a run.
     private func vanish() {
         let under = open.filter { $0.client.isTalking && !$0.client.isOperator }
-        guard let run = pick(under.filter(\.isBarrier)) ?? pick(under) else { return }
+        let shared = under.filter { run in
+            run.isBarrier && servings.contains { $0.board == run.call.board && $0.serves && $0.client !== run.client }
+        }
+        guard let run = pick(shared) ?? pick(under) else { return }
         if record.oneIn(3) { run.client.finish() } else { run.client.lose() }
     }
 

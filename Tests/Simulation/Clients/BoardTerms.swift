@@ -16,7 +16,7 @@ struct BoardTerms {
             self.board = board
             option = record.pick(["void", "void", "unique", "each"])
             scope = record.pick(["main", "main", "global"])
-            timeout = record.pick([300, 800])
+            timeout = record.pick([200, 500])
         }
 
         var settings: DataObject {

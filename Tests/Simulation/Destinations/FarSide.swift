@@ -47,6 +47,8 @@ final class FarSide: Sender {
     var isOperated: () -> Bool = { false }
     /// Whether it takes nothing for a while.
     var isBusy = false
+    /// The barrier of a client that closes the way beyond doubt.
+    var closing: () -> String? = { nil }
     /// Whether all is answered well from now on.
     var isWell = false
 
@@ -114,6 +116,7 @@ final class FarSide: Sender {
         record.expect(!isPaused && !isOffline, "\(id) gets a batch through a closed way")
         record.expect(!isGone, "\(id) gets a batch, and was removed")
         record.expect(!isHeld, "\(id) gets a batch, and refused the dispatcher")
+        record.expect(closing() == nil, "\(id) gets a batch, and \(closing() ?? "") is closed")
         record.expect(batch.events.count <= terms.dispatchLimit, "\(id) gets a batch of \(batch.events.count)")
         record.expect(waiting.count < terms.inFlight, "\(id) gets a batch more than it takes at once")
         for event in batch.events { take(event) }

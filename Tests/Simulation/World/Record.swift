@@ -15,6 +15,7 @@ enum Situation: String, CaseIterable {
     case lettersListed, lettersKept, lettersPurged, requeued, requeueCut
     case dispatcherRemoved, dispatcherBack, barrierSet, settingsRefused
     case held, answeredTwice, peeked
+    case barrierClosed, barrierOfAnother, barrierLeft
 }
 
 /// Something that must not be.

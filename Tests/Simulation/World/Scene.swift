@@ -45,6 +45,16 @@ struct Scene {
         ]
         let workers: DataObject = mostAge == nil ? ["dispatchers": ["w": .object(Scene.dispatcher(workTerms))]] : [:]
         self.settings = settings.patched(with: boardTerms.settings).patched(with: workers)
+            .patched(with: Scene.barriers(record))
+    }
+
+    /// Sometimes nothing goes while nobody uses a client (Behaviour B26).
+    private static func barriers(_ record: Record) -> DataObject {
+        guard record.oneIn(3) else { return [:] }
+        let barrier: DataObject = [
+            "barrier_id": "ApplicationStatusBarrier", "scopes": ["a"], "configuration": ["block_in_background": true],
+        ]
+        return ["barriers": ["ApplicationStatusBarrier": .object(barrier)]]
     }
 
     static func dispatcher(_ id: String, _ terms: FarSide.Terms) -> DataObject {

@@ -39,7 +39,8 @@ final class World {
         actors = [
             crowd, Destinations(record, sides), Operator(record, crowd, sides, ledger, scene),
             Nature(record, scheduler, ledger.ages, sides),
-            BoardClients(record, scheduler, crowd, scene.boardTerms), Trouble(self),
+            BoardClients(record, scheduler, crowd, scene.boardTerms), BarrierClients(record, crowd, sides, workSide),
+            Trouble(self),
         ]
         if scene.hasWorkers { actors.append(Workers(record, scheduler, crowd, workSide)) }
     }

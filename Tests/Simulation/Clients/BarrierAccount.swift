@@ -1,0 +1,90 @@
+/// What clients have said of one barrier of theirs, and what of it is beyond doubt (Behaviour B29).
+final class BarrierAccount {
+    let id: String
+    private(set) var setting: Setting?
+    private(set) weak var owner: SimulatedClient?
+    /// Whether the setting is what the daemon has: nobody else may have changed it since.
+    private var isKnown = true
+    private var asks: [Ask] = []
+    private var moment = 0
+
+    /// What holds for the dispatchers in its scopes.
+    struct Setting {
+        /// Nil stands for all dispatchers.
+        var scopes: [String]?
+        var isClosed: Bool
+        /// By dispatcher, where something else was said of it.
+        var exceptions: [String: Bool] = [:]
+        var isFlushable: Bool
+        /// Whether it stays closed when its owner is gone.
+        var staysClosed: Bool
+
+        func closes(_ dispatcher: String) -> Bool {
+            scopes?.contains(dispatcher) != false && !isFlushable && exceptions[dispatcher] ?? isClosed
+        }
+    }
+
+    /// A request about the barrier.
+    final class Ask {
+        let client: SimulatedClient
+        fileprivate let begin: Int
+        fileprivate var end: Int?
+        /// Whether the barrier belonged beyond doubt to whoever asked, or to somebody else.
+        fileprivate let isOwners: Bool
+        fileprivate let isForeign: Bool
+
+        fileprivate init(_ client: SimulatedClient, begin: Int, isOwners: Bool, isForeign: Bool) {
+            (self.client, self.begin, self.isOwners, self.isForeign) = (client, begin, isOwners, isForeign)
+        }
+    }
+
+    init(id: String) {
+        self.id = id
+    }
+
+    /// Whether it holds a dispatcher beyond doubt. What is asked and not answered may have been done.
+    func closes(_ dispatcher: String) -> Bool {
+        guard isKnown, let setting, asks.allSatisfy({ $0.end != nil }) else { return false }
+        return setting.closes(dispatcher) && (owner?.isTalking == true || setting.staysClosed)
+    }
+
+    func asked(by client: SimulatedClient) -> Ask {
+        moment += 1
+        let isCertain = isKnown && setting != nil && asks.allSatisfy { $0.end != nil || $0.client === client }
+        let ask = Ask(
+            client, begin: moment, isOwners: isCertain && owner === client,
+            isForeign: isCertain && owner !== client && owner?.isTalking == true)
+        asks.append(ask)
+        return ask
+    }
+
+    /// It was done.
+    /// - Parameter change: what it did to the setting.
+    /// - Returns: whether it may have been.
+    func done(_ ask: Ask, isForced: Bool, _ change: (inout Setting?) -> Void) -> Bool {
+        let isWrong = ask.isForeign && !isForced && isAlone(ask) && owner?.isTalking == true
+        end(ask)
+        isKnown = isAlone(ask)
+        change(&setting)
+        owner = setting == nil ? nil : ask.client
+        return !isWrong
+    }
+
+    /// It was refused.
+    /// - Returns: whether it may have been.
+    func refused(_ ask: Ask) -> Bool {
+        let isWrong = ask.isOwners && isAlone(ask) && owner === ask.client
+        end(ask)
+        return !isWrong
+    }
+
+    private func end(_ ask: Ask) {
+        moment += 1
+        ask.end = moment
+    }
+
+    /// Whether nobody else may have done anything to the barrier since this was asked.
+    private func isAlone(_ ask: Ask) -> Bool {
+        asks.allSatisfy { other in other.client === ask.client || other.end.map { $0 < ask.begin } ?? false }
+    }
+}

@@ -1,0 +1,151 @@
+import HeadgateCore
+
+@testable import HeadgateServer
+
+/// Clients that have barriers of their own, and say whether they are in use (Behaviour B26, B29, F5).
+final class BarrierClients: Actor {
+    private let record: Record
+    private let crowd: Crowd
+    private var barriers: [BarrierAccount] = []
+    private weak var service: Service?
+    private var registered = 0
+    private var hasCalmed = false
+    private var isCalm = false
+
+    init(_ record: Record, _ crowd: Crowd, _ sides: [FarSide], _ workSide: WorkSide) {
+        self.record = record
+        self.crowd = crowd
+        for side in sides { side.closing = { [unowned self, id = side.id] in closing(id) } }
+        workSide.closing = { [unowned self, id = workSide.lane.id] in closing(id) }
+    }
+
+    /// A barrier that holds a dispatcher beyond doubt, whatever is flushed.
+    private func closing(_ dispatcher: String) -> String? {
+        barriers.first { $0.closes(dispatcher) }?.id
+    }
+
+    func lifeBegan(_ service: Service) {
+        (self.service, hasCalmed) = (service, false)
+    }
+
+    func lifeEnded(_ end: LifeEnd) {
+        barriers = []
+    }
+
+    // MARK: Acts
+
+    var acts: [Act] {
+        isCalm ? [] : [Act(4, register), Act(4, set), Act(1, unregister), Act(1, vanish), Act(2, announce)]
+    }
+
+    private func register() {
+        guard let client = crowd.talking() else { return }
+        let barrier = barrier(isNew: record.oneIn(2))
+        let scopes = record.pick([nil, ["a"], ["b"], ["w"], ["a", "w"]])
+        let (isClosed, isFlushable) = (!record.oneIn(3), record.oneIn(3))
+        let leaving = record.pick(["unregister", "open", "close", "keep"])
+        let setting = BarrierAccount.Setting(
+            scopes: scopes, isClosed: isClosed, isFlushable: isFlushable,
+            staysClosed: leaving == "close" || leaving == "keep")
+        let list = (scopes ?? ["all"]).map { "\"\($0)\"" }.joined(separator: ",")
+        let params = #""scopes":[\#(list)],"state":"\#(word(isClosed))","flushable":\#(isFlushable)"#
+        ask("register", barrier, client, #","on_disconnect":"\#(leaving)",\#(params)"#) { $0 = setting }
+    }
+
+    private func barrier(isNew: Bool) -> BarrierAccount {
+        if !isNew, !barriers.isEmpty { return record.pick(barriers) }
+        registered += 1
+        let barrier = BarrierAccount(id: "r\(registered)")
+        barriers.append(barrier)
+        return barrier
+    }
+
+    private func word(_ isClosed: Bool) -> String { isClosed ? "closed" : "open" }
+
+    /// Mostly an owner changes what is its own.
+    private func set() {
+        guard let (barrier, client) = barrierAndClient() else { return }
+        let isClosed = record.oneIn(2)
+        let isFlushable = record.oneIn(4) ? record.oneIn(2) : nil
+        let dispatcher = record.oneIn(3) ? record.pick(["a", "b", "w"]) : nil
+        let more =
+            (isFlushable.map { #","flushable":\#($0)"# } ?? "") + (dispatcher.map { #","dispatcher":"\#($0)""# } ?? "")
+        ask("set", barrier, client, #","state":"\#(word(isClosed))"\#(more)"#) { setting in
+            if let isFlushable { setting?.isFlushable = isFlushable }
+            if let dispatcher {
+                setting?.exceptions[dispatcher] = isClosed
+            } else {
+                setting?.isClosed = isClosed
+                setting?.exceptions = [:]
+            }
+        }
+    }
+
+    private func unregister() {
+        guard let (barrier, client) = barrierAndClient() else { return }
+        let isForced = record.oneIn(3)
+        ask("unregister", barrier, client, #","force":\#(isForced)"#, isForced: isForced) { $0 = nil }
+    }
+
+    private func barrierAndClient() -> (BarrierAccount, SimulatedClient)? {
+        guard !barriers.isEmpty, let other = crowd.talking() else { return nil }
+        let barrier = record.pick(barriers)
+        guard let owner = barrier.owner, owner.isTalking, !record.oneIn(4) else { return (barrier, other) }
+        return (barrier, owner)
+    }
+
+    private func ask(
+        _ verb: String, _ barrier: BarrierAccount, _ client: SimulatedClient, _ params: String, isForced: Bool = false,
+        _ change: @escaping (inout BarrierAccount.Setting?) -> Void
+    ) {
+        let ask = barrier.asked(by: client)
+        client.ask(
+            "barrier.\(verb)", #"{"id":"\#(barrier.id)"\#(params)}"#,
+            .told { [record] answer in
+                switch answer {
+                case .result:
+                    let isSo = barrier.done(ask, isForced: isForced, change)
+                    record.expect(isSo, "\(client.number) may \(verb) \(barrier.id), which belongs to another")
+                    if barrier.closes("a") { record.count(.barrierClosed) }
+                case .refused(let reason, _):
+                    if reason == "conflict" { record.count(.barrierOfAnother) }
+                    let isSo = barrier.refused(ask)
+                    record.expect(isSo, "\(client.number) may not \(verb) \(barrier.id), which is its own: \(reason)")
+                }
+            })
+    }
+
+    /// An owner goes away.
+    private func vanish() {
+        let owners = barriers.compactMap(\.owner).filter { $0.isTalking && !$0.isOperator }
+        guard !owners.isEmpty else { return }
+        record.count(.barrierLeft)
+        let owner = record.pick(owners)
+        if record.oneIn(3) { owner.finish() } else { owner.lose() }
+    }
+
+    private func announce() {
+        guard let client = crowd.talking() else { return }
+        let status = record.pick(["foreground", "background", "background", "exiting"])
+        client.ask("application.status", #"{"status":"\#(status)"}"#, .other)
+    }
+
+    // MARK: The end
+
+    func calmDown() {
+        isCalm = true
+    }
+
+    /// The operator is there, and takes away what others have left behind: some of it may come only now.
+    func goOn() -> Bool {
+        guard let client = crowd.operatorsOwn, client.isContent else { return false }
+        if !hasCalmed {
+            client.ask("application.status", #"{"status":"foreground"}"#, .other)
+            hasCalmed = true
+        }
+        let ids = service?.gate.barrierSummaries.map(\.identity.id) ?? []
+        let left = barriers.filter { ids.contains($0.id) }
+        for barrier in left { ask("unregister", barrier, client, #","force":true"#, isForced: true) { $0 = nil } }
+        return !left.isEmpty
+    }
+}
