@@ -70,7 +70,7 @@ final class BarrierClients: Actor {
         let dispatcher = record.oneIn(3) ? record.pick(["a", "b", "w"]) : nil
         let more =
             (isFlushable.map { #","flushable":\#($0)"# } ?? "") + (dispatcher.map { #","dispatcher":"\#($0)""# } ?? "")
-        ask("set", barrier, client, #","state":"\#(word(isClosed))"\#(more)"#) { setting in
+        ask("set", barrier, client, #","state":"\#(word(isClosed))"\#(more)"#, mayMiss: dispatcher != nil) { setting in
             if let isFlushable { setting?.isFlushable = isFlushable }
             if let dispatcher {
                 setting?.exceptions[dispatcher] = isClosed
@@ -96,7 +96,7 @@ final class BarrierClients: Actor {
 
     private func ask(
         _ verb: String, _ barrier: BarrierAccount, _ client: SimulatedClient, _ params: String, isForced: Bool = false,
-        _ change: @escaping (inout BarrierAccount.Setting?) -> Void
+        mayMiss: Bool = false, _ change: @escaping (inout BarrierAccount.Setting?) -> Void
     ) {
         let ask = barrier.asked(by: client)
         client.ask(
@@ -109,7 +109,8 @@ final class BarrierClients: Actor {
                     if barrier.closes("a") { record.count(.barrierClosed) }
                 case .refused(let reason, _):
                     if reason == "conflict" { record.count(.barrierOfAnother) }
-                    let isSo = barrier.refused(ask)
+                    // There may be no such dispatcher now.
+                    let isSo = barrier.refused(ask) || mayMiss && reason == "not_found"
                     record.expect(isSo, "\(client.number) may not \(verb) \(barrier.id), which is its own: \(reason)")
                 }
             })

@@ -155,8 +155,9 @@ final class SimulatedClient {
             return message(
                 #""method":"track_many","params":{"events":[\#(list.joined(separator: ","))]}"#, .trackMany(list.count))
         case 8:
-            let timeout = record.pick([0, 10, 3_000])
             let waits = !events.isFlushAwaited && record.oneIn(2)
+            // Who works, and waits without end for what only its own work ends, may fill its account and be stuck for good.
+            let timeout = record.pick([waits ? 60_000 : 0, 10, 3_000])
             if waits { events.isFlushAwaited = true }
             let params = #"{"flush":"\#(events.flush())","wait":\#(waits),"timeout_ms":\#(timeout)}"#
             return message(#""method":"flush","params":\#(params)"#, waits ? .awaitedFlush : .other)

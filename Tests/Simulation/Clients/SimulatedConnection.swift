@@ -161,6 +161,7 @@ final class SimulatedConnection: SessionConnection {
         mostOutput = max(mostOutput, output.count)
         guard !isBlocked, !isFlushScheduled else { return }
         isFlushScheduled = true
+        lastOutputProgress = scheduler.now.nanoseconds
         scheduler.atEndOfTurn(.write) { [self] in
             isFlushScheduled = false
             if !isBlocked { flush() }

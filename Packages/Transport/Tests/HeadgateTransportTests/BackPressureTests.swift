@@ -107,6 +107,7 @@ import Testing
                 let written = loop.monotonicNow
                 #expect(written > made)
                 connection.write(Self.line)
+                #expect(connection.lastOutputProgress >= written, "who looks before the turn ends sees no old output")
                 loop.later(turns: 2) {
                     #expect(connection.outputBytes == Self.line.count)
                     #expect(connection.lastOutputProgress >= written)

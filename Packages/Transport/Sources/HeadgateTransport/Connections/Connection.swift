@@ -322,6 +322,8 @@ extension Connection {
         guard !output.isEmpty else { return loop.spareOutput.give(output.release()) }
         guard !isBlocked, !isFlushScheduled else { return }
         isFlushScheduled = true
+        // It waits from now on, and not since whatever was sent last.
+        lastOutputProgress = loop.monotonicNow
         loop.atEndOfTurn(.write, flushAtEndOfTurn)
     }
 
