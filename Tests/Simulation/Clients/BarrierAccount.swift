@@ -62,7 +62,8 @@ final class BarrierAccount {
     /// - Parameter change: what it did to the setting.
     /// - Returns: whether it may have been.
     func done(_ ask: Ask, isForced: Bool, _ change: (inout Setting?) -> Void) -> Bool {
-        let isWrong = ask.isForeign && !isForced && isAlone(ask) && owner?.isTalking == true
+        let isAnothers = owner !== ask.client && owner?.isTalking == true
+        let isWrong = ask.isForeign && !isForced && isAlone(ask) && isAnothers
         end(ask)
         isKnown = isAlone(ask)
         change(&setting)
