@@ -11,8 +11,7 @@ final class KnownEvents {
     var purged = 0
     /// Whether some purge's count was not told, or not exactly.
     var isPurgeUncertain = false
-    /// Whether somebody waits for a flush, or was lost while it did. Flushes that end together end in no certain order, so
-    /// that one seed would be several histories: one at a time is waited for.
+    /// Whether somebody waits for a flush, or was lost while it did: one at a time is waited for.
     var isFlushAwaited = false
     let ledger: Ledger
     private var last = 0
@@ -90,6 +89,14 @@ final class SimulatedClient {
     var isTalking: Bool { !isGone && !hasFinished && connection.isOpen }
     /// Whether all that it asked is answered.
     var isContent: Bool { isGone || owed.isEmpty && owedNulls == 0 }
+
+    /// Whose pause is all that it waits for.
+    var pausing: FarSide? {
+        guard owed.count == 1, owedNulls == 0, case .way(let side, isPaused: true)? = owed.values.first else {
+            return nil
+        }
+        return side
+    }
 
     func finish() {
         record.note("\(number) finishes")

@@ -39,7 +39,11 @@ final class Operator: Actor {
     }
 
     var acts: [Act] {
-        guard !isCalm, let connection, connection.isContent else { return [] }
+        guard !isCalm, let connection else { return [] }
+        guard connection.isContent else {
+            // Who has paused in haste resumes before the pause is written down.
+            return connection.pausing.map { side in [Act(5) { [self] in resume(side) }] } ?? []
+        }
         let there = sides.filter { !$0.isRemoved }
         guard !there.isEmpty else { return [Act(5) { [settings] in settings.operate(connection) }] }
         return [
