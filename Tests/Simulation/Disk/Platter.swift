@@ -35,15 +35,6 @@ final class Platter {
             for change in pending { fate.choose(change, record)?.apply(to: &durable) }
             (bytes, pending) = (durable, [])
         }
-
-        /// A block is no longer what it was, and nobody noticed.
-        fileprivate func rot(_ record: Record) -> Bool {
-            guard !bytes.isEmpty else { return false }
-            let place = record.number(0...bytes.count - 1)
-            bytes[place] ^= 1 << UInt8(record.number(0...7))
-            durable = bytes
-            return true
-        }
     }
 
     /// What is done to a file.
@@ -116,13 +107,4 @@ final class Platter {
         let fate = record.pick(Fate.allCases)
         for path in names.keys.sorted() { names[path]?.losePower(record, fate) }
     }
-
-    /// Some bit of some file turns.
-    /// - Returns: the file, if there is anything that can.
-    func rot(_ record: Record) -> String? {
-        let path = record.pick(names.keys.sorted())
-        return names[path]?.rot(record) == true ? path : nil
-    }
-
-    var byteCount: Int { names.values.reduce(0) { $0 + $1.bytes.count } }
 }

@@ -16,14 +16,12 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         var failsToSync: Int?
     }
 
-    let platter: Platter
+    private let platter: Platter
     var mood = Mood()
     /// Whether the daemon is gone.
     private(set) var isDown = false
     /// After how many more calls that change something the daemon is gone.
     var callsToLive: Int?
-    /// How many calls have changed something.
-    private(set) var calls = 0
     fileprivate let record: Record
     /// SQLite holds on to it only as long as a file is open.
     private lazy var sqlite = SQLiteDisk(self)
@@ -64,7 +62,6 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     }
 
     private func countDown() throws(DiskFault) {
-        calls += 1
         guard let left = callsToLive else { return }
         guard left == 0 else {
             callsToLive = left - 1

@@ -2,7 +2,7 @@ import Glibc
 
 /// Tells which history the program itself died in.
 enum Crashes {
-    /// The history under way.
+    /// The history under way. Written by the one thread that there is, and read in its signal handlers.
     nonisolated(unsafe) static var seed: UInt64 = 0 {
         didSet { watch }
     }

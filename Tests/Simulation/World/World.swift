@@ -17,6 +17,7 @@ final class World {
     private(set) var store: WitnessedStore
     private let platter = Platter()
     private let scene: Scene
+    private let crowd: Crowd
     private var actors: [any Actor] = []
     /// How the last life ended, and how many events it had let go of by dispatcher.
     private var lastEnd = LifeEnd.stopped
@@ -35,7 +36,7 @@ final class World {
         workSide = WorkSide(ledger.lane("w"), scene.workTerms, record, scheduler)
         let disk = SimulatedDisk(platter, record)
         store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) { _, _, _ in }
-        let crowd = Crowd(record, scheduler, ledger)
+        crowd = Crowd(record, scheduler, ledger)
         actors = [
             crowd, Destinations(record, sides), Operator(record, crowd, sides, ledger, scene),
             Nature(record, scheduler, ledger.ages, sides),
@@ -80,7 +81,7 @@ final class World {
     func endTurn() {
         scheduler.endTurn()
         if !record.oneIn(3) { store.desk.takeTurn() }
-        for actor in actors { (actor as? Crowd)?.read() }
+        crowd.read()
         checkAges()
     }
 
@@ -194,7 +195,7 @@ final class World {
         var isStopped = false
         service.stop { _ in isStopped = true }
         for _ in 0..<50 where !(isStopped && service.sessions.count == 0) {
-            for actor in actors { _ = (actor as? Crowd)?.hear() }
+            _ = crowd.hear()
             scheduler.endTurn()
             store.desk.takeTurn()
             scheduler.advance(by: .milliseconds(200))
