@@ -63,10 +63,10 @@ final class LetterDesk {
     }
 
     private func purge(_ connection: SimulatedClient, _ which: String) {
-        let before = book.written
+        let before = book.purged
         connection.ask("dead_letters.purge", which) { [self] result in
             guard let count = result?["count"].flatMap(Int.init(dataItem:)) else { return }
-            let there = before.subtracting(book.written).count
+            let there = book.purged - before
             record.expect(there <= count, "\(count) letters are told deleted, and \(there) are")
         }
     }

@@ -14,6 +14,8 @@ final class LetterBook {
     private(set) var asked: Set<LetterKey> = []
     /// How many went into the queue again in this life.
     private(set) var requeued = 0
+    /// How many an operator had deleted.
+    private(set) var purged = 0
     /// Those that were deleted, or are in the queue again. Without power that may be undone.
     private var gone: Set<LetterKey> = []
     /// Those of dispatchers that are given up.
@@ -129,6 +131,7 @@ final class LetterBook {
         if !deleted.isEmpty { record.count(.lettersPurged) }
         written.subtract(deleted)
         gone.formUnion(deleted)
+        purged += deleted.count
     }
 
     private func isMeant(_ key: LetterKey, _ query: LetterQuery) -> Bool {
