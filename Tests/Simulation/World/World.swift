@@ -214,7 +214,7 @@ final class World {
             goOn()
             turns += 1
         }
-        record.expect(isQuiet, "something is stuck")
+        record.expect(isQuiet, "something is stuck: \(stuck)")
         for actor in actors { actor.check() }
         ledger.check(store.letters, counted: service?.gate.counts.all[.requeued] ?? 0)
         for side in sides where !side.isGone && !side.lane.isPatchy {
@@ -236,6 +236,16 @@ final class World {
         guard let service else { return false }
         return actors.allSatisfy(\.isQuiet) && service.gate.stored == .zero && !store.desk.hasWork
             && service.sessions.all.allSatisfy { $0.machine.account == SessionAccount() }
+    }
+
+    /// What is not at rest.
+    private var stuck: String {
+        guard let service else { return "there is no daemon" }
+        let dispatchers = service.gate.dispatcherSummaries.filter { $0.pending + $0.inFlight > 0 }
+            .map { "\($0.id): \($0.pending) wait, \($0.inFlight) in flight" }
+        let sessions = service.sessions.all.filter { $0.machine.account != SessionAccount() }.count
+        let busy = actors.filter { !$0.isQuiet }.map { "\(type(of: $0))" }
+        return "\(dispatchers + busy), \(service.gate.stored.events) events, \(sessions) sessions"
     }
 
     private func end() {

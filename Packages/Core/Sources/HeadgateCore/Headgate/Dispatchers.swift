@@ -151,6 +151,7 @@ final class Dispatchers {
         // Nobody reads the queue of a removed dispatcher: to make room it is given up whole.
         let orphan = orphansWithEvents.min { $0.position < $1.position }
         if let orphan, orphan.position < oldest ?? .max {
+            guard !isStoring(for: orphan) else { return false }
             surroundings.counts.count(.evicted, known.forget(orphan))
             return true
         }
@@ -184,9 +185,15 @@ final class Dispatchers {
     func forgetOrphans() {
         let events = surroundings.events
         let oldest = events.presentStamp() - events.limits.orphanRetention.wholeMilliseconds
-        for orphan in orphans where orphan.orphanedSince.map({ $0 <= oldest }) ?? false {
+        for orphan in orphans where orphan.orphanedSince.map({ $0 <= oldest }) ?? false && !isStoring(for: orphan) {
             surroundings.counts.count(.expired, known.forget(orphan))
         }
+    }
+
+    /// Whether something for a dispatcher is being stored. Were that one forgotten meanwhile, nobody would ever settle it, and
+    /// a new one of the same number could take it for its own.
+    private func isStoring(for orphan: StoredDispatcher) -> Bool {
+        surroundings.events.offered(to: orphan.number) > 0
     }
 
     // MARK: Where they stand

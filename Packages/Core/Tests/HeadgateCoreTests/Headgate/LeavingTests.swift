@@ -126,4 +126,22 @@ struct LeavingTests {
         bench.track(2, EventDraft(dispatchers: ["collect"]))
         #expect(bench.sender.sent == [[4], [5]])
     }
+
+    @Test("Q3, Q4: a queue is not given up while something for it is being stored: each event ends counted once")
+    func storedWhileForgotten() {
+        var limits = StoreLimits()
+        limits.orphanRetention = .zero
+        let bench = bench(limits)
+        bench.store.holdsAppends = true
+        bench.track(2)
+        bench.gate.removeDispatcher("collect")
+        // Long enough for whoever looks for queues to be given up.
+        bench.advance(by: .seconds(61))
+        bench.store.holdsAppends = false
+        bench.store.releaseAppend()
+        bench.settle()
+        bench.advance(by: .seconds(61))
+        #expect(bench.gate.stored == .zero)
+        #expect(bench.counters[.expired] == 2)
+    }
 }
