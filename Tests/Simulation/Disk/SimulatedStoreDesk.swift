@@ -7,20 +7,22 @@ final class SimulatedStoreDesk: StoreDesk {
     /// Whether the disk hangs: nothing is carried out.
     var isHeld = false
     private let options: SQLiteEventStore.Options
-    private var database: StoreDatabase?
+    private var engine: (any StoreEngine)?
     private var ring: @Sendable () -> Void = {}
     private var jobs: [StoreJob] = []
     private var outcomes: [StoreOutcome] = []
 
-    init(options: SQLiteEventStore.Options) {
-        self.options = options
+    private let record: Record
+
+    init(options: SQLiteEventStore.Options, _ record: Record) {
+        (self.options, self.record) = (options, record)
     }
 
     func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoredState {
-        let (database, state) = try StoreDatabase.open(options)
-        self.database = database
+        let (engine, state) = try options.openEngine()
+        self.engine = engine
         self.ring = ring
-        report(database.takeQuarantined())
+        engine.reportQuarantined(report)
         return state
     }
 
@@ -33,25 +35,34 @@ final class SimulatedStoreDesk: StoreDesk {
         return outcomes
     }
 
-    var isOpen: Bool { database != nil }
+    var isOpen: Bool { engine != nil }
 
     /// Whether it would do something.
-    var hasWork: Bool { !isHeld && (!jobs.isEmpty || database?.hasChores == true) }
+    var hasWork: Bool { !isHeld && (!jobs.isEmpty || engine?.hasChores == true) }
 
     /// Carries out what waits, together.
     func takeTurn() {
-        guard hasWork, let database else { return }
+        guard hasWork, let engine else { return }
         let turn = jobs
         jobs = []
-        guard !database.turn(turn, report: report) else { return }
-        self.database = nil
+        let before = (engine as? LogEngine)?.counts
+        defer { if let before, let after = (engine as? LogEngine)?.counts { watch(before, after) } }
+        guard !engine.turn(turn, report: report) else { return }
+        self.engine = nil
         report([.closed])
     }
 
+    private func watch(_ before: LogCounts, _ after: LogCounts) {
+        if after.begun > before.begun { record.count(.segmentBegun) }
+        if after.forgotten > before.forgotten { record.count(.segmentForgotten) }
+        if after.copied > before.copied { record.count(.segmentCopied) }
+        if after.recovered > before.recovered { record.count(.logRecovered) }
+    }
+
     /// Every event that can be read.
-    func readAll(through last: SequenceNumber) -> [Chunk] {
+    func readAll() -> [Chunk] {
         var (chunks, place): ([Chunk], SequenceNumber) = ([], 0)
-        while let chunk = try? database?.chunks.read(after: place, through: last).get() {
+        while let chunk = try? engine?.read(after: place).get() {
             chunks.append(chunk)
             place = chunk.lastSequenceNumber
         }
@@ -61,7 +72,7 @@ final class SimulatedStoreDesk: StoreDesk {
     /// Every dead letter that can be read.
     func readAllLetters() -> [StoredLetter] {
         var (letters, query): ([StoredLetter], LetterQuery?) = ([], LetterQuery(limit: 1_000))
-        while let next = query, let page = try? database?.letters.read(next).get() {
+        while let next = query, let page = try? engine?.readLetters(next).get() {
             letters += page.letters
             query?.after = page.next ?? 0
             if page.next == nil { query = nil }
@@ -71,7 +82,7 @@ final class SimulatedStoreDesk: StoreDesk {
 
     /// The daemon is gone, and its thread with it.
     func end() {
-        (database, jobs, outcomes, ring) = (nil, [], [], {})
+        (engine, jobs, outcomes, ring) = (nil, [], [], {})
     }
 
     private func report(_ news: [StoreOutcome]) {

@@ -13,27 +13,31 @@ final class WitnessedStore: EventStore {
     private let opened: (StoredState, [Chunk], [StoredLetter]) -> Void
 
     init(
-        _ disk: SimulatedDisk, durability: Durability, _ scheduler: SimulatedScheduler, _ ledger: Ledger,
+        _ disk: SimulatedDisk, _ kind: StoreKind, durability: Durability, _ scheduler: SimulatedScheduler,
+        _ ledger: Ledger,
         opened: @escaping (StoredState, [Chunk], [StoredLetter]) -> Void
     ) {
         var options = SQLiteEventStore.Options(directory: "/data", durability: durability)
         options.disk = disk
+        options.kind = kind
+        // So small that a history has many of them.
+        (options.segmentSize, options.blockSize, options.mostUnfiledIDBytes) = (6 << 10, 512, 512)
         let door = ClockDoor(scheduler)
         options.wall = { door.scheduler.wall }
         self.disk = disk
         self.ledger = ledger
         self.opened = opened
-        desk = SimulatedStoreDesk(options: options)
-        store = SQLiteEventStore(desk: desk) { door.scheduler.submit($0) }
+        desk = SimulatedStoreDesk(options: options, ledger.record)
+        store = SQLiteEventStore(desk: desk, kind: kind) { door.scheduler.submit($0) }
     }
 
     var kind: String { store.kind }
 
     func open() throws(StoreFault) -> StoredState {
         let state = try store.open()
-        if !disk.isDown {
-            disk.whileWell { opened(state, desk.readAll(through: state.lastSequenceNumber), desk.readAllLetters()) }
-        }
+        // A call whose fault is of no interest to the store may have been the daemon's last.
+        guard !disk.isDown else { throw .failed("the daemon is gone") }
+        disk.whileWell { opened(state, desk.readAll(), desk.readAllLetters()) }
         return state
     }
 

@@ -9,11 +9,11 @@ import Testing
 /// A store on a simulated disk, whose daemon is killed and whose machine loses its power.
 @Suite("What a store has acknowledged survives the power")
 struct PowerTests {
-    private static let seeds = (1...30 as ClosedRange<UInt64>).map { Seed($0) }
+    private static let seeds = (1...20 as ClosedRange<UInt64>).map { Seed($0) }
 
-    @Test("Q5: also behind a sync that failed", arguments: PowerTests.seeds)
-    func failedSync(_ seed: Seed) throws {
-        let scene = PowerScene(seed)
+    @Test("Q5: also behind a sync that failed", arguments: PowerTests.seeds, StoreKind.allCases)
+    func failedSync(_ seed: Seed, _ kind: StoreKind) throws {
+        let scene = PowerScene(seed, kind)
         try scene.open()
         #expect(scene.append(1) == nil)
         scene.write()
@@ -26,9 +26,9 @@ struct PowerTests {
         #expect(try scene.open() == [1, 2, 3])
     }
 
-    @Test("Q5: also behind what an earlier process could not sync", arguments: PowerTests.seeds)
-    func failedSyncBeforeAKill(_ seed: Seed) throws {
-        let scene = PowerScene(seed)
+    @Test("Q5: also behind what an earlier process could not sync", arguments: PowerTests.seeds, StoreKind.allCases)
+    func failedSyncBeforeAKill(_ seed: Seed, _ kind: StoreKind) throws {
+        let scene = PowerScene(seed, kind)
         try scene.open()
         #expect(scene.append(1) == nil)
         scene.disk.mood.failsToSync = 1
@@ -42,9 +42,9 @@ struct PowerTests {
 
     @Test(
         "Q5, Q7: what a start finds is safe from then on, since a repeat of it is a duplicate",
-        arguments: PowerTests.seeds)
-    func foundAfterAKill(_ seed: Seed) throws {
-        let scene = PowerScene(seed)
+        arguments: PowerTests.seeds, StoreKind.allCases)
+    func foundAfterAKill(_ seed: Seed, _ kind: StoreKind) throws {
+        let scene = PowerScene(seed, kind)
         try scene.open()
         #expect(scene.append(1) == nil)
         scene.disk.callsToLive = Int(seed.number % 9)
@@ -55,9 +55,9 @@ struct PowerTests {
         #expect(try scene.open() == found)
     }
 
-    @Test("Q5: also when the first start ended between any two of its calls", arguments: 0...60)
-    func killedInTheFirstStart(_ calls: Int) throws {
-        let scene = PowerScene(Seed(UInt64(calls)))
+    @Test("Q5: also when the first start ended between any two of its calls", arguments: 0...60, StoreKind.allCases)
+    func killedInTheFirstStart(_ calls: Int, _ kind: StoreKind) throws {
+        let scene = PowerScene(Seed(UInt64(calls)), kind)
         scene.disk.callsToLive = calls
         _ = try? scene.open()
         scene.kill()
@@ -68,14 +68,16 @@ struct PowerTests {
     }
 }
 
-/// A database on a disk, without a daemon.
+/// A store on a disk, without a daemon.
 private final class PowerScene {
     private let record: Record
     private let platter = Platter()
     private(set) var disk: SimulatedDisk
-    private var database: StoreDatabase?
+    private let kind: StoreKind
+    private var engine: (any StoreEngine)?
 
-    init(_ seed: Seed) {
+    init(_ seed: Seed, _ kind: StoreKind) {
+        self.kind = kind
         record = Record(seed: seed)
         disk = SimulatedDisk(platter, record)
     }
@@ -85,11 +87,12 @@ private final class PowerScene {
     func open() throws -> [SequenceNumber] {
         var options = SQLiteEventStore.Options(directory: "/data")
         options.disk = disk
-        let (database, state) = try StoreDatabase.open(options)
-        self.database = database
+        (options.kind, options.segmentSize) = (kind, 4 << 10)
+        let (engine, state) = try options.openEngine()
+        self.engine = engine
         #expect(state.warnings == [])
         var (numbers, place): ([SequenceNumber], SequenceNumber) = ([], 0)
-        while let chunk = try database.chunks.read(after: place, through: state.lastSequenceNumber).get() {
+        while let chunk = try engine.read(after: place).get() {
             numbers += chunk.map(\.sequenceNumber)
             place = chunk.lastSequenceNumber
         }
@@ -116,7 +119,7 @@ private final class PowerScene {
 
     private func carryOut(_ job: StoreJob) -> StoreFault? {
         var fault: StoreFault?
-        _ = database?.turn([job]) { outcomes in
+        _ = engine?.turn([job]) { outcomes in
             for case .done(let outcome) in outcomes { fault = outcome }
         }
         return fault
@@ -124,13 +127,13 @@ private final class PowerScene {
 
     func kill() {
         disk.end()
-        database = nil
+        engine = nil
         disk = SimulatedDisk(platter, record)
     }
 
     func losePower() {
         disk.end()
-        database = nil
+        engine = nil
         platter.losePower(record)
         disk = SimulatedDisk(platter, record)
     }

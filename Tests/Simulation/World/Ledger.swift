@@ -11,7 +11,7 @@ final class Ledger {
     private var ids: [DispatcherNumber: String] = [:]
     let ages: Ages
     private(set) lazy var letters = LetterBook(record) { [unowned self] in ids[$0] ?? "\($0)" }
-    private let record: Record
+    let record: Record
 
     init(_ record: Record, _ ages: Ages) {
         (self.record, self.ages) = (record, ages)

@@ -9,6 +9,7 @@ struct Scene {
     static let mostOutput = 4_000
 
     let durability: Durability
+    let storeKind: StoreKind
     let settings: DataObject
     /// How long the store keeps an event, in milliseconds, where that is short enough to be over.
     let mostAge: Int64?
@@ -29,6 +30,7 @@ struct Scene {
         boardTerms = BoardTerms(record)
         changesSettings = record.oneIn(2)
         durability = record.oneIn(4) ? .normal : .full
+        storeKind = record.oneIn(2) ? .log : .sqlite
         let mostAge = record.oneIn(3) ? record.pick([2, 5, 60]) : nil
         self.mostAge = mostAge.map { Int64($0) * 1_000 }
         let settings: DataObject = [

@@ -35,7 +35,7 @@ final class World {
         }
         workSide = WorkSide(ledger.lane("w"), scene.workTerms, record, scheduler)
         let disk = SimulatedDisk(platter, record)
-        store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) { _, _, _ in }
+        store = WitnessedStore(disk, scene.storeKind, durability: scene.durability, scheduler, ledger) { _, _, _ in }
         crowd = Crowd(record, scheduler, ledger)
         actors = [
             crowd, Destinations(record, sides), Operator(record, crowd, sides, ledger, scene),
@@ -111,7 +111,7 @@ final class World {
     private func start() throws -> Service {
         let disk = SimulatedDisk(platter, record)
         let isLax = if case .powerless = lastEnd { scene.durability == .normal } else { false }
-        store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) {
+        store = WitnessedStore(disk, scene.storeKind, durability: scene.durability, scheduler, ledger) {
             [unowned self] state, chunks, letters in
             record.expect(state.warnings == [], "the store is not what it was: \(state.warnings)")
             ledger.reopened(

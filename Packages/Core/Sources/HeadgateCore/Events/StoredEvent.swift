@@ -42,7 +42,7 @@ public struct StoredEvent {
     var orderKey: EventKey? { key.map(EventKey.init) }
 
     /// The event's record alone.
-    var record: [UInt8] {
+    public var record: [UInt8] {
         Array(chunk.bytes[offset..<offset + Int(header.length)])
     }
 

@@ -134,9 +134,23 @@ public struct GroupAges: Sendable, Equatable {
     /// Of no events.
     public init() {}
 
+    /// As a store has written it down.
+    public init(firstReceipt: Int64, lastReceipt: Int64, firstExpiry: Int64, lastExpiry: Int64) {
+        (self.firstReceipt, self.lastReceipt) = (firstReceipt, lastReceipt)
+        (self.firstExpiry, self.lastExpiry) = (firstExpiry, lastExpiry)
+    }
+
     /// Of events that lie together.
     public init(_ chunk: Chunk) {
         for event in chunk { add(receivedStamp: event.receivedStamp, expiryStamp: event.header.expiryStamp) }
+    }
+
+    /// Takes in those of another group.
+    public mutating func add(_ other: GroupAges) {
+        firstReceipt = min(firstReceipt, other.firstReceipt)
+        lastReceipt = max(lastReceipt, other.lastReceipt)
+        firstExpiry = min(firstExpiry, other.firstExpiry)
+        lastExpiry = max(lastExpiry, other.lastExpiry)
     }
 
     mutating func add(receivedStamp: Int64, timeToLive: Duration?) {

@@ -43,13 +43,21 @@ final class DataDirectory {
     /// - Parameter time: when it was found to be damaged.
     /// - Returns: the new name.
     func setDatabaseAside(at time: Timestamp) throws(StoreFault) -> String {
-        let name = freeName(databasePath + ".damaged-" + DataDirectory.nameOf(time))
-        do throws(DiskFault) { try disk.rename(databasePath, to: name) } catch {
-            throw error.storeFault("cannot set the damaged \(databasePath) aside")
-        }
+        let name = try setAside(databasePath, at: time)
         for suffix in ["-wal", "-shm"] {
             // Either may be missing.
             try? disk.rename(databasePath + suffix, to: name + suffix)
+        }
+        return name
+    }
+
+    /// Gives a damaged file or directory another name.
+    /// - Parameter time: when it was found to be damaged.
+    /// - Returns: the new name.
+    func setAside(_ path: String, at time: Timestamp) throws(StoreFault) -> String {
+        let name = freeName(path + ".damaged-" + DataDirectory.nameOf(time))
+        do throws(DiskFault) { try disk.rename(path, to: name) } catch {
+            throw error.storeFault("cannot set the damaged \(path) aside")
         }
         return name
     }

@@ -8,7 +8,7 @@ import HeadgateData
 /// It lives on the scheduler. The database has a thread of its own, so that a disk that takes its time holds up nobody but
 /// those who wait for it; appends and changes that are waiting when that thread gets free are committed together.
 public final class SQLiteEventStore: EventStore {
-    public let kind = "sqlite"
+    public let kind: String
 
     /// What an SQLite event store has to know.
     public struct Options: Sendable {
@@ -17,6 +17,8 @@ public final class SQLiteEventStore: EventStore {
         /// How safe events are when they count as appended (Behaviour Q5). This store has no use for `memory`: it is
         /// taken as `normal`.
         public var durability: Durability
+        /// How events are kept: in a log of segments, or in a database.
+        public var kind = StoreKind.sqlite
         /// The most pages of 16 KiB that the file may have; nil is as many as fit on the disk.
         public var mostPages: Int?
         /// How many ids of clients a start gives back, the newest; what is beyond is let go of bit by bit (Behaviour Q7).
@@ -25,6 +27,11 @@ public final class SQLiteEventStore: EventStore {
         public var mostDeadLetters = 10_000
         /// The most bytes of events that dead letters may hold; the oldest go first (Behaviour D10).
         public var mostDeadLetterBytes = 64 << 20
+        /// Bytes of a segment of the log, and of what is read of it at once.
+        var segmentSize = 8 << 20
+        var blockSize = 256 << 10
+        /// With so many bytes ids go into a file of their own.
+        var mostUnfiledIDBytes = 256 << 10
         /// Where the directory is.
         var disk: any Disk = SystemDisk()
         /// What time it is for people; called on the store's thread.
@@ -51,11 +58,14 @@ public final class SQLiteEventStore: EventStore {
 
     /// - Parameter post: runs work on the scheduler soon; it is called from the store's thread, and on the scheduler.
     public convenience init(options: Options, post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
-        self.init(desk: ThreadedStoreDesk(options: options), post: post)
+        self.init(desk: ThreadedStoreDesk(options: options), kind: options.kind, post: post)
     }
 
     /// - Parameter desk: where its jobs are carried out.
-    init(desk: any StoreDesk, post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
+    init(
+        desk: any StoreDesk, kind: StoreKind, post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+    ) {
+        self.kind = kind.rawValue
         self.desk = desk
         self.post = post
         door = SchedulerDoor()

@@ -1,8 +1,8 @@
 import HeadgateCore
 import HeadgateData
 
-/// The event store's database, as its thread sees it: carries out jobs, one after the other.
-final class StoreDatabase {
+/// An event store in a database, as its thread sees it.
+final class StoreDatabase: StoreEngine {
     let connection: SQLiteConnection
     let chunks: ChunkTable
     let letters: DeadLetterTable
@@ -28,65 +28,9 @@ final class StoreDatabase {
         chores = StoreChores(connection)
     }
 
-    /// Carries out what was asked for, and then some of what was left for later.
-    /// - Returns: whether it goes on: false once it was asked to close.
-    func turn(_ jobs: [StoreJob], report: ([StoreOutcome]) -> Void) -> Bool {
-        carryOut(jobs, report: report)
-        report(takeQuarantined())
-        guard !jobs.contains(where: \.isClose) else {
-            finish()
-            return false
-        }
-        chores.doSome()
-        return true
-    }
-
-    /// Carries out jobs. Appends and writes are committed together first, whatever reads of events stand between them; a
-    /// read sees what was asked for before it and no more. Outcomes are reported in the jobs' order.
-    func carryOut(_ jobs: [StoreJob], report: ([StoreOutcome]) -> Void) {
-        guard !jobs.isEmpty else { return }
-        var rest = jobs[...]
-        while !rest.isEmpty {
-            // Who reads or deletes dead letters means those of that moment: what is put aside behind waits until then.
-            let end = rest.firstIndex(where: \.isAboutLetters).map { $0 + 1 } ?? rest.endIndex
-            carryOutTogether(rest[..<end], report: report)
-            rest = rest[end...]
-        }
-        chores.resume()
-    }
-
-    private func carryOutTogether(_ jobs: ArraySlice<StoreJob>, report: ([StoreOutcome]) -> Void) {
-        var faults = commit(jobs.filter(\.isChange))[...]
-        var news: [StoreOutcome] = []
-        for job in jobs {
-            switch job {
-            case .append(let group):
-                let fault = faults.removeFirst()
-                if fault == nil { lastAppended = max(lastAppended, group.chunk.lastSequenceNumber) }
-                news.append(.done(fault))
-            case .write:
-                news.append(.done(faults.removeFirst()))
-            case .read(let sequenceNumber):
-                report(news)
-                news = [.read(chunks.read(after: sequenceNumber, through: lastAppended))]
-            case .readLetters(let query):
-                news.append(.letters(letters.read(query)))
-            case .purgeLetters(let query):
-                news.append(.purged(letters.purge(query)))
-            case .readAged(let stretch):
-                report(news)
-                news = [.read(chunks.readAged(stretch))]
-            case .close:
-                break
-            }
-        }
-        report(news)
-    }
-
     /// Commits appends and writes in one transaction. If that fails, each is tried alone, so that none suffers for
     /// another.
-    private func commit(_ jobs: [StoreJob]) -> [StoreFault?] {
-        guard !jobs.isEmpty else { return [] }
+    func commit(_ jobs: [StoreJob]) -> [StoreFault?] {
         do throws(SQLiteError) {
             try connection.setSyncing(options.durability == .full && jobs.contains(where: \.isAppend))
             try connection.transaction { () throws(SQLiteError) in
@@ -208,6 +152,7 @@ final class StoreDatabase {
         switch job {
         case .append(let group):
             unsavedRoutes = [:]
+            lastAppended = max(lastAppended, group.chunk.lastSequenceNumber)
             if group.forgottenIDs > 0 { chores.note(.forgetIDs(through: group.forgottenIDs)) }
         case .write(let changes): for change in changes { chores.note(change) }
         case .read, .readAged, .readLetters, .purgeLetters, .close: break
@@ -225,16 +170,27 @@ final class StoreDatabase {
         try? connection.emptyLog()
     }
 
-    /// How many events were put aside since this was last asked.
-    func takeQuarantined() -> [StoreOutcome] {
-        let events = chunks.takeQuarantined()
-        return events > 0 ? [.quarantined(events: events)] : []
+    // MARK: Reading
+
+    func read(after sequenceNumber: SequenceNumber) -> Result<Chunk?, StoreFault> {
+        chunks.read(after: sequenceNumber, through: lastAppended)
     }
+
+    func readAged(_ stretch: AgedStretch) -> Result<Chunk?, StoreFault> { chunks.readAged(stretch) }
+
+    func readLetters(_ query: LetterQuery) -> Result<LetterPage, StoreFault> { letters.read(query) }
+
+    func purgeLetters(_ query: LetterQuery) -> Result<Int, StoreFault> { letters.purge(query) }
+
+    func takeQuarantined() -> Int { chunks.takeQuarantined() }
 
     // MARK: Chores
 
-    /// Whether something is left for later that can be done now.
     var hasChores: Bool { chores.isDue }
+
+    func doSomeChores() { chores.doSome() }
+
+    func resumeChores() { chores.resume() }
 
     /// Takes note of a change that makes room, which is left for the chores.
     func note(_ change: StoreChange) {
@@ -245,23 +201,5 @@ final class StoreDatabase {
 extension StoreJob {
     fileprivate var isAppend: Bool {
         if case .append = self { true } else { false }
-    }
-
-    fileprivate var isClose: Bool {
-        if case .close = self { true } else { false }
-    }
-
-    fileprivate var isAboutLetters: Bool {
-        switch self {
-        case .readLetters, .purgeLetters: true
-        case .append, .write, .read, .readAged, .close: false
-        }
-    }
-
-    fileprivate var isChange: Bool {
-        switch self {
-        case .append, .write: true
-        case .read, .readAged, .readLetters, .purgeLetters, .close: false
-        }
     }
 }

@@ -185,7 +185,7 @@ struct BacklogCount {
 
     /// Takes in the next older group.
     /// - Parameter counting: what the group holds of some events.
-    mutating func add(_ group: GroupSummary, counting: GroupCounting) throws(SQLiteError) {
+    mutating func add<Fault>(_ group: GroupSummary, counting: GroupCounting<Fault>) throws(Fault) {
         try addSettled(group, counting)
         while let dispatcher = waiting.last, dispatcher.position >= group.first {
             waiting.removeLast()
@@ -203,7 +203,7 @@ struct BacklogCount {
 
     /// A group that lies within a settled range needs not be looked into. The others are few: each holds an event that a
     /// dispatcher had in hand, or stands at the end of what it had read.
-    private mutating func addSettled(_ group: GroupSummary, _ counting: GroupCounting) throws(SQLiteError) {
+    private mutating func addSettled<Fault>(_ group: GroupSummary, _ counting: GroupCounting<Fault>) throws(Fault) {
         for dispatcher in gapped {
             let settled = dispatcher.settled
             let part: [RouteNumber: Tally]
@@ -227,7 +227,7 @@ struct BacklogCount {
 }
 
 /// Counts the events of a committed group whose sequence numbers are as asked.
-typealias GroupCounting = ((SequenceNumber) -> Bool) throws(SQLiteError) -> [RouteNumber: Tally]
+typealias GroupCounting<Fault: Error> = ((SequenceNumber) -> Bool) throws(Fault) -> [RouteNumber: Tally]
 
 /// What the index tells of a committed group.
 struct GroupSummary {

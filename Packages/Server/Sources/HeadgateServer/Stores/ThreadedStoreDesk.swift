@@ -96,10 +96,10 @@ private final class StoreThread: Sendable {
 
     private func openAndWork() -> Bool {
         do throws(StoreFault) {
-            let (database, state) = try StoreDatabase.open(options)
+            let (engine, state) = try options.openEngine()
             opening.put([.success(state)])
-            report(database.takeQuarantined())
-            while database.turn(jobs.takeAll(waiting: !database.hasChores), report: report) {}
+            engine.reportQuarantined(report)
+            while engine.turn(jobs.takeAll(waiting: !engine.hasChores), report: report) {}
             return true
         } catch {
             opening.put([.failure(error)])

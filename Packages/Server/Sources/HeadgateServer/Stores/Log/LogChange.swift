@@ -1,0 +1,166 @@
+import HeadgateCore
+import HeadgateData
+
+/// How the log tells its changes apart.
+private enum Tag: UInt8 {
+    case dispatcher = 1
+    case forgetDispatcher
+    case settled
+    case deadLetter
+    case trim
+    case forgetRoutes
+    case forgetIDs
+    case keep
+    case lettersGone
+    case forgotten
+    case replaced
+    case damaged
+}
+
+/// A change as the log has it: one that the service asked for, or one of the log's own.
+enum LogChange {
+    case asked(StoreChange)
+    /// Letters were deleted.
+    case lettersGone([LetterNumber])
+    /// Segments hold nothing that anybody needs.
+    case forgotten([UInt64])
+    /// What was still needed of some segments lies in another now.
+    case replaced([UInt64], by: LogSegmentEntry, letters: [LetterNumber: LetterPlace])
+    /// A piece of a segment is damaged, and does not hold any more what its summary says.
+    case damaged(LogPlace, lost: [RouteNumber: Tally])
+
+    func write(to writer: inout LogWriter) {
+        switch self {
+        case .asked(let change): change.write(to: &writer)
+        case .lettersGone(let letters):
+            writer.put(Tag.lettersGone.rawValue)
+            writer.put(all: letters) { $0.put($1) }
+        case .forgotten(let segments):
+            writer.put(Tag.forgotten.rawValue)
+            writer.put(all: segments) { $0.put($1) }
+        case .replaced(let segments, let copy, let letters):
+            writer.put(Tag.replaced.rawValue)
+            writer.put(all: segments) { $0.put($1) }
+            writer.put(copy)
+            writer.put(all: letters.sorted { $0.key < $1.key }) {
+                $0.put($1.key)
+                $0.put($1.value)
+            }
+        case .damaged(let place, let lost):
+            writer.put(Tag.damaged.rawValue)
+            writer.put(place)
+            writer.put(TallyBlob.encode(lost))
+        }
+    }
+
+    init(_ reader: inout LogReader) throws(LogReader.Unsound) {
+        guard let tag = Tag(rawValue: try reader.take()) else { throw LogReader.Unsound() }
+        switch tag {
+        case .lettersGone:
+            self = .lettersGone(try reader.takeNumbers())
+        case .forgotten:
+            self = .forgotten(try reader.takeNumbers())
+        case .replaced:
+            let segments: [UInt64] = try reader.takeNumbers()
+            let copy = try reader.takeSegmentEntry()
+            let letters = try reader.takeAll { (reader) throws(LogReader.Unsound) in
+                (try reader.take(LetterNumber.self), try reader.takeLetterPlace())
+            }
+            self = .replaced(segments, by: copy, letters: Dictionary(letters) { $1 })
+        case .damaged:
+            let place = try reader.takePlace()
+            guard let lost = TallyBlob.decode(try reader.takePiece()) else { throw LogReader.Unsound() }
+            self = .damaged(place, lost: lost.reduce(into: [:]) { $0[$1.route, default: .zero] += $1.tally })
+        default:
+            self = .asked(try StoreChange(tag, &reader))
+        }
+    }
+}
+
+extension StoreChange {
+    fileprivate func write(to writer: inout LogWriter) {
+        switch self {
+        case .dispatcher(let dispatcher):
+            writer.put(Tag.dispatcher.rawValue)
+            writer.put(dispatcher)
+        case .forgetDispatcher(let number):
+            writer.put(Tag.forgetDispatcher.rawValue)
+            writer.put(number)
+        case .settled(let number, let settled):
+            writer.put(Tag.settled.rawValue)
+            writer.put(number)
+            writer.put(settled)
+        case .deadLetter(let letter):
+            writer.put(Tag.deadLetter.rawValue)
+            writer.put(letter)
+        case .trim(let through):
+            writer.put(Tag.trim.rawValue)
+            writer.put(through)
+        case .forgetRoutes(let routes):
+            writer.put(Tag.forgetRoutes.rawValue)
+            writer.put(all: routes) { $0.put($1) }
+        case .forgetIDs(let through):
+            writer.put(Tag.forgetIDs.rawValue)
+            writer.put(through)
+        case .keep(let name, let value):
+            writer.put(Tag.keep.rawValue)
+            writer.put(name)
+            writer.put(all: value.map { [$0] } ?? []) { $0.put($1) }
+        }
+    }
+
+    fileprivate init(_ tag: Tag, _ reader: inout LogReader) throws(LogReader.Unsound) {
+        switch tag {
+        case .dispatcher: self = .dispatcher(try reader.takeDispatcher())
+        case .forgetDispatcher: self = .forgetDispatcher(try reader.take())
+        case .settled: self = .settled(try reader.take(), try reader.takeSettled())
+        case .deadLetter: self = .deadLetter(try reader.takeLetter())
+        case .trim: self = .trim(through: try reader.take())
+        case .forgetRoutes: self = .forgetRoutes(try reader.takeNumbers())
+        case .forgetIDs: self = .forgetIDs(through: try reader.take())
+        case .keep:
+            let name = try reader.takeText()
+            let values = try reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeBytes() }
+            self = .keep(name, values.first)
+        case .lettersGone, .forgotten, .replaced, .damaged: throw LogReader.Unsound()
+        }
+    }
+}
+
+extension LogWriter {
+    mutating func put(_ letter: DeadLetter) {
+        put(letter.dispatcher)
+        put(letter.sequenceNumber)
+        put(letter.reason.rawValue)
+        put(optional: letter.status.map(Int64.init))
+        put(all: letter.answer.map { [$0] } ?? []) { $0.put($1) }
+        put(Int64(letter.attempts))
+        put(letter.firstFailedAt.milliseconds)
+        put(letter.diedAt.milliseconds)
+        put(letter.record)
+    }
+
+    mutating func put(_ place: LogPlace) {
+        put(place.segment)
+        put(UInt64(place.offset))
+    }
+}
+
+extension LogReader {
+    mutating func takeLetter() throws(Unsound) -> DeadLetter {
+        let (dispatcher, number) = (try take(DispatcherNumber.self), try take(SequenceNumber.self))
+        guard let reason = DeadLetter.Reason(rawValue: try takeText()) else { throw Unsound() }
+        let status = try takeOptional().map { Int(truncatingIfNeeded: $0) }
+        let answer = try takeAll { (reader) throws(Unsound) in try reader.takeText() }.first
+        let attempts = Int(truncatingIfNeeded: try take(Int64.self))
+        let (failed, died) = (try take(Int64.self), try take(Int64.self))
+        return DeadLetter(
+            dispatcher: dispatcher, sequenceNumber: number, reason: reason, status: status, answer: answer,
+            attempts: attempts, firstFailedAt: Timestamp(milliseconds: failed),
+            diedAt: Timestamp(milliseconds: died), record: try takeBytes())
+    }
+
+    mutating func takePlace() throws(Unsound) -> LogPlace {
+        LogPlace(segment: try take(), offset: Int(truncatingIfNeeded: try take(UInt64.self)))
+    }
+}

@@ -1,0 +1,163 @@
+import HeadgateCore
+
+/// Copies what is still needed of some sparse segments into one, a piece at a time, so that a dispatcher that is held for long does
+/// not keep what all others have settled (Behaviour Q10).
+///
+/// The events stay where they are in the order: segments are copied together that lie side by side. Until the log says that the copy
+/// stands for them, it is nothing.
+final class LogCopy {
+    private let log: SegmentLog
+    private let sources: [LogSegmentEntry]
+    private let target: LogSegment
+    private let header: LogHeader
+    /// How often the log had been recovered when it was begun.
+    private let recoveries: Int
+    private var rest: ArraySlice<(segment: LogSegment, block: LogBlock)>
+    private var restOfLetters: ArraySlice<LetterIndex.Entry>
+    private var places: [LetterNumber: LetterPlace] = [:]
+    private var end = LogHeader.size
+    private var last: UInt64
+    private var writer = LogWriter()
+
+    /// So many bytes of letters are copied at once.
+    private static let piece = 256 << 10
+
+    /// Begins to copy, if it is worth while: more than twice of what is needed is on the disk, and something to spare.
+    init?(_ log: SegmentLog) throws(DiskFault) {
+        let plan = LogCopy.plan(log)
+        guard !plan.isEmpty else { return nil }
+        (self.log, sources, recoveries) = (log, plan, log.counts.recovered)
+        header = LogHeader(use: .copy, number: log.takeNumber(), previous: 0, previousEnd: 0)
+        target = log.segment(header.number, LogFile(number: try log.files.makeEmpty(), size: 0))
+        last = header.checksum
+        let segments = plan.compactMap { log.sealed[$0.number] }
+        rest = segments.flatMap { segment in segment.index.blocks.map { (segment, $0) } }[...]
+        let numbers = Set(plan.map(\.number))
+        restOfLetters = log.state.letters.entries.filter { numbers.contains($0.place.frame.segment) }[...]
+    }
+
+    // MARK: Which
+
+    /// Segments side by side that hold less than half of what they take; the segment before the front is left alone.
+    private static func plan(_ log: SegmentLog) -> [LogSegmentEntry] {
+        let all = log.state.segments.dropLast().map { (entry: $0, needed: log.neededBytes(of: $0)) }
+        let needed = all.reduce(0) { $0 + $1.needed }
+        let taken = all.reduce(0) { $0 + $1.entry.file.size }
+        guard taken > 2 * needed + 2 * log.options.segmentSize else { return [] }
+        let isSparse = { (place: Int) in all[place].needed * 2 < all[place].entry.file.size }
+        let sparsest = all.indices.filter(isSparse).min { all[$0].needed < all[$1].needed }
+        guard let sparsest else { return [] }
+        var (first, end, sum) = (sparsest, sparsest + 1, all[sparsest].needed)
+        while end < all.count, isSparse(end), sum + all[end].needed <= log.options.segmentSize {
+            sum += all[end].needed
+            end += 1
+        }
+        while first > 0, isSparse(first - 1), sum + all[first - 1].needed <= log.options.segmentSize {
+            sum += all[first - 1].needed
+            first -= 1
+        }
+        return all[first..<end].map(\.entry)
+    }
+
+    // MARK: Copying
+
+    /// Copies a piece.
+    /// - Returns: whether it goes on.
+    func step() throws(DiskFault) -> Bool {
+        guard log.counts.recovered == recoveries, sources.allSatisfy({ log.sealed[$0.number] != nil }) else {
+            giveUp()
+            return false
+        }
+        if let (segment, block) = rest.popFirst() {
+            try copy(block, of: segment)
+            return true
+        }
+        if !restOfLetters.isEmpty {
+            try copyLetters()
+            return true
+        }
+        try finish()
+        return false
+    }
+
+    func giveUp() {
+        log.files.free(target.file)
+    }
+
+    private func copy(_ block: LogBlock, of segment: LogSegment) throws(DiskFault) {
+        guard log.state.neededBytes(of: block.stretch) > 0 else { return }
+        var records: [UInt8] = []
+        var found: LogStretch?
+        try segment.visitGroups(block) { stretch, bytes in
+            let chunk = Chunk(bytes: Array(bytes), lastSequenceNumber: stretch.last)
+            for event in chunk where log.state.isNeeded(event) {
+                var own = LogStretch(event)
+                own.last = event.sequenceNumber
+                if found == nil { found = own } else { found?.add(own) }
+                records += event.record
+            }
+        }
+        guard let stretch = found else { return }
+        let range = lay(.group) { LogGroup.write(records, stretch, to: &$0) }
+        try write()
+        target.index.add(stretch, at: range)
+    }
+
+    private func copyLetters() throws(DiskFault) {
+        var (numbers, letters, bytes): ([LetterNumber], [DeadLetter], Int) = ([], [], 0)
+        while let entry = restOfLetters.first, bytes < LogCopy.piece {
+            restOfLetters.removeFirst()
+            guard let letter = try log.letter(entry) else { continue }
+            bytes += entry.size
+            numbers.append(entry.number)
+            letters.append(letter)
+        }
+        guard !letters.isEmpty else { return }
+        let range = lay(.changes) { writer in
+            writer.put(all: letters) { LogChange.asked(.deadLetter($1)).write(to: &$0) }
+        }
+        for (index, number) in numbers.enumerated() {
+            places[number] = LetterPlace(frame: target.place(range.lowerBound), index: index)
+        }
+        try write()
+    }
+
+    private func lay(_ kind: LogFrame.Kind, _ body: (inout LogWriter) -> Void) -> Range<Int> {
+        let start = end
+        last = writer.frame(kind, at: target.place(start), certain: 0, previous: last, body)
+        end += writer.bytes.count
+        return start..<end
+    }
+
+    private func write() throws(DiskFault) {
+        defer { writer.cut(to: 0) }
+        try writer.write(to: target.open(), at: end - writer.bytes.count)
+    }
+
+    private func finish() throws(DiskFault) {
+        let summary = lay(.summary) { target.index.write(to: &$0) }
+        try write()
+        writer.putRest(header.bytes)
+        let file = try target.open()
+        try writer.write(to: file, at: 0)
+        writer.cut(to: 0)
+        try file.sync()
+        try log.files.syncNames()
+        let whole = log.segment(header.number, LogFile(number: target.file.number, size: end))
+        whole.index = target.index
+        let entry = LogSegmentEntry(
+            number: header.number, file: whole.file, summary: summary.lowerBound, end: end,
+            events: whole.index.events)
+        try log.replace(sources.map(\.number), by: whole, entry, letters: places)
+    }
+}
+
+extension LogStretch {
+    /// Of one event.
+    fileprivate init(_ event: StoredEvent) {
+        let chunk = Chunk(bytes: event.record, lastSequenceNumber: event.sequenceNumber)
+        self.init(
+            first: event.sequenceNumber, last: event.sequenceNumber,
+            tallies: [event.route: Tally(events: 1, bytes: event.byteCount)], ages: GroupAges(chunk))
+    }
+}

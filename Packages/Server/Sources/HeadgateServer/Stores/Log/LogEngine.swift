@@ -1,0 +1,190 @@
+import HeadgateCore
+
+/// Carries out what is asked of an event store that keeps its events in a log, as the store's thread sees it.
+final class LogEngine: StoreEngine {
+    private let log: SegmentLog
+    /// Held for its lock.
+    private let directory: DataDirectory
+    private var copy: LogCopy?
+    private var quarantinedEvents: Int
+    /// Whether it is time to look which segments are not needed any more.
+    private var isReviewDue = true
+    private var writesSinceReview = 0
+    private var isPaused = false
+
+    /// What is settled may have freed a segment after so many writes.
+    private static let writesBetweenReviews = 64
+
+    init(_ recovered: LogRecovery.Outcome, directory: DataDirectory, options: StoreOptions) {
+        log = SegmentLog(recovered, options: options)
+        self.directory = directory
+        quarantinedEvents = recovered.lostEvents
+    }
+
+    /// What has become of its segments.
+    var counts: LogCounts { log.counts }
+
+    // MARK: Events and changes
+
+    func commit(_ jobs: [StoreJob]) -> [StoreFault?] {
+        var rest = jobs.compactMap(LogEntry.init)[...]
+        var faults: [StoreFault?] = []
+        while let first = rest.first {
+            do throws(DiskFault) {
+                let count = try log.write(rest)
+                faults += repeatElement(nil, count: count)
+                rest.removeFirst(count)
+            } catch {
+                // Each is tried alone, so that none suffers for another.
+                faults.append(rest.count > 1 ? write(first) : error.logFault)
+                rest.removeFirst()
+            }
+        }
+        noteWrites(jobs.count)
+        return faults
+    }
+
+    private func write(_ entry: LogEntry) -> StoreFault? {
+        do throws(DiskFault) {
+            _ = try log.write([entry])
+            return nil
+        } catch {
+            return error.logFault
+        }
+    }
+
+    private func noteWrites(_ count: Int) {
+        writesSinceReview += count
+        if writesSinceReview >= LogEngine.writesBetweenReviews { (isReviewDue, writesSinceReview) = (true, 0) }
+    }
+
+    // MARK: Reading
+
+    func read(after number: SequenceNumber) -> Result<Chunk?, StoreFault> {
+        firstChunk(after: number) { $0.last > number }
+    }
+
+    func readAged(_ stretch: AgedStretch) -> Result<Chunk?, StoreFault> {
+        firstChunk(after: stretch.after) {
+            $0.last > stretch.after && $0.first <= stretch.through && stretch.asksFor($0.ages)
+        }
+    }
+
+    /// The events of the first block that is meant and holds any behind an event.
+    private func firstChunk(
+        after number: SequenceNumber, _ isMeant: (LogStretch) -> Bool
+    ) -> Result<Chunk?, StoreFault> {
+        do throws(DiskFault) {
+            for segment in log.segments where segment.index.events.last > number {
+                let first = segment.index.firstBlock(behind: number)
+                for block in segment.index.blocks[first...] where isMeant(block.stretch) {
+                    if let chunk = try chunk(block, of: segment, after: number) { return .success(chunk) }
+                }
+            }
+            return .success(nil)
+        } catch {
+            return .failure(error.logFault)
+        }
+    }
+
+    private func chunk(
+        _ block: LogBlock, of segment: LogSegment, after number: SequenceNumber
+    ) throws(DiskFault) -> Chunk? {
+        var records: [UInt8] = []
+        var found: [RouteNumber: Tally] = [:]
+        try segment.visitGroups(block) { stretch, bytes in
+            found.merge(stretch.tallies, uniquingKeysWith: +)
+            if stretch.last > number { records += bytes }
+        }
+        quarantine(block, found, of: segment)
+        return records.isEmpty ? nil : Chunk(bytes: records, lastSequenceNumber: block.stretch.last)
+    }
+
+    /// What a block should hold and does not is damaged (Behaviour Q8).
+    private func quarantine(_ block: LogBlock, _ found: [RouteNumber: Tally], of segment: LogSegment) {
+        let lost = block.stretch.tallies.merging(found, uniquingKeysWith: -).filter { $0.value.events > 0 }
+        guard !lost.isEmpty else { return }
+        quarantinedEvents += lost.values.reduce(0) { $0 + $1.events }
+        log.lose(lost, of: segment, at: block.range.lowerBound)
+    }
+
+    func takeQuarantined() -> Int {
+        defer { quarantinedEvents = 0 }
+        return quarantinedEvents
+    }
+
+    // MARK: Dead letters
+
+    func readLetters(_ query: LetterQuery) -> Result<LetterPage, StoreFault> {
+        do throws(DiskFault) {
+            var page = LetterPage(newest: log.state.letters.newest)
+            for entry in log.state.letters.meant(by: query) {
+                guard let letter = try log.letter(entry) else { continue }
+                guard page.take(StoredLetter(number: entry.number, letter: letter), query) else { break }
+            }
+            return .success(page)
+        } catch {
+            return .failure(error.logFault)
+        }
+    }
+
+    func purgeLetters(_ query: LetterQuery) -> Result<Int, StoreFault> {
+        let numbers = log.state.letters.meant(by: query).prefix(query.limit).map(\.number)
+        guard !numbers.isEmpty else { return .success(0) }
+        do throws(DiskFault) {
+            _ = try log.write([.changes([.lettersGone(numbers)])])
+            return .success(numbers.count)
+        } catch {
+            return .failure(error.logFault)
+        }
+    }
+
+    // MARK: Chores
+
+    var hasChores: Bool { !isPaused && (isReviewDue || copy != nil || log.files.isShort) }
+
+    func resumeChores() {
+        isPaused = false
+    }
+
+    func doSomeChores() {
+        guard hasChores else { return }
+        do throws(DiskFault) {
+            if let copy {
+                if try !copy.step() { self.copy = nil }
+            } else if isReviewDue {
+                isReviewDue = false
+                try log.makeRoom()
+                copy = try LogCopy(log)
+            } else {
+                try log.files.makeReady()
+            }
+        } catch {
+            // It is tried again with the next jobs, not over and over.
+            copy?.giveUp()
+            (copy, isPaused) = (nil, true)
+        }
+    }
+
+    func finish() {
+        copy?.giveUp()
+        copy = nil
+        // What is not closed in order is written anew at the next start.
+        try? log.close()
+    }
+}
+
+extension LogEntry {
+    /// Nil for what changes nothing.
+    fileprivate init?(_ job: StoreJob) {
+        switch job {
+        case .append(let group): self = .group(group)
+        case .write(let changes): self = .changes(changes.map { .asked($0) })
+        case .read, .readAged, .readLetters, .purgeLetters, .close: return nil
+        }
+    }
+}
+
+extension DiskFault {
+    fileprivate var logFault: StoreFault { storeFault("the log cannot be written or read") }
+}

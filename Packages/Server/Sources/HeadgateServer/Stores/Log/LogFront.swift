@@ -1,0 +1,164 @@
+import HeadgateCore
+
+/// The segment that is written to: lays frames one behind the other, and writes some of them at a time.
+final class LogFront {
+    let segment: LogSegment
+    /// Where the next frame goes.
+    private(set) var end: Int
+    /// So many bytes are beyond doubt on the disk.
+    private(set) var certain: Int
+    private let header: LogHeader
+    /// The checksum of the last frame.
+    private var last: UInt64
+    /// Frames that are not written yet, and the checksum of the last of them.
+    private var pending = LogWriter()
+    private var lastPending: UInt64
+    /// Bytes that they will take in the summary.
+    private var pendingWeight = 0
+    /// Where the summary lies; 0 where there is none.
+    private var summary = 0
+
+    /// Begins a segment with a state, which is laid.
+    init(_ segment: LogSegment, _ header: LogHeader, _ state: LogState) {
+        (self.segment, self.header) = (segment, header)
+        (end, certain) = (LogHeader.size, 0)
+        (last, lastPending) = (header.checksum, header.checksum)
+        lay(.snapshot) { $0.put(state) }
+    }
+
+    /// Goes on behind a frame of a segment that is whole.
+    init(_ segment: LogSegment, _ header: LogHeader, end: Int, last: UInt64) {
+        (self.segment, self.header) = (segment, header)
+        (self.end, certain, self.last, lastPending) = (end, end, last, last)
+    }
+
+    /// Bytes that a segment takes that begins with a state, at least.
+    static func size(for state: LogState) -> Int {
+        var writer = LogWriter()
+        writer.put(state)
+        // The segment before it, and the summary at the end, are in it as well.
+        return LogHeader.size + 2 * LogFrame.headerSize + writer.bytes.count + 1_024
+    }
+
+    // MARK: Laying
+
+    /// Where the next frame begins.
+    var next: Int { end + pending.bytes.count }
+
+    /// Whether there is room for what is laid, and for the summary at the end.
+    var hasRoom: Bool {
+        summary == 0 && next + LogFrame.headerSize + segment.index.weight + pendingWeight <= segment.file.size
+    }
+
+    /// Lays a frame.
+    /// - Returns: where it lies.
+    @discardableResult
+    func lay(_ kind: LogFrame.Kind, _ body: (inout LogWriter) -> Void) -> Range<Int> {
+        let start = next
+        lastPending = pending.frame(
+            kind, at: segment.place(start), certain: certain, previous: lastPending, body)
+        return start..<next
+    }
+
+    /// Lays an entry.
+    func lay(_ entry: LogEntry) -> Range<Int> {
+        switch entry {
+        case .group(let group):
+            pendingWeight += LogIndex.weight(of: group.tallies.count)
+            return lay(.group) { LogGroup.write(group, to: &$0) }
+        case .changes(let changes):
+            return lay(.changes) { $0.put(all: changes) { $1.write(to: &$0) } }
+        }
+    }
+
+    /// A place that one can go back to.
+    struct Mark {
+        fileprivate var bytes: Int
+        fileprivate var last: UInt64
+        fileprivate var weight: Int
+    }
+
+    var mark: Mark { Mark(bytes: pending.bytes.count, last: lastPending, weight: pendingWeight) }
+
+    /// Takes back what was laid since.
+    func takeBack(to mark: Mark) {
+        pending.cut(to: mark.bytes)
+        (lastPending, pendingWeight) = (mark.last, mark.weight)
+    }
+
+    // MARK: Writing
+
+    /// Writes what was laid. After a fault none of it counts.
+    /// - Parameter synced: whether it has to be on the disk, with all before it.
+    func write(synced: Bool) throws(DiskFault) {
+        defer {
+            pending.cut(to: 0)
+            pendingWeight = 0
+        }
+        do throws(DiskFault) {
+            let file = try segment.open()
+            try pending.write(to: file, at: end)
+            if synced { try file.sync() }
+        } catch {
+            lastPending = last
+            throw error
+        }
+        (end, last) = (next, lastPending)
+        if synced { certain = end }
+    }
+
+    /// Writes what was laid, and then the header: only with it the segment is one.
+    func begin(synced: Bool) throws(DiskFault) {
+        try write(synced: synced)
+        var writer = LogWriter()
+        writer.putRest(header.bytes)
+        let file = try segment.open()
+        try writer.write(to: file, at: 0)
+        if synced { try file.sync() } else { certain = 0 }
+    }
+
+    /// Sees to it that all that was written is on the disk.
+    func sync() throws(DiskFault) {
+        guard certain < end else { return }
+        try segment.open().sync()
+        certain = end
+    }
+
+    /// Writes down what the segment holds. Nothing comes behind.
+    func seal() throws(DiskFault) -> LogSegmentEntry {
+        if summary == 0 {
+            let place = next
+            lay(.summary) { segment.index.write(to: &$0) }
+            try write(synced: true)
+            summary = place
+        }
+        return LogSegmentEntry(
+            number: segment.number, file: segment.file, summary: summary, end: end, events: segment.index.events)
+    }
+}
+
+extension LogWriter {
+    /// Lays a frame.
+    /// - Returns: its checksum.
+    mutating func frame(
+        _ kind: LogFrame.Kind, at place: LogPlace, certain: Int, previous: UInt64, _ body: (inout LogWriter) -> Void
+    ) -> UInt64 {
+        let start = bytes.count
+        putZeros(LogFrame.headerSize)
+        body(&self)
+        let end = bytes.count
+        putZeros(-(end - start) & 7)
+        return withBytes { bytes in
+            let content = UnsafeRawBufferPointer(rebasing: bytes[(start + LogFrame.headerSize)..<end])
+            let frame = LogFrame(kind, content, at: place, certain: certain, previous: previous)
+            frame.write(to: bytes, at: start)
+            return frame.checksum
+        }
+    }
+
+    /// Writes what was laid to a file.
+    func write(to file: any DiskFile, at offset: Int) throws(DiskFault) {
+        guard !bytes.isEmpty else { return }
+        try bytes.lend { (bytes) throws(DiskFault) in try file.write(bytes, at: offset) }
+    }
+}

@@ -1,0 +1,194 @@
+import HeadgateCore
+import HeadgateData
+
+/// What a frame says of the events that it holds, so that nobody need look into each of them.
+struct LogStretch: Equatable {
+    var first: SequenceNumber
+    var last: SequenceNumber
+    /// How much it holds of each route.
+    var tallies: [RouteNumber: Tally]
+    var ages: GroupAges
+
+    /// Events and bytes of all routes.
+    var tally: Tally { tallies.values.reduce(.zero, +) }
+
+    /// Takes in a stretch that lies behind.
+    mutating func add(_ next: LogStretch) {
+        first = min(first, next.first)
+        last = max(last, next.last)
+        tallies.merge(next.tallies, uniquingKeysWith: +)
+        ages.add(next.ages)
+    }
+}
+
+extension LogWriter {
+    mutating func put(_ stretch: LogStretch) {
+        put(stretch.first)
+        put(stretch.last)
+        let ages = stretch.ages
+        for stamp in [ages.firstReceipt, ages.lastReceipt, ages.firstExpiry, ages.lastExpiry] { put(stamp) }
+        put(TallyBlob.encode(stretch.tallies))
+    }
+}
+
+extension LogReader {
+    mutating func takeStretch() throws(Unsound) -> LogStretch {
+        let (first, last) = (try take(SequenceNumber.self), try take(SequenceNumber.self))
+        let ages = GroupAges(
+            firstReceipt: try take(), lastReceipt: try take(), firstExpiry: try take(), lastExpiry: try take())
+        guard first <= last, let tallies = TallyBlob.decode(try takePiece()) else { throw Unsound() }
+        return LogStretch(
+            first: first, last: last, tallies: tallies.reduce(into: [:]) { $0[$1.route, default: .zero] += $1.tally },
+            ages: ages)
+    }
+}
+
+/// A committed group as it lies in a frame: what it says of its events, what came with them, and their records.
+enum LogGroup {
+    static func write(_ group: AppendGroup, to writer: inout LogWriter) {
+        writer.put(stretch(of: group))
+        var extras = LogWriter()
+        extras.put(LogExtras(group))
+        writer.put(extras.bytes)
+        writer.putRest(group.chunk.bytes)
+    }
+
+    /// Events that are copied, without what came with them.
+    static func write(_ records: [UInt8], _ stretch: LogStretch, to writer: inout LogWriter) {
+        writer.put(stretch)
+        var extras = LogWriter()
+        extras.put(LogExtras())
+        writer.put(extras.bytes)
+        writer.putRest(records)
+    }
+
+    static func stretch(of group: AppendGroup) -> LogStretch {
+        let last = group.chunk.lastSequenceNumber
+        return LogStretch(
+            first: group.chunk.event(at: 0)?.sequenceNumber ?? last, last: last, tallies: group.tallies,
+            ages: group.ages)
+    }
+
+    /// What a frame of a group holds, where it lies.
+    struct Pieces {
+        var stretch: LogStretch
+        var extras: UnsafeRawBufferPointer
+        var records: UnsafeRawBufferPointer
+
+        init(_ bytes: UnsafeRawBufferPointer) throws(LogReader.Unsound) {
+            var reader = LogReader(bytes)
+            stretch = try reader.takeStretch()
+            extras = try reader.takePiece()
+            records = reader.takeRest()
+        }
+    }
+}
+
+/// What comes with the events of a group.
+struct LogExtras {
+    var newRoutes: [RouteNumber: [DispatcherNumber]] = [:]
+    var groundwork = Groundwork()
+    var recentIDs: RecentIDs?
+    var forgottenIDs: SequenceNumber = 0
+    var requeued: [LetterNumber] = []
+
+    /// Nothing.
+    init() {}
+
+    init(_ group: AppendGroup) {
+        (newRoutes, groundwork, recentIDs) = (group.newRoutes, group.groundwork, group.recentIDs)
+        (forgottenIDs, requeued) = (group.forgottenIDs, group.requeued)
+    }
+
+    init(_ bytes: UnsafeRawBufferPointer) throws(LogReader.Unsound) {
+        var reader = LogReader(bytes)
+        newRoutes = try reader.takeRoutes()
+        groundwork.dispatchers = try reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeDispatcher()
+        }
+        groundwork.kept = try reader.takeKept()
+        recentIDs = try reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeIDs() }.first
+        forgottenIDs = try reader.take()
+        requeued = try reader.takeNumbers()
+    }
+}
+
+extension LogWriter {
+    mutating func put(_ extras: LogExtras) {
+        put(extras.newRoutes)
+        put(all: extras.groundwork.dispatchers) { $0.put($1) }
+        put(extras.groundwork.kept)
+        put(all: extras.recentIDs.map { [$0] } ?? []) { $0.put($1) }
+        put(extras.forgottenIDs)
+        put(all: extras.requeued) { $0.put($1) }
+    }
+
+    mutating func put(_ routes: [RouteNumber: [DispatcherNumber]]) {
+        put(all: routes.sorted { $0.key < $1.key }) { writer, route in
+            writer.put(route.key)
+            writer.put(all: route.value) { $0.put($1) }
+        }
+    }
+
+    mutating func put(_ kept: [String: [UInt8]]) {
+        put(all: kept.sorted { $0.key < $1.key }) { writer, pair in
+            writer.put(pair.key)
+            writer.put(pair.value)
+        }
+    }
+
+    mutating func put(_ dispatcher: StoredDispatcher) {
+        put(dispatcher.number)
+        put(dispatcher.id)
+        put(dispatcher.settled)
+        put(optional: dispatcher.orphanedSince)
+    }
+
+    mutating func put(_ settled: Settled) {
+        put(settled.position)
+        put(RangeBlob.encode(settled))
+    }
+
+    mutating func put(_ ids: RecentIDs) {
+        put(ids.lastSequenceNumber)
+        put(ids.receivedStamp)
+        put(UInt32(clamping: ids.count))
+        put(UInt8(ids.form.rawValue))
+        put(ids.bytes)
+    }
+}
+
+extension LogReader {
+    mutating func takeRoutes() throws(Unsound) -> [RouteNumber: [DispatcherNumber]] {
+        let routes = try takeAll { (reader) throws(Unsound) in
+            let number = try reader.take(RouteNumber.self)
+            return (number, try reader.takeNumbers() as [DispatcherNumber])
+        }
+        return Dictionary(routes) { $1 }
+    }
+
+    mutating func takeKept() throws(Unsound) -> [String: [UInt8]] {
+        let kept = try takeAll { (reader) throws(Unsound) in
+            let name = try reader.takeText()
+            return (name, try reader.takeBytes())
+        }
+        return Dictionary(kept) { $1 }
+    }
+
+    mutating func takeDispatcher() throws(Unsound) -> StoredDispatcher {
+        StoredDispatcher(
+            number: try take(), id: try takeText(), settled: try takeSettled(), orphanedSince: try takeOptional())
+    }
+
+    mutating func takeSettled() throws(Unsound) -> Settled {
+        let position = try take(SequenceNumber.self)
+        return RangeBlob.decode(try takePiece(), behind: position, through: .max)
+    }
+
+    mutating func takeIDs() throws(Unsound) -> RecentIDs {
+        let (last, stamp) = (try take(SequenceNumber.self), try take(Int64.self))
+        let (count, form) = (Int(try take(UInt32.self)), RecentIDs.Form(rawValue: Int64(try take(UInt8.self))))
+        guard let form else { throw Unsound() }
+        return RecentIDs(
+            lastSequenceNumber: last, receivedStamp: stamp, count: count, form: form, bytes: try takeBytes())
+    }
+}

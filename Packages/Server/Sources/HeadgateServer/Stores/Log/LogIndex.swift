@@ -1,0 +1,78 @@
+import HeadgateCore
+
+/// A piece of a segment that is read at once, and what it holds.
+struct LogBlock: Equatable {
+    /// Where its first frame of events begins, and its last ends.
+    var range: Range<Int>
+    var stretch: LogStretch
+}
+
+/// What a segment holds, block by block: small enough to be kept in memory, and written down when the segment is full, so that a
+/// start reads no events (Behaviour Q6).
+struct LogIndex: Equatable {
+    private(set) var blocks: [LogBlock] = []
+    private let blockSize: Int
+
+    init(blockSize: Int) {
+        self.blockSize = blockSize
+    }
+
+    /// Takes in a frame of events that lies behind all others.
+    mutating func add(_ stretch: LogStretch, at range: Range<Int>) {
+        guard var last = blocks.last, last.range.count < blockSize else {
+            return blocks.append(LogBlock(range: range, stretch: stretch))
+        }
+        last.range = last.range.lowerBound..<range.upperBound
+        last.stretch.add(stretch)
+        blocks[blocks.count - 1] = last
+    }
+
+    /// Some of what a block held is lost.
+    mutating func lose(_ lost: [RouteNumber: Tally], at offset: Int) {
+        guard let index = blocks.firstIndex(where: { $0.range.lowerBound == offset }) else { return }
+        for (route, tally) in lost { blocks[index].stretch.tallies[route, default: .zero] -= tally }
+        blocks[index].stretch.tallies = blocks[index].stretch.tallies.filter { $0.value.events > 0 }
+    }
+
+    /// The first event, and the last.
+    var events: LogEvents {
+        guard let first = blocks.first, let last = blocks.last else { return LogEvents() }
+        return LogEvents(first: first.stretch.first, last: last.stretch.last)
+    }
+
+    /// The place of the first block with events behind a sequence number.
+    func firstBlock(behind number: SequenceNumber) -> Int {
+        var (low, high) = (0, blocks.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if blocks[middle].stretch.last > number { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+
+    /// Bytes that it takes when it is written down, and a little more.
+    var weight: Int { blocks.reduce(64) { $0 + LogIndex.weight(of: $1.stretch.tallies.count) } }
+
+    /// Bytes that a block takes which holds events of so many routes.
+    static func weight(of routes: Int) -> Int { 80 + routes * 20 }
+
+    // MARK: Written down
+
+    func write(to writer: inout LogWriter) {
+        writer.put(all: blocks) { writer, block in
+            writer.put(UInt64(block.range.lowerBound))
+            writer.put(UInt64(block.range.upperBound))
+            writer.put(block.stretch)
+        }
+    }
+
+    init(_ bytes: UnsafeRawBufferPointer, blockSize: Int) throws(LogReader.Unsound) {
+        self.blockSize = blockSize
+        var reader = LogReader(bytes)
+        blocks = try reader.takeAll { (reader) throws(LogReader.Unsound) in
+            let (lower, upper) = (try reader.take(UInt64.self), try reader.take(UInt64.self))
+            guard lower < upper, upper < 1 << 40 else { throw LogReader.Unsound() }
+            return LogBlock(range: Int(lower)..<Int(upper), stretch: try reader.takeStretch())
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import HeadgateCore
+
+/// Where a dead letter lies.
+struct LetterPlace: Hashable {
+    /// The frame that holds it, with other changes.
+    var frame: LogPlace
+    /// Which of the frame's changes it is.
+    var index: Int
+}
+
+/// Where the dead letters lie, and what has to be known of them without reading them (Behaviour D10).
+struct LetterIndex: Equatable {
+    struct Entry: Equatable {
+        var number: LetterNumber
+        var dispatcher: DispatcherNumber
+        var sequenceNumber: SequenceNumber
+        var place: LetterPlace
+        /// Bytes of its event.
+        var size: Int
+    }
+
+    /// The oldest first.
+    private(set) var entries: [Entry] = []
+    /// Bytes of their events.
+    private(set) var bytes = 0
+    /// The highest number that was ever given.
+    private(set) var newest: LetterNumber = 0
+
+    init(entries: [Entry] = [], newest: LetterNumber = 0) {
+        (self.entries, self.newest) = (entries, newest)
+        bytes = entries.reduce(0) { $0 + $1.size }
+    }
+
+    /// Takes in a letter under the next number; beyond the bounds the oldest go.
+    mutating func add(_ letter: DeadLetter, at place: LetterPlace, bounds: LetterBounds) {
+        newest += 1
+        let size = letter.record.count
+        entries.append(
+            Entry(
+                number: newest, dispatcher: letter.dispatcher, sequenceNumber: letter.sequenceNumber, place: place,
+                size: size))
+        bytes += size
+        var (dropped, rest) = (0, bytes)
+        while entries.count - dropped > 1, entries.count - dropped > bounds.count || rest > bounds.bytes {
+            rest -= entries[dropped].size
+            dropped += 1
+        }
+        entries.removeFirst(dropped)
+        bytes = rest
+    }
+
+    mutating func remove(where isGone: (Entry) -> Bool) {
+        entries.removeAll(where: isGone)
+        bytes = entries.reduce(0) { $0 + $1.size }
+    }
+
+    /// Letters lie somewhere else now. Those that are gone meanwhile stay gone.
+    mutating func move(_ places: [LetterNumber: LetterPlace]) {
+        for index in entries.indices {
+            if let place = places[entries[index].number] { entries[index].place = place }
+        }
+    }
+
+    /// Those that a query means, without its limit.
+    func meant(by query: LetterQuery) -> some Sequence<Entry> {
+        entries.lazy.filter { entry in
+            entry.number > query.after && entry.number <= query.through
+                && query.dispatcher.map { $0 == entry.dispatcher } ?? true
+                && query.letters.map { $0.contains(entry.number) } ?? true
+        }
+    }
+
+    /// Bytes of the letters that lie in a segment.
+    func bytes(in segment: UInt64) -> Int {
+        entries.reduce(0) { $1.place.frame.segment == segment ? $0 + $1.size : $0 }
+    }
+}
+
+/// The most letters that are kept, and the most bytes of their events.
+struct LetterBounds: Sendable {
+    var count = 10_000
+    var bytes = 64 << 20
+}

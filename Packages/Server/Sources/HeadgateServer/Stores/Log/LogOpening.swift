@@ -1,0 +1,148 @@
+import HeadgateCore
+
+/// How an event store on disk keeps its events (Behaviour Q1).
+public enum StoreKind: String, Sendable, CaseIterable {
+    /// A log of segments, written one behind the other and used again.
+    case log
+    /// One SQLite database.
+    case sqlite
+}
+
+typealias StoreOptions = SQLiteEventStore.Options
+
+extension StoreOptions {
+    var logDirectory: String { directory + "/log" }
+
+    var letterBounds: LetterBounds { LetterBounds(count: mostDeadLetters, bytes: mostDeadLetterBytes) }
+
+    /// Opens the store of a data directory, which makes one if there is none.
+    func openEngine() throws(StoreFault) -> (any StoreEngine, StoredState) {
+        switch kind {
+        case .sqlite: try StoreDatabase.open(self)
+        case .log: try LogOpening(self).run()
+        }
+    }
+}
+
+/// The opening of the log of a data directory, which makes it if there is none. A log that cannot be read is set aside, and the
+/// start goes on with a fresh one (Behaviour Q8).
+private struct LogOpening {
+    private let options: StoreOptions
+    private let directory: DataDirectory
+
+    init(_ options: StoreOptions) throws(StoreFault) {
+        self.options = options
+        directory = try DataDirectory(options.directory, on: options.disk)
+    }
+
+    func run() throws(StoreFault) -> (any StoreEngine, StoredState) {
+        try makeDirectory()
+        var recovery = LogRecovery(options)
+        do throws(LogRecovery.Fault) {
+            return try open(recovery.run(), [])
+        } catch {
+            switch error {
+            case .disk(let fault): throw fault.storeFault("cannot read the log in \(options.logDirectory)")
+            case .newer(let message): throw .newerVersion(message)
+            case .damaged(let reason): return try startAfresh(reason)
+            }
+        }
+    }
+
+    private func makeDirectory() throws(StoreFault) {
+        do throws(DiskFault) {
+            try options.disk.makeDirectory(options.logDirectory)
+            try options.disk.syncDirectory(options.directory)
+        } catch {
+            throw error.storeFault("cannot make the directory \(options.logDirectory)")
+        }
+    }
+
+    private func startAfresh(_ reason: String) throws(StoreFault) -> (any StoreEngine, StoredState) {
+        let name = try directory.setAside(options.logDirectory, at: options.wall())
+        try makeDirectory()
+        var recovery = LogRecovery(options)
+        do throws(LogRecovery.Fault) {
+            let recovered = try recovery.run(freshBehind: numberAhead)
+            return try open(recovered, ["the event store was damaged (\(reason)) and is set aside as \(name)"])
+        } catch {
+            throw .failed("\(options.logDirectory): \(error)")
+        }
+    }
+
+    /// Microseconds since 1970: a number that no damaged store has come to. Were the same numbers given again to
+    /// other events, a destination might take them for those that it has (Behaviour K1, `Idempotency-Key`).
+    private var numberAhead: SequenceNumber {
+        max(0, SequenceNumber(options.wall().milliseconds) * 1_000)
+    }
+
+    private func open(
+        _ recovered: LogRecovery.Outcome, _ warnings: [String]
+    ) throws(LogRecovery.Fault) -> (any StoreEngine, StoredState) {
+        var state = StoredState()
+        state.dispatchers = recovered.state.dispatchers.values.sorted { $0.number < $1.number }
+        state.routes = recovered.state.routes
+        state.lastSequenceNumber = recovered.state.lastSequenceNumber
+        state.newestStamp = recovered.state.newestStamp
+        state.kept = recovered.state.kept
+        state.warnings = warnings + recovered.warnings
+        state.unsettled = try unsettled(recovered)
+        state.recentIDs = recentIDs(recovered)
+        return (LogEngine(recovered, directory: directory, options: options), state)
+    }
+
+    // MARK: What waits
+
+    /// Counts what each dispatcher has not settled from what the blocks say they hold; few need to be looked into.
+    private func unsettled(
+        _ recovered: LogRecovery.Outcome
+    ) throws(LogRecovery.Fault) -> [DispatcherNumber: [RouteNumber: Tally]] {
+        var count = BacklogCount(
+            dispatchers: Array(recovered.state.dispatchers.values), routes: recovered.state.routes)
+        let sealed = recovered.state.segments.compactMap { recovered.sealed[$0.number] }
+        for segment in (sealed + [recovered.front.segment]).reversed() where !count.isComplete {
+            for block in segment.index.blocks.reversed() {
+                let group = GroupSummary(
+                    first: block.stretch.first, last: block.stretch.last, tallies: block.stretch.tallies)
+                try LogRecovery.Fault.of { () throws(DiskFault) in
+                    try count.add(group) { (isAsked) throws(DiskFault) in try tallies(block, segment, isAsked) }
+                }
+            }
+        }
+        count.finish()
+        return count.unsettled
+    }
+
+    private func tallies(
+        _ block: LogBlock, _ segment: LogSegment, _ isAsked: (SequenceNumber) -> Bool
+    ) throws(DiskFault) -> [RouteNumber: Tally] {
+        var tallies: [RouteNumber: Tally] = [:]
+        try segment.visitGroups(block) { stretch, bytes in
+            let events = Chunk(bytes: Array(bytes), lastSequenceNumber: stretch.last)
+            for event in events where isAsked(event.sequenceNumber) {
+                tallies[event.route, default: .zero] += Tally(events: 1, bytes: event.byteCount)
+            }
+        }
+        return tallies
+    }
+
+    /// The newest ids, as many as are remembered.
+    private func recentIDs(_ recovered: LogRecovery.Outcome) -> [RecentIDs] {
+        let ids = recovered.state.ids
+        var groups = ids.recent
+        var count = groups.reduce(0) { $0 + $1.count }
+        for filed in ids.files.reversed() where count < options.mostRecentIDs && filed.last > ids.forgottenThrough {
+            let segment = LogSegment(
+                number: filed.segment, file: filed.file, files: recovered.files, index: LogIndex(blockSize: 0))
+            // What cannot be read is not remembered: an id that comes again may be stored twice, and nothing is lost.
+            guard let content = try? segment.content(at: LogHeader.size) else { continue }
+            let older = content.withUnsafeBytes { bytes in
+                var reader = LogReader(bytes)
+                return (try? reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeIDs() }) ?? []
+            }
+            count += older.reduce(0) { $0 + $1.count }
+            groups = older + groups
+        }
+        return groups.filter { $0.lastSequenceNumber > ids.forgottenThrough }
+    }
+}

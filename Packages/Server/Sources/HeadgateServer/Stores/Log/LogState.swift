@@ -1,0 +1,223 @@
+import HeadgateCore
+
+/// All that the log keeps beside the events, and which segments hold these. Pure: what is written to the log is applied to
+/// it, and a start applies the same to what it finds.
+struct LogState {
+    var dispatchers: [DispatcherNumber: StoredDispatcher] = [:]
+    var routes: [RouteNumber: [DispatcherNumber]] = [:]
+    var kept: [String: [UInt8]] = [:]
+    var letters = LetterIndex()
+    /// The highest sequence number that was ever given.
+    var lastSequenceNumber: SequenceNumber = 0
+    /// The receipt of the newest event, on the age scale.
+    var newestStamp: Int64?
+    /// Nobody needs the events up to and including this one.
+    var trimmedThrough: SequenceNumber = 0
+    var ids = LogIDs()
+    /// The segments that are written no more, by what they hold.
+    var segments: [LogSegmentEntry] = []
+    /// What was found damaged, by segment and the place of the block.
+    var damaged: [LogPlace: [RouteNumber: Tally]] = [:]
+
+    // MARK: What is written
+
+    mutating func apply(_ stretch: LogStretch, _ extras: LogExtras) {
+        routes.merge(extras.newRoutes) { $1 }
+        for dispatcher in extras.groundwork.dispatchers where dispatchers[dispatcher.number] == nil {
+            dispatchers[dispatcher.number] = dispatcher
+        }
+        kept.merge(extras.groundwork.kept) { known, _ in known }
+        lastSequenceNumber = max(lastSequenceNumber, stretch.last)
+        if stretch.ages.lastReceipt > .min { newestStamp = stretch.ages.lastReceipt }
+        if let ids = extras.recentIDs { self.ids.add(ids) }
+        ids.forget(through: extras.forgottenIDs)
+        guard !extras.requeued.isEmpty else { return }
+        let requeued = Set(extras.requeued)
+        letters.remove { requeued.contains($0.number) }
+    }
+
+    /// - Parameter frame: where the changes lie.
+    mutating func apply(_ changes: [LogChange], in frame: LogPlace, bounds: LetterBounds) {
+        for (index, change) in changes.enumerated() { apply(change, in: frame, index: index, bounds: bounds) }
+    }
+
+    private mutating func apply(_ change: LogChange, in frame: LogPlace, index: Int, bounds: LetterBounds) {
+        switch change {
+        case .asked(.deadLetter(let letter)):
+            letters.add(letter, at: LetterPlace(frame: frame, index: index), bounds: bounds)
+        case .asked(let change): apply(change)
+        case .lettersGone(let numbers):
+            let gone = Set(numbers)
+            letters.remove { gone.contains($0.number) }
+        case .forgotten(let numbers): for number in numbers { forget(number) }
+        case .replaced(let numbers, let copy, let places): replace(numbers, copy, places)
+        case .damaged(let place, let lost): damaged[place, default: [:]].merge(lost, uniquingKeysWith: +)
+        }
+    }
+
+    private mutating func apply(_ change: StoreChange) {
+        switch change {
+        case .dispatcher(let dispatcher): dispatchers[dispatcher.number] = dispatcher
+        case .forgetDispatcher(let number):
+            dispatchers[number] = nil
+            letters.remove { $0.dispatcher == number }
+        case .settled(let number, let settled): dispatchers[number]?.settled = settled
+        case .trim(let through): trimmedThrough = max(trimmedThrough, through)
+        case .forgetRoutes(let numbers): for number in numbers { routes[number] = nil }
+        case .forgetIDs(let through): ids.forget(through: through)
+        case .keep(let name, let value): kept[name] = value
+        case .deadLetter: break
+        }
+    }
+
+    private mutating func replace(
+        _ numbers: [UInt64], _ copy: LogSegmentEntry, _ places: [LetterNumber: LetterPlace]
+    ) {
+        let place = segments.firstIndex { numbers.contains($0.number) } ?? segments.endIndex
+        segments.removeAll { numbers.contains($0.number) }
+        segments.insert(copy, at: min(place, segments.endIndex))
+        letters.move(places)
+        damaged = damaged.filter { !numbers.contains($0.key.segment) }
+    }
+
+    /// A segment holds nothing that anybody needs.
+    mutating func forget(_ segment: UInt64) {
+        segments.removeAll { $0.number == segment }
+        damaged = damaged.filter { $0.key.segment != segment }
+    }
+
+    // MARK: What is needed
+
+    /// Whether some dispatcher has not settled all events of a route in a stretch.
+    func isNeeded(_ route: RouteNumber, in stretch: LogStretch) -> Bool {
+        guard stretch.last > trimmedThrough, let dispatchers = routes[route] else { return false }
+        return dispatchers.contains { number in
+            guard let settled = self.dispatchers[number]?.settled, settled.position < stretch.last else { return false }
+            return settled.overlap(with: max(stretch.first, settled.position + 1)...stretch.last) != .whole
+        }
+    }
+
+    /// Whether some dispatcher has not settled an event.
+    func isNeeded(_ event: StoredEvent) -> Bool {
+        let number = event.sequenceNumber
+        guard number > trimmedThrough, let dispatchers = routes[event.route] else { return false }
+        return dispatchers.contains { self.dispatchers[$0]?.settled.contains(number) == false }
+    }
+
+    /// Bytes of the events of a stretch that may still be needed: at most as many as it holds, and at least as many as are.
+    func neededBytes(of stretch: LogStretch) -> Int {
+        stretch.tallies.reduce(0) { sum, entry in
+            isNeeded(entry.key, in: stretch) ? sum + entry.value.bytes + entry.value.events * 48 : sum
+        }
+    }
+}
+
+/// A segment that is written no more.
+struct LogSegmentEntry: Equatable {
+    var number: UInt64
+    var file: LogFile
+    /// Where its summary lies; 0 where it has none, and has to be read through.
+    var summary: Int
+    /// Where its last frame ends.
+    var end: Int
+    /// The first event that it holds, or held, and the last; the first behind the last where there are none.
+    var events: LogEvents
+}
+
+/// Events that lie together: all from one to another, as far as they are there.
+struct LogEvents: Equatable {
+    var first: SequenceNumber = 1
+    var last: SequenceNumber = 0
+}
+
+extension LogWriter {
+    mutating func put(_ entry: LogSegmentEntry) {
+        put(entry.number)
+        put(entry.file)
+        put(UInt64(entry.summary))
+        put(UInt64(entry.end))
+        put(entry.events.first)
+        put(entry.events.last)
+    }
+
+    mutating func put(_ file: LogFile) {
+        put(file.number)
+        put(UInt64(file.size))
+    }
+
+    mutating func put(_ place: LetterPlace) {
+        put(place.frame)
+        put(UInt32(place.index))
+    }
+
+    /// All of a state (a frame of the kind `snapshot`).
+    mutating func put(_ state: LogState) {
+        put(state.lastSequenceNumber)
+        put(optional: state.newestStamp)
+        put(state.trimmedThrough)
+        put(all: state.dispatchers.values.sorted { $0.number < $1.number }) { $0.put($1) }
+        put(state.routes)
+        put(state.kept)
+        put(state.letters.newest)
+        put(all: state.letters.entries) { writer, entry in
+            writer.put(entry.number)
+            writer.put(entry.dispatcher)
+            writer.put(entry.sequenceNumber)
+            writer.put(entry.place)
+            writer.put(UInt64(entry.size))
+        }
+        put(state.ids)
+        put(all: state.segments) { $0.put($1) }
+        put(all: state.damaged.sorted { ($0.key.segment, $0.key.offset) < ($1.key.segment, $1.key.offset) }) {
+            $0.put($1.key)
+            $0.put(TallyBlob.encode($1.value))
+        }
+    }
+}
+
+extension LogReader {
+    mutating func takeSegmentEntry() throws(Unsound) -> LogSegmentEntry {
+        LogSegmentEntry(
+            number: try take(), file: try takeFile(), summary: Int(truncatingIfNeeded: try take(UInt64.self)),
+            end: Int(truncatingIfNeeded: try take(UInt64.self)),
+            events: LogEvents(first: try take(), last: try take()))
+    }
+
+    mutating func takeFile() throws(Unsound) -> LogFile {
+        LogFile(number: try take(), size: Int(truncatingIfNeeded: try take(UInt64.self)))
+    }
+
+    mutating func takeLetterPlace() throws(Unsound) -> LetterPlace {
+        LetterPlace(frame: try takePlace(), index: Int(try take(UInt32.self)))
+    }
+
+    mutating func takeState() throws(Unsound) -> LogState {
+        var state = LogState()
+        state.lastSequenceNumber = try take()
+        state.newestStamp = try takeOptional()
+        state.trimmedThrough = try take()
+        for dispatcher in try takeAll({ (reader) throws(Unsound) in try reader.takeDispatcher() }) {
+            state.dispatchers[dispatcher.number] = dispatcher
+        }
+        state.routes = try takeRoutes()
+        state.kept = try takeKept()
+        let newest = try take(LetterNumber.self)
+        state.letters = LetterIndex(
+            entries: try takeAll { (reader) throws(Unsound) in try reader.takeLetterEntry() }, newest: newest)
+        state.ids = try takeLogIDs()
+        state.segments = try takeAll { (reader) throws(Unsound) in try reader.takeSegmentEntry() }
+        let damaged = try takeAll { (reader) throws(Unsound) in
+            let place = try reader.takePlace()
+            guard let lost = TallyBlob.decode(try reader.takePiece()) else { throw Unsound() }
+            return (place, lost.reduce(into: [:]) { $0[$1.route, default: Tally.zero] += $1.tally })
+        }
+        state.damaged = Dictionary(damaged) { $1 }
+        return state
+    }
+
+    private mutating func takeLetterEntry() throws(Unsound) -> LetterIndex.Entry {
+        LetterIndex.Entry(
+            number: try take(), dispatcher: try take(), sequenceNumber: try take(), place: try takeLetterPlace(),
+            size: Int(truncatingIfNeeded: try take(UInt64.self)))
+    }
+}

@@ -1,0 +1,278 @@
+import Glibc
+import HeadgateCore
+
+/// The log of a data directory, as its thread sees it: a chain of segments, of which the last is written to, and the state that
+/// all that was written makes (Behaviour Q1, `store.kind: log`).
+final class SegmentLog {
+    let options: StoreOptions
+    private(set) var files: LogFiles
+    private(set) var state: LogState
+    /// The segments that are written no more, by number.
+    private(set) var sealed: [UInt64: LogSegment]
+    private(set) var front: LogFront
+    private var nextNumber: UInt64
+    /// Files that nobody needs once what says so is on the disk.
+    private var void: [LogFile] = []
+    /// Nobody knows what of the front is on the disk.
+    private var isBroken = false
+    private(set) var counts = LogCounts()
+
+    init(_ recovered: LogRecovery.Outcome, options: StoreOptions) {
+        self.options = options
+        (files, state, sealed) = (recovered.files, recovered.state, recovered.sealed)
+        (front, nextNumber) = (recovered.front, recovered.nextNumber)
+    }
+
+    // MARK: Writing
+
+    /// Writes what is asked for, as far as it fits into the segment.
+    /// - Returns: how many of the entries are written; at least one.
+    func write(_ entries: some Collection<LogEntry>) throws(DiskFault) -> Int {
+        try mend()
+        if !front.hasRoom { try roll(for: 0) }
+        var laid: [(entry: LogEntry, range: Range<Int>)] = []
+        for entry in entries {
+            let mark = front.mark
+            let range = front.lay(entry)
+            if front.hasRoom {
+                laid.append((entry, range))
+                continue
+            }
+            front.takeBack(to: mark)
+            guard laid.isEmpty else { break }
+            try roll(for: range.count)
+            laid.append((entry, front.lay(entry)))
+            break
+        }
+        try write(synced: options.durability == .full && laid.contains { $0.entry.isGroup })
+        for (entry, range) in laid { apply(entry, at: range) }
+        return laid.count
+    }
+
+    private func write(synced: Bool) throws(DiskFault) {
+        do throws(DiskFault) { try front.write(synced: synced) } catch {
+            // A sync that failed may have lost what was written long before it, and another one says nothing of that.
+            if synced { isBroken = true }
+            throw error
+        }
+    }
+
+    private func apply(_ entry: LogEntry, at range: Range<Int>) {
+        switch entry {
+        case .group(let group):
+            let stretch = LogGroup.stretch(of: group)
+            state.apply(stretch, LogExtras(group))
+            front.segment.index.add(stretch, at: range)
+        case .changes(let changes):
+            state.apply(changes, in: front.segment.place(range.lowerBound), bounds: options.letterBounds)
+        }
+    }
+
+    /// Sees to it that all that was written is on the disk.
+    func sync() throws(DiskFault) {
+        try mend()
+        do throws(DiskFault) { try front.sync() } catch {
+            isBroken = true
+            throw error
+        }
+    }
+
+    /// The daemon stops in order: all is on the disk, and nothing has to be written anew at the next start.
+    func close() throws(DiskFault) {
+        try sync()
+        front.lay(.closed) { _ in }
+        try write(synced: true)
+    }
+
+    /// Goes on with what is on the disk beyond doubt, and writes the rest anew, as a start does.
+    private func mend() throws(DiskFault) {
+        guard isBroken else { return }
+        var recovery = LogRecovery(options, through: front.segment.place(front.end))
+        let recovered: LogRecovery.Outcome
+        do throws(LogRecovery.Fault) { recovered = try recovery.run() } catch {
+            if case .disk(let fault) = error { throw fault }
+            throw DiskFault(code: EIO)
+        }
+        (files, state, sealed, front) = (recovered.files, recovered.state, recovered.sealed, recovered.front)
+        nextNumber = max(nextNumber, recovered.nextNumber)
+        (void, isBroken) = ([], false)
+        counts.recovered += 1
+    }
+
+    // MARK: The next segment
+
+    /// Ends the segment that is written to, and begins another.
+    /// - Parameter need: bytes that it has to have room for.
+    private func roll(for need: Int) throws(DiskFault) {
+        let file = try files.take(atLeast: LogFront.size(for: state) + need)
+        // A number is used once, also where the segment does not come to be one.
+        let number = takeNumber()
+        do throws(DiskFault) {
+            let entry = try seal()
+            var next = state
+            next.segments.append(entry)
+            try fileIDs(&next)
+            let voided = unneeded(next, except: entry.number)
+            for entry in voided { next.forget(entry.number) }
+            let forgotten = next.ids.takeForgottenFiles().map(\.file)
+            let header = LogHeader(use: .front, number: number, previous: entry.number, previousEnd: entry.end)
+            let front = LogFront(segment(number, file), header, next)
+            try front.begin(synced: false)
+            begin(front, next, voided.map(\.file) + forgotten)
+        } catch {
+            files.free(file)
+            throw error
+        }
+    }
+
+    /// - Parameter voided: what is needed no more as soon as the new segment is on the disk.
+    private func begin(_ new: LogFront, _ next: LogState, _ voided: [LogFile]) {
+        // Whatever made these void lies before the summary, which is synced.
+        for file in void { files.free(file) }
+        void = voided
+        front.segment.close()
+        sealed[front.segment.number] = front.segment
+        (front, state) = (new, next)
+        counts.begun += 1
+        dropForgotten()
+    }
+
+    /// Nothing comes behind what there is.
+    private func seal() throws(DiskFault) -> LogSegmentEntry {
+        do throws(DiskFault) { return try front.seal() } catch {
+            isBroken = true
+            throw error
+        }
+    }
+
+    /// Ids get a file of their own when they are many.
+    private func fileIDs(_ next: inout LogState) throws(DiskFault) {
+        guard let last = next.ids.recent.last, next.ids.recentBytes >= options.mostUnfiledIDBytes else { return }
+        let header = LogHeader(use: .ids, number: takeNumber(), previous: 0, previousEnd: 0)
+        var writer = LogWriter()
+        writer.putRest(header.bytes)
+        let place = LogPlace(segment: header.number, offset: LogHeader.size)
+        _ = writer.frame(.ids, at: place, certain: 0, previous: header.checksum) { writer in
+            writer.put(all: next.ids.recent) { $0.put($1) }
+        }
+        let file = LogFile(number: try files.makeEmpty(), size: writer.bytes.count)
+        let handle = try files.open(file.number)
+        try writer.write(to: handle, at: 0)
+        try handle.sync()
+        try files.syncNames()
+        next.ids.filed(LogIDs.Filed(file: file, segment: header.number, last: last.lastSequenceNumber))
+    }
+
+    func takeNumber() -> UInt64 {
+        defer { nextNumber += 1 }
+        return nextNumber
+    }
+
+    // MARK: Making room
+
+    /// The segments that hold nothing that anybody needs.
+    private func unneeded(_ state: LogState, except previous: UInt64) -> [LogSegmentEntry] {
+        state.segments.filter { $0.number != previous && neededBytes(of: $0) == 0 }
+    }
+
+    /// Bytes of a segment that somebody may still need.
+    func neededBytes(of entry: LogSegmentEntry) -> Int {
+        let segment = sealed[entry.number] ?? front.segment
+        let events = segment.index.blocks.reduce(0) { $0 + state.neededBytes(of: $1.stretch) }
+        return events + state.letters.bytes(in: entry.number)
+    }
+
+    func segment(_ number: UInt64, _ file: LogFile) -> LogSegment {
+        LogSegment(number: number, file: file, files: files, index: LogIndex(blockSize: options.blockSize))
+    }
+
+    /// Takes out segments that nobody needs, and gives their files back once it is on the disk that nobody does. The segment
+    /// before the one that is written to stays: it could stand in for it.
+    func makeRoom() throws(DiskFault) {
+        try mend()
+        let unneeded = unneeded(state, except: state.segments.last?.number ?? 0)
+        if !unneeded.isEmpty {
+            _ = try write([.changes([.forgotten(unneeded.map(\.number))])])
+            void += unneeded.map(\.file)
+            counts.forgotten += unneeded.count
+            dropForgotten()
+        }
+        void += state.ids.takeForgottenFiles().map(\.file)
+        guard void.reduce(0, { $0 + $1.size }) >= 2 * options.segmentSize else { return }
+        try sync()
+        for file in void { files.free(file) }
+        void = []
+    }
+
+    private func dropForgotten() {
+        let known = Set(state.segments.map(\.number))
+        sealed = sealed.filter { known.contains($0.key) }
+    }
+
+    /// What was still needed of some segments lies in another now, which is on the disk.
+    func replace(
+        _ numbers: [UInt64], by copy: LogSegment, _ entry: LogSegmentEntry, letters: [LetterNumber: LetterPlace]
+    ) throws(DiskFault) {
+        let old = state.segments.filter { numbers.contains($0.number) }.map(\.file)
+        sealed[copy.number] = copy
+        _ = try write([.changes([.replaced(numbers, by: entry, letters: letters)])])
+        void += old
+        counts.copied += old.count
+        dropForgotten()
+    }
+
+    /// A block is damaged, and does not hold any more what its summary says.
+    func lose(_ lost: [RouteNumber: Tally], of segment: LogSegment, at offset: Int) {
+        segment.index.lose(lost, at: offset)
+        // Where it cannot be written down it is found again at the next start.
+        _ = try? write([.changes([.damaged(segment.place(offset), lost: lost)])])
+    }
+
+    // MARK: Reading
+
+    /// All segments, by the events that they hold.
+    var segments: [LogSegment] { state.segments.compactMap { sealed[$0.number] } + [front.segment] }
+
+    /// A dead letter; nil where it is damaged.
+    func letter(_ entry: LetterIndex.Entry) throws(DiskFault) -> DeadLetter? {
+        let frame = entry.place.frame
+        let segment = frame.segment == front.segment.number ? front.segment : sealed[frame.segment]
+        guard let content = try segment?.content(at: frame.offset) else { return nil }
+        return content.withUnsafeBytes { bytes in
+            var reader = LogReader(bytes)
+            let changes = try? reader.takeAll { (reader) throws(LogReader.Unsound) in try LogChange(&reader) }
+            guard let changes, entry.place.index < changes.count,
+                case .asked(.deadLetter(let letter)) = changes[entry.place.index]
+            else { return nil }
+            return letter
+        }
+    }
+
+    /// Bytes of all files.
+    var diskBytes: Int {
+        let segments = state.segments.reduce(front.segment.file.size) { $0 + $1.file.size }
+        return segments + state.ids.files.reduce(0) { $0 + $1.file.size } + void.reduce(0) { $0 + $1.size }
+            + files.spareBytes
+    }
+}
+
+/// What a log has done with its segments since it was opened.
+struct LogCounts: Equatable {
+    var begun = 0
+    /// Given up since nobody needed them.
+    var forgotten = 0
+    /// Given up since what was needed of them lies in another.
+    var copied = 0
+    /// How often a sync failed, and what is not certain was written anew.
+    var recovered = 0
+}
+
+/// What is written to a log at once.
+enum LogEntry {
+    case group(AppendGroup)
+    case changes([LogChange])
+
+    var isGroup: Bool {
+        if case .group = self { true } else { false }
+    }
+}

@@ -1,0 +1,105 @@
+import HeadgateCore
+
+/// What keeps events on a disk, as the store's thread sees it. Whatever takes its time is done here.
+protocol StoreEngine: AnyObject {
+    /// Does appends and writes, each whole or not at all, those of one turn together.
+    /// - Returns: what became of each.
+    func commit(_ jobs: [StoreJob]) -> [StoreFault?]
+    /// Reads some events behind a sequence number, none that was appended later.
+    func read(after sequenceNumber: SequenceNumber) -> Result<Chunk?, StoreFault>
+    func readAged(_ stretch: AgedStretch) -> Result<Chunk?, StoreFault>
+    func readLetters(_ query: LetterQuery) -> Result<LetterPage, StoreFault>
+    func purgeLetters(_ query: LetterQuery) -> Result<Int, StoreFault>
+    /// How many events were found damaged and put aside since this was last asked.
+    func takeQuarantined() -> Int
+
+    /// Whether something is left for later that can be done now.
+    var hasChores: Bool { get }
+    /// Does a small piece of that.
+    func doSomeChores()
+    /// There are new jobs: what failed is tried again.
+    func resumeChores()
+
+    /// Nothing more is asked of it.
+    func finish()
+}
+
+extension StoreEngine {
+    /// Carries out what was asked for, and then some of what was left for later.
+    /// - Returns: whether it goes on: false once it was asked to close.
+    func turn(_ jobs: [StoreJob], report: ([StoreOutcome]) -> Void) -> Bool {
+        carryOut(jobs, report: report)
+        reportQuarantined(report)
+        guard !jobs.contains(where: \.isClose) else {
+            finish()
+            return false
+        }
+        doSomeChores()
+        return true
+    }
+
+    /// Tells of events that were found damaged.
+    func reportQuarantined(_ report: ([StoreOutcome]) -> Void) {
+        let events = takeQuarantined()
+        if events > 0 { report([.quarantined(events: events)]) }
+    }
+
+    /// Carries out jobs. Appends and writes are committed together first, whatever reads of events stand between them; a
+    /// read sees what was asked for before it and no more. Outcomes are reported in the jobs' order.
+    func carryOut(_ jobs: [StoreJob], report: ([StoreOutcome]) -> Void) {
+        guard !jobs.isEmpty else { return }
+        var rest = jobs[...]
+        while !rest.isEmpty {
+            // Who reads or deletes dead letters means those of that moment: what is put aside behind waits until then.
+            let end = rest.firstIndex(where: \.isAboutLetters).map { $0 + 1 } ?? rest.endIndex
+            carryOutTogether(rest[..<end], report: report)
+            rest = rest[end...]
+        }
+        resumeChores()
+    }
+
+    private func carryOutTogether(_ jobs: ArraySlice<StoreJob>, report: ([StoreOutcome]) -> Void) {
+        let changes = jobs.filter(\.isChange)
+        var faults = (changes.isEmpty ? [] : commit(changes))[...]
+        var news: [StoreOutcome] = []
+        for job in jobs {
+            switch job {
+            case .append, .write:
+                news.append(.done(faults.removeFirst()))
+            case .read(let sequenceNumber):
+                report(news)
+                news = [.read(read(after: sequenceNumber))]
+            case .readLetters(let query):
+                news.append(.letters(readLetters(query)))
+            case .purgeLetters(let query):
+                news.append(.purged(purgeLetters(query)))
+            case .readAged(let stretch):
+                report(news)
+                news = [.read(readAged(stretch))]
+            case .close:
+                break
+            }
+        }
+        report(news)
+    }
+}
+
+extension StoreJob {
+    fileprivate var isClose: Bool {
+        if case .close = self { true } else { false }
+    }
+
+    fileprivate var isAboutLetters: Bool {
+        switch self {
+        case .readLetters, .purgeLetters: true
+        case .append, .write, .read, .readAged, .close: false
+        }
+    }
+
+    fileprivate var isChange: Bool {
+        switch self {
+        case .append, .write: true
+        case .read, .readAged, .readLetters, .purgeLetters, .close: false
+        }
+    }
+}
