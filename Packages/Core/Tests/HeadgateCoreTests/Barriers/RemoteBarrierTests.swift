@@ -227,4 +227,21 @@ struct RemoteBarrierTests {
         #expect(outcomes.map(\.lastError) == [nil, "HTTP 503"])
         #expect(outcomes[0].since(outcomes[0]).counters[.sent] == 0)
     }
+
+    @Test("B10: a dispatcher that comes back counts its outcomes anew, and none of them is less than none")
+    func outcomesOfAnother() {
+        bench.track(3)
+        bench["archive"].answer(.delivered)
+        bench.settle()
+        let before = bench.gate.outcomes[0]
+        bench.gate.removeDispatcher("archive")
+        bench.settle()
+        bench.add(DispatcherSettings(id: "archive"))
+        bench.track(1)
+        bench["archive"].answer(.delivered)
+        bench.settle()
+        let after = bench.gate.outcomes[0]
+        #expect(after.dispatcher == "archive" && before.counters[.sent] == 3)
+        #expect(after.since(before).counters[.sent] == 1)
+    }
 }
