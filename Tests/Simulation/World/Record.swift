@@ -16,6 +16,7 @@ enum Situation: String, CaseIterable {
     case dispatcherRemoved, dispatcherBack, barrierSet, settingsRefused
     case held, answeredTwice, peeked
     case barrierClosed, barrierOfAnother, barrierLeft
+    case watcherKnows, watcherSlow, watcherLost, watchEnded, watchRefused, removalTold
 }
 
 /// Something that must not be.

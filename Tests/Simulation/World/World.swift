@@ -44,6 +44,7 @@ final class World {
             Trouble(self),
         ]
         if scene.hasWorkers { actors.append(Workers(record, scheduler, crowd, workSide)) }
+        if record.oneIn(2) { actors.append(WatchClients(record, scheduler, crowd, ledger)) }
     }
 
     // MARK: The history
