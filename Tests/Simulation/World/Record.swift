@@ -15,7 +15,7 @@ enum Situation: String, CaseIterable {
     case lettersListed, lettersKept, lettersPurged, requeued, requeueCut
     case dispatcherRemoved, dispatcherBack, barrierSet, settingsRefused
     case held, answeredTwice, peeked
-    case barrierClosed, barrierOfAnother, barrierLeft
+    case barrierClosed, barrierOfAnother, barrierLeft, barrierListed, exceptionListed
     case watcherKnows, watcherSlow, watcherLost, watchEnded, watchRefused, removalTold
 }
 
