@@ -42,8 +42,9 @@ private final class WitnessedSender: Sender {
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
         side.began(batch)
         sender.send(batch) { [side] result in
-            side.ended(batch, result)
+            let before = side.delivered()
             then(result)
+            side.ended(batch, result, delivered: side.delivered() - before)
         }
     }
 

@@ -12,8 +12,6 @@ struct Scene {
     let settings: DataObject
     /// How long the store keeps an event, in milliseconds, where that is short enough to be over.
     let mostAge: Int64?
-    /// Whether workers take batches. What grows too old on its way among them is not in their account.
-    var hasWorkers: Bool { mostAge == nil }
     /// Whether an operator changes settings: then there is a third dispatcher at times.
     let changesSettings: Bool
     /// What the dispatchers promise.
@@ -43,7 +41,7 @@ struct Scene {
                 "a": .object(Scene.dispatcher("a", first)), "b": .object(Scene.dispatcher("b", second)),
             ],
         ]
-        let workers: DataObject = mostAge == nil ? ["dispatchers": ["w": .object(Scene.dispatcher(workTerms))]] : [:]
+        let workers: DataObject = ["dispatchers": ["w": .object(Scene.dispatcher(workTerms))]]
         self.settings = settings.patched(with: boardTerms.settings).patched(with: workers)
             .patched(with: Scene.barriers(record))
     }

@@ -41,9 +41,8 @@ final class World {
             crowd, Destinations(record, sides), Operator(record, crowd, sides, ledger, scene),
             Nature(record, scheduler, ledger.ages, sides),
             BoardClients(record, scheduler, crowd, scene.boardTerms), BarrierClients(record, crowd, sides, workSide),
-            Trouble(self),
+            Workers(record, scheduler, crowd, workSide), Trouble(self),
         ]
-        if scene.hasWorkers { actors.append(Workers(record, scheduler, crowd, workSide)) }
         if record.oneIn(2) { actors.append(WatchClients(record, scheduler, crowd, ledger)) }
     }
 
