@@ -21,7 +21,7 @@ final class BarrierClients: Actor {
     }
 
     /// A barrier that holds a dispatcher beyond doubt, whatever is flushed.
-    private func closing(_ dispatcher: String) -> String? {
+    func closing(_ dispatcher: String) -> String? {
         barriers.first { $0.closes(dispatcher) }?.id
     }
 

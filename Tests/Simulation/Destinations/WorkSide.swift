@@ -4,7 +4,7 @@ import HeadgateData
 @testable import HeadgateServer
 
 /// What all workers of one dispatcher have in hand, and the slow and obvious account of what became of it (Behaviour K3).
-final class WorkSide {
+final class WorkSide: SenderWitness {
     let lane: Lane
     let terms: Terms
     /// What workers were given and have read, of batches that have not ended.
@@ -76,8 +76,9 @@ final class WorkSide {
         jobs.append(Job(batch: batch, begin: scheduler.now))
     }
 
-    /// - Parameter delivered: how many events are counted as delivered with it.
-    func ended(_ batch: Batch, _ result: SendResult, delivered: Int) {
+    func ended(_ batch: Batch, _ result: SendResult, then: (SendResult) -> Void) {
+        let before = delivered()
+        then(result)
         record.note("\(lane.id) has \(batch.events.map(\.sequenceNumber)) \(result)")
         guard let place = jobs.firstIndex(where: { $0.batch.number == batch.number }) else {
             return record.expect(false, "\(lane.id) ends a batch twice")
@@ -87,7 +88,7 @@ final class WorkSide {
         record.expect(isInTime, "\(lane.id) waits longer for a batch than two leases")
         switch result {
         case .delivered:
-            settle(job, (0..<delivered).map { _ in .delivered })
+            settle(job, (before..<delivered()).map { _ in .delivered })
         case .each(let outcomes):
             record.count(.toldApart)
             settle(job, outcomes)

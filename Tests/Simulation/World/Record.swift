@@ -12,6 +12,7 @@ enum Situation: String, CaseIterable {
     case boardRun, boardLate, boardTakenOver, notServed, providerLost, activationTimedOut
     case barrierRefused, barrierTimedOut, barrierLost
     case slept, expired, waitedOut, scaleBent
+    case streamInParts, streamLate, streamCut
     case lettersListed, lettersKept, lettersPurged, requeued, requeueCut
     case dispatcherRemoved, dispatcherBack, barrierSet, settingsRefused
     case held, answeredTwice, peeked

@@ -18,6 +18,8 @@ struct Scene {
     let terms: [String: FarSide.Terms]
     let workTerms: WorkSide.Terms
     let boardTerms: BoardTerms
+    /// What a dispatcher that publishes into a stream promises, where there is one.
+    let streamTerms: FarSide.Terms?
 
     init(_ record: Record) {
         let first = FarSide.Terms(record)
@@ -41,8 +43,11 @@ struct Scene {
                 "a": .object(Scene.dispatcher("a", first)), "b": .object(Scene.dispatcher("b", second)),
             ],
         ]
+        streamTerms = record.oneIn(3) ? FarSide.Terms(record) : nil
+        let stream = streamTerms.map { Scene.dispatcher("s", $0).patched(with: ["kind": "stream", "remote": .null]) }
+        let streams: DataObject = stream.map { ["dispatchers": ["s": .object($0)]] } ?? [:]
         let workers: DataObject = ["dispatchers": ["w": .object(Scene.dispatcher(workTerms))]]
-        self.settings = settings.patched(with: boardTerms.settings).patched(with: workers)
+        self.settings = settings.patched(with: boardTerms.settings).patched(with: workers).patched(with: streams)
             .patched(with: Scene.barriers(record))
     }
 
