@@ -185,6 +185,22 @@ struct RemoteBarrierTests {
         #expect(changes.isEmpty && !bench.gate.isWatched)
     }
 
+    @Test("B10: what changes of a barrier is told, also before no dispatcher, and where no way changes")
+    func toldWithoutWay() {
+        let idle = SwitchBarrier(.closed)
+        bench.gate.registerScopedBarrier(idle, id: "idle", scopes: [])
+        bench.settle()
+        var changes: [GateChange] = []
+        let watching = bench.gate.changes.subscribe { changes.append($0) }
+        idle.setFlushable(false)
+        #expect(bench.barrier("idle")?.isFlushable == false)
+        #expect(changes == [.barriers])
+        changes = []
+        bench.gate.network.value = .connected(.cellular)
+        #expect(changes == [.barriers])
+        watching.dispose()
+    }
+
     @Test("B10: many may watch: one that comes takes the place of no other, and one that goes leaves the others")
     func toldToMany() throws {
         var told: [String] = []
