@@ -143,8 +143,8 @@ struct WatchedState {
     /// As `barrier.list` has them.
     var barriers: [String: DataObject] = [:]
     var outcomes: [String: Outcomes] = [:]
-    /// The names of the sessions; nil where nothing is known of them.
-    var sessions: [String]?
+    /// The names of the sessions, and those that clients gave themselves; nil where nothing is known of them.
+    var sessions: [[String]]?
 
     /// What became of events of one dispatcher.
     struct Outcomes: Equatable {
@@ -180,7 +180,7 @@ struct WatchedState {
             let retried = service.gate.dispatcherSummaries.first { $0.id == id }?.counters[.retried]
             outcomes[id]?.counts["retried"] = retried
         }
-        sessions = service.sessions.all.sorted { $0.number < $1.number }.map(\.name)
+        sessions = service.sessions.all.sorted { $0.number < $1.number }.map { [$0.name, $0.caller.client ?? ""] }
     }
 
     static func entries(_ params: DataObject, _ name: String) -> [String: DataObject]? {
@@ -192,7 +192,9 @@ struct WatchedState {
         }
     }
 
-    static func sessions(_ params: DataObject) -> [String]? {
-        params.getArray(key: "clients", of: DataObject.self)?.map { $0?.get(key: "session") ?? "?" }
+    static func sessions(_ params: DataObject) -> [[String]]? {
+        params.getArray(key: "clients", of: DataObject.self)?.map { client in
+            ["session", "client"].map { client?.get(key: $0) ?? "" }
+        }
     }
 }

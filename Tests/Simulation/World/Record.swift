@@ -17,6 +17,8 @@ enum Situation: String, CaseIterable {
     case dispatcherRemoved, dispatcherBack, barrierSet, settingsRefused
     case held, answeredTwice, peeked
     case barrierClosed, barrierOfAnother, barrierLeft, barrierListed, exceptionListed
+    case programAcknowledged, programResent, programDuplicate, programRefused, programCancelled, programTimedOut
+    case programDisconnected, programGone
     case watcherKnows, watcherSlow, watcherLost, watchEnded, watchRefused, removalTold
 }
 

@@ -35,7 +35,7 @@ struct Scene {
             "durability": .string(durability.rawValue), "shutdown_timeout_ms": 1_000,
             "limits": [
                 "max_line_bytes": 4_096, "max_unanswered": 6, "max_output_bytes": .number(DataNumber(Scene.mostOutput)),
-                "max_connections": 4,
+                "max_connections": 5,
                 "slow_reader_timeout_ms": 2_000,
             ],
             "store": Scene.store(record, mostAge: mostAge),

@@ -50,6 +50,7 @@ final class World {
             streamSide.closing = { [unowned barrierClients] in barrierClients.closing("s") }
             actors.append(Streams(record, streamSide))
         }
+        if record.oneIn(3) { actors.append(Programs(record, scheduler, crowd, ledger)) }
         if record.oneIn(2) { actors.append(WatchClients(record, scheduler, crowd, ledger)) }
     }
 
