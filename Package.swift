@@ -55,7 +55,8 @@ let package = Package(
             name: "ModulesTests", dependencies: [.data, .core, .wire, .transport, .server, .client],
             path: "Tests/Modules"),
         .testTarget(
-            name: "SimulationTests", dependencies: [.server, .transport, .wire, .core, .data, .coreTesting, .seeds],
+            name: "SimulationTests",
+            dependencies: [.server, .client, .transport, .wire, .core, .data, .coreTesting, .seeds],
             path: "Tests/Simulation", exclude: ["Package.swift", "Program"]),
         .target(name: "FuzzTargets", dependencies: [.data, .wire, .server], path: "Tests/Fuzz/Sources/FuzzTargets"),
         .testTarget(

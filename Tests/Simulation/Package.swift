@@ -8,6 +8,7 @@ let package = Package(
         .package(path: "../../Packages/Core"),
         .package(path: "../../Packages/Transport"),
         .package(path: "../../Packages/Server"),
+        .package(path: "../../Packages/Client"),
     ],
     targets: [
         .executableTarget(
@@ -20,6 +21,7 @@ let package = Package(
                 .product(name: "HeadgateWire", package: "Transport"),
                 .product(name: "HeadgateTransport", package: "Transport"),
                 .product(name: "HeadgateServer", package: "Server"),
+                .product(name: "HeadgateClient", package: "Client"),
             ],
             path: ".", exclude: ["Tests"])
     ]

@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// What clients have said of one barrier of theirs, and what of it is beyond doubt (Behaviour B29).
 final class BarrierAccount {
     let id: String
@@ -46,6 +48,23 @@ final class BarrierAccount {
     func closes(_ dispatcher: String) -> Bool {
         guard isKnown, let setting, asks.allSatisfy({ $0.end != nil }) else { return false }
         return setting.closes(dispatcher) && (owner?.isTalking == true || setting.staysClosed)
+    }
+
+    /// Counts what is said of it, as long as all of that is beyond doubt; nil when it is not.
+    var certainty: Int? {
+        isKnown && setting != nil && owner?.isTalking == true && asks.allSatisfy({ $0.end != nil }) ? moment : nil
+    }
+
+    /// What is wrong with how a list shows it, if anything is (Behaviour B10).
+    func complaint(about shown: DataObject) -> String? {
+        guard let setting else { return nil }
+        if shown.get(key: "flushable") != setting.isFlushable { return "flushable or not" }
+        guard let states = shown.get(key: "states", as: DataObject.self) else { return "without states" }
+        let wrong = states.first { dispatcher, state in
+            setting.scopes?.contains(dispatcher) == false
+                || (setting.exceptions[dispatcher] ?? setting.isClosed) != (state == .string("closed"))
+        }
+        return wrong.map { "\($0.value) for \($0.key)" }
     }
 
     func asked(by client: SimulatedClient) -> Ask {

@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateData
 
 @testable import HeadgateServer
 
@@ -20,7 +21,7 @@ final class BarrierClients: Actor {
     }
 
     /// A barrier that holds a dispatcher beyond doubt, whatever is flushed.
-    private func closing(_ dispatcher: String) -> String? {
+    func closing(_ dispatcher: String) -> String? {
         barriers.first { $0.closes(dispatcher) }?.id
     }
 
@@ -35,7 +36,8 @@ final class BarrierClients: Actor {
     // MARK: Acts
 
     var acts: [Act] {
-        isCalm ? [] : [Act(4, register), Act(4, set), Act(1, unregister), Act(1, vanish), Act(2, announce)]
+        isCalm
+            ? [] : [Act(4, register), Act(4, set), Act(1, unregister), Act(1, vanish), Act(2, announce), Act(2, list)]
     }
 
     private func register() {
@@ -67,7 +69,7 @@ final class BarrierClients: Actor {
         guard let (barrier, client) = barrierAndClient() else { return }
         let isClosed = record.oneIn(2)
         let isFlushable = record.oneIn(4) ? record.oneIn(2) : nil
-        let dispatcher = record.oneIn(3) ? record.pick(["a", "b", "w"]) : nil
+        let dispatcher = record.oneIn(2) ? record.pick(["a", "b", "w"]) : nil
         let more =
             (isFlushable.map { #","flushable":\#($0)"# } ?? "") + (dispatcher.map { #","dispatcher":"\#($0)""# } ?? "")
         ask("set", barrier, client, #","state":"\#(word(isClosed))"\#(more)"#, mayMiss: dispatcher != nil) { setting in
@@ -79,6 +81,7 @@ final class BarrierClients: Actor {
                 setting?.exceptions = [:]
             }
         }
+        if record.oneIn(3) { list(client) }
     }
 
     private func unregister() {
@@ -114,6 +117,24 @@ final class BarrierClients: Actor {
                     record.expect(isSo, "\(client.number) may not \(verb) \(barrier.id), which is its own: \(reason)")
                 }
             })
+    }
+
+    /// What is shown is what was said, where nothing was said in between.
+    private func list() {
+        if let client = crowd.talking() { list(client) }
+    }
+
+    private func list(_ client: SimulatedClient) {
+        let before = barriers.filter { $0.certainty != nil }.map { (barrier: $0, certainty: $0.certainty) }
+        client.ask("barrier.list", "{}") { [record] result in
+            let shown = result?.getArray(key: "barriers", of: DataObject.self)?.compactMap { $0 } ?? []
+            for (barrier, certainty) in before where barrier.certainty == certainty {
+                let entry = shown.first { $0.get(key: "id") == barrier.id }
+                let complaint = entry.map(barrier.complaint) ?? "not at all"
+                record.expect(complaint == nil, "\(barrier.id) is shown \(complaint ?? "")")
+                record.count(barrier.setting?.exceptions.isEmpty == false ? .exceptionListed : .barrierListed)
+            }
+        }
     }
 
     /// An owner goes away.

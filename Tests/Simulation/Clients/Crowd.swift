@@ -10,6 +10,8 @@ final class Crowd: Actor {
     private var clients: [SimulatedClient] = []
     /// What clients do for the daemon.
     var duties: [any Duty] = []
+    /// Who talks to the daemon beside them.
+    weak var programs: Programs?
     private var connected = 0
     private var service: Service?
     private var isCalm = false
@@ -70,12 +72,14 @@ final class Crowd: Actor {
 
     /// The loop tells of one connection.
     private func tell() {
-        let ready = clients.filter(\.connection.hasNews)
+        let ready = connections.filter(\.hasNews)
         guard !ready.isEmpty else { return }
         let most = record.pick([1, 7, 60, 400, 5_000])
         if most < 60 { record.count(.cutLine) }
-        record.pick(ready).connection.tell(most: most)
+        record.pick(ready).tell(most: most)
     }
+
+    private var connections: [SimulatedConnection] { clients.map(\.connection) + (programs?.connections ?? []) }
 
     private func change() {
         guard record.number(0...2) > 0, let client = talking() else {
@@ -88,6 +92,11 @@ final class Crowd: Actor {
         case 2...4: client.connection.room = record.pick([0, 0, 50])
         default: client.connection.room = .max
         }
+    }
+
+    /// One who has nothing more to do leaves its place to somebody else.
+    func makeRoom() {
+        clients.first { $0.isTalking && $0.isContent && !$0.isOperator }?.finish()
     }
 
     private func letRead() {
@@ -110,8 +119,8 @@ final class Crowd: Actor {
     /// The loop tells of every connection.
     /// - Returns: whether there was something to tell.
     func hear() -> Bool {
-        let ready = clients.filter(\.connection.hasNews)
-        for client in ready { client.connection.tell(most: 5_000) }
+        let ready = connections.filter(\.hasNews)
+        for connection in ready { connection.tell(most: 5_000) }
         return !ready.isEmpty
     }
 
@@ -124,8 +133,8 @@ final class Crowd: Actor {
 
     /// A client that is lost or has finished is let go of, and one that stays owes nothing and is owed nothing.
     var isQuiet: Bool {
-        clients.allSatisfy { $0.isContent && !$0.connection.hasNews }
-            && service?.sessions.count == clients.count(where: \.isTalking)
+        clients.allSatisfy(\.isContent) && !connections.contains(where: \.hasNews)
+            && service?.sessions.count == clients.count(where: \.isTalking) + (programs?.connections.count ?? 0)
     }
 
     func check() {

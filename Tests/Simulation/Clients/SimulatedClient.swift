@@ -11,8 +11,6 @@ final class KnownEvents {
     var purged = 0
     /// Whether some purge's count was not told, or not exactly.
     var isPurgeUncertain = false
-    /// Whether somebody waits for a flush, or was lost while it did: one at a time is waited for.
-    var isFlushAwaited = false
     let ledger: Ledger
     private var last = 0
 
@@ -22,7 +20,7 @@ final class KnownEvents {
 
     /// What was told and counted begins anew.
     func lifeBegan() {
-        (purged, isPurgeUncertain, isFlushAwaited) = (0, false, false)
+        (purged, isPurgeUncertain) = (0, false)
         places = places.filter { ledger.safe.contains($0.value) }
     }
 
@@ -162,10 +160,9 @@ final class SimulatedClient {
             return message(
                 #""method":"track_many","params":{"events":[\#(list.joined(separator: ","))]}"#, .trackMany(list.count))
         case 8:
-            let waits = !events.isFlushAwaited && record.oneIn(2)
+            let waits = record.oneIn(2)
             // Who works, and waits without end for what only its own work ends, may fill its account and be stuck for good.
             let timeout = record.pick([waits ? 60_000 : 0, 10, 3_000])
-            if waits { events.isFlushAwaited = true }
             let params = #"{"flush":"\#(events.flush())","wait":\#(waits),"timeout_ms":\#(timeout)}"#
             return message(#""method":"flush","params":\#(params)"#, waits ? .awaitedFlush : .other)
         case 9: return message(#""method":"status""#, .other)
@@ -273,7 +270,6 @@ final class SimulatedClient {
     private func refused(_ request: Request, _ answer: DataObject) {
         if case .told(let tell) = request { tell(.refused(reason(of: answer) ?? "error", data(of: answer) ?? [:])) }
         if case .purge = request { events.isPurgeUncertain = true }
-        if case .awaitedFlush = request { events.isFlushAwaited = false }
         if case .way(let side, true) = request { closed(side, isKept: false) }
         if case .looked(let look) = request { look(nil) }
     }
@@ -306,7 +302,6 @@ final class SimulatedClient {
         case .looked(let look): look(result)
         case .other: break
         case .awaitedFlush:
-            events.isFlushAwaited = false
             let ended = result["ended"].flatMap(String.init(dataItem:))
             if ended == "settled" { record.count(.flushSettled) }
             if ended == "timeout" { record.count(.flushTimedOut) }

@@ -15,6 +15,8 @@ final class SimulatedConnection: SessionConnection {
     var room = Int.max
     /// The most output that was ever kept for the client.
     private(set) var mostOutput = 0
+    /// Told of what the daemon writes, and whether the client has not taken all that was written before.
+    var wrote: (([UInt8], Bool) -> Void)?
 
     private let scheduler: SimulatedScheduler
     private var session: Session?
@@ -157,6 +159,7 @@ final class SimulatedConnection: SessionConnection {
 
     func write(_ bytes: [UInt8]) {
         guard isWritable else { return }
+        wrote?(bytes, isBlocked)
         output += bytes
         mostOutput = max(mostOutput, output.count)
         guard !isBlocked, !isFlushScheduled else { return }

@@ -39,11 +39,13 @@ final class Workers: Actor, Duty {
         self.side = side
         side.mostAtOnce = { [unowned self] in workers.reduce(0) { $0 + $1.credit } }
         side.departed = { [unowned self] in workers.count { !$0.client.isTalking } }
-        side.lost = { [unowned self] in
-            let summary = service?.gate.dispatcherSummaries.first { $0.id == side.lane.id }
-            return summary.map { $0.counters[.evicted] + $0.counters[.expired] } ?? 0
-        }
+        side.lost = { [unowned self] in counted(.evicted) + counted(.expired) }
+        side.delivered = { [unowned self] in counted(.sent) }
         crowd.duties.append(self)
+    }
+
+    private func counted(_ counter: DispatcherCounter) -> Int {
+        service?.gate.dispatcherSummaries.first { $0.id == side.lane.id }?.counters[counter] ?? 0
     }
 
     func lifeBegan(_ service: Service) {
@@ -123,7 +125,7 @@ final class Workers: Actor, Duty {
         record.expect(loan.ids.count <= worker.mostEvents, "\(client.number) gets \(loan.ids.count) events")
         let count = worker.loans.count { !$0.isForgotten }
         record.expect(count <= worker.credit, "\(client.number) gets \(count) batches at once")
-        loan.isHung = !isCalm && record.oneIn(10)
+        loan.isHung = !isCalm && record.oneIn(side.lane.ages.mostAge == nil ? 10 : 4)
         side.read(loan)
     }
 

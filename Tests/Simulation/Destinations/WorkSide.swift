@@ -4,7 +4,7 @@ import HeadgateData
 @testable import HeadgateServer
 
 /// What all workers of one dispatcher have in hand, and the slow and obvious account of what became of it (Behaviour K3).
-final class WorkSide {
+final class WorkSide: SenderWitness {
     let lane: Lane
     let terms: Terms
     /// What workers were given and have read, of batches that have not ended.
@@ -15,6 +15,8 @@ final class WorkSide {
     var departed: () -> Int = { 0 }
     /// How many events the dispatcher has let go of by itself in this life.
     var lost: () -> Int = { 0 }
+    /// How many events of it are counted as delivered in this life.
+    var delivered: () -> Int = { 0 }
     /// The barrier of a client that closes the way beyond doubt.
     var closing: () -> String? = { nil }
 
@@ -74,7 +76,9 @@ final class WorkSide {
         jobs.append(Job(batch: batch, begin: scheduler.now))
     }
 
-    func ended(_ batch: Batch, _ result: SendResult) {
+    func ended(_ batch: Batch, _ result: SendResult, then: (SendResult) -> Void) {
+        let before = delivered()
+        then(result)
         record.note("\(lane.id) has \(batch.events.map(\.sequenceNumber)) \(result)")
         guard let place = jobs.firstIndex(where: { $0.batch.number == batch.number }) else {
             return record.expect(false, "\(lane.id) ends a batch twice")
@@ -84,7 +88,7 @@ final class WorkSide {
         record.expect(isInTime, "\(lane.id) waits longer for a batch than two leases")
         switch result {
         case .delivered:
-            settle(job, batch.events.map { _ in .delivered })
+            settle(job, (before..<delivered()).map { _ in .delivered })
         case .each(let outcomes):
             record.count(.toldApart)
             settle(job, outcomes)
@@ -96,12 +100,20 @@ final class WorkSide {
         }
     }
 
+    /// What became too old before it was given to another is in nobody's answer.
     private func settle(_ job: Job, _ outcomes: [EventOutcome]) {
         let numbers = job.batch.events.map(\.sequenceNumber)
         let words = outcomes.map(WorkerWord.init)
-        let isSaid = job.loans.contains { $0.answer == words && counts($0, job) }
-        record.expect(isSaid, "\(lane.id) has \(words) of \(numbers), which no worker answered in its time")
-        for (number, outcome) in zip(numbers, outcomes) { charges.account(number, outcome) }
+        guard !words.isEmpty else {
+            record.count(.workOutdated)
+            return record.expect(numbers.allSatisfy(lane.ages.isOver), "\(lane.id) lets go of \(numbers)")
+        }
+        guard let loan = job.loans.last(where: { $0.answer == words && counts($0, job) }) else {
+            return record.expect(
+                false, "\(lane.id) has \(words) of \(numbers), which no worker answered in its time")
+        }
+        let answered = job.batch.events.filter { loan.ids.contains($0.plainId) }
+        for (event, outcome) in zip(answered, outcomes) { charges.account(event.sequenceNumber, outcome) }
     }
 
     /// Whether a loan may be the one that counts: who had the batch first has lost it when the lease is over. That is certain
@@ -116,11 +128,20 @@ final class WorkSide {
     /// A worker has read a batch. It may have ended already, and be on its way once more.
     func read(_ loan: Loan) {
         let place = jobs.firstIndex { $0.batch.idempotencyKey == loan.batch && $0.batch.attempt == loan.attempt }
-        guard let place else { return }
-        let job = jobs[place]
-        record.expect(job.batch.events.map(\.plainId) == loan.ids, "\(lane.id) gives \(loan.ids) as another batch")
-        if !job.loans.isEmpty { record.count(.workTakenOver) }
+        guard let place = place ?? jobs.firstIndex(where: { isRest(loan, of: $0) }) else { return }
+        let events = jobs[place].batch.events
+        let isSame = events.map(\.plainId) == loan.ids || isRest(loan, of: jobs[place])
+        record.expect(isSame, "\(lane.id) gives \(loan.ids) as another batch")
+        if !jobs[place].loans.isEmpty { record.count(.workTakenOver) }
+        if loan.ids.count < events.count { record.count(.workOutdated) }
         jobs[place].loans.append(loan)
+    }
+
+    /// Whether a worker was given what of a batch is not too old by now.
+    private func isRest(_ loan: Loan, of job: Job) -> Bool {
+        let events = job.batch.events
+        return events.map(\.plainId).filter(loan.ids.contains) == loan.ids
+            && events.allSatisfy { loan.ids.contains($0.plainId) || lane.ages.isOver($0.sequenceNumber) }
     }
 
     /// Whether somebody who has read this may still be waited for.

@@ -25,33 +25,3 @@ struct WorkedKind: DispatcherKind {
         WitnessedSender(kind.makeSender(of: dispatcher, settings, in: surroundings), side)
     }
 }
-
-/// A sender of which the far side sees what goes in and what comes out.
-private final class WitnessedSender: Sender {
-    private let sender: any Sender
-    private let side: WorkSide
-
-    init(_ sender: any Sender, _ side: WorkSide) {
-        self.sender = sender
-        self.side = side
-    }
-
-    var format: BatchFormat { sender.format }
-    var capacity: SenderCapacity { sender.capacity }
-
-    func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
-        side.began(batch)
-        sender.send(batch) { [side] result in
-            side.ended(batch, result)
-            then(result)
-        }
-    }
-
-    func interrupt() {
-        sender.interrupt()
-    }
-
-    func close() {
-        sender.close()
-    }
-}

@@ -9,14 +9,18 @@ enum Situation: String, CaseIterable {
     case killed, powerLost, diedInACall, startFailed, stoppedInOrder, endForgotten, unansweredKept
     case triedAgain, givenUp, neverTaken, split, toldApart, timedOut, answerLost
     case purged, paused, networkLost, flushSettled, flushTimedOut, clockJumped
-    case workerLost, workerLate, workTakenOver, workerLeft, workRefused
+    case workerLost, workerLate, workTakenOver, workOutdated, workerLeft, workRefused
     case boardRun, boardLate, boardTakenOver, notServed, providerLost, activationTimedOut
     case barrierRefused, barrierTimedOut, barrierLost
     case slept, expired, waitedOut, scaleBent
+    case streamInParts, streamLate, streamCut
     case lettersListed, lettersKept, lettersPurged, requeued, requeueCut
     case dispatcherRemoved, dispatcherBack, barrierSet, settingsRefused
     case held, answeredTwice, peeked
-    case barrierClosed, barrierOfAnother, barrierLeft
+    case barrierClosed, barrierOfAnother, barrierLeft, barrierListed, exceptionListed
+    case programAcknowledged, programResent, programDuplicate, programRefused, programCancelled, programTimedOut
+    case programDisconnected, programGone
+    case watcherKnows, watcherSlow, watcherLost, watchEnded, watchRefused, removalTold
 }
 
 /// Something that must not be.

@@ -13,14 +13,14 @@ struct Scene {
     let settings: DataObject
     /// How long the store keeps an event, in milliseconds, where that is short enough to be over.
     let mostAge: Int64?
-    /// Whether workers take batches. What grows too old on its way among them is not in their account.
-    var hasWorkers: Bool { mostAge == nil }
     /// Whether an operator changes settings: then there is a third dispatcher at times.
     let changesSettings: Bool
     /// What the dispatchers promise.
     let terms: [String: FarSide.Terms]
     let workTerms: WorkSide.Terms
     let boardTerms: BoardTerms
+    /// What a dispatcher that publishes into a stream promises, where there is one.
+    let streamTerms: FarSide.Terms?
 
     init(_ record: Record) {
         let first = FarSide.Terms(record)
@@ -37,7 +37,7 @@ struct Scene {
             "durability": .string(durability.rawValue), "shutdown_timeout_ms": 1_000,
             "limits": [
                 "max_line_bytes": 4_096, "max_unanswered": 6, "max_output_bytes": .number(DataNumber(Scene.mostOutput)),
-                "max_connections": 4,
+                "max_connections": 5,
                 "slow_reader_timeout_ms": 2_000,
             ],
             "store": Scene.store(record, mostAge: mostAge),
@@ -45,8 +45,11 @@ struct Scene {
                 "a": .object(Scene.dispatcher("a", first)), "b": .object(Scene.dispatcher("b", second)),
             ],
         ]
-        let workers: DataObject = mostAge == nil ? ["dispatchers": ["w": .object(Scene.dispatcher(workTerms))]] : [:]
-        self.settings = settings.patched(with: boardTerms.settings).patched(with: workers)
+        streamTerms = record.oneIn(3) ? FarSide.Terms(record) : nil
+        let stream = streamTerms.map { Scene.dispatcher("s", $0).patched(with: ["kind": "stream", "remote": .null]) }
+        let streams: DataObject = stream.map { ["dispatchers": ["s": .object($0)]] } ?? [:]
+        let workers: DataObject = ["dispatchers": ["w": .object(Scene.dispatcher(workTerms))]]
+        self.settings = settings.patched(with: boardTerms.settings).patched(with: workers).patched(with: streams)
             .patched(with: Scene.barriers(record))
     }
 

@@ -12,6 +12,7 @@ final class World {
     let ledger: Ledger
     let sides: [FarSide]
     let workSide: WorkSide
+    private let streamSide: StreamSide?
     private(set) var service: Service?
     /// The store of the daemon that lives, or is being started.
     private(set) var store: WitnessedStore
@@ -34,16 +35,23 @@ final class World {
             FarSide(ledger.lane($0), scene.terms[$0] ?? .init(dispatchLimit: 1, inFlight: 1), record, scheduler)
         }
         workSide = WorkSide(ledger.lane("w"), scene.workTerms, record, scheduler)
+        streamSide = scene.streamTerms.map { [scheduler] in StreamSide(ledger.lane("s"), $0, record, scheduler) }
         let disk = SimulatedDisk(platter, record)
         store = WitnessedStore(disk, scene.storeKind, durability: scene.durability, scheduler, ledger) { _, _, _ in }
         crowd = Crowd(record, scheduler, ledger)
+        let barrierClients = BarrierClients(record, crowd, sides, workSide)
         actors = [
             crowd, Destinations(record, sides), Operator(record, crowd, sides, ledger, scene),
             Nature(record, scheduler, ledger.ages, sides),
-            BoardClients(record, scheduler, crowd, scene.boardTerms), BarrierClients(record, crowd, sides, workSide),
-            Trouble(self),
+            BoardClients(record, scheduler, crowd, scene.boardTerms), barrierClients,
+            Workers(record, scheduler, crowd, workSide), Trouble(self),
         ]
-        if scene.hasWorkers { actors.append(Workers(record, scheduler, crowd, workSide)) }
+        if let streamSide {
+            streamSide.closing = { [unowned barrierClients] in barrierClients.closing("s") }
+            actors.append(Streams(record, streamSide))
+        }
+        if record.oneIn(3) { actors.append(Programs(record, scheduler, crowd, ledger)) }
+        if record.oneIn(2) { actors.append(WatchClients(record, scheduler, crowd, ledger)) }
     }
 
     // MARK: The history
@@ -126,6 +134,7 @@ final class World {
         configuration.makeStore = { [store] _ in store }
         configuration.addDispatcherKind(FarKind(sides: Dictionary(uniqueKeysWithValues: sides.map { ($0.id, $0) })))
         configuration.addDispatcherKind(WorkedKind(workSide))
+        if let streamSide { configuration.addDispatcherKind(StreamKind(side: streamSide)) }
         let service = try Service(
             scheduler: scheduler, loop: nil, configuration: configuration, loaded: try configuration.load(),
             chance: { [record] in record.fraction() })

@@ -20,11 +20,11 @@ public final class ClientConnection {
 
     /// The path of the daemon's socket.
     public let socketPath: String
-    let loop: EventLoop
+    let loop: any ClientLoop
     private let identity: ClientIdentity
     private var machine: ConnectionMachine<JSONView>
     private var link: Link?
-    private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.timePassed() }
+    private lazy var timer = loop.timer { [weak self] in self?.timePassed() }
     private var completions: [CallNumber: Completion] = [:]
     /// Those who are told of calls that stand.
     private var standing: [CallNumber: (StandingNews) -> Void] = [:]
@@ -49,16 +49,24 @@ public final class ClientConnection {
     var ids = UUIDv7()
 
     /// A connection that is made when it is needed.
-    public init(
+    public convenience init(
         to socketPath: String = SocketPlace.usual, as identity: ClientIdentity,
         options: ClientOptions = ClientOptions(),
         on loop: EventLoop
     ) {
         loop.preconditionCurrent()
+        self.init(to: socketPath, as: identity, options: options, on: loop, seed: .random(in: 0...UInt64.max))
+    }
+
+    /// - Parameter seed: makes its waits differ from those of others.
+    init(
+        to socketPath: String, as identity: ClientIdentity, options: ClientOptions, on loop: any ClientLoop,
+        seed: UInt64
+    ) {
         self.socketPath = socketPath
         self.identity = identity
         self.loop = loop
-        machine = ConnectionMachine(path: socketPath, options: options, seed: .random(in: 0...UInt64.max))
+        machine = ConnectionMachine(path: socketPath, options: options, seed: seed)
     }
 
     /// Whether another call is written soon. Calls over the bounds are kept, in order, until their turn comes.
@@ -199,7 +207,7 @@ public final class ClientConnection {
 
     private func connect() {
         do throws(TransportError) {
-            link = try Link(path: socketPath, on: loop, observer: self)
+            link = try Link(over: loop.connect(to: socketPath), observer: self)
             machine.connected(now: loop.monotonicNow)
         } catch .loopClosed {
             // No timer fires any more, so that there is no other attempt.

@@ -15,18 +15,17 @@ protocol LinkObserver: AnyObject {
 /// A link is one connection to the daemon, in messages.
 final class Link {
     private weak var observer: (any LinkObserver)?
-    private let connection: Connection
+    private let connection: any LinkConnection
     private let decoder = MessageDecoder(maxDepth: JSONScanner.greatestDepth)
     private var framer = LineFramer(maxLineBytes: Link.longestAnswer)
 
     /// Answers are as long as what they list; this only bounds what a stranger's socket can make us keep.
     private static let longestAnswer = 256 << 20
 
-    /// Connects to a socket.
-    init(path: String, on loop: EventLoop, observer: any LinkObserver) throws(TransportError) {
-        connection = try Connection.connect(path: path, on: loop)
+    init(over connection: any LinkConnection, observer: any LinkObserver) {
+        self.connection = connection
         self.observer = observer
-        connection.start(self)
+        connection.begin(self)
     }
 
     /// Writes bytes; those of one turn of the loop go out together.
@@ -54,7 +53,15 @@ final class Link {
         connection.closeAfterFlush()
     }
 
-    private func end() {
+    /// Bytes have come, behind which some readable ones stand, as ``ConnectionHandler`` says.
+    func took(_ bytes: UnsafeRawBufferPointer) {
+        framer.lend(bytes)
+        while observer != nil, let line = framer.next() { take(line) }
+        framer.keepRest()
+    }
+
+    /// Nothing more comes. Half a line at the end is nothing: its writer broke off.
+    func end() {
         let observer = self.observer
         close()
         observer?.linkDidEnd(self)
@@ -75,12 +82,9 @@ final class Link {
 
 extension Link: ConnectionHandler {
     func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
-        framer.lend(bytes)
-        while observer != nil, let line = framer.next() { take(line) }
-        framer.keepRest()
+        took(bytes)
     }
 
-    /// Half a line at the end is nothing: its writer broke off.
     func connectionDidReachEnd(_ connection: Connection) {
         end()
     }

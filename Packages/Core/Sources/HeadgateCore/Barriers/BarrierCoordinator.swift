@@ -67,6 +67,8 @@ public final class BarrierCoordinator {
             self.scheduler.preconditionOnScheduler()
             entry.isFlushable = isFlushable
             for id in entry.observations.keys { self.report(key, for: id) { $0.isFlushable = isFlushable } }
+            // It may stand before nobody, so that no way tells. What it says while it is registered is told with that.
+            if entry.flushability != nil { self.turn.barriersChanged() }
         }
         for id in ways.keys where scopes.cover(id) { observe(key, for: id) }
     }

@@ -5,6 +5,8 @@ import HeadgateData
 /// What it does is decided by its ``DeliveryMachine``. The dispatcher tells that what happens, and carries out the orders that
 /// come back, all in ``perform(_:)``: it has the sender, the barriers that are its own, and the way to the store.
 final class Dispatcher {
+    /// Tells it from another of the same id, before or after it: each counts for itself.
+    let incarnation: Int
     private(set) var kind: String
     let manual: ManualBarrier
     let backoff: BackoffBarrier
@@ -41,9 +43,10 @@ final class Dispatcher {
 
     /// - Parameter queue: its place in the queue.
     init(
-        settings: DispatcherSettings, kind: String, sender: any Sender, reachesNetwork: Bool, manual: ManualBarrier,
-        queue: DispatcherQueue, surroundings: Surroundings
+        incarnation: Int, settings: DispatcherSettings, kind: String, sender: any Sender, reachesNetwork: Bool,
+        manual: ManualBarrier, queue: DispatcherQueue, surroundings: Surroundings
     ) {
+        self.incarnation = incarnation
         self.kind = kind
         self.sender = sender
         self.reachesNetwork = reachesNetwork

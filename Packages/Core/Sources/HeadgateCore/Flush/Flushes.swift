@@ -33,8 +33,7 @@ final class Flushes {
 
     /// Events that a flush covers turned out not to be stored: no more than so many are left of a dispatcher's.
     func limit(_ id: String, _ dispatcher: String, to left: Int) {
-        table.limit(id, dispatcher, to: left)
-        endThoseOver()
+        change(dispatcher) { $0.limit(id, dispatcher, to: left) }
     }
 
     func isUnderWay(_ id: String) -> Bool { waiters[id] != nil }
@@ -55,15 +54,19 @@ final class Flushes {
     func settled(
         _ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, sent: Bool, position: SequenceNumber
     ) {
-        guard target(for: dispatcher) != nil else { return }
-        table.settled(sequenceNumbers, of: dispatcher, sent: sent, position: position)
-        endThoseOver()
+        change(dispatcher) { $0.settled(sequenceNumbers, of: dispatcher, sent: sent, position: position) }
     }
 
     /// Events of a dispatcher were dropped by transformations, and all up to `position` are settled.
     func dropped(_ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, position: SequenceNumber) {
-        guard target(for: dispatcher) != nil else { return }
-        table.dropped(sequenceNumbers, of: dispatcher, position: position)
+        change(dispatcher) { $0.dropped(sequenceNumbers, of: dispatcher, position: position) }
+    }
+
+    /// Less is left of a dispatcher's flushes, or nothing: then the way is another one, though they may go on elsewhere.
+    private func change(_ dispatcher: String, _ change: (inout FlushTable) -> Void) {
+        guard let before = target(for: dispatcher) else { return }
+        change(&table)
+        if target(for: dispatcher) != before { turn.wayChanged(dispatcher) }
         endThoseOver()
     }
 

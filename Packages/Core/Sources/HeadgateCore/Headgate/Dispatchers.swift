@@ -6,6 +6,8 @@ final class Dispatchers {
     let known: KnownDispatchers
     private var configured: [String: Dispatcher] = [:]
     private var leaving: [String: Dispatcher] = [:]
+    /// How many have been made.
+    private var made = 0
     private let surroundings: Dispatcher.Surroundings
 
     init(_ stored: [StoredDispatcher], _ surroundings: Dispatcher.Surroundings) {
@@ -47,9 +49,10 @@ final class Dispatchers {
             return install(dispatcher)
         }
         let stored = known.adopt(settings.id)
+        made += 1
         install(
             Dispatcher(
-                settings: settings, kind: kind, sender: sender, reachesNetwork: reachesNetwork,
+                incarnation: made, settings: settings, kind: kind, sender: sender, reachesNetwork: reachesNetwork,
                 manual: ManualBarrier(pause),
                 queue: DispatcherQueue(number: stored.number, settled: stored.settled), surroundings: surroundings))
     }

@@ -24,15 +24,19 @@ public struct DispatcherSummary: Sendable, Equatable {
 public struct DispatcherOutcomes: Sendable, Equatable {
     /// The dispatcher's id.
     public var dispatcher: String
+    /// Another one for a dispatcher that was removed and came back: that begins to count anew.
+    public var incarnation: Int
     /// Counted since the start, or since an earlier look.
     public var counters: Counters<DispatcherCounter>
     /// What the last failed attempt failed of; nil after a success.
     public var lastError: String?
 
-    /// What has come since an earlier look.
+    /// What has come since an earlier look: all, if that was at another dispatcher of the same id.
     public func since(_ earlier: DispatcherOutcomes) -> DispatcherOutcomes {
-        DispatcherOutcomes(
-            dispatcher: dispatcher, counters: counters.since(earlier.counters), lastError: lastError)
+        guard incarnation == earlier.incarnation else { return self }
+        var news = self
+        news.counters = counters.since(earlier.counters)
+        return news
     }
 }
 

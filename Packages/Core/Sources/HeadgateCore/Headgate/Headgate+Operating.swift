@@ -225,7 +225,8 @@ extension Headgate {
     /// What became of every dispatcher's events since the start, in alphabetical order of the dispatchers.
     public var outcomes: [DispatcherOutcomes] {
         dispatcherIds.compactMap { dispatchers[$0] }.map {
-            DispatcherOutcomes(dispatcher: $0.id, counters: $0.counters, lastError: $0.lastError)
+            DispatcherOutcomes(
+                dispatcher: $0.id, incarnation: $0.incarnation, counters: $0.counters, lastError: $0.lastError)
         }
     }
 }

@@ -220,6 +220,8 @@ public final class Headgate {
     }
 
     private func networkChanged(to state: NetworkState) {
+        // Why a barrier is closed may have changed alone, which no way tells.
+        barriersChanged()
         guard networkReturn.isReturn(to: state), let flushOnReturn, !isStopping else { return }
         flushBehindConnectivity(timeout: flushOnReturn)
     }

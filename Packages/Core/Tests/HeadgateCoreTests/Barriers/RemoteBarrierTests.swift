@@ -185,6 +185,22 @@ struct RemoteBarrierTests {
         #expect(changes.isEmpty && !bench.gate.isWatched)
     }
 
+    @Test("B10: what changes of a barrier is told, also before no dispatcher, and where no way changes")
+    func toldWithoutWay() {
+        let idle = SwitchBarrier(.closed)
+        bench.gate.registerScopedBarrier(idle, id: "idle", scopes: [])
+        bench.settle()
+        var changes: [GateChange] = []
+        let watching = bench.gate.changes.subscribe { changes.append($0) }
+        idle.setFlushable(false)
+        #expect(bench.barrier("idle")?.isFlushable == false)
+        #expect(changes == [.barriers])
+        changes = []
+        bench.gate.network.value = .connected(.cellular)
+        #expect(changes == [.barriers])
+        watching.dispose()
+    }
+
     @Test("B10: many may watch: one that comes takes the place of no other, and one that goes leaves the others")
     func toldToMany() throws {
         var told: [String] = []
@@ -226,5 +242,22 @@ struct RemoteBarrierTests {
         #expect(outcomes.map(\.counters[.retried]) == [0, 3])
         #expect(outcomes.map(\.lastError) == [nil, "HTTP 503"])
         #expect(outcomes[0].since(outcomes[0]).counters[.sent] == 0)
+    }
+
+    @Test("B10: a dispatcher that comes back counts its outcomes anew, and none of them is less than none")
+    func outcomesOfAnother() {
+        bench.track(3)
+        bench["archive"].answer(.delivered)
+        bench.settle()
+        let before = bench.gate.outcomes[0]
+        bench.gate.removeDispatcher("archive")
+        bench.settle()
+        bench.add(DispatcherSettings(id: "archive"))
+        bench.track(1)
+        bench["archive"].answer(.delivered)
+        bench.settle()
+        let after = bench.gate.outcomes[0]
+        #expect(after.dispatcher == "archive" && before.counters[.sent] == 3)
+        #expect(after.since(before).counters[.sent] == 1)
     }
 }

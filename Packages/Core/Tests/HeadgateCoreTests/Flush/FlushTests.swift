@@ -146,6 +146,26 @@ struct FlushTests {
         #expect(ends.answers.first?.dispatchers["collect"] == .init(sent: 1, failed: 0, left: 0, blockedBy: []))
     }
 
+    @Test("B10, Q8: who watches learns that a dispatcher is flushed no more, though the flush goes on elsewhere")
+    func partEnds() {
+        door.set(.open)
+        bench.track(1)
+        bench.settle()
+        bench["collect"].answer(.delivered)
+        bench.settle()
+        var told: [Bool] = []
+        let watching = bench.gate.changes.subscribe { [bench] _ in
+            told += bench.gate.dispatcherSummaries.filter { $0.id == "collect" }.map(\.isFlushing)
+        }
+        bench.store.memory.fault = .noRoom("full")
+        bench.track(EventDraft())
+        flush()
+        bench.settle()
+        watching.dispose()
+        #expect(ends.answers.isEmpty && told.contains(true))
+        #expect(told.last == false)
+    }
+
     @Test("F2: its answer tells what was sent, what failed, what is left, and what blocks")
     func answer() {
         let bench = GateBench { $0.dispatchLimit = 1 }

@@ -83,11 +83,20 @@ private struct OutcomesReport: TopicReport {
     mutating func news(from sources: WatchSources) -> ((inout JSONWriter) -> Void)? {
         let outcomes = sources.gate.outcomes
         let old = told ?? [:]
-        let changed = outcomes.filter { old[$0.dispatcher] != $0 }
-        guard told == nil || !changed.isEmpty else { return nil }
+        let news = outcomes.compactMap { $0.news(to: old[$0.dispatcher]) }
+        guard told == nil || !news.isEmpty else { return nil }
         told = Dictionary(outcomes.map { ($0.dispatcher, $0) }) { first, _ in first }
-        let news = changed.map { now in old[now.dispatcher].map { now.since($0) } ?? now }
         return { $0.outcomes(news) }
+    }
+}
+
+extension DispatcherOutcomes {
+    /// What has come since, for who was told these; nil when it is nothing that is told: not every counter is an outcome.
+    fileprivate func news(to told: DispatcherOutcomes?) -> DispatcherOutcomes? {
+        guard let told else { return self }
+        let news = since(told)
+        let isNew = DispatcherCounter.allCases.contains { $0.nameAsOutcome != nil && news.counters[$0] != 0 }
+        return isNew || lastError != told.lastError ? news : nil
     }
 }
 

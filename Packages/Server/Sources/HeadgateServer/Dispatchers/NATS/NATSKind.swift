@@ -32,7 +32,9 @@ struct NATSKind: DispatcherKind {
     func makeSender(
         of dispatcher: String, _ settings: NATSSettings, in surroundings: SenderSurroundings
     ) throws -> any Sender {
-        try NATSSender(settings, loop: surroundings.requireLoop())
+        // Libnats crosses to the scheduler from its threads, which only a loop can be woken from.
+        _ = try surroundings.requireLoop()
+        return try NATSSender(settings, on: surroundings.scheduler)
     }
 }
 

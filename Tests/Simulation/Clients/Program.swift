@@ -1,0 +1,193 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateWire
+
+@testable import HeadgateClient
+
+/// A program with the Swift client, and the slow and obvious account of what it was given and what it has told.
+final class Program {
+    private let name: String
+    private let record: Record
+    private let ledger: Ledger
+    private let loop: ProgramLoop
+    private let connection: ClientConnection
+    private let mostUnanswered: Int
+    /// What was asked and is not told, by the number of the call.
+    private var asked: [CallNumber: Asked] = [:]
+    private var lastCall: CallNumber = 0
+    private var tracked = 0
+    /// The call that it gives up just now, and whether it ends.
+    private var abandoned: CallNumber?
+    private var isClosing = false
+    /// Counts its connections.
+    private var connects = 0
+    /// The call that was written last on the present connection; nil where nothing was.
+    private var lastWritten: CallNumber?
+
+    private struct Asked {
+        /// The id of the event that is tracked.
+        var event: String?
+        let isRepeatable: Bool
+        /// When its caller stops waiting.
+        var deadline: Int64?
+        var call: ClientConnection.Call?
+        /// As it was written first, how often it was, and on which connection last.
+        var line: [UInt8]?
+        var writings = 0
+        var connect = 0
+    }
+
+    init(
+        _ name: String, _ record: Record, _ scheduler: SimulatedScheduler, _ ledger: Ledger,
+        accept: @escaping (SimulatedConnection) -> Bool
+    ) {
+        (self.name, self.record, self.ledger) = (name, record, ledger)
+        loop = ProgramLoop(scheduler, accept: accept)
+        mostUnanswered = record.pick([1, 3, 100])
+        var options = ClientOptions()
+        options.maxUnanswered = mostUnanswered
+        options.backoffCap = .milliseconds(record.pick([50, 2_000]))
+        connection = ClientConnection(
+            to: "/nowhere/socket", as: ClientIdentity(name: name, version: "1"), options: options, on: loop,
+            seed: UInt64(record.number(0...99)))
+        loop.connected = { [unowned self] link in
+            record.note("\(name) connects")
+            (connects, lastWritten) = (connects + 1, nil)
+            link.wrote = { [unowned self] in wrote($0) }
+        }
+    }
+
+    var connections: [SimulatedConnection] { loop.links.map(\.wire) }
+    /// Whether something that it was given is not settled.
+    var isWaiting: Bool { !asked.isEmpty }
+
+    func takeTurn() { loop.takeTurn(most: record.pick([1, 20, 5_000])) }
+
+    // MARK: What it asks
+
+    func track() {
+        tracked += 1
+        let id = "\(name)x\(tracked)"
+        record.note("\(name) tracks \(id)")
+        let event = OutgoingEvent("x", id: id, key: EventKey.of(id: id))
+        let deadline: Duration? = record.oneIn(8) ? .seconds(1) : nil
+        ask(Asked(event: id, isRepeatable: true, deadline: deadline.map { loop.monotonicNow + $0.nanoseconds })) {
+            connection.track(event, deadline: deadline, $0)
+        }
+    }
+
+    /// What changes nothing is asked again on the next connection, and what may is not.
+    func askOtherwise() {
+        let method = record.pick(["status", "flush"])
+        record.note("\(name) asks for \(method)")
+        ask(Asked(isRepeatable: method == "status")) { connection.call(method, [:], $0) }
+    }
+
+    private func ask(_ new: Asked, _ make: (@escaping ClientConnection.Completion) -> ClientConnection.Call) {
+        lastCall += 1
+        let number = lastCall
+        asked[number] = new
+        // It may be written, and even end, before it is made.
+        let call = make { [unowned self] in told(number, $0) }
+        asked[number]?.call = call
+    }
+
+    func giveUpOne() {
+        guard let number = asked.keys.sorted().first, let call = asked[number]?.call else { return }
+        abandoned = number
+        connection.abandon(call)
+        abandoned = nil
+    }
+
+    func close() {
+        isClosing = true
+        connection.close()
+        record.expect(asked.isEmpty, "\(name) ends, and is not told what became of \(asked.keys.sorted())")
+    }
+
+    // MARK: What it is told
+
+    private func told(_ number: CallNumber, _ result: Result<JSONView, any Error>) {
+        guard let asked = asked.removeValue(forKey: number) else {
+            return record.expect(false, "\(name) is told of \(number) twice")
+        }
+        switch result {
+        case .success(let answer): if asked.event != nil { acknowledged(asked, answer) }
+        case .failure(let error): failed(number, asked, error)
+        }
+    }
+
+    /// What it is told to be acknowledged is safe. Its ids are its own: only what it sent twice may be a duplicate.
+    private func acknowledged(_ asked: Asked, _ answer: JSONView) {
+        let id = asked.event ?? ""
+        guard let receipt = try? TrackReceipt(answer) else { return record.expect(false, "\(id) has no receipt") }
+        record.note("\(name) has \(id) acknowledged")
+        record.count(.programAcknowledged)
+        record.expect(receipt.id == id, "\(name) has \(receipt.id) acknowledged, and tracked \(id)")
+        guard !receipt.isUnrouted else { return record.expect(ledger.mayBeUnrouted, "\(id) is wanted by nobody") }
+        let isSafe = receipt.sequenceNumber.map { ledger.safe.contains(SequenceNumber($0)) } ?? false
+        record.expect(isSafe, "\(name) has \(id) acknowledged, which is not safe")
+        guard receipt.isDuplicate else { return }
+        record.count(.programDuplicate)
+        record.expect(asked.writings > 1, "\(id) was sent once, and is a duplicate")
+    }
+
+    /// The client gives up nothing by itself: it is given no patience that would end.
+    private func failed(_ number: CallNumber, _ asked: Asked, _ error: any Error) {
+        record.note("\(name) is told of \(number) \(error)")
+        let isOver = asked.deadline.map { $0 <= loop.monotonicNow } ?? false
+        switch error {
+        case is CancellationError:
+            record.count(.programCancelled)
+            record.expect(abandoned == number, "\(name) did not give up \(number)")
+        case ClientError.closed: record.expect(isClosing, "\(name) did not end")
+        case ClientError.refused(let error) where asked.event != nil:
+            record.count(.programRefused)
+            let isSo = error.reason == .queueFull || error.reason == .storage
+            record.expect(isSo, "\(name) has \(asked.event ?? "") refused: \(error.message)")
+        case ClientError.disconnected where !asked.isRepeatable:
+            record.count(.programDisconnected)
+            record.expect(asked.writings == 1, "\(name) has \(number) given up that was never written")
+        case ClientError.timedOut where isOver, ClientError.disconnected where isOver,
+            ClientError.cannotConnect where isOver:
+            record.count(.programTimedOut)
+        default: record.expect(false, "\(name) has \(number) given up: \(error)")
+        }
+    }
+
+    // MARK: What it writes
+
+    private func wrote(_ bytes: [UInt8]) {
+        for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            guard case .object(let request)? = try? DataItem(parsing: Array(line)),
+                let number = request.get(key: "id", as: Int.self)
+            else { return record.expect(false, "\(name) writes what is no request") }
+            wrote(CallNumber(number), Array(line))
+        }
+    }
+
+    /// The greeting comes first; then what is not settled, in order, as it was written before (Behaviour Q7).
+    private func wrote(_ number: CallNumber, _ line: [UInt8]) {
+        record.note("\(name) writes \(number)")
+        let isGreeting = number == ConnectionMachine<JSONView>.greetingNumber
+        record.expect(
+            isGreeting == (lastWritten == nil), "\(name) writes \(number) before it has greeted, or greets again")
+        record.expect(number > lastWritten ?? -1, "\(name) writes \(number) behind \(lastWritten ?? 0)")
+        lastWritten = number
+        guard !isGreeting else { return }
+        guard let before = asked[number] else {
+            return record.expect(false, "\(name) writes \(number), which is settled")
+        }
+        record.expect(before.line ?? line == line, "\(name) writes \(number) otherwise than before")
+        record.expect(before.isRepeatable || before.writings == 0, "\(name) writes \(number) again, which it may not")
+        if before.writings > 0 { record.count(.programResent) }
+        asked[number]?.line = line
+        asked[number]?.writings += 1
+        asked[number]?.connect = connects
+        let wanted = asked.filter { $0.key != abandoned }
+        let passed = wanted.filter { $0.key < number && $0.value.connect != connects }.keys.sorted()
+        record.expect(passed.isEmpty, "\(name) writes \(number) before \(passed)")
+        let unanswered = wanted.values.count { $0.connect == connects }
+        record.expect(unanswered <= mostUnanswered, "\(name) has written \(unanswered) without an answer")
+    }
+}

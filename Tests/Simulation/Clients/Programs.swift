@@ -1,0 +1,95 @@
+import HeadgateCore
+
+@testable import HeadgateServer
+
+/// Programs that use the Swift client, which keeps what they track until it is acknowledged, whatever becomes of the daemon.
+final class Programs: Actor {
+    private let record: Record
+    private let scheduler: SimulatedScheduler
+    private let crowd: Crowd
+    private let ledger: Ledger
+    private var programs: [Program] = []
+    private var begun = 0
+    private var service: Service?
+    private var isCalm = false
+
+    init(_ record: Record, _ scheduler: SimulatedScheduler, _ crowd: Crowd, _ ledger: Ledger) {
+        (self.record, self.scheduler, self.crowd, self.ledger) = (record, scheduler, crowd, ledger)
+        crowd.programs = self
+    }
+
+    /// All that the daemon may have open for them.
+    var connections: [SimulatedConnection] { programs.flatMap(\.connections).filter(\.isOpen) + leftBehind }
+    /// Those of programs that are gone.
+    private var leftBehind: [SimulatedConnection] = []
+
+    func lifeBegan(_ service: Service) {
+        self.service = service
+    }
+
+    /// Programs outlive the daemon, but not the machine's power.
+    func lifeEnded(_ end: LifeEnd) {
+        service = nil
+        for connection in connections { connection.forget() }
+        leftBehind = []
+        if end == .powerless { programs = [] }
+    }
+
+    // MARK: Acts
+
+    var acts: [Act] {
+        isCalm
+            ? []
+            : [
+                Act(10) { [self] in program().track() }, Act(20) { [self] in program().takeTurn() },
+                Act(2) { [self] in program().askOtherwise() }, Act(1) { [self] in program().giveUpOne() },
+                Act(1, leave),
+                Act(2) { [self] in read(record.pick([0, 50])) }, Act(2) { [self] in read(.max) },
+            ]
+    }
+
+    private func program() -> Program {
+        if !programs.isEmpty, programs.count == 2 || !record.oneIn(4) { return record.pick(programs) }
+        begun += 1
+        let program = Program("p\(begun)", record, scheduler, ledger) { [unowned self] connection in
+            guard let service else { return false }
+            service.accept(connection)
+            return true
+        }
+        programs.append(program)
+        return program
+    }
+
+    /// From now on they read so much.
+    private func read(_ room: Int) {
+        for connection in connections { connection.room = room }
+    }
+
+    /// A program ends in order.
+    private func leave() {
+        guard !programs.isEmpty, record.oneIn(3) else { return }
+        record.count(.programGone)
+        let program = programs.remove(at: record.number(0...programs.count - 1))
+        program.close()
+        leftBehind = (leftBehind + program.connections).filter(\.isOpen)
+    }
+
+    // MARK: The end
+
+    func calmDown() {
+        isCalm = true
+        read(.max)
+    }
+
+    func goOn() -> Bool {
+        leftBehind.removeAll { !$0.isOpen }
+        for program in programs {
+            program.takeTurn()
+            if program.isWaiting, !program.connections.contains(where: \.isOpen) { crowd.makeRoom() }
+        }
+        return false
+    }
+
+    /// All that they were given is settled.
+    var isQuiet: Bool { !programs.contains(where: \.isWaiting) }
+}

@@ -1,0 +1,200 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateWire
+
+@testable import HeadgateServer
+
+/// What one watch has told its client, and what that comes to (Behaviour B10).
+final class WatchAccount {
+    let client: SimulatedClient
+    let topics: Set<WatchTopic>
+    /// As the daemon named it; nil before it did.
+    var id: String?
+    /// Whether the client was answered that it ends.
+    var hasEnded = false
+    /// Topics of which it was told how things stood.
+    private var begun: Set<WatchTopic> = []
+    /// What it knows, and when it was last written something of a topic.
+    private(set) var known = WatchedState()
+    private var lastWritten: [WatchTopic: Instant] = [:]
+
+    init(_ client: SimulatedClient, _ topics: Set<WatchTopic>) {
+        self.client = client
+        self.topics = topics
+    }
+
+    /// Whether the daemon has it.
+    var isThere: Bool { id != nil && !hasEnded }
+    /// Whether its client may end it, and look what it knows by it.
+    var isOn: Bool { isThere && client.isTalking }
+
+    // MARK: What the daemon writes
+
+    /// What changes often is told together: states at most every 5 ms.
+    /// - Returns: whether it may be told now.
+    func written(_ topic: WatchTopic, at now: Instant) -> Bool {
+        defer { lastWritten[topic] = now }
+        return lastWritten[topic].map { now >= $0 + .milliseconds(5) } ?? true
+    }
+
+    // MARK: What the client reads
+
+    /// - Parameter isWhole: whether all dispatchers have been there all the time, so that counters begin nowhere anew.
+    /// - Returns: what is wrong with what it is told, if anything is.
+    func take(_ topic: WatchTopic, _ params: DataObject, isWhole: (String) -> Bool) -> String? {
+        guard topics.contains(topic) else { return "what it did not ask for" }
+        let isFirst = begun.insert(topic).inserted
+        switch topic {
+        case .dispatchers:
+            let former = known.dispatchers
+            let complaint = take(params, isFirst, \.dispatchers, "dispatchers")
+            return complaint ?? shrunk(former, isWhole).map { "that the \($0) are fewer than before" }
+        case .barriers: return take(params, isFirst, \.barriers, "barriers")
+        case .outcomes: return takeOutcomes(params, isFirst, isWhole)
+        case .clients: return takeClients(params)
+        }
+    }
+
+    /// Entries that changed, and ids of those that are gone.
+    private func take(
+        _ params: DataObject, _ isFirst: Bool, _ entries: WritableKeyPath<WatchedState, [String: DataObject]>,
+        _ name: String
+    ) -> String? {
+        let removed = params.getArray(key: "removed", of: String.self)?.compactMap { $0 } ?? ["?"]
+        guard let told = WatchedState.entries(params, name) else { return "no \(name)" }
+        if told.isEmpty, removed.isEmpty, !isFirst { return "nothing" }
+        if let stale = told.first(where: { known[keyPath: entries][$0.key] == $0.value }) {
+            return "of \(stale.key), which has not changed"
+        }
+        if let unknown = removed.first(where: { known[keyPath: entries][$0] == nil }) {
+            return "that \(unknown) is gone, which was not there"
+        }
+        known[keyPath: entries].merge(told) { $1 }
+        for id in removed { known[keyPath: entries][id] = nil }
+        return nil
+    }
+
+    /// A counter that has become less, where none may.
+    private func shrunk(_ former: [String: DataObject], _ isWhole: (String) -> Bool) -> String? {
+        for (id, new) in known.dispatchers where isWhole(id) {
+            let names = ["sent", "failed", "dead", "expired", "evicted"]
+            let less = names.first { name in
+                new.get(key: name, as: Int.self) ?? -1 < former[id]?.get(key: name, as: Int.self) ?? 0
+            }
+            if let less { return "\(less) of \(id)" }
+        }
+        return nil
+    }
+
+    /// What became of events since the time before: there is always something.
+    private func takeOutcomes(_ params: DataObject, _ isFirst: Bool, _ isWhole: (String) -> Bool) -> String? {
+        guard let outcomes = params.getArray(key: "outcomes", of: DataObject.self) else { return "no outcomes" }
+        if outcomes.isEmpty, !isFirst { return "no outcome" }
+        for case let outcome? in outcomes {
+            guard let id = outcome.get(key: "dispatcher", as: String.self) else { return "outcomes of nobody" }
+            let before = known.outcomes[id]
+            var sum = before ?? .init()
+            sum.lastError = outcome.get(key: "last_error")
+            for (name, number) in WatchedState.Outcomes.numbers(outcome) {
+                if number < 0 { return "that \(number) are \(name) of \(id)" }
+                sum.counts[name, default: 0] += number
+            }
+            if sum == before, isWhole(id) { return "that nothing became of events of \(id)" }
+            known.outcomes[id] = sum
+        }
+        return nil
+    }
+
+    private func takeClients(_ params: DataObject) -> String? {
+        guard let sessions = WatchedState.sessions(params) else { return "no clients" }
+        if sessions.count != params.get(key: "count") { return "another number of clients than there are" }
+        if sessions == known.sessions { return "of the same clients" }
+        known.sessions = sessions
+        return nil
+    }
+
+    // MARK: What it should know
+
+    /// - Returns: something of which it knows otherwise than it is; nil when it knows all.
+    func unknown(of present: WatchedState, isWhole: (String) -> Bool) -> String? {
+        let differences = topics.sorted { $0.rawValue < $1.rawValue }.map { topic in
+            switch topic {
+            case .dispatchers: WatchAccount.difference(known.dispatchers, present.dispatchers)
+            case .barriers: WatchAccount.difference(known.barriers, present.barriers)
+            case .outcomes:
+                WatchAccount.difference(
+                    known.outcomes.filter { isWhole($0.key) }, present.outcomes.filter { isWhole($0.key) })
+            case .clients: known.sessions == present.sessions ? nil : "who is connected"
+            }
+        }
+        return differences.lazy.compactMap { $0 }.first
+    }
+
+    private static func difference<Entry: Equatable>(_ known: [String: Entry], _ present: [String: Entry]) -> String? {
+        let id = Set(known.keys).union(present.keys).sorted().first { known[$0] != present[$0] }
+        return id.map { "\($0): \(String(describing: present[$0])), not \(String(describing: known[$0]))" }
+    }
+}
+
+/// How things stand, of all that can be watched, as it is told on the wire.
+struct WatchedState {
+    /// As `dispatcher.list` has them, but for how old an event is: that it grows older is no change.
+    var dispatchers: [String: DataObject] = [:]
+    /// As `barrier.list` has them.
+    var barriers: [String: DataObject] = [:]
+    var outcomes: [String: Outcomes] = [:]
+    /// The names of the sessions, and those that clients gave themselves; nil where nothing is known of them.
+    var sessions: [[String]]?
+
+    /// What became of events of one dispatcher.
+    struct Outcomes: Equatable {
+        var counts: [String: Int] = [:]
+        var lastError: String?
+
+        /// Their names among the outcomes, and in the list of dispatchers.
+        static let names = ["delivered": "sent", "dead": "dead", "expired": "expired", "evicted": "evicted"]
+
+        static func numbers(_ outcome: DataObject) -> [(name: String, number: Int)] {
+            (names.keys + ["retried"]).map { ($0, outcome.get(key: $0) ?? -1) }
+        }
+    }
+
+    /// Nothing is known.
+    init() {}
+
+    /// How things stand at a service.
+    init(_ service: Service) {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.dispatchers(service.gate.dispatcherSummaries)
+        writer.barriers(service.gate.barrierSummaries)
+        writer.endObject()
+        guard case .object(let lists)? = try? DataItem(parsing: writer.bytes) else { return }
+        dispatchers = WatchedState.entries(lists, "dispatchers") ?? [:]
+        barriers = WatchedState.entries(lists, "barriers") ?? [:]
+        outcomes = dispatchers.mapValues { entry in
+            let counts = Outcomes.names.mapValues { entry.get(key: $0) ?? -1 }
+            return Outcomes(counts: counts, lastError: entry.get(key: "last_error"))
+        }
+        for id in outcomes.keys {
+            let retried = service.gate.dispatcherSummaries.first { $0.id == id }?.counters[.retried]
+            outcomes[id]?.counts["retried"] = retried
+        }
+        sessions = service.sessions.all.sorted { $0.number < $1.number }.map { [$0.name, $0.caller.client ?? ""] }
+    }
+
+    static func entries(_ params: DataObject, _ name: String) -> [String: DataObject]? {
+        guard let list = params.getArray(key: name, of: DataObject.self) else { return nil }
+        return list.reduce(into: [:]) { entries, entry in
+            var entry = entry ?? [:]
+            entry["oldest_ms"] = nil
+            entries[entry.get(key: "id") ?? "?"] = entry
+        }
+    }
+
+    static func sessions(_ params: DataObject) -> [[String]]? {
+        params.getArray(key: "clients", of: DataObject.self)?.map { client in
+            ["session", "client"].map { client?.get(key: $0) ?? "" }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateWire
+
+@testable import HeadgateServer
+
+/// Clients that watch, slowly or not, and go away (Behaviour B10): what they are told agrees with how things stand.
+final class WatchClients: Actor, Duty {
+    private let record: Record
+    private let scheduler: SimulatedScheduler
+    private let crowd: Crowd
+    private let ledger: Ledger
+    /// All watches that were asked for in this life.
+    private var watches: [WatchAccount] = []
+    private var service: Service?
+    private var isCalm = false
+
+    init(_ record: Record, _ scheduler: SimulatedScheduler, _ crowd: Crowd, _ ledger: Ledger) {
+        (self.record, self.scheduler, self.crowd, self.ledger) = (record, scheduler, crowd, ledger)
+        crowd.duties.append(self)
+    }
+
+    func lifeBegan(_ service: Service) {
+        self.service = service
+    }
+
+    func lifeEnded(_ end: LifeEnd) {
+        (watches, service) = ([], nil)
+    }
+
+    // MARK: Acts
+
+    var acts: [Act] {
+        isCalm ? [] : [Act(5, watch), Act(3, end), Act(1, vanish), Act(3, beSlow), Act(4, compare)]
+    }
+
+    private func watch() {
+        guard let client = crowd.talking() else { return }
+        guard record.oneIn(12) else {
+            return watch(client, Set([0, 1, 2, 3].filter { _ in record.oneIn(2) }.map(topic)))
+        }
+        for _ in 0...Watches.mostPerSession { watch(client, [.clients]) }
+    }
+
+    private func topic(_ number: Int) -> WatchTopic { WatchTopic.allCases[number] }
+
+    /// - Parameter topics: none is as good as all.
+    private func watch(_ client: SimulatedClient, _ topics: Set<WatchTopic>) {
+        let account = WatchAccount(client, topics.isEmpty ? Set(WatchTopic.allCases) : topics)
+        watches.append(account)
+        watchWrites(of: client)
+        let words = WatchTopic.allCases.filter(topics.contains).map { "\"\($0.rawValue)\"" }.joined(separator: ",")
+        client.ask("watch", topics.isEmpty ? "{}" : #"{"topics":[\#(words)]}"#, .told { [self] in begun(account, $0) })
+    }
+
+    private func begun(_ account: WatchAccount, _ answer: Answer) {
+        let others = watches.count { $0.client === account.client && $0.isThere }
+        switch answer {
+        case .result(let result):
+            account.id = result.get(key: "watch")
+            record.expect(account.id != nil, "a watch has no id")
+            record.expect(others < Watches.mostPerSession, "\(account.client.number) has \(others + 1) watches")
+        case .refused(let reason, _):
+            record.count(.watchRefused)
+            let isSo = reason == "limit" && others >= Watches.mostPerSession
+            record.expect(isSo, "\(account.client.number) may not watch: \(reason)")
+        }
+    }
+
+    /// Mostly one of its own.
+    private func end() {
+        guard let watch = pick(), let client = record.oneIn(5) ? crowd.talking() : watch.client, let id = watch.id
+        else { return }
+        client.ask(
+            "unwatch", #"{"watch":"\#(id)"}"#,
+            .told { [self] answer in
+                record.expect(
+                    answer.isResult == (client === watch.client && !watch.hasEnded),
+                    "\(client.number) ends \(id) of \(watch.client.number): \(answer)")
+                guard answer.isResult else { return }
+                record.count(.watchEnded)
+                watch.hasEnded = true
+            })
+    }
+
+    /// A watcher goes away.
+    private func vanish() {
+        guard let watch = pick(), !watch.client.isOperator else { return }
+        record.count(.watcherLost)
+        if record.oneIn(3) { watch.client.finish() } else { watch.client.lose() }
+    }
+
+    /// A watcher reads a little, and then nothing for a while.
+    private func beSlow() {
+        guard let watch = pick(), watch.client.connection.outputBytes == 0 else { return }
+        record.count(.watcherSlow)
+        watch.client.connection.room = record.pick([0, 30, 300])
+    }
+
+    private func pick() -> WatchAccount? {
+        let on = watches.filter(\.isOn)
+        return on.isEmpty ? nil : record.pick(on)
+    }
+
+    // MARK: What the daemon tells
+
+    let methods: Set = ["changed"]
+
+    func came(_ method: String, _ params: DataObject, id: Int?, to client: SimulatedClient) {
+        guard let (watch, topic) = watchAndTopic(params, client) else { return }
+        record.note("\(client.number) is told of \(topic.rawValue)")
+        record.expect(!watch.hasEnded, "\(client.number) is told of \(topic.rawValue) by a watch that has ended")
+        let complaint = watch.take(topic, params, isWhole: isWhole)
+        record.expect(complaint == nil, "\(client.number) is told \(complaint ?? "")")
+        if params.getArray(key: "removed", of: String.self)?.isEmpty == false { record.count(.removalTold) }
+    }
+
+    private func watchAndTopic(_ params: DataObject, _ client: SimulatedClient) -> (WatchAccount, WatchTopic)? {
+        let name = params.get(key: "watch", as: String.self)
+        let watch = watches.first { $0.client === client && $0.id == name && name != nil }
+        let topic = params.get(key: "topic", as: String.self).flatMap(WatchTopic.init)
+        if let watch, let topic { return (watch, topic) }
+        record.expect(false, "\(client.number) is told of something by \(name ?? "no watch"), which is not its own")
+        return nil
+    }
+
+    /// Whether a dispatcher was there all the time, so that what is counted of it is all that there was.
+    private func isWhole(_ dispatcher: String) -> Bool { !ledger.lane(dispatcher).isPatchy }
+
+    /// Who has not taken all gets no more, and in one moment nobody is told of a topic twice.
+    private func watchWrites(of client: SimulatedClient) {
+        client.connection.wrote = { [unowned self, unowned client] bytes, isBlocked in
+            for line in bytes.split(separator: UInt8(ascii: "\n")) {
+                guard case .object(let message)? = try? DataItem(parsing: Array(line)),
+                    message.get(key: "method") == "changed",
+                    let params = message.get(key: "params", as: DataObject.self)
+                else { continue }
+                written(params, to: client, isBlocked: isBlocked)
+            }
+        }
+    }
+
+    private func written(_ params: DataObject, to client: SimulatedClient, isBlocked: Bool) {
+        record.expect(!isBlocked, "\(client.number) is told more, and has not taken what it was told")
+        let name = params.get(key: "watch", as: String.self)
+        guard let topic = params.get(key: "topic", as: String.self).flatMap(WatchTopic.init),
+            let watch = watches.first(where: { $0.client === client && $0.id == name })
+        else { return }
+        let isTime = watch.written(topic, at: scheduler.now)
+        record.expect(isTime, "\(client.number) is told of \(topic.rawValue) twice at once")
+    }
+
+    // MARK: How things stand
+
+    /// Who reads knows soon how things stand, whatever happens around it.
+    private func compare() {
+        guard let watch = pick(), watch.client.connection.room == .max, watch.client.connection.outputBytes == 0
+        else { return }
+        record.note("\(watch.client.number) looks whether it knows all")
+        expectToKnow(watch)
+        if watch.isOn { record.count(.watcherKnows) }
+    }
+
+    private func expectToKnow(_ watch: WatchAccount) {
+        var unknown: String?
+        for _ in 0..<20 {
+            scheduler.advance(by: .milliseconds(60))
+            scheduler.endTurn()
+            crowd.read()
+            guard watch.isOn, let service else { return }
+            unknown = watch.unknown(of: WatchedState(service), isWhole: isWhole)
+            if unknown == nil { return }
+        }
+        record.expect(false, "\(watch.client.number) is not told of \(unknown ?? "")")
+    }
+
+    // MARK: The end
+
+    /// The operator watches what comes then.
+    func calmDown() {
+        isCalm = true
+        if let client = crowd.operatorsOwn { watch(client, []) }
+    }
+
+    func check() {
+        for watch in watches where watch.isOn { expectToKnow(watch) }
+    }
+}

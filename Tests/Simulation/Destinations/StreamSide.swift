@@ -1,0 +1,118 @@
+import HeadgateCore
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// Dispatchers that publish into a stream, by the daemon's own sender and without libnats: `"kind": "stream"`
+/// (Behaviour K4).
+struct StreamKind: DispatcherKind {
+    struct Settings: Sendable, Equatable {}
+
+    let name = "stream"
+    let side: StreamSide
+
+    func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> Settings { Settings() }
+
+    func reachesNetwork(_ settings: Settings) -> Bool { false }
+
+    func makeSender(
+        of dispatcher: String, _ settings: Settings, in surroundings: SenderSurroundings
+    ) throws -> any Sender {
+        let sender = try NATSSender(timeout: StreamSide.timeout, on: surroundings.scheduler) { [side] link in
+            side.stream.connect(link)
+            return side.stream
+        }
+        return WitnessedSender(sender, side)
+    }
+}
+
+/// A stream that acknowledges each event of a batch, and the slow and obvious account of what must have become of them.
+final class StreamSide: SenderWitness {
+    static let timeout = Duration.seconds(3)
+
+    let lane: Lane
+    let stream: SimulatedStream
+    /// The barrier of a client that closes the way beyond doubt.
+    var closing: () -> String? = { nil }
+    /// How many events the dispatcher has let go of by itself in this life.
+    var lost: () -> Int = { 0 }
+    private let terms: FarSide.Terms
+    private let record: Record
+    private let scheduler: any Scheduler
+    private var charges: Charges
+    private var order: OrderCheck
+    /// When each batch on its way was sent.
+    private var begun: [Int: Instant] = [:]
+
+    init(_ lane: Lane, _ terms: FarSide.Terms, _ record: Record, _ scheduler: any Scheduler) {
+        (self.lane, self.terms, self.record, self.scheduler) = (lane, terms, record, scheduler)
+        stream = SimulatedStream(record)
+        charges = Charges(lane, record)
+        order = OrderCheck(isWhole: terms.inFlight == 1)
+    }
+
+    func lifeEnded() {
+        stream.lifeEnded()
+        charges = Charges(lane, record)
+        order = OrderCheck(isWhole: terms.inFlight == 1)
+        begun = [:]
+    }
+
+    var isIdle: Bool { begun.isEmpty }
+
+    // MARK: The dispatcher's end
+
+    func began(_ batch: Batch) {
+        let numbers = batch.events.map(\.sequenceNumber)
+        record.note("\(lane.id) publishes \(numbers)")
+        record.expect(closing() == nil, "\(lane.id) publishes \(numbers), and \(closing() ?? "") is closed")
+        record.expect(numbers.count <= terms.dispatchLimit, "\(lane.id) publishes a batch of \(numbers.count)")
+        record.expect(begun.count < terms.inFlight, "\(lane.id) publishes more batches at once than it may")
+        for event in batch.events {
+            lane.taken(event.sequenceNumber)
+            charges.expect(event)
+        }
+        let complaint = order.complaint(of: batch.events, unfinished: lost() == 0 ? lane.waiting : [])
+        record.expect(complaint == nil, "\(lane.id) publishes \(complaint ?? "")")
+        begun[batch.number] = scheduler.now
+    }
+
+    /// Each event ends as the stream said while its batch was on its way; of what it said nothing goes again, without charge.
+    func ended(_ batch: Batch, _ result: SendResult, then: (SendResult) -> Void) {
+        record.note("\(lane.id) has \(batch.events.map(\.sequenceNumber)) \(result)")
+        guard let begin = begun.removeValue(forKey: batch.number) else {
+            return record.expect(false, "\(lane.id) ends a batch twice")
+        }
+        record.expect(scheduler.now <= begin + StreamSide.timeout, "\(lane.id) waits too long for a stream")
+        let said = stream.end(batch)
+        if result != .interrupted {
+            let words = outcomes(of: batch, result).map(Word.init)
+            record.expect(words == said.map(Word.init), "\(lane.id) has \(words), and the stream said \(said)")
+            if Set(words).count > 1 { record.count(.streamInParts) }
+            for (event, outcome) in zip(batch.events, said) { charges.account(event.sequenceNumber, outcome) }
+        }
+        then(result)
+    }
+
+    private func outcomes(of batch: Batch, _ result: SendResult) -> [EventOutcome] {
+        switch result {
+        case .delivered: batch.events.map { _ in .delivered }
+        case .each(let outcomes): outcomes
+        case .noAnswer(let cause): batch.events.map { _ in .retry(cause: cause, charged: false) }
+        case .refused, .returned, .interrupted: []
+        }
+    }
+
+    /// What becomes of an event, whatever the cause.
+    private enum Word: Hashable {
+        case delivered, dead, again, againCharged
+
+        init(_ outcome: EventOutcome) {
+            switch outcome {
+            case .delivered: self = .delivered
+            case .dead: self = .dead
+            case .retry(_, charged: let isCharged): self = isCharged ? .againCharged : .again
+            }
+        }
+    }
+}
