@@ -65,6 +65,7 @@ public final class BarrierCoordinator {
         entry.flushability = barrier.isFlushable.subscribe { [weak self, weak entry] isFlushable in
             guard let self, let entry else { return }
             self.scheduler.preconditionOnScheduler()
+            guard entry.isFlushable != isFlushable else { return }
             entry.isFlushable = isFlushable
             for id in entry.observations.keys { self.report(key, for: id) { $0.isFlushable = isFlushable } }
             // It may stand before nobody, so that no way tells. What it says while it is registered is told with that.

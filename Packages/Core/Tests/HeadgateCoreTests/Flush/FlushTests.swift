@@ -149,6 +149,7 @@ struct FlushTests {
     @Test("B10, Q8: who watches learns that a dispatcher is flushed no more, though the flush goes on elsewhere")
     func partEnds() {
         door.set(.open)
+        bench.add(DispatcherSettings(id: "archive"))
         bench.track(1)
         bench.settle()
         bench["collect"].answer(.delivered)

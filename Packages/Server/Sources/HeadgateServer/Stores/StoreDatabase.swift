@@ -11,7 +11,7 @@ final class StoreDatabase: StoreEngine {
     /// Held for its lock.
     private let directory: DataDirectory
     /// The highest sequence number that was appended.
-    private var lastAppended: SequenceNumber
+    var lastAppended: SequenceNumber
     /// Routes whose group could not be kept: later events may use them, so they go with the next group.
     private var unsavedRoutes: [RouteNumber: [DispatcherNumber]] = [:]
 
@@ -152,7 +152,6 @@ final class StoreDatabase: StoreEngine {
         switch job {
         case .append(let group):
             unsavedRoutes = [:]
-            lastAppended = max(lastAppended, group.chunk.lastSequenceNumber)
             if group.forgottenIDs > 0 { chores.note(.forgetIDs(through: group.forgottenIDs)) }
         case .write(let changes): for change in changes { chores.note(change) }
         case .read, .readAged, .readLetters, .purgeLetters, .close: break

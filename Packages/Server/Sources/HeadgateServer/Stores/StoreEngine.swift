@@ -5,7 +5,10 @@ protocol StoreEngine: AnyObject {
     /// Does appends and writes, each whole or not at all, those of one turn together.
     /// - Returns: what became of each.
     func commit(_ jobs: [StoreJob]) -> [StoreFault?]
-    /// Reads some events behind a sequence number, none that was appended later.
+    /// The highest sequence number that was appended before the job at hand. What is appended behind it in the same turn may be
+    /// there already.
+    var lastAppended: SequenceNumber { get set }
+    /// Reads some events behind a sequence number, none behind ``lastAppended``.
     func read(after sequenceNumber: SequenceNumber) -> Result<Chunk?, StoreFault>
     func readAged(_ stretch: AgedStretch) -> Result<Chunk?, StoreFault>
     func readLetters(_ query: LetterQuery) -> Result<LetterPage, StoreFault>
@@ -64,7 +67,11 @@ extension StoreEngine {
         var news: [StoreOutcome] = []
         for job in jobs {
             switch job {
-            case .append, .write:
+            case .append(let group):
+                let fault = faults.removeFirst()
+                if fault == nil { lastAppended = max(lastAppended, group.chunk.lastSequenceNumber) }
+                news.append(.done(fault))
+            case .write:
                 news.append(.done(faults.removeFirst()))
             case .read(let sequenceNumber):
                 report(news)

@@ -2,6 +2,7 @@ import HeadgateCore
 
 /// Carries out what is asked of an event store that keeps its events in a log, as the store's thread sees it.
 final class LogEngine: StoreEngine {
+    var lastAppended: SequenceNumber
     private let log: SegmentLog
     /// Held for its lock.
     private let directory: DataDirectory
@@ -17,6 +18,7 @@ final class LogEngine: StoreEngine {
 
     init(_ recovered: LogRecovery.Outcome, directory: DataDirectory, options: StoreOptions) {
         log = SegmentLog(recovered, options: options)
+        lastAppended = recovered.state.lastSequenceNumber
         self.directory = directory
         quarantinedEvents = recovered.lostEvents
     }
@@ -61,13 +63,11 @@ final class LogEngine: StoreEngine {
     // MARK: Reading
 
     func read(after number: SequenceNumber) -> Result<Chunk?, StoreFault> {
-        firstChunk(after: number) { $0.last > number }
+        firstChunk(after: number) { $0.first <= lastAppended }
     }
 
     func readAged(_ stretch: AgedStretch) -> Result<Chunk?, StoreFault> {
-        firstChunk(after: stretch.after) {
-            $0.last > stretch.after && $0.first <= stretch.through && stretch.asksFor($0.ages)
-        }
+        firstChunk(after: stretch.after) { $0.first <= stretch.through && stretch.asksFor($0.ages) }
     }
 
     /// The events of the first block that is meant and holds any behind an event.
@@ -94,10 +94,11 @@ final class LogEngine: StoreEngine {
         var found: [RouteNumber: Tally] = [:]
         try segment.visitGroups(block) { stretch, bytes in
             found.merge(stretch.tallies, uniquingKeysWith: +)
-            if stretch.last > number { records += bytes }
+            if stretch.last > number, stretch.last <= lastAppended { records += bytes }
         }
         quarantine(block, found, of: segment)
-        return records.isEmpty ? nil : Chunk(bytes: records, lastSequenceNumber: block.stretch.last)
+        let last = min(block.stretch.last, lastAppended)
+        return records.isEmpty ? nil : Chunk(bytes: records, lastSequenceNumber: last)
     }
 
     /// What a block should hold and does not is damaged (Behaviour Q8).

@@ -1,0 +1,89 @@
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("What of a segment counts")
+struct LogScanTests {
+    /// Frames of these contents, as they lie behind each other in a segment.
+    private func segment(_ contents: [String], certain: [Int] = [], number: UInt64 = 7) -> [UInt8] {
+        var writer = LogWriter()
+        var previous: UInt64 = 1
+        for (index, content) in contents.enumerated() {
+            let place = LogPlace(segment: number, offset: LogHeader.size + writer.bytes.count)
+            let sure = index < certain.count ? certain[index] : 0
+            previous = writer.frame(.changes, at: place, certain: sure, previous: previous) { $0.put(content) }
+        }
+        return writer.bytes
+    }
+
+    private func survey(_ bytes: [UInt8], number: UInt64 = 7) -> (survey: LogSurvey, contents: [String]) {
+        bytes.withUnsafeBytes { bytes in
+            let scan = LogScan(bytes, from: LogPlace(segment: number, offset: LogHeader.size), behind: 1)
+            let survey = LogSurvey(scan, from: LogHeader.size)
+            let contents = survey.frames.map { frame, offset in
+                var reader = LogReader(scan.content(of: frame, at: offset))
+                return (try? reader.takeText()) ?? "?"
+            }
+            return (survey, contents)
+        }
+    }
+
+    /// Where frames of such contents begin.
+    private func offsets(_ contents: [String]) -> [Int] {
+        contents.reduce(into: [LogHeader.size]) { $0.append($0[$0.count - 1] + LogFrame.size(of: 4 + $1.utf8.count)) }
+    }
+
+    @Test("Q8: all frames count that lie one behind the other, and zeros end them")
+    func whole() {
+        let (survey, contents) = survey(segment(["one", "two", "three"]) + [UInt8](repeating: 0, count: 200))
+        #expect(contents == ["one", "two", "three"])
+        #expect(survey.end == offsets(["one", "two", "three"])[3] && survey.damaged.isEmpty)
+    }
+
+    @Test("Q5: what was not synced ends at its first hole, wherever in a frame that is", arguments: 0..<56)
+    func lost(_ place: Int) {
+        var bytes = segment(["one", "two", "three"])
+        let start = offsets(["one"])[1] - LogHeader.size
+        bytes[start + place] ^= 0x10
+        let (survey, contents) = survey(bytes)
+        // The last byte that is changed here is no part of the frame, but of the room behind it.
+        let isChanged = place < LogFrame.headerSize + 4 + "two".utf8.count
+        #expect(contents == (isChanged ? ["one"] : ["one", "two", "three"]))
+        #expect(survey.damaged.isEmpty)
+    }
+
+    @Test("Q8: a hole in what was on the disk beyond doubt is damage, and what lies behind counts", arguments: 0..<55)
+    func damaged(_ place: Int) {
+        let places = offsets(["one", "two"])
+        var bytes = segment(["one", "two", "three"], certain: [0, 0, places[2]])
+        bytes[places[1] - LogHeader.size + place] ^= 0x10
+        let (survey, contents) = survey(bytes)
+        #expect(contents == ["one", "three"])
+        #expect(survey.damaged == [places[1]..<places[2]])
+    }
+
+    @Test("Q5: what an earlier use of the file left, or an attempt that failed, is no frame")
+    func stale() {
+        let old = segment(["a", "b", "c"], number: 6)
+        let new = segment(["one"])
+        #expect(survey(new + old[new.count...]).contents == ["one"])
+        // Of the same segment, at its own place, but behind another frame than the one that was written at last.
+        let failed = segment(["ene", "two"])
+        #expect(survey(new + failed[new.count...]).contents == ["one"])
+    }
+
+    @Test("Q11: a header tells what it is, and a newer one is told apart from none")
+    func header() {
+        let header = LogHeader(use: .front, number: 3, previous: 2, previousEnd: 640)
+        var bytes = header.bytes
+        #expect(bytes.count == LogHeader.size)
+        #expect(bytes.withUnsafeBytes(LogHeader.read) == .header(header))
+        for place in 12..<LogHeader.size where !(40..<56).contains(place) {
+            var changed = bytes
+            changed[place] ^= 1
+            #expect(changed.withUnsafeBytes(LogHeader.read) == .none, "\(place)")
+        }
+        bytes[8] = 2
+        #expect(bytes.withUnsafeBytes(LogHeader.read) == .newer(2))
+    }
+}
