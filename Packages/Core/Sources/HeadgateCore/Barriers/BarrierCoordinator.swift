@@ -65,11 +65,12 @@ public final class BarrierCoordinator {
         entry.flushability = barrier.isFlushable.subscribe { [weak self, weak entry] isFlushable in
             guard let self, let entry else { return }
             self.scheduler.preconditionOnScheduler()
-            guard entry.isFlushable != isFlushable else { return }
+            // What it says while it is registered is told with that.
+            let isNews = entry.flushability != nil && entry.isFlushable != isFlushable
             entry.isFlushable = isFlushable
             for id in entry.observations.keys { self.report(key, for: id) { $0.isFlushable = isFlushable } }
-            // It may stand before nobody, so that no way tells. What it says while it is registered is told with that.
-            if entry.flushability != nil { self.turn.barriersChanged() }
+            // It may stand before nobody, so that no way tells.
+            if isNews { self.turn.barriersChanged() }
         }
         for id in ways.keys where scopes.cover(id) { observe(key, for: id) }
     }

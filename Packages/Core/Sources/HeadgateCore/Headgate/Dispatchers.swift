@@ -23,8 +23,8 @@ final class Dispatchers {
     /// Those that are configured, in no order.
     var present: some Collection<Dispatcher> { configured.values }
 
-    /// Those that were removed and have something on its way among them.
-    var all: [Dispatcher] { Array(configured.values) + Array(leaving.values) }
+    /// Those that were removed and have something on its way among them, in alphabetical order.
+    var all: [Dispatcher] { (Array(configured.values) + Array(leaving.values)).sorted { $0.id < $1.id } }
 
     /// One that is configured.
     subscript(id: String) -> Dispatcher? { configured[id] }

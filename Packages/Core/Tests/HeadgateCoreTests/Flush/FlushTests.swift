@@ -148,19 +148,18 @@ struct FlushTests {
 
     @Test("B10, Q8: who watches learns that a dispatcher is flushed no more, though the flush goes on elsewhere")
     func partEnds() {
-        door.set(.open)
-        bench.add(DispatcherSettings(id: "archive"))
+        let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
         bench.track(1)
         bench.settle()
         bench["collect"].answer(.delivered)
         bench.settle()
         var told: [Bool] = []
-        let watching = bench.gate.changes.subscribe { [bench] _ in
+        let watching = bench.gate.changes.subscribe { [unowned bench] _ in
             told += bench.gate.dispatcherSummaries.filter { $0.id == "collect" }.map(\.isFlushing)
         }
         bench.store.memory.fault = .noRoom("full")
         bench.track(EventDraft())
-        flush()
+        _ = bench.gate.flush(timeout: nil) { [ends] in ends.answers.append($0) }
         bench.settle()
         watching.dispose()
         #expect(ends.answers.isEmpty && told.contains(true))

@@ -120,6 +120,13 @@ struct StopTests {
         #expect(bench.sender.sent == [[1]])
     }
 
+    @Test("D11: out of time, dispatchers give up in alphabetical order: the same history stops the same way")
+    func inOrder() {
+        let ids = (1...8).map { "d\($0)" }
+        let bench = GateBench(ids.reversed().map { DispatcherSettings(id: $0) })
+        #expect(bench.gate.dispatchers.all.map(\.id) == ids)
+    }
+
     @Test("D11: after the store is closed nothing asks it any more")
     func nothingAfterwards() throws {
         bench.track(40)

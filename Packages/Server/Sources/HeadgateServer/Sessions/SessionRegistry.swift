@@ -63,7 +63,7 @@ final class SessionRegistry {
 
     private func closeSlowReaders() {
         let oldest = scheduler.now.nanoseconds - limits.slowReaderTimeout.wholeNanoseconds
-        let waiting = sessions.values.filter { $0.connection.outputBytes > 0 }
+        let waiting = sessions.values.filter { $0.connection.outputBytes > 0 }.sorted { $0.number < $1.number }
         for session in waiting where session.connection.lastOutputProgress <= oldest {
             counters.count(.slowReadersClosed)
             session.connection.close()

@@ -63,7 +63,7 @@ public final class RemoteBarriers {
     @discardableResult
     public func ownerLeft(_ number: Int) -> Bool {
         let owned = records.filter { $0.value.owner?.number == number }
-        for (id, record) in owned {
+        for (id, record) in owned.sorted(by: { $0.key < $1.key }) {
             switch record.registration.onDisconnect {
             case .unregister: remove(id, record.barrier)
             case .open: abandon(id, record, to: .open)
