@@ -54,7 +54,7 @@ final class FarSide: Sender {
 
     private let record: Record
     private let scheduler: any Scheduler
-    private var waiting: [(batch: Batch, then: (SendResult) -> Void)] = []
+    private var waiting: [(batch: Batch, begin: Instant, then: (SendResult) -> Void)] = []
     /// Batches that are not answered before their time is over.
     private var silent: Set<Int> = []
     private(set) var inFlight: Set<SequenceNumber> = []
@@ -66,6 +66,7 @@ final class FarSide: Sender {
     /// What its dispatcher's settings promise it, now and when a daemon begins.
     private(set) var terms: Terms
     private let firstTerms: Terms
+    let patience: Patience
     /// Whether it was asked to remove its dispatcher, or there is none yet, and whether that is beyond doubt.
     var isRemoved: Bool
     var isGone: Bool
@@ -77,18 +78,24 @@ final class FarSide: Sender {
 
     /// Its dispatcher has other limits, or may have.
     func setTerms(_ new: Terms) {
-        if new.inFlight != terms.inFlight { order = OrderCheck(isWhole: false) }
+        if new.inFlight != terms.inFlight {
+            order = OrderCheck(isWhole: false)
+            charges.isAlone = false
+        }
         terms = new
     }
 
-    init(_ lane: Lane, _ terms: Terms, _ record: Record, _ scheduler: any Scheduler) {
+    init(
+        _ lane: Lane, _ terms: Terms, _ patience: Patience, _ record: Record, _ scheduler: any Scheduler
+    ) {
         self.lane = lane
-        (self.terms, firstTerms) = (terms, terms)
+        (self.terms, firstTerms, self.patience) = (terms, terms, patience)
         (isRemoved, isGone) = (lane.id == "c", lane.id == "c")
         order = OrderCheck(isWhole: terms.inFlight == 1)
-        charges = Charges(lane, record)
+        charges = Charges(lane, record, patience, isAlone: terms.inFlight == 1)
         self.record = record
         self.scheduler = scheduler
+        lane.agedOut = { [unowned self] in charges.agedOut($0) }
     }
 
     var id: String { lane.id }
@@ -96,8 +103,8 @@ final class FarSide: Sender {
     /// What was on its way is answered to nobody, and attempts are forgotten (Behaviour D9).
     func lifeEnded(_ end: LifeEnd) {
         (waiting, silent, inFlight, sent) = ([], [], [], [])
-        charges = Charges(lane, record)
         terms = firstTerms
+        charges = Charges(lane, record, patience, isAlone: terms.inFlight == 1)
         (isRemoved, isGone, isHeld) = (id == "c", id == "c", false)
         order = OrderCheck(isWhole: terms.inFlight == 1)
         // What was written last is not promised to be there after a power failure.
@@ -121,12 +128,17 @@ final class FarSide: Sender {
         record.expect(waiting.count < terms.inFlight, "\(id) gets a batch more than it takes at once")
         for event in batch.events { take(event) }
         sent += batch.events.map(\.sequenceNumber)
-        let complaint = order.complaint(of: batch.events, unfinished: lost() == 0 ? lane.waiting : [])
+        let complaint = order.complaint(of: batch.events, unfinished: unfinished)
         record.expect(complaint == nil, "\(id) gets \(complaint ?? "")")
-        waiting.append((batch, then))
+        waiting.append((batch, scheduler.now, then))
         guard !isWell, record.oneIn(12) else { return }
         silent.insert(batch.number)
         _ = scheduler.schedule(at: scheduler.now + .seconds(3)) { [weak self] in self?.timeOut(batch.number) }
+    }
+
+    /// Events that have not ended, where that is beyond doubt.
+    private var unfinished: Set<SequenceNumber> {
+        lost() == 0 ? lane.waiting.subtracting(charges.perhapsDead) : []
     }
 
     private func take(_ event: Batch.Event) {
@@ -177,9 +189,11 @@ final class FarSide: Sender {
     }
 
     private func answer(_ place: Int, _ result: SendResult) {
-        let (batch, then) = waiting.remove(at: place)
+        let (batch, begin, then) = waiting.remove(at: place)
         record.note("\(id) answers \(batch.events.map(\.sequenceNumber)) \(result)")
+        if result.says { charges.heard(from: begin, to: scheduler.now) }
         account(batch.events.map(\.sequenceNumber), result)
+        if let floor = result.wait { charges.waits(from: scheduler.now, atLeast: floor) }
         then(result)
         if case .refused(let refusal) = result, refusal.meaning == .notAllowed, !isOperated() {
             record.count(.held)
@@ -206,7 +220,7 @@ final class FarSide: Sender {
         case .refused(let refusal): account(events, refusal)
         case .each(let outcomes):
             record.count(.toldApart)
-            for (number, outcome) in zip(events, outcomes) { charges.account(number, outcome) }
+            for (number, outcome) in zip(events, outcomes) { charges.account(number, outcome, at: scheduler.now) }
         case .noAnswer, .returned, .interrupted: break
         }
     }
@@ -214,12 +228,33 @@ final class FarSide: Sender {
     private func account(_ events: [SequenceNumber], _ refusal: SendResult.Refusal) {
         switch refusal.meaning {
         case .again:
-            for number in events { charges.charge(number) }
+            for number in events { charges.charge(number, at: scheduler.now) }
         case .tooLarge where events.count > 1: record.count(.split)
         case .notAllowed: break
         default:
             record.count(.neverTaken)
             events.forEach(lane.died)
+        }
+    }
+}
+
+extension SendResult {
+    /// Whether the destination said something of the events (decision 27).
+    fileprivate var says: Bool {
+        switch self {
+        case .delivered, .refused: true
+        case .each(let outcomes): outcomes.contains { if case .retry(_, charged: false) = $0 { false } else { true } }
+        case .noAnswer, .returned, .interrupted: false
+        }
+    }
+
+    /// For how long the dispatcher waits at least, where what was said makes it wait.
+    fileprivate var wait: Duration? {
+        switch self {
+        case .refused(let refusal): refusal.meaning == .again ? refusal.retryAfter ?? .zero : nil
+        case .each(let outcomes):
+            says && outcomes.contains { if case .retry = $0 { true } else { false } } ? .zero : nil
+        case .delivered, .noAnswer, .returned, .interrupted: nil
         }
     }
 }

@@ -101,7 +101,7 @@ final class WorkSide {
         let words = outcomes.map(WorkerWord.init)
         let isSaid = job.loans.contains { $0.answer == words && counts($0, job) }
         record.expect(isSaid, "\(lane.id) has \(words) of \(numbers), which no worker answered in its time")
-        for (number, outcome) in zip(numbers, outcomes) { charges.account(number, outcome) }
+        for (number, outcome) in zip(numbers, outcomes) { charges.account(number, outcome, at: scheduler.now) }
     }
 
     /// Whether a loan may be the one that counts: who had the batch first has lost it when the lease is over. That is certain

@@ -57,7 +57,7 @@ final class SettingsDesk {
         side.isGone = false
         side.isHeld = false
         side.lane.isPatchy = true
-        let entry = Scene.dispatcher(side.id, side.terms)
+        let entry = Scene.dispatcher(side.id, side.terms, side.patience)
         set(["dispatchers": [side.id: .object(entry)]], connection) { isSet in side.isRemoved = !isSet }
         record.count(.dispatcherBack)
     }

@@ -12,6 +12,8 @@ final class Lane {
     private var before: Set<SequenceNumber> = []
     private let record: Record
     let ages: Ages
+    /// The daemon has given an event up for how long it was tried (Behaviour D9).
+    var agedOut: (SequenceNumber) -> Void = { _ in }
     let letters: LetterBook
 
     init(id: String, record: Record, ages: Ages, letters: LetterBook) {

@@ -31,6 +31,9 @@ final class Ledger {
 
     func note(_ changes: [StoreChange]) {
         for case .dispatcher(let dispatcher) in changes { ids[dispatcher.number] = dispatcher.id }
+        for case .deadLetter(let letter) in changes where letter.reason == .maxRetryAge {
+            ids[letter.dispatcher].map { lane($0).agedOut(letter.sequenceNumber) }
+        }
     }
 
     func asked(_ group: AppendGroup) {

@@ -16,6 +16,7 @@ enum Situation: String, CaseIterable {
     case dispatcherRemoved, dispatcherBack, barrierSet, settingsRefused
     case held, answeredTwice, peeked
     case barrierClosed, barrierOfAnother, barrierLeft
+    case triedForLong, triedTooLong
 }
 
 /// Something that must not be.

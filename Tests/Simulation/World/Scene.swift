@@ -20,6 +20,7 @@ struct Scene {
     let terms: [String: FarSide.Terms]
     let workTerms: WorkSide.Terms
     let boardTerms: BoardTerms
+    let patience: Patience
 
     init(_ record: Record) {
         let first = FarSide.Terms(record)
@@ -27,6 +28,7 @@ struct Scene {
         terms = ["a": first, "b": second, "c": second]
         workTerms = WorkSide.Terms(dispatchLimit: record.number(1...4), inFlight: record.number(1...4))
         boardTerms = BoardTerms(record)
+        patience = Patience(record)
         changesSettings = record.oneIn(2)
         durability = record.oneIn(4) ? .normal : .full
         let mostAge = record.oneIn(3) ? record.pick([2, 5, 60]) : nil
@@ -40,7 +42,8 @@ struct Scene {
             ],
             "store": Scene.store(record, mostAge: mostAge),
             "dispatchers": [
-                "a": .object(Scene.dispatcher("a", first)), "b": .object(Scene.dispatcher("b", second)),
+                "a": .object(Scene.dispatcher("a", first, patience)),
+                "b": .object(Scene.dispatcher("b", second, patience)),
             ],
         ]
         let workers: DataObject = mostAge == nil ? ["dispatchers": ["w": .object(Scene.dispatcher(workTerms))]] : [:]
@@ -57,11 +60,8 @@ struct Scene {
         return ["barriers": ["ApplicationStatusBarrier": .object(barrier)]]
     }
 
-    static func dispatcher(_ id: String, _ terms: FarSide.Terms) -> DataObject {
-        limits(terms).patched(with: [
-            "kind": "far", "max_attempts": .number(DataNumber(Charges.mostAttempts)), "backoff": ["cap_ms": 4_000],
-            "remote": .bool(id == "b"),
-        ])
+    static func dispatcher(_ id: String, _ terms: FarSide.Terms, _ patience: Patience) -> DataObject {
+        limits(terms).patched(with: patience.settings).patched(with: ["kind": "far", "remote": .bool(id == "b")])
     }
 
     static func limits(_ terms: FarSide.Terms) -> DataObject {
@@ -73,7 +73,7 @@ struct Scene {
 
     private static func dispatcher(_ terms: WorkSide.Terms) -> DataObject {
         let limits = FarSide.Terms(dispatchLimit: terms.dispatchLimit, inFlight: terms.inFlight)
-        return dispatcher("w", limits).patched(
+        return dispatcher("w", limits, .usual).patched(
             with: ["kind": "worked", "lease_ms": .number(DataNumber(Int(terms.lease.wholeMilliseconds)))])
     }
 

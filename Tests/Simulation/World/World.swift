@@ -31,7 +31,9 @@ final class World {
         let ledger = Ledger(record, Ages(record, scheduler, mostAge: scene.mostAge))
         (self.record, self.ledger, self.scene) = (record, ledger, scene)
         sides = scene.terms.keys.sorted().map { [scheduler] in
-            FarSide(ledger.lane($0), scene.terms[$0] ?? .init(dispatchLimit: 1, inFlight: 1), record, scheduler)
+            FarSide(
+                ledger.lane($0), scene.terms[$0] ?? .init(dispatchLimit: 1, inFlight: 1), scene.patience, record,
+                scheduler)
         }
         workSide = WorkSide(ledger.lane("w"), scene.workTerms, record, scheduler)
         let disk = SimulatedDisk(platter, record)
