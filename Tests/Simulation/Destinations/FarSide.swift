@@ -52,6 +52,9 @@ final class FarSide: Sender {
     /// Whether all is answered well from now on.
     var isWell = false
 
+    /// Looks at what it is sent.
+    var look: (Batch) -> Void = { _ in }
+
     private let record: Record
     private let scheduler: any Scheduler
     private var waiting: [(batch: Batch, begin: Instant, then: (SendResult) -> Void)] = []
@@ -127,6 +130,7 @@ final class FarSide: Sender {
         record.expect(batch.events.count <= terms.dispatchLimit, "\(id) gets a batch of \(batch.events.count)")
         record.expect(waiting.count < terms.inFlight, "\(id) gets a batch more than it takes at once")
         for event in batch.events { take(event) }
+        look(batch)
         sent += batch.events.map(\.sequenceNumber)
         let complaint = order.complaint(of: batch.events, unfinished: unfinished)
         record.expect(complaint == nil, "\(id) gets \(complaint ?? "")")

@@ -9,6 +9,7 @@ final class Operator: Actor {
     private let sides: [FarSide]
     private let letters: LetterDesk
     private let settings: SettingsDesk
+    private let rules: RuleAccount?
     private let changesSettings: Bool
     private var connection: SimulatedClient?
     private var isCalm = false
@@ -18,6 +19,7 @@ final class Operator: Actor {
         letters = LetterDesk(record, ledger.letters)
         settings = SettingsDesk(record, sides, scene)
         changesSettings = scene.changesSettings
+        rules = ledger.rules
         self.crowd = crowd
         self.sides = sides
     }
@@ -36,6 +38,7 @@ final class Operator: Actor {
 
     func lifeEnded(_ end: LifeEnd) {
         connection = nil
+        rules?.lifeEnded()
     }
 
     var acts: [Act] {
@@ -50,7 +53,11 @@ final class Operator: Actor {
             Act(5) { [self] in operate(connection, record.pick(there)) },
             Act(3) { [self] in letters.operate(connection, record.pick(there)) },
             Act(changesSettings ? 5 : 0) { [settings] in settings.operate(connection) },
-        ]
+        ] + (rules.map { [Act(3, changeRules($0, connection))] } ?? [])
+    }
+
+    private func changeRules(_ account: RuleAccount, _ connection: SimulatedClient) -> () -> Void {
+        { [settings] in settings.changeRules(account, connection) }
     }
 
     private func operate(_ connection: SimulatedClient, _ side: FarSide) {

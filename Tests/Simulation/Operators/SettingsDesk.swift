@@ -57,7 +57,8 @@ final class SettingsDesk {
         side.isGone = false
         side.isHeld = false
         side.lane.isPatchy = true
-        let entry = Scene.dispatcher(side.id, side.terms, side.patience)
+        let rule = scene.rules == nil ? [:] : Rulebook.reference(of: side.id)
+        let entry = Scene.dispatcher(side.id, side.terms, side.patience).patched(with: rule)
         set(["dispatchers": [side.id: .object(entry)]], connection) { isSet in side.isRemoved = !isSet }
         record.count(.dispatcherBack)
     }
@@ -68,6 +69,13 @@ final class SettingsDesk {
         let (old, new) = (side.terms, FarSide.Terms(record))
         side.setTerms(old.union(new))
         set(["dispatchers": [side.id: .object(Scene.limits(new))]], connection) { side.setTerms($0 ? new : old) }
+    }
+
+    /// Other rules and transformations are in force at once, all of them (Behaviour S2).
+    func changeRules(_ account: RuleAccount, _ connection: SimulatedClient) {
+        let book = Rulebook(record)
+        account.asked(for: book)
+        set(book.settings, connection) { [weak account] _ in account?.answered(book) }
     }
 
     // MARK: What holds all of them

@@ -8,6 +8,8 @@ final class Lane {
     /// Ended in this life of the daemon.
     private(set) var delivered: Set<SequenceNumber> = []
     private(set) var dead: Set<SequenceNumber> = []
+    /// Dropped by a transformation.
+    private(set) var dropped: Set<SequenceNumber> = []
     /// Ended or let go of in an earlier life. Where that was not written down it may come again.
     private var before: Set<SequenceNumber> = []
     private let record: Record
@@ -22,7 +24,7 @@ final class Lane {
 
     /// Whether an event is or was for it.
     func isKnown(_ number: SequenceNumber) -> Bool {
-        waiting.contains(number) || delivered.contains(number) || dead.contains(number)
+        [waiting, delivered, dead, dropped].contains { $0.contains(number) }
     }
 
     func safe(_ number: SequenceNumber) {
@@ -45,6 +47,11 @@ final class Lane {
     func died(_ number: SequenceNumber) {
         waiting.remove(number)
         dead.insert(number)
+    }
+
+    func dropped(_ number: SequenceNumber) {
+        record.expect(waiting.remove(number) != nil, "\(number) is dropped for \(id), and not for it, or not safe")
+        dropped.insert(number)
     }
 
     /// Whether its dispatcher came or went in this life, so that its counters are not all that happened.
@@ -73,7 +80,8 @@ final class Lane {
     ) {
         let known = waiting.union(unanswered)
         let again = found.subtracting(known)
-        let foreign = again.subtracting(delivered).subtracting(dead).subtracting(before)
+        let ended = delivered.union(dead).union(dropped)
+        let foreign = again.subtracting(ended).subtracting(before)
         record.expect(foreign.isEmpty, "\(id) has \(foreign.sorted()), which nobody tracked")
         if case .stopped = end, !isLax {
             record.expect(again.isEmpty, "\(id) forgot over an orderly stop that \(again.sorted()) had ended")
@@ -82,8 +90,8 @@ final class Lane {
         let missing = waiting.subtracting(found)
         record.expect(
             missing.count <= lost || isLax, "\(id) has lost \(missing.sorted()), and let go of \(lost) only")
-        before.formUnion(delivered.union(dead).union(missing))
-        (waiting, delivered, dead, expired) = (found, [], [], 0)
+        before.formUnion(ended.union(missing))
+        (waiting, delivered, dead, dropped, expired) = (found, [], [], [], 0)
         isPatchy = false
     }
 

@@ -10,11 +10,15 @@ final class Ledger {
     private var routes: [RouteNumber: [DispatcherNumber]] = [:]
     private var ids: [DispatcherNumber: String] = [:]
     let ages: Ages
+    /// Where there are rules and transformations.
+    private(set) var rules: RuleAccount?
     private(set) lazy var letters = LetterBook(record) { [unowned self] in ids[$0] ?? "\($0)" }
     private let record: Record
 
-    init(_ record: Record, _ ages: Ages) {
+    /// - Parameter book: the rules that a daemon begins with, where there are any.
+    init(_ record: Record, _ ages: Ages, _ book: Rulebook?) {
         (self.record, self.ages) = (record, ages)
+        rules = book.map { RuleAccount(record, $0) { [unowned self] in lane($0) } }
     }
 
     func lane(_ id: String) -> Lane {
@@ -25,7 +29,7 @@ final class Ledger {
     }
 
     /// Whether there may have been a time without dispatchers in this life.
-    var mayBeUnrouted: Bool { lane("a").isPatchy && lane("b").isPatchy }
+    var mayBeUnrouted: Bool { rules != nil || lane("a").isPatchy && lane("b").isPatchy }
 
     // MARK: What the store is asked
 
@@ -41,7 +45,12 @@ final class Ledger {
         for dispatcher in group.groundwork.dispatchers { ids[dispatcher.number] = dispatcher.id }
         ages.asked(group.chunk)
         letters.asked(group)
-        for event in group.chunk { unanswered[event.sequenceNumber] = wanted(event.route) }
+        for event in group.chunk {
+            let (number, lanes) = (event.sequenceNumber, wanted(event.route))
+            unanswered[number] = lanes
+            rules?.stored(event, for: lanes, isRequeued: letters.first(number) != number)
+        }
+        rules?.groupAsked()
     }
 
     func answered(_ group: AppendGroup, _ fault: StoreFault?) {
@@ -110,6 +119,7 @@ final class Ledger {
         record.expect(counters[.dead] == dead, "dead is \(counters[.dead]), not \(dead)")
         let counted = counters[.evicted] + counters[.expired]
         record.expect(counted == lost, "\(lost) events are gone, and \(counted) counted so")
+        rules?.check(counters)
     }
 
     /// All is quiet.

@@ -17,6 +17,7 @@ enum Situation: String, CaseIterable {
     case held, answeredTwice, peeked
     case barrierClosed, barrierOfAnother, barrierLeft
     case triedForLong, triedTooLong
+    case rulesChanged, ruledOut, changedBeforeStore, changedBeforeSending, droppedBeforeStore, droppedBeforeSending
 }
 
 /// Something that must not be.

@@ -21,6 +21,8 @@ struct Scene {
     let workTerms: WorkSide.Terms
     let boardTerms: BoardTerms
     let patience: Patience
+    /// The rules and transformations that a daemon begins with; nil: there are never any.
+    let rules: Rulebook?
 
     init(_ record: Record) {
         let first = FarSide.Terms(record)
@@ -29,6 +31,7 @@ struct Scene {
         workTerms = WorkSide.Terms(dispatchLimit: record.number(1...4), inFlight: record.number(1...4))
         boardTerms = BoardTerms(record)
         patience = Patience(record)
+        rules = record.oneIn(3) ? Rulebook(record) : nil
         changesSettings = record.oneIn(2)
         durability = record.oneIn(4) ? .normal : .full
         let mostAge = record.oneIn(3) ? record.pick([2, 5, 60]) : nil
@@ -48,7 +51,7 @@ struct Scene {
         ]
         let workers: DataObject = mostAge == nil ? ["dispatchers": ["w": .object(Scene.dispatcher(workTerms))]] : [:]
         self.settings = settings.patched(with: boardTerms.settings).patched(with: workers)
-            .patched(with: Scene.barriers(record))
+            .patched(with: Scene.barriers(record)).patched(with: Scene.ruled(rules))
     }
 
     /// Sometimes nothing goes while nobody uses a client (Behaviour B26).
@@ -58,6 +61,14 @@ struct Scene {
             "barrier_id": "ApplicationStatusBarrier", "scopes": ["a"], "configuration": ["block_in_background": true],
         ]
         return ["barriers": ["ApplicationStatusBarrier": .object(barrier)]]
+    }
+
+    private static func ruled(_ rules: Rulebook?) -> DataObject {
+        guard let rules else { return [:] }
+        let references: DataObject = [
+            "a": .object(Rulebook.reference(of: "a")), "b": .object(Rulebook.reference(of: "b")),
+        ]
+        return rules.settings.patched(with: ["dispatchers": .object(references)])
     }
 
     static func dispatcher(_ id: String, _ terms: FarSide.Terms, _ patience: Patience) -> DataObject {

@@ -28,13 +28,14 @@ final class World {
     init(seed: Seed) {
         let record = Record(seed: seed)
         let scene = Scene(record)
-        let ledger = Ledger(record, Ages(record, scheduler, mostAge: scene.mostAge))
+        let ledger = Ledger(record, Ages(record, scheduler, mostAge: scene.mostAge), scene.rules)
         (self.record, self.ledger, self.scene) = (record, ledger, scene)
         sides = scene.terms.keys.sorted().map { [scheduler] in
             FarSide(
                 ledger.lane($0), scene.terms[$0] ?? .init(dispatchLimit: 1, inFlight: 1), scene.patience, record,
                 scheduler)
         }
+        for side in sides { side.look = { [ledger, id = side.id] in ledger.rules?.sent($0, to: id) } }
         workSide = WorkSide(ledger.lane("w"), scene.workTerms, record, scheduler)
         let disk = SimulatedDisk(platter, record)
         store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) { _, _, _ in }
@@ -128,6 +129,7 @@ final class World {
         configuration.makeStore = { [store] _ in store }
         configuration.addDispatcherKind(FarKind(sides: Dictionary(uniqueKeysWithValues: sides.map { ($0.id, $0) })))
         configuration.addDispatcherKind(WorkedKind(workSide))
+        if let rules = ledger.rules { configuration.addTransformerKind(MarkKind(account: rules)) }
         let service = try Service(
             scheduler: scheduler, loop: nil, configuration: configuration, loaded: try configuration.load(),
             chance: { [record] in record.fraction() })
