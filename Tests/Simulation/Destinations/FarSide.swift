@@ -15,6 +15,7 @@ struct FarKind: DispatcherKind {
     func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> Settings {
         var settings = Settings()
         entry.bool("remote", into: &settings.isRemote)
+        common.activationBarrier?.outputs = ["token"]
         return settings
     }
 
@@ -52,6 +53,8 @@ final class FarSide: Sender {
     /// Whether all is answered well from now on.
     var isWell = false
 
+    /// What its batches go under, where a board stands before it.
+    var key: KeyAccount?
     /// Looks at what it is sent.
     var look: (Batch) -> Void = { _ in }
 
@@ -131,6 +134,7 @@ final class FarSide: Sender {
         record.expect(waiting.count < terms.inFlight, "\(id) gets a batch more than it takes at once")
         for event in batch.events { take(event) }
         look(batch)
+        key?.sent(batch)
         sent += batch.events.map(\.sequenceNumber)
         let complaint = order.complaint(of: batch.events, unfinished: unfinished)
         record.expect(complaint == nil, "\(id) gets \(complaint ?? "")")
@@ -170,6 +174,12 @@ final class FarSide: Sender {
     }
 
     private func result(for batch: Batch) -> SendResult {
+        if key != nil, !lane.isPatchy, record.oneIn(key?.hasRefused == true ? 2 : 3) {
+            return .refused(.init(.never, cause: "HTTP 401", isUnauthorized: true, status: 401))
+        }
+        if patience.mostAge != nil, record.oneIn(4) {
+            return .refused(.init(.again, cause: "HTTP 429", retryAfter: .seconds(2), status: 429))
+        }
         if isBusy { return .refused(.init(.again, cause: "HTTP 503", status: 503)) }
         switch record.number(0...13) {
         case 0...3: return .delivered
@@ -196,7 +206,7 @@ final class FarSide: Sender {
         let (batch, begin, then) = waiting.remove(at: place)
         record.note("\(id) answers \(batch.events.map(\.sequenceNumber)) \(result)")
         if result.says { charges.heard(from: begin, to: scheduler.now) }
-        account(batch.events.map(\.sequenceNumber), result)
+        account(batch, result)
         if let floor = result.wait { charges.waits(from: scheduler.now, atLeast: floor) }
         then(result)
         if case .refused(let refusal) = result, refusal.meaning == .notAllowed, !isOperated() {
@@ -217,8 +227,13 @@ final class FarSide: Sender {
 
     // MARK: The account (Behaviour D3 to D9)
 
-    private func account(_ events: [SequenceNumber], _ result: SendResult) {
+    private func account(_ batch: Batch, _ result: SendResult) {
+        let events = batch.events.map(\.sequenceNumber)
         inFlight.subtract(events)
+        if let key, case .refused(let refusal) = result, refusal.isUnauthorized {
+            return account(key.refused(batch), refusal)
+        }
+        key?.answered(events)
         switch result {
         case .delivered: events.forEach(lane.delivered)
         case .refused(let refusal): account(events, refusal)

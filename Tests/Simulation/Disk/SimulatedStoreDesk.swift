@@ -38,6 +38,9 @@ final class SimulatedStoreDesk: StoreDesk {
     /// Whether it would do something.
     var hasWork: Bool { !isHeld && (!jobs.isEmpty || database?.hasChores == true) }
 
+    /// Whether a change of what is kept waits.
+    var hasWrite: Bool { jobs.contains { if case .write = $0 { true } else { false } } }
+
     /// Carries out what waits, together.
     func takeTurn() {
         guard hasWork, let database else { return }

@@ -39,6 +39,7 @@ final class Operator: Actor {
     func lifeEnded(_ end: LifeEnd) {
         connection = nil
         rules?.lifeEnded()
+        settings.lifeEnded(end)
     }
 
     var acts: [Act] {

@@ -11,6 +11,7 @@ final class SettingsDesk {
     private let scene: Scene
     /// What programs have set, as it must be.
     private var expected: DataObject
+    private var kept = KeptSettings()
     private weak var service: Service?
     private var isCalm = false
 
@@ -21,7 +22,15 @@ final class SettingsDesk {
 
     func lifeBegan(_ service: Service) {
         self.service = service
-        expected = scene.settings
+        let programmatic = service.control.layers[.programmatic]
+        let isFound = kept.begin(with: { scene.settings.patched(with: $0) == programmatic })
+        record.expect(isFound, "a daemon begins with settings that nobody set to be kept, or without some")
+        if kept.present != [:] { record.count(.settingsKept) }
+        expected = scene.settings.patched(with: kept.present)
+    }
+
+    func lifeEnded(_ end: LifeEnd) {
+        if case .powerless = end { kept.losePower() }
     }
 
     func operate(_ connection: SimulatedClient) {
@@ -29,7 +38,7 @@ final class SettingsDesk {
         switch record.number(0...7) {
         case 0...1: if side.isRemoved { bringBack(side, connection) } else { remove(side, connection) }
         case 2: if !side.isRemoved { change(side, connection) }
-        case 3: set(["store": ["max_events": .number(DataNumber(record.pick([8, 50, 200])))]], connection)
+        case 3: keep(record.oneIn(3) ? ["shutdown_timeout_ms": 999] : room, connection)
         case 4: setFaulty(connection)
         case 5: connection.ask("config.reload", "{}") { [self] in record.expect($0 != nil, "a reload is refused") }
         default:
@@ -57,8 +66,7 @@ final class SettingsDesk {
         side.isGone = false
         side.isHeld = false
         side.lane.isPatchy = true
-        let rule = scene.rules == nil ? [:] : Rulebook.reference(of: side.id)
-        let entry = Scene.dispatcher(side.id, side.terms, side.patience).patched(with: rule)
+        let entry = scene.entry(of: side.id, side.terms)
         set(["dispatchers": [side.id: .object(entry)]], connection) { isSet in side.isRemoved = !isSet }
         record.count(.dispatcherBack)
     }
@@ -101,21 +109,38 @@ final class SettingsDesk {
         record.count(.settingsRefused)
     }
 
+    private var room: DataObject { ["store": ["max_events": .number(DataNumber(record.pick([8, 50, 200])))]] }
+
     // MARK: Asking
+
+    private func json(_ object: DataObject) -> String {
+        var json = JSONWriter()
+        json.object(object)
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
 
     /// - Parameter then: told whether it was done.
     private func set(
         _ patch: DataObject, _ connection: SimulatedClient, isSound: Bool = true,
         then: @escaping (Bool) -> Void = { _ in }
     ) {
-        var json = JSONWriter()
-        json.object(patch)
-        let params = #"{"patch":\#(String(decoding: json.bytes, as: UTF8.self))}"#
-        connection.ask("config.set", params) { [self] result in
+        connection.ask("config.set", #"{"patch":\#(json(patch))}"#) { [self] result in
             record.expect((result != nil) == isSound, "\(patch) is \(result == nil ? "refused" : "taken")")
             if result != nil { expected = expected.patched(with: patch) }
             then(result != nil)
             if !isCalm { check() }
+        }
+    }
+
+    /// Sets something that is to outlive the daemon, at times one thing before the other is written down. What could not
+    /// be is in force all the same, and written with the next.
+    private func keep(_ patch: DataObject, _ connection: SimulatedClient) {
+        for patch in [patch] + (record.oneIn(2) ? [["shutdown_timeout_ms": 1_001]] : []) {
+            let number = kept.ask(patch)
+            expected = expected.patched(with: patch)
+            connection.ask("config.set", #"{"persist":true,"patch":\#(json(patch))}"#) { [self] result in
+                if result != nil { kept.answer(number) } else { record.count(.settingsNotKept) }
+            }
         }
     }
 

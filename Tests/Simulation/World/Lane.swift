@@ -27,6 +27,9 @@ final class Lane {
         [waiting, delivered, dead, dropped].contains { $0.contains(number) }
     }
 
+    /// Whether there was anything for it in this life.
+    var hasHadSome: Bool { [waiting, delivered, dead, dropped].contains { !$0.isEmpty } }
+
     func safe(_ number: SequenceNumber) {
         waiting.insert(number)
     }

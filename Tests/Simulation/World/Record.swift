@@ -17,6 +17,8 @@ enum Situation: String, CaseIterable {
     case held, answeredTwice, peeked
     case barrierClosed, barrierOfAnother, barrierLeft
     case triedForLong, triedTooLong
+    case writeAmbushed, settingsKept, settingsNotKept
+    case keyUsed, keyRefused, keyRefusedAgain
     case rulesChanged, ruledOut, changedBeforeStore, changedBeforeSending, droppedBeforeStore, droppedBeforeSending
 }
 

@@ -9,7 +9,7 @@ struct Scene {
     static let mostOutput = 4_000
 
     let durability: Durability
-    let settings: DataObject
+    private(set) var settings: DataObject = [:]
     /// How long the store keeps an event, in milliseconds, where that is short enough to be over.
     let mostAge: Int64?
     /// Whether workers take batches. What grows too old on its way among them is not in their account.
@@ -23,6 +23,8 @@ struct Scene {
     let patience: Patience
     /// The rules and transformations that a daemon begins with; nil: there are never any.
     let rules: Rulebook?
+    /// What stands before a dispatcher; nil: nothing does.
+    let key: KeyTerms?
 
     init(_ record: Record) {
         let first = FarSide.Terms(record)
@@ -32,11 +34,12 @@ struct Scene {
         boardTerms = BoardTerms(record)
         patience = Patience(record)
         rules = record.oneIn(3) ? Rulebook(record) : nil
+        key = record.oneIn(3) ? KeyTerms(record) : nil
         changesSettings = record.oneIn(2)
         durability = record.oneIn(4) ? .normal : .full
         let mostAge = record.oneIn(3) ? record.pick([2, 5, 60]) : nil
         self.mostAge = mostAge.map { Int64($0) * 1_000 }
-        let settings: DataObject = [
+        settings = [
             "durability": .string(durability.rawValue), "shutdown_timeout_ms": 1_000,
             "limits": [
                 "max_line_bytes": 4_096, "max_unanswered": 6, "max_output_bytes": .number(DataNumber(Scene.mostOutput)),
@@ -44,14 +47,13 @@ struct Scene {
                 "slow_reader_timeout_ms": 2_000,
             ],
             "store": Scene.store(record, mostAge: mostAge),
-            "dispatchers": [
-                "a": .object(Scene.dispatcher("a", first, patience)),
-                "b": .object(Scene.dispatcher("b", second, patience)),
-            ],
         ]
         let workers: DataObject = mostAge == nil ? ["dispatchers": ["w": .object(Scene.dispatcher(workTerms))]] : [:]
-        self.settings = settings.patched(with: boardTerms.settings).patched(with: workers)
-            .patched(with: Scene.barriers(record)).patched(with: Scene.ruled(rules))
+        let dispatchers: DataObject = ["a": .object(entry(of: "a", first)), "b": .object(entry(of: "b", second))]
+        settings = settings.patched(with: ["dispatchers": .object(dispatchers)]).patched(with: workers)
+            .patched(with: boardTerms.settings)
+            .patched(with: Scene.barriers(record)).patched(with: rules?.settings ?? [:])
+            .patched(with: key == nil ? [:] : KeyTerms.settings)
     }
 
     /// Sometimes nothing goes while nobody uses a client (Behaviour B26).
@@ -63,16 +65,12 @@ struct Scene {
         return ["barriers": ["ApplicationStatusBarrier": .object(barrier)]]
     }
 
-    private static func ruled(_ rules: Rulebook?) -> DataObject {
-        guard let rules else { return [:] }
-        let references: DataObject = [
-            "a": .object(Rulebook.reference(of: "a")), "b": .object(Rulebook.reference(of: "b")),
-        ]
-        return rules.settings.patched(with: ["dispatchers": .object(references)])
-    }
-
-    static func dispatcher(_ id: String, _ terms: FarSide.Terms, _ patience: Patience) -> DataObject {
-        limits(terms).patched(with: patience.settings).patched(with: ["kind": "far", "remote": .bool(id == "b")])
+    /// What the settings have for a dispatcher.
+    func entry(of id: String, _ terms: FarSide.Terms) -> DataObject {
+        var entry = Scene.limits(terms).patched(with: patience.settings)
+        if rules != nil { entry = entry.patched(with: Rulebook.reference(of: id)) }
+        if let key, key.lane == id { entry = entry.patched(with: key.entry) }
+        return entry.patched(with: ["kind": "far", "remote": .bool(id == "b")])
     }
 
     static func limits(_ terms: FarSide.Terms) -> DataObject {
@@ -84,7 +82,7 @@ struct Scene {
 
     private static func dispatcher(_ terms: WorkSide.Terms) -> DataObject {
         let limits = FarSide.Terms(dispatchLimit: terms.dispatchLimit, inFlight: terms.inFlight)
-        return dispatcher("w", limits, .usual).patched(
+        return Scene.limits(limits).patched(with: Patience.usual.settings).patched(
             with: ["kind": "worked", "lease_ms": .number(DataNumber(Int(terms.lease.wholeMilliseconds)))])
     }
 

@@ -44,8 +44,11 @@ final class World {
             crowd, Destinations(record, sides), Operator(record, crowd, sides, ledger, scene),
             Nature(record, scheduler, ledger.ages, sides),
             BoardClients(record, scheduler, crowd, scene.boardTerms), BarrierClients(record, crowd, sides, workSide),
-            Trouble(self),
+            Trouble(self), Ambush(self),
         ]
+        if let key = scene.key, let side = sides.first(where: { $0.id == key.lane }) {
+            actors.append(KeyClients(record, crowd, side, KeyAccount(key, record, scheduler)))
+        }
         if scene.hasWorkers { actors.append(Workers(record, scheduler, crowd, workSide)) }
     }
 
