@@ -69,6 +69,7 @@ final class FarSide: Sender {
     private var charges: Charges
     private var numbers: [String: SequenceNumber] = [:]
     private var order: OrderCheck
+    private var hasUniqueIDs = true
     /// What its dispatcher's settings promise it, now and when a daemon begins.
     private(set) var terms: Terms
     private let firstTerms: Terms
@@ -96,7 +97,7 @@ final class FarSide: Sender {
     ) {
         self.lane = lane
         (self.terms, firstTerms, self.patience) = (terms, terms, patience)
-        (isRemoved, isGone) = (lane.id == "c", lane.id == "c")
+        (isRemoved, isGone) = (lane.comesLater, lane.comesLater)
         order = OrderCheck(isWhole: terms.inFlight == 1)
         charges = Charges(lane, record, patience, isAlone: terms.inFlight == 1)
         self.record = record
@@ -106,12 +107,15 @@ final class FarSide: Sender {
 
     var id: String { lane.id }
 
+    /// Ids may be used again for other events, while those before still wait.
+    func forgetIDs() { hasUniqueIDs = false }
+
     /// What was on its way is answered to nobody, and attempts are forgotten (Behaviour D9).
     func lifeEnded(_ end: LifeEnd) {
         (waiting, silent, inFlight, sent) = ([], [], [], [])
         terms = firstTerms
         charges = Charges(lane, record, patience, isAlone: terms.inFlight == 1)
-        (isRemoved, isGone, isHeld) = (id == "c", id == "c", false)
+        (isRemoved, isGone, isHeld) = (lane.comesLater, lane.comesLater, false)
         order = OrderCheck(isWhole: terms.inFlight == 1)
         // What was written last is not promised to be there after a power failure.
         if end == .powerless { numbers = [:] }
@@ -144,9 +148,12 @@ final class FarSide: Sender {
         _ = scheduler.schedule(at: scheduler.now + .seconds(3)) { [weak self] in self?.timeOut(batch.number) }
     }
 
+    /// Events of which it is not known whether they have ended: those that may have been given up, and what has rotted.
+    var unclear: Set<SequenceNumber> { charges.perhapsDead.union(lane.damaged()) }
+
     /// Events that have not ended, where that is beyond doubt.
     private var unfinished: Set<SequenceNumber> {
-        lost() == 0 ? lane.waiting.subtracting(charges.perhapsDead) : []
+        lost() == 0 ? lane.waiting.subtracting(unclear) : []
     }
 
     private func take(_ event: Batch.Event) {
@@ -155,7 +162,8 @@ final class FarSide: Sender {
         charges.expect(event)
         record.expect(inFlight.insert(number).inserted, "\(id) gets \(number) twice at once")
         let first = lane.letters.first(number)
-        record.expect(numbers[event.id] == nil || numbers[event.id] == first, "\(id) gets \(event.id) as two events")
+        let isOne = numbers[event.id] == nil || numbers[event.id] == first || !hasUniqueIDs
+        record.expect(isOne, "\(id) gets \(event.id) as two events")
         numbers[event.id] = first
     }
 
@@ -174,7 +182,7 @@ final class FarSide: Sender {
     }
 
     private func result(for batch: Batch) -> SendResult {
-        if key != nil, !lane.isPatchy, record.oneIn(key?.hasRefused == true ? 2 : 3) {
+        if key != nil, !lane.isPatchy, key?.hasRefused == true || record.oneIn(3) {
             return .refused(.init(.never, cause: "HTTP 401", isUnauthorized: true, status: 401))
         }
         if patience.mostAge != nil, record.oneIn(4) {

@@ -69,7 +69,8 @@ final class WorkSide {
             let isThere = jobs.contains { $0.batch.events.contains { $0.sequenceNumber == event.sequenceNumber } }
             record.expect(!isThere, "\(lane.id) gives \(event.sequenceNumber) twice at once")
         }
-        let complaint = order.complaint(of: batch.events, unfinished: lost() == 0 ? lane.waiting : [])
+        let complaint = order.complaint(
+            of: batch.events, unfinished: lost() == 0 ? lane.waiting.subtracting(lane.damaged()) : [])
         record.expect(complaint == nil, "\(lane.id) gives \(complaint ?? "")")
         jobs.append(Job(batch: batch, begin: scheduler.now))
     }

@@ -51,14 +51,17 @@ final class SimulatedStoreDesk: StoreDesk {
         report([.closed])
     }
 
-    /// Every event that can be read.
-    func readAll(through last: SequenceNumber) -> [Chunk] {
-        var (chunks, place): ([Chunk], SequenceNumber) = ([], 0)
-        while let chunk = try? database?.chunks.read(after: place, through: last).get() {
-            chunks.append(chunk)
-            place = chunk.lastSequenceNumber
+    /// Every group that can be read, and those that are not what was written. They stay where they are.
+    func readAll() -> (chunks: [Chunk], damaged: [SequenceNumber]) {
+        var (chunks, damaged): ([Chunk], [SequenceNumber]) = ([], [])
+        try? database?.connection.query("SELECT \(ChunkRow.columns) FROM chunks ORDER BY last_seq") {
+            (row) throws(SQLiteError) in
+            let row = ChunkRow(row)
+            let chunk = Chunk(bytes: Array(row.records), lastSequenceNumber: row.last)
+            if row.isSound { chunks.append(chunk) } else { damaged.append(row.last) }
+            return true
         }
-        return chunks
+        return (chunks, damaged)
     }
 
     /// Every dead letter that can be read.

@@ -10,11 +10,11 @@ final class WitnessedStore: EventStore {
     private let store: SQLiteEventStore
     private let ledger: Ledger
     /// What is told to the ledger of a store that has been opened.
-    private let opened: (StoredState, [Chunk], [StoredLetter]) -> Void
+    private let opened: (StoredState, ([Chunk], [SequenceNumber]), [StoredLetter]) -> Void
 
     init(
         _ disk: SimulatedDisk, durability: Durability, _ scheduler: SimulatedScheduler, _ ledger: Ledger,
-        opened: @escaping (StoredState, [Chunk], [StoredLetter]) -> Void
+        opened: @escaping (StoredState, ([Chunk], [SequenceNumber]), [StoredLetter]) -> Void
     ) {
         var options = SQLiteEventStore.Options(directory: "/data", durability: durability)
         options.disk = disk
@@ -32,7 +32,7 @@ final class WitnessedStore: EventStore {
     func open() throws(StoreFault) -> StoredState {
         let state = try store.open()
         if !disk.isDown {
-            disk.whileWell { opened(state, desk.readAll(through: state.lastSequenceNumber), desk.readAllLetters()) }
+            disk.whileWell { opened(state, desk.readAll(), desk.readAllLetters()) }
         }
         return state
     }

@@ -36,6 +36,7 @@ struct KeptSettings {
     /// - Returns: whether that is something that may have been kept.
     mutating func begin(with isFound: (DataObject) -> Bool) -> Bool {
         guard let found = perhaps.last(where: { isFound($0.settings) }) else { return false }
+        former += perhaps.filter { $0.number != found.number }
         perhaps = [found]
         return true
     }

@@ -14,10 +14,13 @@ final class Operator: Actor {
     private var connection: SimulatedClient?
     private var isCalm = false
 
-    init(_ record: Record, _ crowd: Crowd, _ sides: [FarSide], _ ledger: Ledger, _ scene: Scene) {
+    init(
+        _ record: Record, _ crowd: Crowd, _ sides: [FarSide], _ ledger: Ledger, _ scene: Scene,
+        _ file: ConfigurationFile?
+    ) {
         self.record = record
         letters = LetterDesk(record, ledger.letters)
-        settings = SettingsDesk(record, sides, scene)
+        settings = SettingsDesk(record, sides, scene, ledger.orphans, file)
         changesSettings = scene.changesSettings
         rules = ledger.rules
         self.crowd = crowd

@@ -49,7 +49,7 @@ struct Rulebook {
     private let marks: [Mark]
 
     init(_ record: Record) {
-        wants = ["a": Choice(record), "b": Choice(record), "c": Choice(record)]
+        wants = Dictionary(uniqueKeysWithValues: ["a", "b", "c", "d"].map { ($0, Choice(record)) })
         marks = ["p", "q", "r", "s"].filter { _ in record.oneIn(2) }.map { Mark($0, record) }
     }
 

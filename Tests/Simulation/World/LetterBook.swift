@@ -29,6 +29,8 @@ final class LetterBook {
     private var firsts: [SequenceNumber: SequenceNumber] = [:]
     /// Whose letters are being deleted, beyond doubt in part only.
     private var purging: LetterQuery?
+    /// Whether letters may be damaged.
+    var mayRot = false
     private let record: Record
     private let lane: (DispatcherNumber) -> String
 

@@ -23,19 +23,32 @@ struct Scene {
     let patience: Patience
     /// The rules and transformations that a daemon begins with; nil: there are never any.
     let rules: Rulebook?
+    /// How long the queue of a dispatcher that is gone is kept, in milliseconds, where that is short.
+    let orphanRetention: Int64?
+    /// Whether bytes rot, and which.
+    let rot: Rot.Kind?
+    /// Whether other versions of the daemon use the same disk.
+    let hasVersions: Bool
+    /// Whether there is a configuration file beside what the program sets.
+    let hasFile: Bool
     /// What stands before a dispatcher; nil: nothing does.
     let key: KeyTerms?
 
     init(_ record: Record) {
         let first = FarSide.Terms(record)
         let second = FarSide.Terms(dispatchLimit: 1, inFlight: 1)
-        terms = ["a": first, "b": second, "c": second]
+        changesSettings = record.oneIn(2)
+        rot = record.oneIn(8) ? record.pick([.records, .records, .anything]) : nil
+        hasVersions = rot == nil && record.oneIn(6)
+        hasFile = changesSettings && record.oneIn(2)
+        terms = ["a": first, "b": second, "c": second].merging(hasFile ? ["d": second] : [:]) { $1 }
+        let retention = changesSettings && record.oneIn(2) ? record.pick([1, 5, 30]) : nil
+        orphanRetention = retention.map { Int64($0) * 1_000 }
         workTerms = WorkSide.Terms(dispatchLimit: record.number(1...4), inFlight: record.number(1...4))
         boardTerms = BoardTerms(record)
         patience = Patience(record)
         rules = record.oneIn(3) ? Rulebook(record) : nil
         key = record.oneIn(3) ? KeyTerms(record) : nil
-        changesSettings = record.oneIn(2)
         durability = record.oneIn(4) ? .normal : .full
         let mostAge = record.oneIn(3) ? record.pick([2, 5, 60]) : nil
         self.mostAge = mostAge.map { Int64($0) * 1_000 }
@@ -46,7 +59,7 @@ struct Scene {
                 "max_connections": 4,
                 "slow_reader_timeout_ms": 2_000,
             ],
-            "store": Scene.store(record, mostAge: mostAge),
+            "store": Scene.store(record, mostAge: mostAge, retention: retention),
         ]
         let workers: DataObject = mostAge == nil ? ["dispatchers": ["w": .object(Scene.dispatcher(workTerms))]] : [:]
         let dispatchers: DataObject = ["a": .object(entry(of: "a", first)), "b": .object(entry(of: "b", second))]
@@ -64,6 +77,9 @@ struct Scene {
         ]
         return ["barriers": ["ApplicationStatusBarrier": .object(barrier)]]
     }
+
+    /// Whether the queue of a dispatcher that is gone may have to make room.
+    var makesRoom: Bool { settings.get(key: "store", as: DataObject.self)?["overflow"] != nil }
 
     /// What the settings have for a dispatcher.
     func entry(of id: String, _ terms: FarSide.Terms) -> DataObject {
@@ -86,10 +102,11 @@ struct Scene {
             with: ["kind": "worked", "lease_ms": .number(DataNumber(Int(terms.lease.wholeMilliseconds)))])
     }
 
-    /// - Parameter mostAge: in seconds.
-    private static func store(_ record: Record, mostAge: Int?) -> DataItem {
+    /// Ages are in seconds.
+    private static func store(_ record: Record, mostAge: Int?, retention: Int?) -> DataItem {
         var store: DataObject = ["max_events": .number(DataNumber(record.pick([12, 50, 200])))]
         if record.oneIn(3) { store["overflow"] = "drop_oldest" }
+        if let retention { store["orphan_retention_s"] = .number(DataNumber(retention)) }
         if let mostAge { store["max_age_s"] = .number(DataNumber(mostAge)) }
         return .object(store)
     }
