@@ -182,7 +182,7 @@ final class FarSide: Sender {
     }
 
     private func result(for batch: Batch) -> SendResult {
-        if key != nil, !lane.isPatchy, key?.hasRefused == true || record.oneIn(3) {
+        if key != nil, !lane.isPatchy, record.oneIn(key?.hasRefused == true ? 2 : 3) {
             return .refused(.init(.never, cause: "HTTP 401", isUnauthorized: true, status: 401))
         }
         if patience.mostAge != nil, record.oneIn(4) {

@@ -18,7 +18,7 @@ enum Situation: String, CaseIterable {
     case barrierClosed, barrierOfAnother, barrierLeft
     case triedForLong, triedTooLong
     case orphanGivenUp, fileRead, fileRefused
-    case recordRotted, anythingRotted, damagedPutAside, startRefused, olderTaken, newerRefused
+    case recordRotted, anythingRotted, damagedPutAside, olderTaken, newerRefused
     case writeAmbushed, settingsKept, settingsNotKept
     case keyUsed, keyRefused, keyRefusedAgain
     case rulesChanged, ruledOut, changedBeforeStore, changedBeforeSending, droppedBeforeStore, droppedBeforeSending

@@ -38,7 +38,7 @@ struct Scene {
         let first = FarSide.Terms(record)
         let second = FarSide.Terms(dispatchLimit: 1, inFlight: 1)
         changesSettings = record.oneIn(2)
-        rot = record.oneIn(8) ? record.pick([.records, .records, .anything]) : nil
+        rot = record.oneIn(6) ? record.pick([.records, .anything]) : nil
         hasVersions = rot == nil && record.oneIn(6)
         hasFile = changesSettings && record.oneIn(2)
         terms = ["a": first, "b": second, "c": second].merging(hasFile ? ["d": second] : [:]) { $1 }

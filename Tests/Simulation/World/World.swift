@@ -18,7 +18,7 @@ final class World {
     private let platter = Platter()
     private let scene: Scene
     private let crowd: Crowd
-    private let file: ConfigurationFile?
+    let file: ConfigurationFile?
     private var actors: [any Actor] = []
     /// How the last life ended, and how many events it had let go of by dispatcher.
     private var lastEnd = LifeEnd.stopped
@@ -50,7 +50,7 @@ final class World {
         }
         ledger.rot = scene.rot.map { Rot($0, record) }
         ledger.letters.mayRot = scene.rot != nil
-        record.isLax = { [ledger] in ledger.rot?.isWild == true }
+        record.isLax = { [weak ledger] in ledger?.rot?.isWild == true }
         workSide = WorkSide(ledger.lane("w"), scene.workTerms, record, scheduler)
         let disk = SimulatedDisk(platter, record)
         store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) { _, _, _ in }
@@ -115,33 +115,6 @@ final class World {
 
     // MARK: Lives
 
-    /// Between two lives anything may happen to what is on the disk.
-    private func spoil() {
-        if let rot = ledger.rot, record.oneIn(2) { rot.strike(platter) }
-        guard scene.hasVersions, record.oneIn(3) else { return }
-        let versions = OtherVersions(platter, record)
-        if record.oneIn(3) { versions.whileNewer(startInVain) }
-        guard record.oneIn(2), versions.becomeOlder() else { return }
-        record.count(.olderTaken)
-        crowd.forgetIDs()
-        for side in sides { side.forgetIDs() }
-    }
-
-    /// - Returns: why a daemon does not start; nil when it does.
-    private func startInVain() -> String? {
-        defer {
-            store.disk.end()
-            store.desk.end()
-        }
-        file?.startFailed()
-        do {
-            _ = try start(isWell: true)
-            return nil
-        } catch {
-            return file?.wasSound == false ? "a newer file" : "\(error)"
-        }
-    }
-
     /// Starts a daemon on what there is. A disk that is not well may keep it from starting: then it is well.
     private func begin() {
         for _ in 0..<20 where service == nil {
@@ -174,14 +147,15 @@ final class World {
 
     /// What is damaged, and looks like a store that somebody else has changed, is for people: they begin with nothing.
     private func beginAfresh() {
-        record.count(.startRefused)
+        record.note("somebody takes the store away")
         for path in platter.names.keys.sorted() { platter.name(path, nil) }
         service = try? start()
         record.insist(service != nil, "the daemon does not start with nothing")
         if let service { for actor in actors { actor.lifeBegan(service) } }
     }
 
-    private func start(isWell: Bool = false) throws -> Service {
+    /// - Parameter isWell: whether nothing happens to it on the way.
+    func start(isWell: Bool = false) throws -> Service {
         let disk = SimulatedDisk(platter, record)
         let isLax = if case .powerless = lastEnd { scene.durability == .normal } else { false }
         store = WitnessedStore(disk, durability: scene.durability, scheduler, ledger) {
@@ -255,7 +229,7 @@ final class World {
         case .stopped: scheduler.restart()
         }
         for actor in actors { actor.lifeEnded(end) }
-        if !isResting { spoil() }
+        if !isResting { BetweenLives(self, platter).spoil(scene, crowd) }
     }
 
     /// Nothing of the daemon is held on to: sessions hold it, and it holds them.
