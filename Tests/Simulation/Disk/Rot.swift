@@ -43,6 +43,7 @@ final class Rot {
             guard !paths.isEmpty, let node = platter.names[record.pick(paths)], !node.bytes.isEmpty else { return }
             strikes += 1
             record.count(.anythingRotted)
+            record.note("bits rot")
             for _ in 0..<record.number(1...6) {
                 node.rot(at: record.number(0...node.bytes.count - 1), bit: UInt8(1 << record.number(0...7)))
             }
@@ -56,6 +57,7 @@ final class Rot {
         guard !places.isEmpty else { return }
         strikes += 1
         record.count(.recordRotted)
+        record.note("a digit rots")
         node.rot(at: record.pick(places), bit: 1)
     }
 
