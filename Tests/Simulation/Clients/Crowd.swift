@@ -35,6 +35,9 @@ final class Crowd: Actor {
         service = nil
     }
 
+    /// What ids were used is not known any more.
+    func forgetIDs() { events.places = [:] }
+
     /// The operator's own connection, which is not lost by chance.
     func connectOperator() -> SimulatedClient {
         connect(isOperator: true)

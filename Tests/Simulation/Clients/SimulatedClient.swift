@@ -175,7 +175,8 @@ final class SimulatedClient {
         let key = EventKey.of(id: id).map { #","key":"\#($0)""# } ?? ""
         let timeToLive = events.ledger.ages.timeToLive()
         let ttl = timeToLive.map { #","ttl_ms":\#($0)"# } ?? ""
-        let data = #"{"n":\#(record.number(0...99))\#(timeToLive.map { #","ttl":\#($0)"# } ?? "")}"#
+        let more = events.ledger.rules == nil ? "" : RuleAccount.data(isNarrowed: !narrowed.isEmpty)
+        let data = #"{"n":\#(record.number(0...99))\#(timeToLive.map { #","ttl":\#($0)"# } ?? "")\#(more)}"#
         return #""event":"x","id":"\#(id)"\#(key)\#(narrowed)\#(ttl),"data":\#(data)"#
     }
 

@@ -15,6 +15,7 @@ struct FarKind: DispatcherKind {
     func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> Settings {
         var settings = Settings()
         entry.bool("remote", into: &settings.isRemote)
+        common.activationBarrier?.outputs = ["token"]
         return settings
     }
 
@@ -52,9 +53,14 @@ final class FarSide: Sender {
     /// Whether all is answered well from now on.
     var isWell = false
 
+    /// What its batches go under, where a board stands before it.
+    var key: KeyAccount?
+    /// Looks at what it is sent.
+    var look: (Batch) -> Void = { _ in }
+
     private let record: Record
     private let scheduler: any Scheduler
-    private var waiting: [(batch: Batch, then: (SendResult) -> Void)] = []
+    private var waiting: [(batch: Batch, begin: Instant, then: (SendResult) -> Void)] = []
     /// Batches that are not answered before their time is over.
     private var silent: Set<Int> = []
     private(set) var inFlight: Set<SequenceNumber> = []
@@ -63,9 +69,11 @@ final class FarSide: Sender {
     private var charges: Charges
     private var numbers: [String: SequenceNumber] = [:]
     private var order: OrderCheck
+    private var hasUniqueIDs = true
     /// What its dispatcher's settings promise it, now and when a daemon begins.
     private(set) var terms: Terms
     private let firstTerms: Terms
+    let patience: Patience
     /// Whether it was asked to remove its dispatcher, or there is none yet, and whether that is beyond doubt.
     var isRemoved: Bool
     var isGone: Bool
@@ -77,28 +85,37 @@ final class FarSide: Sender {
 
     /// Its dispatcher has other limits, or may have.
     func setTerms(_ new: Terms) {
-        if new.inFlight != terms.inFlight { order = OrderCheck(isWhole: false) }
+        if new.inFlight != terms.inFlight {
+            order = OrderCheck(isWhole: false)
+            charges.isAlone = false
+        }
         terms = new
     }
 
-    init(_ lane: Lane, _ terms: Terms, _ record: Record, _ scheduler: any Scheduler) {
+    init(
+        _ lane: Lane, _ terms: Terms, _ patience: Patience, _ record: Record, _ scheduler: any Scheduler
+    ) {
         self.lane = lane
-        (self.terms, firstTerms) = (terms, terms)
-        (isRemoved, isGone) = (lane.id == "c", lane.id == "c")
+        (self.terms, firstTerms, self.patience) = (terms, terms, patience)
+        (isRemoved, isGone) = (lane.comesLater, lane.comesLater)
         order = OrderCheck(isWhole: terms.inFlight == 1)
-        charges = Charges(lane, record)
+        charges = Charges(lane, record, patience, isAlone: terms.inFlight == 1)
         self.record = record
         self.scheduler = scheduler
+        lane.agedOut = { [unowned self] in charges.agedOut($0) }
     }
 
     var id: String { lane.id }
 
+    /// Ids may be used again for other events, while those before still wait.
+    func forgetIDs() { hasUniqueIDs = false }
+
     /// What was on its way is answered to nobody, and attempts are forgotten (Behaviour D9).
     func lifeEnded(_ end: LifeEnd) {
         (waiting, silent, inFlight, sent) = ([], [], [], [])
-        charges = Charges(lane, record)
         terms = firstTerms
-        (isRemoved, isGone, isHeld) = (id == "c", id == "c", false)
+        charges = Charges(lane, record, patience, isAlone: terms.inFlight == 1)
+        (isRemoved, isGone, isHeld) = (lane.comesLater, lane.comesLater, false)
         order = OrderCheck(isWhole: terms.inFlight == 1)
         // What was written last is not promised to be there after a power failure.
         if end == .powerless { numbers = [:] }
@@ -120,13 +137,23 @@ final class FarSide: Sender {
         record.expect(batch.events.count <= terms.dispatchLimit, "\(id) gets a batch of \(batch.events.count)")
         record.expect(waiting.count < terms.inFlight, "\(id) gets a batch more than it takes at once")
         for event in batch.events { take(event) }
+        look(batch)
+        key?.sent(batch)
         sent += batch.events.map(\.sequenceNumber)
-        let complaint = order.complaint(of: batch.events, unfinished: lost() == 0 ? lane.waiting : [])
+        let complaint = order.complaint(of: batch.events, unfinished: unfinished)
         record.expect(complaint == nil, "\(id) gets \(complaint ?? "")")
-        waiting.append((batch, then))
+        waiting.append((batch, scheduler.now, then))
         guard !isWell, record.oneIn(12) else { return }
         silent.insert(batch.number)
         _ = scheduler.schedule(at: scheduler.now + .seconds(3)) { [weak self] in self?.timeOut(batch.number) }
+    }
+
+    /// Events of which it is not known whether they have ended: those that may have been given up, and what has rotted.
+    var unclear: Set<SequenceNumber> { charges.perhapsDead.union(lane.damaged()) }
+
+    /// Events that have not ended, where that is beyond doubt.
+    private var unfinished: Set<SequenceNumber> {
+        lost() == 0 ? lane.waiting.subtracting(unclear) : []
     }
 
     private func take(_ event: Batch.Event) {
@@ -135,7 +162,8 @@ final class FarSide: Sender {
         charges.expect(event)
         record.expect(inFlight.insert(number).inserted, "\(id) gets \(number) twice at once")
         let first = lane.letters.first(number)
-        record.expect(numbers[event.id] == nil || numbers[event.id] == first, "\(id) gets \(event.id) as two events")
+        let isOne = numbers[event.id] == nil || numbers[event.id] == first || !hasUniqueIDs
+        record.expect(isOne, "\(id) gets \(event.id) as two events")
         numbers[event.id] = first
     }
 
@@ -154,6 +182,12 @@ final class FarSide: Sender {
     }
 
     private func result(for batch: Batch) -> SendResult {
+        if key != nil, !lane.isPatchy, record.oneIn(key?.hasRefused == true ? 2 : 3) {
+            return .refused(.init(.never, cause: "HTTP 401", isUnauthorized: true, status: 401))
+        }
+        if patience.mostAge != nil, record.oneIn(4) {
+            return .refused(.init(.again, cause: "HTTP 429", retryAfter: .seconds(2), status: 429))
+        }
         if isBusy { return .refused(.init(.again, cause: "HTTP 503", status: 503)) }
         switch record.number(0...13) {
         case 0...3: return .delivered
@@ -177,9 +211,11 @@ final class FarSide: Sender {
     }
 
     private func answer(_ place: Int, _ result: SendResult) {
-        let (batch, then) = waiting.remove(at: place)
+        let (batch, begin, then) = waiting.remove(at: place)
         record.note("\(id) answers \(batch.events.map(\.sequenceNumber)) \(result)")
-        account(batch.events.map(\.sequenceNumber), result)
+        if result.says { charges.heard(from: begin, to: scheduler.now) }
+        account(batch, result)
+        if let floor = result.wait { charges.waits(from: scheduler.now, atLeast: floor) }
         then(result)
         if case .refused(let refusal) = result, refusal.meaning == .notAllowed, !isOperated() {
             record.count(.held)
@@ -199,14 +235,19 @@ final class FarSide: Sender {
 
     // MARK: The account (Behaviour D3 to D9)
 
-    private func account(_ events: [SequenceNumber], _ result: SendResult) {
+    private func account(_ batch: Batch, _ result: SendResult) {
+        let events = batch.events.map(\.sequenceNumber)
         inFlight.subtract(events)
+        if let key, case .refused(let refusal) = result, refusal.isUnauthorized {
+            return account(key.refused(batch), refusal)
+        }
+        key?.answered(events)
         switch result {
         case .delivered: events.forEach(lane.delivered)
         case .refused(let refusal): account(events, refusal)
         case .each(let outcomes):
             record.count(.toldApart)
-            for (number, outcome) in zip(events, outcomes) { charges.account(number, outcome) }
+            for (number, outcome) in zip(events, outcomes) { charges.account(number, outcome, at: scheduler.now) }
         case .noAnswer, .returned, .interrupted: break
         }
     }
@@ -214,12 +255,33 @@ final class FarSide: Sender {
     private func account(_ events: [SequenceNumber], _ refusal: SendResult.Refusal) {
         switch refusal.meaning {
         case .again:
-            for number in events { charges.charge(number) }
+            for number in events { charges.charge(number, at: scheduler.now) }
         case .tooLarge where events.count > 1: record.count(.split)
         case .notAllowed: break
         default:
             record.count(.neverTaken)
             events.forEach(lane.died)
+        }
+    }
+}
+
+extension SendResult {
+    /// Whether the destination said something of the events (decision 27).
+    fileprivate var says: Bool {
+        switch self {
+        case .delivered, .refused: true
+        case .each(let outcomes): outcomes.contains { if case .retry(_, charged: false) = $0 { false } else { true } }
+        case .noAnswer, .returned, .interrupted: false
+        }
+    }
+
+    /// For how long the dispatcher waits at least, where what was said makes it wait.
+    fileprivate var wait: Duration? {
+        switch self {
+        case .refused(let refusal): refusal.meaning == .again ? refusal.retryAfter ?? .zero : nil
+        case .each(let outcomes):
+            says && outcomes.contains { if case .retry = $0 { true } else { false } } ? .zero : nil
+        case .delivered, .noAnswer, .returned, .interrupted: nil
         }
     }
 }

@@ -89,7 +89,9 @@ final class StreamSide: SenderWitness {
             let words = outcomes(of: batch, result).map(Word.init)
             record.expect(words == said.map(Word.init), "\(lane.id) has \(words), and the stream said \(said)")
             if Set(words).count > 1 { record.count(.streamInParts) }
-            for (event, outcome) in zip(batch.events, said) { charges.account(event.sequenceNumber, outcome) }
+            for (event, outcome) in zip(batch.events, said) {
+                charges.account(event.sequenceNumber, outcome, at: scheduler.now)
+            }
         }
         then(result)
     }

@@ -71,7 +71,8 @@ final class WorkSide: SenderWitness {
             let isThere = jobs.contains { $0.batch.events.contains { $0.sequenceNumber == event.sequenceNumber } }
             record.expect(!isThere, "\(lane.id) gives \(event.sequenceNumber) twice at once")
         }
-        let complaint = order.complaint(of: batch.events, unfinished: lost() == 0 ? lane.waiting : [])
+        let complaint = order.complaint(
+            of: batch.events, unfinished: lost() == 0 ? lane.waiting.subtracting(lane.damaged()) : [])
         record.expect(complaint == nil, "\(lane.id) gives \(complaint ?? "")")
         jobs.append(Job(batch: batch, begin: scheduler.now))
     }
@@ -113,7 +114,7 @@ final class WorkSide: SenderWitness {
                 false, "\(lane.id) has \(words) of \(numbers), which no worker answered in its time")
         }
         let answered = job.batch.events.filter { loan.ids.contains($0.plainId) }
-        for (event, outcome) in zip(answered, outcomes) { charges.account(event.sequenceNumber, outcome) }
+        for (event, outcome) in zip(answered, outcomes) { charges.account(event.sequenceNumber, outcome, at: scheduler.now) }
     }
 
     /// Whether a loan may be the one that counts: who had the batch first has lost it when the lease is over. That is certain

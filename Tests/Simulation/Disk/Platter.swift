@@ -25,6 +25,12 @@ final class Platter {
             pending = []
         }
 
+        /// A bit becomes another, on the disk and for all who read it.
+        func rot(at place: Int, bit: UInt8) {
+            bytes[place] ^= bit
+            if place < durable.count { durable[place] ^= bit }
+        }
+
         /// A sync that went wrong: some of it is safe, and of the rest the system thinks so.
         func syncInPart(_ record: Record) {
             for change in pending { change.tear(record)?.apply(to: &durable) }

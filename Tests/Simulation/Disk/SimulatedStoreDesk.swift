@@ -40,6 +40,9 @@ final class SimulatedStoreDesk: StoreDesk {
     /// Whether it would do something.
     var hasWork: Bool { !isHeld && (!jobs.isEmpty || engine?.hasChores == true) }
 
+    /// Whether a change of what is kept waits.
+    var hasWrite: Bool { jobs.contains { if case .write = $0 { true } else { false } } }
+
     /// Carries out what waits, together.
     func takeTurn() {
         guard hasWork, let engine else { return }
@@ -59,8 +62,21 @@ final class SimulatedStoreDesk: StoreDesk {
         if after.recovered > before.recovered { record.count(.logRecovered) }
     }
 
-    /// Every event that can be read.
-    func readAll() -> [Chunk] {
+    /// Every group that can be read, and those that are not what was written. They stay where they are.
+    func readAll() -> (chunks: [Chunk], damaged: [SequenceNumber]) {
+        guard let database = engine as? StoreDatabase else { return (readOn(), []) }
+        var (chunks, damaged): ([Chunk], [SequenceNumber]) = ([], [])
+        try? database.connection.query("SELECT \(ChunkRow.columns) FROM chunks ORDER BY last_seq") {
+            (row) throws(SQLiteError) in
+            let row = ChunkRow(row)
+            let chunk = Chunk(bytes: Array(row.records), lastSequenceNumber: row.last)
+            if row.isSound { chunks.append(chunk) } else { damaged.append(row.last) }
+            return true
+        }
+        return (chunks, damaged)
+    }
+
+    private func readOn() -> [Chunk] {
         var (chunks, place): ([Chunk], SequenceNumber) = ([], 0)
         while let chunk = try? engine?.read(after: place).get() {
             chunks.append(chunk)

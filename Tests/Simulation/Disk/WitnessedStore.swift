@@ -10,12 +10,12 @@ final class WitnessedStore: EventStore {
     private let store: SQLiteEventStore
     private let ledger: Ledger
     /// What is told to the ledger of a store that has been opened.
-    private let opened: (StoredState, [Chunk], [StoredLetter]) -> Void
+    private let opened: (StoredState, ([Chunk], [SequenceNumber]), [StoredLetter]) -> Void
 
     init(
         _ disk: SimulatedDisk, _ kind: StoreKind, durability: Durability, _ scheduler: SimulatedScheduler,
         _ ledger: Ledger,
-        opened: @escaping (StoredState, [Chunk], [StoredLetter]) -> Void
+        opened: @escaping (StoredState, ([Chunk], [SequenceNumber]), [StoredLetter]) -> Void
     ) {
         var options = SQLiteEventStore.Options(directory: "/data", durability: durability)
         options.disk = disk

@@ -9,15 +9,20 @@ final class Operator: Actor {
     private let sides: [FarSide]
     private let letters: LetterDesk
     private let settings: SettingsDesk
+    private let rules: RuleAccount?
     private let changesSettings: Bool
     private var connection: SimulatedClient?
     private var isCalm = false
 
-    init(_ record: Record, _ crowd: Crowd, _ sides: [FarSide], _ ledger: Ledger, _ scene: Scene) {
+    init(
+        _ record: Record, _ crowd: Crowd, _ sides: [FarSide], _ ledger: Ledger, _ scene: Scene,
+        _ file: ConfigurationFile?
+    ) {
         self.record = record
         letters = LetterDesk(record, ledger.letters)
-        settings = SettingsDesk(record, sides, scene)
+        settings = SettingsDesk(record, sides, scene, ledger.orphans, file)
         changesSettings = scene.changesSettings
+        rules = ledger.rules
         self.crowd = crowd
         self.sides = sides
     }
@@ -36,6 +41,8 @@ final class Operator: Actor {
 
     func lifeEnded(_ end: LifeEnd) {
         connection = nil
+        rules?.lifeEnded()
+        settings.lifeEnded(end)
     }
 
     var acts: [Act] {
@@ -50,7 +57,11 @@ final class Operator: Actor {
             Act(5) { [self] in operate(connection, record.pick(there)) },
             Act(3) { [self] in letters.operate(connection, record.pick(there)) },
             Act(changesSettings ? 5 : 0) { [settings] in settings.operate(connection) },
-        ]
+        ] + (rules.map { [Act(3, changeRules($0, connection))] } ?? [])
+    }
+
+    private func changeRules(_ account: RuleAccount, _ connection: SimulatedClient) -> () -> Void {
+        { [settings] in settings.changeRules(account, connection) }
     }
 
     private func operate(_ connection: SimulatedClient, _ side: FarSide) {

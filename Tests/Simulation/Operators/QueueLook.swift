@@ -57,7 +57,7 @@ final class QueueLook {
         guard side.lost() == lostBefore, side.sent.count >= sentBefore else { return }
         let moved = inFlight.union(side.sent[sentBefore...])
         let missing = waiting.intersection(side.lane.waiting).subtracting(moved).subtracting(seen)
-            .filter { !side.lane.ages.isOver($0) }
+            .filter { !side.lane.ages.isOver($0) }.subtracting(side.unclear)
         record.expect(missing.isEmpty || lostBefore > 0, "\(side.id) does not show \(missing.sorted())")
         if !seen.isEmpty { record.count(.peeked) }
     }

@@ -9,32 +9,57 @@ final class SettingsDesk {
     private let record: Record
     private let sides: [FarSide]
     private let scene: Scene
+    private let orphans: Orphans?
+    private let file: ConfigurationFile?
     /// What programs have set, as it must be.
     private var expected: DataObject
+    private var kept = KeptSettings()
     private weak var service: Service?
     private var isCalm = false
 
-    init(_ record: Record, _ sides: [FarSide], _ scene: Scene) {
-        (self.record, self.sides, self.scene) = (record, sides, scene)
+    init(
+        _ record: Record, _ sides: [FarSide], _ scene: Scene, _ orphans: Orphans?, _ file: ConfigurationFile?
+    ) {
+        (self.record, self.sides, self.scene, self.orphans, self.file) = (record, sides, scene, orphans, file)
         expected = scene.settings
     }
 
     func lifeBegan(_ service: Service) {
         self.service = service
-        expected = scene.settings
+        record.expect(file?.wasSound ?? true, "a daemon starts with a file that is wrong")
+        let programmatic = service.control.layers[.programmatic]
+        let isFound = kept.begin(with: { scene.settings.patched(with: $0) == programmatic })
+        record.expect(isFound, "a daemon begins with settings that nobody set to be kept, or without some")
+        if kept.present != [:] { record.count(.settingsKept) }
+        expected = scene.settings.patched(with: kept.present)
+    }
+
+    func lifeEnded(_ end: LifeEnd) {
+        if case .powerless = end { kept.losePower() }
     }
 
     func operate(_ connection: SimulatedClient) {
-        let side = record.pick(sides)
+        if file != nil, record.oneIn(3) { return reload(connection) }
+        let side = record.pick(sides.filter { $0.id != ConfigurationFile.lane })
         switch record.number(0...7) {
         case 0...1: if side.isRemoved { bringBack(side, connection) } else { remove(side, connection) }
         case 2: if !side.isRemoved { change(side, connection) }
-        case 3: set(["store": ["max_events": .number(DataNumber(record.pick([8, 50, 200])))]], connection)
+        case 3: keep(record.oneIn(3) ? ["shutdown_timeout_ms": 999] : room, connection)
         case 4: setFaulty(connection)
-        case 5: connection.ask("config.reload", "{}") { [self] in record.expect($0 != nil, "a reload is refused") }
+        case 5: reload(connection)
         default:
             record.count(.barrierSet)
             set(["barriers": .object(barrier())], connection)
+        }
+    }
+
+    private func reload(_ connection: SimulatedClient) {
+        if record.oneIn(2) { file?.edit() }
+        connection.ask("config.reload", "{}") { [self] result in
+            let isSound = file?.wasSound ?? true
+            record.expect((result != nil) == isSound, "a file that is \(isSound ? "sound" : "wrong") is not told so")
+            let layer = service?.control.layers[.file] ?? [:]
+            record.expect(layer == file?.inForce ?? [:], "what is in force is not what the file said")
         }
     }
 
@@ -44,11 +69,13 @@ final class SettingsDesk {
         side.isRemoved = true
         side.isHeld = false
         side.lane.isPatchy = true
+        orphans?.goes(side.id, isCertain: false)
         set(["dispatchers": [side.id: .null]], connection) { [self] isSet in
             // Once all is calm it was asked to come back by now.
             guard !isCalm else { return }
             side.isRemoved = isSet
             side.isGone = isSet
+            if isSet { orphans?.goes(side.id, isCertain: true) }
         }
         record.count(.dispatcherRemoved)
     }
@@ -56,9 +83,13 @@ final class SettingsDesk {
     private func bringBack(_ side: FarSide, _ connection: SimulatedClient) {
         side.isGone = false
         side.isHeld = false
+        orphans?.comes(side.id, isCertain: false)
         side.lane.isPatchy = true
-        let entry = Scene.dispatcher(side.id, side.terms)
-        set(["dispatchers": [side.id: .object(entry)]], connection) { isSet in side.isRemoved = !isSet }
+        let entry = scene.entry(of: side.id, side.terms)
+        set(["dispatchers": [side.id: .object(entry)]], connection) { [orphans] isSet in
+            side.isRemoved = !isSet
+            if isSet { orphans?.comes(side.id, isCertain: true) }
+        }
         record.count(.dispatcherBack)
     }
 
@@ -68,6 +99,13 @@ final class SettingsDesk {
         let (old, new) = (side.terms, FarSide.Terms(record))
         side.setTerms(old.union(new))
         set(["dispatchers": [side.id: .object(Scene.limits(new))]], connection) { side.setTerms($0 ? new : old) }
+    }
+
+    /// Other rules and transformations are in force at once, all of them (Behaviour S2).
+    func changeRules(_ account: RuleAccount, _ connection: SimulatedClient) {
+        let book = Rulebook(record)
+        account.asked(for: book)
+        set(book.settings, connection) { [weak account] _ in account?.answered(book) }
     }
 
     // MARK: What holds all of them
@@ -93,21 +131,38 @@ final class SettingsDesk {
         record.count(.settingsRefused)
     }
 
+    private var room: DataObject { ["store": ["max_events": .number(DataNumber(record.pick([8, 50, 200])))]] }
+
     // MARK: Asking
+
+    private func json(_ object: DataObject) -> String {
+        var json = JSONWriter()
+        json.object(object)
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
 
     /// - Parameter then: told whether it was done.
     private func set(
         _ patch: DataObject, _ connection: SimulatedClient, isSound: Bool = true,
         then: @escaping (Bool) -> Void = { _ in }
     ) {
-        var json = JSONWriter()
-        json.object(patch)
-        let params = #"{"patch":\#(String(decoding: json.bytes, as: UTF8.self))}"#
-        connection.ask("config.set", params) { [self] result in
+        connection.ask("config.set", #"{"patch":\#(json(patch))}"#) { [self] result in
             record.expect((result != nil) == isSound, "\(patch) is \(result == nil ? "refused" : "taken")")
             if result != nil { expected = expected.patched(with: patch) }
             then(result != nil)
             if !isCalm { check() }
+        }
+    }
+
+    /// Sets something that is to outlive the daemon, at times one thing before the other is written down. What could not
+    /// be is in force all the same, and written with the next.
+    private func keep(_ patch: DataObject, _ connection: SimulatedClient) {
+        for patch in [patch] + (record.oneIn(2) ? [["shutdown_timeout_ms": 1_001]] : []) {
+            let number = kept.ask(patch)
+            expected = expected.patched(with: patch)
+            connection.ask("config.set", #"{"persist":true,"patch":\#(json(patch))}"#) { [self] result in
+                if result != nil { kept.answer(number) } else { record.count(.settingsNotKept) }
+            }
         }
     }
 
@@ -117,7 +172,8 @@ final class SettingsDesk {
     func calmDown(_ connection: SimulatedClient) {
         isCalm = true
         guard scene.changesSettings else { return }
-        for side in sides where side.isRemoved { bringBack(side, connection) }
+        file?.calmDown()
+        for side in sides where side.isRemoved || side.id == ConfigurationFile.lane { bringBack(side, connection) }
         set(["barriers": .object(SettingsDesk.noBarriers), "store": ["max_events": 200]], connection)
     }
 

@@ -20,6 +20,8 @@ final class LetterBook {
     private var gone: Set<LetterKey> = []
     /// Those of dispatchers that are given up.
     private var forgetting: Set<LetterKey> = []
+    /// Those of dispatchers that were given up in this life.
+    private(set) var forgotten: Set<LetterKey> = []
     private var known: [LetterNumber: StoredLetter] = [:]
     /// Those that went into the queue again in this life.
     private var returned: Set<LetterKey> = []
@@ -29,6 +31,8 @@ final class LetterBook {
     private var firsts: [SequenceNumber: SequenceNumber] = [:]
     /// Whose letters are being deleted, beyond doubt in part only.
     private var purging: LetterQuery?
+    /// Whether letters may be damaged.
+    var mayRot = false
     private let record: Record
     private let lane: (DispatcherNumber) -> String
 
@@ -69,6 +73,7 @@ final class LetterBook {
         let its = written.union(asked).filter { $0.lane == lane }
         gone.formUnion(its)
         forgetting.formUnion(its)
+        forgotten.formUnion(its)
     }
 
     func answered(_ changes: [StoreChange], _ fault: StoreFault?) {
@@ -170,7 +175,7 @@ final class LetterBook {
         if !found.isEmpty { record.count(.lettersKept) }
         known = [:]
         (written, asked, requeued, returning, purging) = (found, [], 0, [:], nil)
-        (forgetting, returned) = ([], [])
+        (forgetting, forgotten, returned) = ([], [], [])
     }
 
     /// A crash neither loses an event that was being requeued nor has it twice: without power it may wait as if it had

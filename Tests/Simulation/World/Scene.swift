@@ -10,7 +10,7 @@ struct Scene {
 
     let durability: Durability
     let storeKind: StoreKind
-    let settings: DataObject
+    private(set) var settings: DataObject = [:]
     /// How long the store keeps an event, in milliseconds, where that is short enough to be over.
     let mostAge: Int64?
     /// Whether an operator changes settings: then there is a third dispatcher at times.
@@ -21,36 +21,60 @@ struct Scene {
     let boardTerms: BoardTerms
     /// What a dispatcher that publishes into a stream promises, where there is one.
     let streamTerms: FarSide.Terms?
+    let patience: Patience
+    /// The rules and transformations that a daemon begins with; nil: there are never any.
+    let rules: Rulebook?
+    /// How long the queue of a dispatcher that is gone is kept, in milliseconds, where that is short.
+    let orphanRetention: Int64?
+    /// Whether bytes rot, and which.
+    let rot: Rot.Kind?
+    /// Whether other versions of the daemon use the same disk.
+    let hasVersions: Bool
+    /// Whether there is a configuration file beside what the program sets.
+    let hasFile: Bool
+    /// What stands before a dispatcher; nil: nothing does.
+    let key: KeyTerms?
 
     init(_ record: Record) {
         let first = FarSide.Terms(record)
         let second = FarSide.Terms(dispatchLimit: 1, inFlight: 1)
-        terms = ["a": first, "b": second, "c": second]
+        changesSettings = record.oneIn(2)
+        rot = record.oneIn(6) ? record.pick([.records, .anything]) : nil
+        hasVersions = rot == nil && record.oneIn(6)
+        hasFile = changesSettings && record.oneIn(2)
+        terms = ["a": first, "b": second, "c": second].merging(hasFile ? ["d": second] : [:]) { $1 }
+        let retention = changesSettings && record.oneIn(2) ? record.pick([1, 5, 30]) : nil
+        orphanRetention = retention.map { Int64($0) * 1_000 }
         workTerms = WorkSide.Terms(dispatchLimit: record.number(1...4), inFlight: record.number(1...4))
         boardTerms = BoardTerms(record)
-        changesSettings = record.oneIn(2)
+        patience = Patience(record)
+        rules = record.oneIn(3) ? Rulebook(record) : nil
+        key = record.oneIn(3) ? KeyTerms(record) : nil
         durability = record.oneIn(4) ? .normal : .full
-        storeKind = record.oneIn(2) ? .log : .sqlite
+        // What rots, and what other versions have written, is a database.
+        storeKind = rot == nil && !hasVersions && record.oneIn(2) ? .log : .sqlite
         let mostAge = record.oneIn(3) ? record.pick([2, 5, 60]) : nil
         self.mostAge = mostAge.map { Int64($0) * 1_000 }
-        let settings: DataObject = [
+        settings = [
             "durability": .string(durability.rawValue), "shutdown_timeout_ms": 1_000,
             "limits": [
                 "max_line_bytes": 4_096, "max_unanswered": 6, "max_output_bytes": .number(DataNumber(Scene.mostOutput)),
                 "max_connections": 5,
                 "slow_reader_timeout_ms": 2_000,
             ],
-            "store": Scene.store(record, mostAge: mostAge),
-            "dispatchers": [
-                "a": .object(Scene.dispatcher("a", first)), "b": .object(Scene.dispatcher("b", second)),
-            ],
+            "store": Scene.store(record, mostAge: mostAge, retention: retention),
         ]
         streamTerms = record.oneIn(3) ? FarSide.Terms(record) : nil
-        let stream = streamTerms.map { Scene.dispatcher("s", $0).patched(with: ["kind": "stream", "remote": .null]) }
+        let stream = streamTerms.map {
+            Scene.limits($0).patched(with: Patience.usual.settings).patched(with: ["kind": "stream"])
+        }
         let streams: DataObject = stream.map { ["dispatchers": ["s": .object($0)]] } ?? [:]
         let workers: DataObject = ["dispatchers": ["w": .object(Scene.dispatcher(workTerms))]]
-        self.settings = settings.patched(with: boardTerms.settings).patched(with: workers).patched(with: streams)
-            .patched(with: Scene.barriers(record))
+        let dispatchers: DataObject = ["a": .object(entry(of: "a", first)), "b": .object(entry(of: "b", second))]
+        settings = settings.patched(with: ["dispatchers": .object(dispatchers)]).patched(with: workers)
+            .patched(with: streams).patched(with: boardTerms.settings)
+            .patched(with: Scene.barriers(record)).patched(with: rules?.settings ?? [:])
+            .patched(with: key == nil ? [:] : KeyTerms.settings)
     }
 
     /// Sometimes nothing goes while nobody uses a client (Behaviour B26).
@@ -62,11 +86,15 @@ struct Scene {
         return ["barriers": ["ApplicationStatusBarrier": .object(barrier)]]
     }
 
-    static func dispatcher(_ id: String, _ terms: FarSide.Terms) -> DataObject {
-        limits(terms).patched(with: [
-            "kind": "far", "max_attempts": .number(DataNumber(Charges.mostAttempts)), "backoff": ["cap_ms": 4_000],
-            "remote": .bool(id == "b"),
-        ])
+    /// Whether the queue of a dispatcher that is gone may have to make room.
+    var makesRoom: Bool { settings.get(key: "store", as: DataObject.self)?["overflow"] != nil }
+
+    /// What the settings have for a dispatcher.
+    func entry(of id: String, _ terms: FarSide.Terms) -> DataObject {
+        var entry = Scene.limits(terms).patched(with: patience.settings)
+        if rules != nil { entry = entry.patched(with: Rulebook.reference(of: id)) }
+        if let key, key.lane == id { entry = entry.patched(with: key.entry) }
+        return entry.patched(with: ["kind": "far", "remote": .bool(id == "b")])
     }
 
     static func limits(_ terms: FarSide.Terms) -> DataObject {
@@ -78,14 +106,15 @@ struct Scene {
 
     private static func dispatcher(_ terms: WorkSide.Terms) -> DataObject {
         let limits = FarSide.Terms(dispatchLimit: terms.dispatchLimit, inFlight: terms.inFlight)
-        return dispatcher("w", limits).patched(
+        return Scene.limits(limits).patched(with: Patience.usual.settings).patched(
             with: ["kind": "worked", "lease_ms": .number(DataNumber(Int(terms.lease.wholeMilliseconds)))])
     }
 
-    /// - Parameter mostAge: in seconds.
-    private static func store(_ record: Record, mostAge: Int?) -> DataItem {
+    /// Ages are in seconds.
+    private static func store(_ record: Record, mostAge: Int?, retention: Int?) -> DataItem {
         var store: DataObject = ["max_events": .number(DataNumber(record.pick([12, 50, 200])))]
         if record.oneIn(3) { store["overflow"] = "drop_oldest" }
+        if let retention { store["orphan_retention_s"] = .number(DataNumber(retention)) }
         if let mostAge { store["max_age_s"] = .number(DataNumber(mostAge)) }
         return .object(store)
     }

@@ -19,21 +19,39 @@ final class World {
     private let platter = Platter()
     private let scene: Scene
     private let crowd: Crowd
+    let file: ConfigurationFile?
     private var actors: [any Actor] = []
     /// How the last life ended, and how many events it had let go of by dispatcher.
     private var lastEnd = LifeEnd.stopped
     private var lost: [String: Int] = [:]
     /// Whether the disk was well while the last daemon stopped in order.
     private var wasWell = true
+    private var isResting = false
 
     init(seed: Seed) {
         let record = Record(seed: seed)
         let scene = Scene(record)
-        let ledger = Ledger(record, Ages(record, scheduler, mostAge: scene.mostAge))
+        let ledger = Ledger(record, Ages(record, scheduler, mostAge: scene.mostAge), scene.rules)
         (self.record, self.ledger, self.scene) = (record, ledger, scene)
         sides = scene.terms.keys.sorted().map { [scheduler] in
-            FarSide(ledger.lane($0), scene.terms[$0] ?? .init(dispatchLimit: 1, inFlight: 1), record, scheduler)
+            FarSide(
+                ledger.lane($0), scene.terms[$0] ?? .init(dispatchLimit: 1, inFlight: 1), scene.patience, record,
+                scheduler)
         }
+        ledger.orphans = Orphans(
+            record, scheduler, ledger.ages, retention: scene.orphanRetention, makesRoom: scene.makesRoom)
+        file = sides.first { $0.id == ConfigurationFile.lane }.map { [ledger] in
+            ConfigurationFile(record, scene, $0, ledger.orphans)
+        }
+        for side in sides {
+            side.look = { [ledger, id = side.id] in
+                ledger.rules?.sent($0, to: id)
+                ledger.rot?.sent($0, to: id)
+            }
+        }
+        ledger.rot = scene.rot.map { Rot($0, record) }
+        ledger.letters.mayRot = scene.rot != nil
+        record.isLax = { [weak ledger] in ledger?.rot?.isWild == true }
         workSide = WorkSide(ledger.lane("w"), scene.workTerms, record, scheduler)
         streamSide = scene.streamTerms.map { [scheduler] in StreamSide(ledger.lane("s"), $0, record, scheduler) }
         let disk = SimulatedDisk(platter, record)
@@ -41,14 +59,17 @@ final class World {
         crowd = Crowd(record, scheduler, ledger)
         let barrierClients = BarrierClients(record, crowd, sides, workSide)
         actors = [
-            crowd, Destinations(record, sides), Operator(record, crowd, sides, ledger, scene),
+            crowd, Destinations(record, sides), Operator(record, crowd, sides, ledger, scene, file),
             Nature(record, scheduler, ledger.ages, sides),
             BoardClients(record, scheduler, crowd, scene.boardTerms), barrierClients,
-            Workers(record, scheduler, crowd, workSide), Trouble(self),
+            Workers(record, scheduler, crowd, workSide), Trouble(self), Ambush(self),
         ]
         if let streamSide {
             streamSide.closing = { [unowned barrierClients] in barrierClients.closing("s") }
             actors.append(Streams(record, streamSide))
+        }
+        if let key = scene.key, let side = sides.first(where: { $0.id == key.lane }) {
+            actors.append(KeyClients(record, crowd, side, KeyAccount(key, record, scheduler)))
         }
         if record.oneIn(3) { actors.append(Programs(record, scheduler, crowd, ledger)) }
         if record.oneIn(2) { actors.append(WatchClients(record, scheduler, crowd, ledger)) }
@@ -91,6 +112,7 @@ final class World {
         if !record.oneIn(3) { store.desk.takeTurn() }
         crowd.read()
         checkAges()
+        if service != nil, !store.desk.hasWork, !store.desk.isHeld { ledger.orphans?.check() }
     }
 
     private func checkAges() {
@@ -104,37 +126,65 @@ final class World {
     /// Starts a daemon on what there is. A disk that is not well may keep it from starting: then it is well.
     private func begin() {
         for _ in 0..<20 where service == nil {
-            guard let started = try? start() else {
+            guard let started = attempt() else {
                 record.count(.startFailed)
                 record.note("the start fails")
                 lose(.killed)
+                file?.startFailed()
                 continue
             }
             service = started
+            ledger.orphans?.lifeBegan(with: Set(started.gate.dispatcherSummaries.map(\.id)))
             for actor in actors { actor.lifeBegan(started) }
         }
-        record.expect(service != nil, "the daemon does not start")
+        if service == nil, ledger.rot?.isWild == true { return beginAfresh() }
+        record.insist(service != nil, "the daemon does not start")
     }
 
-    private func start() throws -> Service {
+    private func attempt() -> Service? {
+        do {
+            return try start()
+        } catch {
+            // What SQLite sees to be damaged is set aside.
+            let isSeen = ["malformed", "not a database", "damaged"].contains { "\(error)".contains($0) }
+            record.insist(
+                !isSeen || store.disk.isDown || !store.disk.isWell, "damage keeps a daemon from starting: \(error)")
+            return nil
+        }
+    }
+
+    /// What is damaged, and looks like a store that somebody else has changed, is for people: they begin with nothing.
+    private func beginAfresh() {
+        record.note("somebody takes the store away")
+        for path in platter.names.keys.sorted() { platter.name(path, nil) }
+        service = try? start()
+        record.insist(service != nil, "the daemon does not start with nothing")
+        if let service { for actor in actors { actor.lifeBegan(service) } }
+    }
+
+    /// - Parameter isWell: whether nothing happens to it on the way.
+    func start(isWell: Bool = false) throws -> Service {
         let disk = SimulatedDisk(platter, record)
         let isLax = if case .powerless = lastEnd { scene.durability == .normal } else { false }
         store = WitnessedStore(disk, scene.storeKind, durability: scene.durability, scheduler, ledger) {
-            [unowned self] state, chunks, letters in
-            record.expect(state.warnings == [], "the store is not what it was: \(state.warnings)")
+            [unowned self] state, found, letters in
             ledger.reopened(
-                state, chunks, letters, lost: lost, after: lastEnd, isLax: isLax || !wasWell && lastEnd == .stopped)
+                state, found, letters, lost: lost, after: lastEnd, isLax: isLax || !wasWell && lastEnd == .stopped)
             ledger.ages.opened(state, isKept: lastEnd == .stopped && wasWell)
             (lost, lastEnd) = ([:], .killed)
         }
-        if record.oneIn(6) { disk.callsToLive = record.number(0...40) }
-        let options = DaemonOptions(socket: "/nowhere/socket", dataDirectory: "/nowhere")
+        if !isWell, record.oneIn(6) { disk.callsToLive = record.number(0...40) }
+        let options = DaemonOptions(
+            configuration: file == nil ? nil : ConfigurationFile.path, socket: "/nowhere/socket",
+            dataDirectory: "/nowhere")
         var configuration = ServerConfiguration(options: options, environment: [:], userID: 0)
         configuration.settings = scene.settings
+        if let file { configuration.readFile = file.read }
         configuration.makeStore = { [store] _ in store }
         configuration.addDispatcherKind(FarKind(sides: Dictionary(uniqueKeysWithValues: sides.map { ($0.id, $0) })))
         configuration.addDispatcherKind(WorkedKind(workSide))
         if let streamSide { configuration.addDispatcherKind(StreamKind(side: streamSide)) }
+        if let rules = ledger.rules { configuration.addTransformerKind(MarkKind(account: rules)) }
         let service = try Service(
             scheduler: scheduler, loop: nil, configuration: configuration, loaded: try configuration.load(),
             chance: { [record] in record.fraction() })
@@ -188,6 +238,7 @@ final class World {
         case .stopped: scheduler.restart()
         }
         for actor in actors { actor.lifeEnded(end) }
+        if !isResting { BetweenLives(self, platter).spoil(scene, crowd) }
     }
 
     /// Nothing of the daemon is held on to: sessions hold it, and it holds them.
@@ -217,9 +268,11 @@ final class World {
     /// All is well and everybody reads: nothing may be left, or stuck.
     private func rest() {
         record.note("all is well")
+        isResting = true
         for actor in actors { actor.calmDown() }
         var turns = 0
-        while turns < 3_000, !isQuiet, record.violation == nil {
+        let most = ledger.rot?.isWild == true ? 100 : 3_000
+        while turns < most, !isQuiet, record.violation == nil {
             goOn()
             turns += 1
         }

@@ -379,7 +379,8 @@ struct DeliveryMachine {
         guard let first = failures.first else { return orders }
         counters.count(.failed)
         lastError = first.outcome.cause
-        for failure in failures { queue.takeBack(failure.batch.sequenceNumbers) }
+        // This is another answer than a 401 (Behaviour A9).
+        for failure in failures { queue.takeBack(failure.batch.sequenceNumbers) { $0.wasUnauthorized = false } }
         var cause: String?
         for (outcome, part) in failures {
             switch Verdict(outcome, isOversize: part.isOversize, settings: settings) {

@@ -86,7 +86,10 @@ struct UnauthorizedGateTests {
     func inBetween() {
         let bench = bench { $0.backoffCap = .milliseconds(500) }
         bench.track(1)
-        for answer: SendResult in [.status(401), .status(503), .status(401), .noAnswer(cause: "reset"), .status(401)] {
+        let others: [SendResult] = [
+            .status(503), .noAnswer(cause: "reset"), .each([.retry(cause: "busy", charged: false)]),
+        ]
+        for answer in others.flatMap({ [.status(401), $0] }) + [.status(401)] {
             boards.complete()
             bench.advance(by: .milliseconds(500))
             bench.sender.answer(answer)

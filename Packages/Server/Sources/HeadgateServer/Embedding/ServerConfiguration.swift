@@ -15,6 +15,8 @@ public struct ServerConfiguration {
     public var userID: UInt32
     /// Listening sockets that a service manager has opened; without any the server opens its own.
     public var inherited: [Int32]
+    /// Reads a configuration file, at the start and at a reload.
+    var readFile: (String) throws(SettingsFault) -> DataObject = SettingsFile.read
     /// Makes the event store, where a program brings its own (Behaviour Q1); it lives on the scheduler. Without it there is
     /// the one that `durability` asks for.
     public var makeStore: ((any Scheduler) -> any EventStore)?
@@ -89,7 +91,8 @@ public struct ServerConfiguration {
         var layers = SettingsLayers()
         layers[.programmatic] = settings
         let reading = layers.load(
-            file: options.configuration, orElse: withoutFile, environment: environment, vocabulary: vocabulary)
+            file: options.configuration, orElse: withoutFile, reading: readFile, environment: environment,
+            vocabulary: vocabulary)
         guard let settings = reading.settings else {
             throw StartFault(reading.faults.map(\.description).joined(separator: "\n"))
         }

@@ -72,7 +72,8 @@ final class SettingsControl {
         return change { layers in
             layers.load(
                 file: configuration.options.configuration, orElse: configuration.withoutFile,
-                environment: configuration.environment, vocabulary: configuration.vocabulary)
+                reading: configuration.readFile, environment: configuration.environment,
+                vocabulary: configuration.vocabulary)
         }
     }
 

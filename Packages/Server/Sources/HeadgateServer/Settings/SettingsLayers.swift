@@ -53,14 +53,16 @@ public struct SettingsLayers: Equatable, Sendable {
     /// - Parameters:
     ///   - file: the file's path; nil: there is none.
     ///   - fallback: what counts where there is none.
+    ///   - read: how it is read.
     ///   - environment: the process's environment, for warnings of what the settings miss in it.
     public mutating func load(
-        file: String?, orElse fallback: DataObject = DefaultConfiguration.object, environment: [String: String],
+        file: String?, orElse fallback: DataObject = DefaultConfiguration.object,
+        reading read: (String) throws(SettingsFault) -> DataObject = SettingsFile.read, environment: [String: String],
         vocabulary: SettingsVocabulary = .builtIn
     ) -> SettingsReading {
         let object: DataObject
         do throws(SettingsFault) {
-            object = try file.map(SettingsFile.read) ?? fallback
+            object = try file.map(read) ?? fallback
         } catch {
             return SettingsReading(fault: error)
         }

@@ -1,0 +1,91 @@
+import HeadgateCore
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// Clients that serve the board before a dispatcher.
+final class KeyClients: Actor, Duty {
+    private let record: Record
+    private let crowd: Crowd
+    private let side: FarSide
+    private let account: KeyAccount
+    private var serving: [SimulatedClient] = []
+    private var runs: [(client: SimulatedClient, request: Int)] = []
+    private var isCalm = false
+
+    init(_ record: Record, _ crowd: Crowd, _ side: FarSide, _ account: KeyAccount) {
+        (self.record, self.crowd, self.side, self.account) = (record, crowd, side, account)
+        side.key = account
+        crowd.duties.append(self)
+    }
+
+    func lifeEnded(_ end: LifeEnd) {
+        (serving, runs) = ([], [])
+        account.lifeEnded()
+    }
+
+    var acts: [Act] {
+        if isCalm { return [] }
+        let isServed = serving.contains(where: \.isTalking)
+        return [Act(isServed ? 2 : 20, serve), Act(runs.isEmpty ? 0 : 60, answer), Act(1, leave)]
+    }
+
+    private func serve() {
+        guard let client = crowd.talking(), !serving.contains(where: { $0 === client }) else { return }
+        serving.append(client)
+        client.ask(
+            "board.serve", #"{"board":"\#(KeyTerms.board)"}"#,
+            .told { [record] in record.expect($0.isResult, "\(client.number) may not serve the key: \($0)") })
+    }
+
+    private func leave() {
+        let there = serving.filter(\.isTalking)
+        if !there.isEmpty { record.pick(there).lose() }
+    }
+
+    // MARK: What they are asked
+
+    let methods: Set = ["board.run"]
+
+    func came(_ method: String, _ params: DataObject, id: Int?, to client: SimulatedClient) {
+        guard params["board"] == .string(KeyTerms.board), let id else { return }
+        record.note("\(client.number) is to give a key")
+        // What a group held that is put aside counts as waiting until it is missed.
+        let mayWait = side.lane.hasHadSome || !side.lane.damaged().isEmpty
+        record.expect(mayWait, "a key is asked for, and \(side.id) never had anything to send")
+        runs.append((client, id))
+    }
+
+    private func answer() {
+        runs.removeAll { !$0.client.isTalking }
+        guard !runs.isEmpty else { return }
+        let run = runs.remove(at: record.number(0...runs.count - 1))
+        let key = account.newKey()
+        switch record.number(0...5) {
+        case 0: run.client.answer(run.request, result: #"{"done":false,"output":{"token":"\#(key)"}}"#)
+        case 1: run.client.answer(run.request, result: #"{"done":true,"output":{"other":"\#(key)"}}"#)
+        default: give(key, run)
+        }
+    }
+
+    private func give(_ key: String, _ run: (client: SimulatedClient, request: Int)) {
+        account.gives(key)
+        run.client.answer(run.request, result: #"{"done":true,"output":{"token":"\#(key)"}}"#)
+    }
+
+    // MARK: The end
+
+    func calmDown() {
+        isCalm = true
+    }
+
+    func goOn() -> Bool {
+        runs.removeAll { !$0.client.isTalking }
+        let due = runs
+        runs = []
+        for run in due { give(account.newKey(), run) }
+        guard !serving.contains(where: \.isTalking) else { return !due.isEmpty }
+        serve()
+        return true
+    }
+}

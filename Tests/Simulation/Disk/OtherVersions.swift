@@ -1,0 +1,79 @@
+import Glibc
+import HeadgateCore
+
+@testable import HeadgateServer
+
+/// What other versions of the daemon leave on the disk (Behaviour Q11): an older form of the store, which is made one of this
+/// version, or a newer one, which is refused and stays as it is.
+struct OtherVersions {
+    static let path = "/data/events.db"
+    private let platter: Platter
+    private let record: Record
+
+    init(_ platter: Platter, _ record: Record) {
+        (self.platter, self.record) = (platter, record)
+    }
+
+    private var isThere: Bool { platter.names[OtherVersions.path].map { !$0.bytes.isEmpty } ?? false }
+
+    /// An older version had the disk. It kept ids in another form, and this one does not know them.
+    /// - Returns: whether it is so now.
+    func becomeOlder() -> Bool {
+        guard isThere else { return false }
+        let version = record.number(2...3)
+        // What version 2 had of other tables is as it was in version 3.
+        return execute(version == 2 ? OtherVersions.third + OtherVersions.second : OtherVersions.third)
+    }
+
+    /// A newer version had the disk, and has it again at once.
+    /// - Parameter start: tries to start a daemon in between; gives what it says, and nil when it has started.
+    func whileNewer(_ start: () -> String?) {
+        guard isThere, execute("PRAGMA user_version = \(StoreSchema.version + 1)") else { return }
+        record.count(.newerRefused)
+        let before = platter.names[OtherVersions.path]?.bytes
+        record.expect(start()?.contains("newer") == true, "a store of a newer version is not refused as such")
+        let after = platter.names[OtherVersions.path]?.bytes
+        record.expect(before == after, "a store of a newer version is changed")
+        let isBack = execute("PRAGMA user_version = \(StoreSchema.version)", from: StoreSchema.version + 1)
+        record.expect(isBack, "it is not made this one again")
+    }
+
+    private func execute(_ statements: String, from version: UInt32 = StoreSchema.version) -> Bool {
+        let disk = SimulatedDisk(platter, record)
+        defer { disk.end() }
+        do throws(SQLiteError) {
+            let connection = try SQLiteConnection(path: OtherVersions.path, on: disk)
+            guard try connection.integer("PRAGMA user_version") == Int64(version) else { return false }
+            try connection.transaction { () throws(SQLiteError) in try connection.execute(statements) }
+            try connection.emptyLog()
+            return true
+        } catch {
+            record.note("another version cannot use the disk: \(error)")
+            return false
+        }
+    }
+
+    /// `recent_ids` as version 3 had it: ids as they are, none of which this version can compare.
+    private static let third = """
+        UPDATE recent_ids SET ids = x'', count = 0;
+        ALTER TABLE recent_ids DROP COLUMN form;
+        PRAGMA user_version = 3;
+        """
+
+    /// `chunks` as version 2 had it: nobody wrote down when events become too old.
+    private static let second = """
+        DROP INDEX chunk_tallies;
+        ALTER TABLE chunks RENAME TO later;
+        CREATE TABLE chunks (
+            last_seq INTEGER PRIMARY KEY,
+            first_seq INTEGER NOT NULL,
+            tallies BLOB NOT NULL,
+            checksum INTEGER NOT NULL,
+            records BLOB NOT NULL
+        ) STRICT;
+        INSERT INTO chunks SELECT last_seq, first_seq, tallies, checksum, records FROM later;
+        DROP TABLE later;
+        CREATE INDEX chunk_tallies ON chunks (first_seq, tallies);
+        PRAGMA user_version = 2;
+        """
+}

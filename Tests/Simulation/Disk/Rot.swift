@@ -1,0 +1,128 @@
+import HeadgateCore
+import HeadgateData
+
+/// Bytes that rot where they lie, synced or not (Behaviour Q8), and the account of what may be lost by that.
+///
+/// Where a digit within an event's data rots, the row says so with its checksum: the events of that group are lost where they
+/// were still needed, and nothing else is. Where any bit anywhere rots, SQLite may take it for what was written, and all that is promised
+/// is that the daemon starts, goes on, and gives nobody an event that is not what was tracked.
+final class Rot {
+    enum Kind {
+        case records
+        case anything
+    }
+
+    let kind: Kind
+    private let record: Record
+    /// How many times something has rotted.
+    private(set) var strikes = 0
+    /// The groups that turned out to be damaged, by their last events.
+    private var groups: Set<SequenceNumber> = []
+    /// The events of each group, with their routes.
+    private var contents: [SequenceNumber: [(number: SequenceNumber, route: RouteNumber)]] = [:]
+    /// What each event's data is.
+    private var values: [SequenceNumber: Content] = [:]
+    /// Events that may be lost.
+    private(set) var damaged: Set<SequenceNumber> = []
+
+    init(_ kind: Kind, _ record: Record) {
+        (self.kind, self.record) = (kind, record)
+    }
+
+    /// Whether nothing is certain any more but what always holds.
+    var isWild: Bool { kind == .anything && strikes > 0 }
+
+    // MARK: Rotting
+
+    /// Something rots.
+    func strike(_ platter: Platter) {
+        switch kind {
+        case .records: strikeRecord(platter)
+        case .anything:
+            let paths = platter.names.keys.filter { $0.contains("events.db") }.sorted()
+            guard !paths.isEmpty, let node = platter.names[record.pick(paths)], !node.bytes.isEmpty else { return }
+            strikes += 1
+            record.count(.anythingRotted)
+            record.note("bits rot")
+            for _ in 0..<record.number(1...6) {
+                node.rot(at: record.number(0...node.bytes.count - 1), bit: UInt8(1 << record.number(0...7)))
+            }
+        }
+    }
+
+    /// A digit of a number in some event's data becomes another.
+    private func strikeRecord(_ platter: Platter) {
+        guard let node = platter.names[OtherVersions.path] else { return }
+        let places = Rot.places(of: Array(#"{"n":"#.utf8), in: node.bytes)
+        guard !places.isEmpty else { return }
+        strikes += 1
+        record.count(.recordRotted)
+        record.note("a digit rots")
+        node.rot(at: record.pick(places), bit: 1)
+    }
+
+    /// Where a pattern ends, each time that it is there.
+    private static func places(of pattern: [UInt8], in bytes: [UInt8]) -> [Int] {
+        guard bytes.count > pattern.count else { return [] }
+        return bytes.withUnsafeBufferPointer { bytes in
+            (0..<bytes.count - pattern.count).filter { start in
+                bytes[start] == pattern[0] && pattern.indices.allSatisfy { bytes[start + $0] == pattern[$0] }
+            }.map { $0 + pattern.count }
+        }
+    }
+
+    // MARK: What is stored
+
+    func asked(_ group: AppendGroup) {
+        contents[group.chunk.lastSequenceNumber] = group.chunk.map { ($0.sequenceNumber, $0.route) }
+        for event in group.chunk {
+            guard case .object(let members)? = try? DataItem(parsing: event.json(attempt: 1)) else { continue }
+            values[event.sequenceNumber] = Content(members)
+        }
+    }
+
+    /// A store was opened.
+    /// - Parameters:
+    ///   - rows: groups that lie there and are not what was written.
+    ///   - warnings: what the daemon says of its store.
+    /// - Returns: the events that lie in damaged groups.
+    func found(_ rows: [SequenceNumber], _ warnings: [String]) -> [(number: SequenceNumber, route: RouteNumber)] {
+        let told = warnings.compactMap(Rot.group)
+        record.expect(told.count == warnings.count, "the store is not what it was: \(warnings)")
+        groups.formUnion(rows + told)
+        record.expect(groups.count <= strikes, "\(groups.sorted()) are damaged, and \(strikes) bytes were")
+        for group in rows + told { damaged.formUnion((contents[group] ?? []).map(\.number)) }
+        return rows.flatMap { contents[$0] ?? [] }
+    }
+
+    /// The group that a warning is about.
+    private static func group(_ warning: String) -> SequenceNumber? {
+        let (head, tail) = ("the group of events that ends with ", " was damaged and is put aside")
+        guard warning.hasPrefix(head), warning.hasSuffix(tail) else { return nil }
+        return SequenceNumber(warning.dropFirst(head.count).dropLast(tail.count))
+    }
+
+    // MARK: What is sent
+
+    /// Nobody gets what is not as it was tracked.
+    func sent(_ batch: Batch, to lane: String) {
+        for event in batch.events {
+            guard let value = values[event.sequenceNumber] else { continue }
+            guard case .object(let members)? = try? DataItem(parsing: Array(batch.body[event.range])) else {
+                return record.insist(false, "\(lane) gets \(event.sequenceNumber), which is no event")
+            }
+            let isSo = Content(members)?.number == value.number
+            record.insist(isSo, "\(lane) gets \(event.sequenceNumber) as \(members), and that was never tracked")
+        }
+    }
+
+    /// Whether what is gone was counted: as put aside or otherwise, and what rot has taken before a start not at all.
+    /// - Parameters:
+    ///   - lost: how many are gone.
+    ///   - counted: how many of them are counted as expired or evicted.
+    ///   - spoilt: how many of them lay in damaged groups.
+    func explains(_ lost: Int, counted: Int, putAside: Int, ofSpoilt spoilt: Int) -> Bool {
+        if putAside > 0 { record.count(.damagedPutAside) }
+        return counted <= lost && lost <= counted + min(spoilt, putAside)
+    }
+}

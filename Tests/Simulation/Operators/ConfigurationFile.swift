@@ -1,0 +1,93 @@
+import HeadgateCore
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// The configuration file of a history. Somebody edits it whenever they like; it is read when a daemon starts, and when one is
+/// told to (Behaviour S3). Whether there is a dispatcher `d` is in it alone.
+final class ConfigurationFile {
+    static let path = "/nowhere/headgate.json"
+    static let lane = "d"
+
+    private enum Text {
+        case sound(DataObject, FarSide.Terms?)
+        /// What must be refused whole.
+        case broken(String)
+        case missing
+    }
+
+    private let record: Record
+    private let scene: Scene
+    private let side: FarSide
+    private let orphans: Orphans?
+    private var text = Text.sound([:], nil)
+    /// What was read last.
+    private(set) var inForce: DataObject = [:]
+    private(set) var wasSound = true
+    private var isCalm = false
+
+    init(_ record: Record, _ scene: Scene, _ side: FarSide, _ orphans: Orphans?) {
+        (self.record, self.scene, self.side, self.orphans) = (record, scene, side, orphans)
+    }
+
+    // MARK: Who writes it
+
+    func edit() {
+        switch record.number(0...6) {
+        case 0: text = .broken(#"{"dispatchers": {"d":"#)
+        case 1: text = .broken(#"{"dispatchers": {"d": {"kind": "far", "dispatch_limit": 0}}}"#)
+        case 2: text = .missing
+        case 3: text = .sound([:], nil)
+        default:
+            let terms = FarSide.Terms(record)
+            let entry = scene.entry(of: ConfigurationFile.lane, terms)
+            text = .sound(["dispatchers": ["d": .object(entry)]], terms)
+        }
+        record.note("somebody edits the file: \(text)")
+    }
+
+    func calmDown() {
+        isCalm = true
+    }
+
+    // MARK: Who reads it
+
+    func read(_ path: String) throws(SettingsFault) -> DataObject {
+        wasSound = false
+        switch text {
+        case .broken(let text):
+            record.count(.fileRefused)
+            return try SettingsText.parse(Array(text.utf8))
+        case .missing:
+            record.count(.fileRefused)
+            throw SettingsFault(path: "", message: "\(path) cannot be read")
+        case .sound(let object, let terms):
+            wasSound = true
+            inForce = object
+            comesIntoForce(terms)
+            return object
+        }
+    }
+
+    /// A file that is wrong keeps a daemon from starting. Then it is mended.
+    func startFailed() {
+        guard !wasSound else { return }
+        text = .sound([:], nil)
+    }
+
+    /// It is read and put in force in one step.
+    private func comesIntoForce(_ terms: FarSide.Terms?) {
+        record.count(.fileRead)
+        guard !isCalm else { return }
+        if let terms {
+            side.setTerms(terms)
+            if side.isGone { side.lane.isPatchy = true }
+            orphans?.comes(side.id, isCertain: true)
+        } else {
+            if !side.isGone { side.lane.isPatchy = true }
+            side.isHeld = false
+            orphans?.goes(side.id, isCertain: true)
+        }
+        (side.isRemoved, side.isGone) = (terms == nil, terms == nil)
+    }
+}

@@ -1,0 +1,145 @@
+import HeadgateCore
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// The account of what rules and transformations made of each event: who has to get it, and with which content
+/// (Behaviour P3, P4, P6).
+final class RuleAccount {
+    /// What clients put into their events' data: a number that arrives with all its digits, and whether only `a` may get it.
+    static func data(isNarrowed: Bool) -> String {
+        #","raw":1.50E+2\#(isNarrowed ? #","only":true"# : "")"#
+    }
+
+    private static let raw = Array(#""raw":1.50E+2"#.utf8)
+
+    private let record: Record
+    private let lane: (String) -> Lane
+    private let first: Rulebook
+    /// Those that may be in force, and those that may have been since a group went to the store.
+    private var current: [Rulebook]
+    private var possible: [Rulebook]
+    private var stored: [SequenceNumber: Content] = [:]
+    /// What was dropped before the store and behind it, and what threw, in this life.
+    private var droppedBefore = 0
+    private var droppedBehind = 0
+    private var failures = 0
+
+    init(_ record: Record, _ first: Rulebook, lane: @escaping (String) -> Lane) {
+        (self.record, self.first, self.lane) = (record, first, lane)
+        (current, possible) = ([first], [first])
+    }
+
+    func lifeEnded() {
+        (current, possible) = ([first], [first])
+        (droppedBefore, droppedBehind, failures) = (0, 0, 0)
+    }
+
+    // MARK: What is in force
+
+    /// Somebody asks for another: from now on it may be in force, and once the answer is there it is.
+    func asked(for book: Rulebook) {
+        current.append(book)
+        possible.append(book)
+    }
+
+    func answered(_ book: Rulebook) {
+        record.count(.rulesChanged)
+        current = [book]
+    }
+
+    // MARK: Before the store
+
+    /// An event is given to the store, for some dispatchers.
+    func stored(_ event: StoredEvent, for lanes: Set<String>, isRequeued: Bool) {
+        guard case .object(let members)? = try? DataItem(parsing: event.json(attempt: 1)),
+            let content = Content(members)
+        else { return record.expect(false, "\(event.sequenceNumber) is no event") }
+        stored[event.sequenceNumber] = content
+        guard !isRequeued else { return }
+        let isNarrowed = members.get(key: "data", as: DataObject.self)?["only"] != nil
+        let sent = Content(number: content.number)
+        let fits = possible.contains { book in
+            book.stored(sent) == content && isRoute(lanes, of: content, by: book, isNarrowed: isNarrowed)
+        }
+        record.expect(fits, "\(event.sequenceNumber) is stored as \(content) for \(lanes.sorted()), by no rule")
+        if !content.trail.isEmpty { record.count(.changedBeforeStore) }
+        if !lanes.contains("a") { record.count(.ruledOut) }
+    }
+
+    private func isRoute(
+        _ lanes: Set<String>, of content: Content, by book: Rulebook, isNarrowed: Bool
+    ) -> Bool {
+        guard lanes.allSatisfy({ book.wants(content, $0) && (!isNarrowed || $0 == "a") }) else { return false }
+        // Those that may have been removed or have come meanwhile get it or not.
+        let certain = ["a", "b"].filter { !lane($0).isPatchy && (!isNarrowed || $0 == "a") }
+        return certain.allSatisfy { lanes.contains($0) || !book.wants(content, $0) }
+    }
+
+    /// All that was gathered is with the store.
+    func groupAsked() {
+        possible = current
+    }
+
+    // MARK: Behind the store
+
+    /// A batch goes out.
+    func sent(_ batch: Batch, to lane: String) {
+        for event in batch.events {
+            let (number, json) = (event.sequenceNumber, Array(batch.body[event.range]))
+            guard let stored = stored[number] else { continue }
+            guard case .object(let members)? = try? DataItem(parsing: json), let content = Content(members) else {
+                return record.expect(false, "\(lane) gets \(number), which is no event")
+            }
+            let fits = current.contains { $0.sent(stored, to: lane) == content }
+            record.expect(fits, "\(lane) gets \(number) as \(content), stored as \(stored), by no rule")
+            let isWhole = json.contains(RuleAccount.raw)
+            record.expect(isWhole, "\(lane) gets \(number), and not as it was sent")
+            if content != stored { record.count(.changedBeforeSending) }
+        }
+    }
+
+    /// A transformation drops an event.
+    /// - Parameter number: nil before it is stored.
+    func dropped(_ number: SequenceNumber?, for dispatcher: String?) {
+        guard let number, let dispatcher else {
+            droppedBefore += 1
+            return record.count(.droppedBeforeStore)
+        }
+        record.note("\(dispatcher) does not get \(number)")
+        record.count(.droppedBeforeSending)
+        droppedBehind += 1
+        let isMeant = stored[number].map { stored in current.contains { $0.sent(stored, to: dispatcher) == nil } }
+        record.expect(isMeant ?? true, "\(number) is dropped for \(dispatcher), by no rule")
+        lane(dispatcher).dropped(number)
+    }
+
+    /// A transformation throws.
+    func failed() {
+        failures += 1
+    }
+
+    // MARK: At the end
+
+    /// Of a list that is refused, nothing is counted as dropped.
+    func check(_ counters: Counters<EventCounter>) {
+        let (dropped, errors) = (counters[.transformedAway], counters[.transformationErrors])
+        record.expect(
+            (droppedBehind...droppedBehind + droppedBefore).contains(dropped),
+            "\(dropped) are counted as dropped, and \(droppedBefore) and \(droppedBehind) were")
+        record.expect(errors == failures, "\(errors) transformations are counted as failed, and \(failures) have")
+    }
+}
+
+extension Content {
+    /// As a client sends it.
+    fileprivate init(number: Int) {
+        self.number = number
+    }
+}
+
+extension [UInt8] {
+    fileprivate func contains(_ part: [UInt8]) -> Bool {
+        indices.contains { self[$0...].starts(with: part) }
+    }
+}

@@ -1,0 +1,92 @@
+import HeadgateCore
+
+/// Since when dispatchers are gone, and what may become of their queues: the model of `orphan_retention` (Behaviour Q3).
+final class Orphans {
+    /// For how long the queue of a dispatcher that is gone is kept, in milliseconds; nil: for longer than any history.
+    private let retention: Int64?
+    /// Whether one may be given up earlier, to make room.
+    private let makesRoom: Bool
+    private let record: Record
+    private let scheduler: SimulatedScheduler
+    private let ages: Ages
+    /// Since when each may be gone, on the scale of ages.
+    private var earliest: [String: Int64] = [:]
+    /// Since when it must count as gone in this life.
+    private var latest: [String: Int64] = [:]
+    /// When it was first seen that one should have been given up, and how often that it was long ago.
+    private var overdue: [String: (first: Instant, times: Int)] = [:]
+    /// Those of which the store knows.
+    private var known: [DispatcherNumber: String] = [:]
+    private var forgotten: Set<DispatcherNumber> = []
+    /// Those whose time was over before they came back: they may have been given up.
+    private var perhaps: Set<DispatcherNumber> = []
+
+    init(_ record: Record, _ scheduler: SimulatedScheduler, _ ages: Ages, retention: Int64?, makesRoom: Bool) {
+        (self.record, self.scheduler, self.ages) = (record, scheduler, ages)
+        (self.retention, self.makesRoom) = (retention, makesRoom)
+    }
+
+    // MARK: Facts
+
+    /// A dispatcher is to be removed, or is.
+    func goes(_ lane: String, isCertain: Bool) {
+        earliest[lane] = earliest[lane] ?? ages.now
+        if isCertain { latest[lane] = ages.now }
+    }
+
+    /// One is to come back, or is back.
+    func comes(_ lane: String, isCertain: Bool) {
+        (latest[lane], overdue[lane]) = (nil, nil)
+        if isOver(lane) { perhaps.formUnion(known.filter { $0.value == lane }.keys) }
+        if isCertain { earliest[lane] = nil }
+    }
+
+    /// A daemon begins with these.
+    func lifeBegan(with configured: Set<String>) {
+        (latest, overdue, forgotten, perhaps) = ([:], [:], [], [])
+        for lane in Set(known.values) {
+            if configured.contains(lane) { comes(lane, isCertain: true) } else { goes(lane, isCertain: true) }
+        }
+    }
+
+    func opened(_ dispatchers: [StoredDispatcher]) {
+        known = Dictionary(dispatchers.map { ($0.number, $0.id) }) { $1 }
+    }
+
+    func stored(_ dispatcher: StoredDispatcher) {
+        known[dispatcher.number] = dispatcher.id
+    }
+
+    private func isOver(_ lane: String) -> Bool {
+        guard let retention, let since = earliest[lane] else { return false }
+        return ages.now >= since + retention
+    }
+
+    /// The store is asked to forget one: not before its time.
+    func forgets(_ number: DispatcherNumber) {
+        // What could not be written is asked once more.
+        let lane = known.removeValue(forKey: number)
+        guard forgotten.insert(number).inserted, let lane else { return }
+        let isDue = isOver(lane) || perhaps.contains(number)
+        let since = earliest[lane].map { "for \(ages.now - $0) ms" } ?? "never"
+        record.expect(isDue || makesRoom, "\(lane) is given up, and was gone \(since)")
+        if isDue { record.count(.orphanGivenUp) }
+    }
+
+    // MARK: At the end of a turn
+
+    /// What is given up is written down some turns later.
+    private static let patience = 6
+
+    /// None is kept for much longer: the daemon looks once a minute.
+    func check() {
+        guard let retention else { return }
+        for (lane, since) in latest where ages.now >= since + retention && known.values.contains(lane) {
+            var found = overdue[lane] ?? (scheduler.now, 0)
+            if scheduler.now > found.first + .seconds(65) { found.times += 1 }
+            overdue[lane] = found
+            record.expect(
+                found.times < Orphans.patience, "\(lane) has been gone for \(ages.now - since) ms, and is still kept")
+        }
+    }
+}
