@@ -69,11 +69,19 @@ final class Program {
         tracked += 1
         let id = "\(name)x\(tracked)"
         record.note("\(name) tracks \(id)")
-        let event = OutgoingEvent("x", id: id, key: EventKey.of(id: id))
+        let event = OutgoingEvent("x", data: data, id: id, key: EventKey.of(id: id))
         let deadline: Duration? = record.oneIn(8) ? .seconds(1) : nil
         ask(Asked(event: id, isRepeatable: true, deadline: deadline.map { loop.monotonicNow + $0.nanoseconds })) {
             connection.track(event, deadline: deadline, $0)
         }
+    }
+
+    /// What all clients send.
+    private var data: DataObject {
+        let more = ledger.rules == nil ? "" : RuleAccount.data(isNarrowed: false)
+        let json = #"{"n":\#(record.number(0...99))\#(more)}"#
+        guard case .object(let data)? = try? DataItem(parsing: Array(json.utf8)) else { return [:] }
+        return data
     }
 
     /// What changes nothing is asked again on the next connection, and what may is not.
