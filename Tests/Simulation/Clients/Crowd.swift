@@ -97,8 +97,9 @@ final class Crowd: Actor {
         }
     }
 
-    /// One who has nothing more to do leaves its place to somebody else.
+    /// Where there is no room, one who has nothing more to do leaves its place to somebody else.
     func makeRoom() {
+        guard let service, service.sessions.count >= Scene.mostConnections else { return }
         clients.first { $0.isTalking && $0.isContent && !$0.isOperator }?.finish()
     }
 

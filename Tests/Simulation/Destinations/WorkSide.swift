@@ -114,7 +114,9 @@ final class WorkSide: SenderWitness {
                 false, "\(lane.id) has \(words) of \(numbers), which no worker answered in its time")
         }
         let answered = job.batch.events.filter { loan.ids.contains($0.plainId) }
-        for (event, outcome) in zip(answered, outcomes) { charges.account(event.sequenceNumber, outcome, at: scheduler.now) }
+        for (event, outcome) in zip(answered, outcomes) {
+            charges.account(event.sequenceNumber, outcome, at: scheduler.now)
+        }
     }
 
     /// Whether a loan may be the one that counts: who had the batch first has lost it when the lease is over. That is certain

@@ -7,6 +7,8 @@ import HeadgateData
 struct Scene {
     /// The most bytes that wait for a client before it counts as one that does not read.
     static let mostOutput = 4_000
+    /// The most connections at once.
+    static let mostConnections = 5
 
     let durability: Durability
     let storeKind: StoreKind
@@ -59,7 +61,7 @@ struct Scene {
             "durability": .string(durability.rawValue), "shutdown_timeout_ms": 1_000,
             "limits": [
                 "max_line_bytes": 4_096, "max_unanswered": 6, "max_output_bytes": .number(DataNumber(Scene.mostOutput)),
-                "max_connections": 5,
+                "max_connections": .number(DataNumber(Scene.mostConnections)),
                 "slow_reader_timeout_ms": 2_000,
             ],
             "store": Scene.store(record, mostAge: mostAge, retention: retention),

@@ -27,8 +27,9 @@ final class LogFront {
     }
 
     /// Goes on behind a frame of a segment that is whole.
-    init(_ segment: LogSegment, _ header: LogHeader, end: Int, last: UInt64) {
-        (self.segment, self.header) = (segment, header)
+    /// - Parameter summary: where its summary lies; 0 where there is none yet.
+    init(_ segment: LogSegment, _ header: LogHeader, end: Int, last: UInt64, summary: Int) {
+        (self.segment, self.header, self.summary) = (segment, header, summary)
         (self.end, certain, self.last, lastPending) = (end, end, last, last)
     }
 
@@ -124,14 +125,15 @@ final class LogFront {
         certain = end
     }
 
-    /// Writes down what the segment holds. Nothing comes behind.
+    /// Writes down what the segment holds, if there is room for that: otherwise a start reads it through. Nothing comes behind.
     func seal() throws(DiskFault) -> LogSegmentEntry {
-        if summary == 0 {
+        if summary == 0, next + LogFrame.headerSize + segment.index.weight <= segment.file.size {
             let place = next
             lay(.summary) { segment.index.write(to: &$0) }
             try write(synced: true)
             summary = place
         }
+        try sync()
         return LogSegmentEntry(
             number: segment.number, file: segment.file, summary: summary, end: end, events: segment.index.events)
     }

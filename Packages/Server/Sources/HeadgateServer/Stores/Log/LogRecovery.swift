@@ -57,8 +57,9 @@ struct LogRecovery {
         let replay = try replay(chain)
         let outcome = try finish(replay, number: newest + 1)
         let used = Set(
-            outcome.state.segments.map(\.file) + outcome.state.ids.files.map(\.file) + [outcome.front.segment.file])
-        for file in all where !used.contains(file) { files.free(file) }
+            outcome.state.segments.map(\.file.number) + outcome.state.ids.files.map(\.file.number)
+                + [outcome.front.segment.file.number])
+        for file in all where !used.contains(file.number) { files.free(file) }
         return outcome
     }
 
@@ -198,8 +199,11 @@ struct LogRecovery {
         if limit == nil, let last = replay.reading.survey.frames.last, last.frame.kind == .closed,
             replay.doubtful.isEmpty || replay.doubtful.first?.offset == last.offset
         {
+            // Where another segment could not be begun, this one has its summary already.
+            let summary = replay.reading.survey.frames.last { $0.frame.kind == .summary }
             let front = LogFront(
-                replay.tail, replay.reading.source.header, end: last.offset, last: last.frame.previous)
+                replay.tail, replay.reading.source.header, end: last.offset, last: last.frame.previous,
+                summary: summary?.offset ?? 0)
             return try outcome(replay.state, front, next: number)
         }
         return try rewrite(replay, number: number)
