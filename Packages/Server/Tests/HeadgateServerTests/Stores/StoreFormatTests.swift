@@ -85,12 +85,12 @@ struct StoreFormatTests {
     }
 
     @Test("Q6: once past every position, older groups are not looked at")
-    func countEnds() throws {
+    func countEnds() {
         var count = BacklogCount(dispatchers: [.at(5), .at(9, number: 2)], routes: [1: [1, 2]])
         for first in [9, 7, 5] as [SequenceNumber] {
             #expect(!count.isComplete)
             let tallies: [RouteNumber: Tally] = [1: Tally(events: 2, bytes: 20)]
-            try count.add(GroupSummary(first: first, last: first + 1, tallies: tallies)) { _ in
+            count.add(GroupSummary(first: first, last: first + 1, tallies: tallies)) { _ in
                 [1: Tally(events: 1, bytes: 10)]
             }
         }
