@@ -66,12 +66,13 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     /// The longest input that is worth trying.
     public var longestInput: Int {
         switch self {
-        case .schedules, .times: 64
+        case .schedules: 64
+        case .times: 96
         case .endpoints, .framer, .streams: 128
         case .answers, .rules, .variables, .workers: 192
         case .blobs, .http, .netlink, .zones: 256
-        case .client, .database, .records: 384
-        case .message: 512
+        case .database, .records: 384
+        case .client, .message: 512
         case .settings: 1024
         }
     }
