@@ -34,17 +34,18 @@ enum HTTPTarget {
         case .failed(let cause): precondition(!cause.isEmpty)
         case .answered(let answer):
             precondition((200...999).contains(answer.status) && answer.body.count <= limit)
-            // Only what begins as an answer is one.
-            precondition(sent.starts(with: Array("HTTP/".utf8)), "\(answer.status) out of nothing")
-            if answer.fault == nil { precondition(hasWholeHead(sent), "a whole answer without the end of its head") }
+            if answer.fault == nil { mustBeWhole(sent) }
             let wait = answer.headers["Retry-After"].flatMap { RetryAfter.wait($0, at: Timestamp(milliseconds: 0)) }
             precondition(wait.map { $0 >= .zero } ?? true)
             _ = HTTPAnswerPolicy().refusal(status: answer.status, retryAfter: wait)
         }
     }
 
-    private static func hasWholeHead(_ sent: [UInt8]) -> Bool {
+    /// Only what begins as an answer is one, and only with the blank line behind its head it is whole.
+    private static func mustBeWhole(_ sent: [UInt8]) {
+        precondition(sent.starts(with: Array("HTTP/".utf8)), "an answer out of nothing")
         let text = sent.filter { $0 != UInt8(ascii: "\r") }
-        return zip(text, text.dropFirst()).contains { $0 == UInt8(ascii: "\n") && $1 == UInt8(ascii: "\n") }
+        let isWhole = zip(text, text.dropFirst()).contains { $0 == UInt8(ascii: "\n") && $1 == UInt8(ascii: "\n") }
+        precondition(isWhole, "a whole answer without the end of its head")
     }
 }
