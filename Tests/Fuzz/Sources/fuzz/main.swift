@@ -14,9 +14,20 @@ if rest == ["--targets"] {
     }
     exit(0)
 }
+
+/// The target that is named. The programs that libFuzzer starts itself, to merge inputs, are given options alone.
+@MainActor private func takeTarget() -> FuzzTarget? {
+    let variable = "HEADGATE_FUZZ_TARGET"
+    if let name = rest.first, !name.hasPrefix("-") {
+        rest.removeFirst()
+        setenv(variable, name, 1)
+    }
+    return getenv(variable).flatMap { FuzzTarget(rawValue: String(cString: $0)) }
+}
+
 private let isFast = rest.first == "--fast"
 if isFast { rest.removeFirst() }
-guard let chosen = rest.popFirst().flatMap(FuzzTarget.init) else {
+guard let chosen = takeTarget() else {
     print(usage)
     exit(2)
 }
