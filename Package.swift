@@ -58,9 +58,11 @@ let package = Package(
             name: "SimulationTests",
             dependencies: [.server, .client, .transport, .wire, .core, .data, .coreTesting, .seeds],
             path: "Tests/Simulation", exclude: ["Package.swift", "Program"]),
-        .target(name: "FuzzTargets", dependencies: [.data, .wire, .server], path: "Tests/Fuzz/Sources/FuzzTargets"),
+        .target(name: "CFuzzSocket", path: "Tests/Fuzz/Sources/CFuzzSocket"),
         .testTarget(
-            name: "FuzzReplayTests", dependencies: ["FuzzTargets", .seeds], path: "Tests/Fuzz/Tests/FuzzReplayTests"),
+            name: "FuzzReplayTests",
+            dependencies: ["CFuzzSocket", .data, .core, .coreTesting, .wire, .transport, .server, .client, .seeds],
+            path: "Tests/Fuzz", sources: ["Sources/FuzzTargets", "Tests/FuzzReplayTests"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: ["headgated", "headgate", "CertifiedClient", "EmbeddedServer", .client, .data],

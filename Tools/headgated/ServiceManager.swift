@@ -3,10 +3,10 @@ import HeadgateTransport
 
 /// The service manager that started the daemon, if it wants to be told how things go (sd_notify(3)).
 struct ServiceManager {
-    private let environment: [String: String]
+    private let wishes: ServiceNotification
 
     init(environment: [String: String]) {
-        self.environment = environment
+        wishes = ServiceNotification(for: getpid()) { environment[$0] }
     }
 
     /// Clients are served now.
@@ -29,24 +29,20 @@ struct ServiceManager {
     /// Tells again and again that the loop still turns, if the manager restarts a daemon of which it hears nothing.
     /// - Returns: to be held as long as that is to go on.
     func startWatchdog(on loop: EventLoop) -> Watchdog? {
-        guard environment["WATCHDOG_PID"].map({ $0 == "\(getpid())" }) ?? true,
-            let patience = environment["WATCHDOG_USEC"].flatMap({ Int64($0) }), patience > 0
-        else { return nil }
-        return Watchdog(every: .microseconds(patience / 2), on: loop) { tell("WATCHDOG=1") }
+        wishes.watchdogInterval.map { interval in
+            Watchdog(every: interval, on: loop) { tell("WATCHDOG=1") }
+        }
     }
 
     /// A manager that cannot be reached misses it: the daemon goes on without.
     private func tell(_ lines: String...) {
-        guard let path = environment["NOTIFY_SOCKET"], var address = sockaddr_un(notifying: path) else { return }
+        guard let address = wishes.address else { return }
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
         let text = Array(lines.joined(separator: "\n").utf8)
-        let size = socklen_t(MemoryLayout<sa_family_t>.size + path.utf8.count)
-        withUnsafePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                _ = sendto(descriptor, text, text.count, Int32(MSG_NOSIGNAL), address, size)
-            }
+        address.withSystemAddress { address, size in
+            _ = sendto(descriptor, text, text.count, Int32(MSG_NOSIGNAL), address, size)
         }
     }
 }
@@ -67,18 +63,5 @@ final class Watchdog {
     private func bark() {
         tell()
         timer?.arm(after: interval)
-    }
-}
-
-extension sockaddr_un {
-    /// The address in `NOTIFY_SOCKET`: a path, or an abstract name, which begins with `@`. Nil where it is neither.
-    fileprivate init?(notifying path: String) {
-        self.init()
-        sun_family = sa_family_t(AF_UNIX)
-        var bytes = Array(path.utf8)
-        guard let first = bytes.first, bytes.count < MemoryLayout.size(ofValue: sun_path) else { return nil }
-        guard first == UInt8(ascii: "/") || first == UInt8(ascii: "@") else { return nil }
-        if first == UInt8(ascii: "@") { bytes[0] = 0 }
-        withUnsafeMutableBytes(of: &sun_path) { $0.copyBytes(from: bytes) }
     }
 }

@@ -158,11 +158,9 @@ public struct DataNumber: Sendable, Hashable {
         self.text = text
     }
 
-    /// The value, when it is a whole number that fits: `7`, and also `7.0` and `7e2`.
+    /// The value, when it is a whole number that fits: `7`, and also `7.0` and `7e2`. Nothing is rounded.
     public var int: Int? {
-        if let whole = Int(text) { return whole }
-        guard let value = double, value.magnitude <= DataNumber.largestExactWhole else { return nil }
-        return Int(exactly: value)
+        Int(text) ?? WrittenNumber(text).int
     }
 
     /// The nearest value a `Double` has; nil when the number is out of its range.
@@ -170,7 +168,38 @@ public struct DataNumber: Sendable, Hashable {
         guard let value = Double(text), value.isFinite else { return nil }
         return value
     }
+}
 
-    /// 2⁵³: up to here every whole number is a `Double` of its own, so that nothing is taken for whole by rounding.
-    private static let largestExactWhole = 9_007_199_254_740_992.0
+/// A number in JSON's grammar, taken apart: its digits with no zero at either end, and how many places they stand left of
+/// the decimal point.
+private struct WrittenNumber {
+    private let isNegative: Bool
+    private var digits: Substring
+    private var places: Int
+
+    init(_ text: String) {
+        isNegative = text.hasPrefix("-")
+        let mantissa = text.dropFirst(isNegative ? 1 : 0).prefix { $0 != "e" && $0 != "E" }
+        let fraction = mantissa.drop { $0 != "." }.dropFirst()
+        digits = (mantissa.prefix { $0 != "." } + fraction).drop { $0 == "0" }
+        places = WrittenNumber.exponent(text[mantissa.endIndex...].dropFirst()) - fraction.count
+        while digits.last == "0" {
+            digits.removeLast()
+            places += 1
+        }
+    }
+
+    /// One beyond all sense counts as the largest that makes sense.
+    private static func exponent(_ text: Substring) -> Int {
+        guard !text.isEmpty else { return 0 }
+        let most = 1 << 60
+        return max(-most, min(Int(text) ?? (text.hasPrefix("-") ? -most : most), most))
+    }
+
+    /// The value; nil where it is not whole, or too large.
+    var int: Int? {
+        guard !digits.isEmpty else { return 0 }
+        guard (0..<20).contains(places) else { return nil }
+        return Int((isNegative ? "-" : "") + digits + String(repeating: "0", count: places))
+    }
 }

@@ -16,19 +16,23 @@ enum FramerTarget {
 
     private static let tooLong: [UInt8] = Array("\n".utf8)
 
+    private static nonisolated(unsafe) let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16, alignment: 1)
+
     private static func read(_ stream: [UInt8], limit: Int, pace: Int) -> [[UInt8]] {
         var framer = LineFramer(maxLineBytes: limit)
         var lines: [[UInt8]] = []
         var rest = stream[...]
         var step = pace
         while !rest.isEmpty {
-            let piece = Array(rest.prefix(1 + step % 7))
+            let piece = rest.prefix(1 + step % 15)
             rest = rest.dropFirst(piece.count)
-            piece.withUnsafeBytes { bytes in
-                framer.lend(bytes)
-                take(step % 3, from: &framer, into: &lines)
-                framer.keepRest()
-            }
+            // In memory of its own, which is used for something else afterwards, as a connection's buffer is.
+            let lent = UnsafeMutableRawBufferPointer(rebasing: buffer[..<piece.count])
+            lent.copyBytes(from: piece)
+            framer.lend(UnsafeRawBufferPointer(lent))
+            take(step % 3, from: &framer, into: &lines)
+            framer.keepRest()
+            lent.initializeMemory(as: UInt8.self, repeating: UInt8(ascii: "!"))
             step = (step &* 5 &+ 3) % 251
         }
         framer.finish()

@@ -1,5 +1,4 @@
 import Foundation
-import FuzzTargets
 import HeadgateSeeds
 
 /// Gives a target its corpus, and then what a ``Mutator`` makes of it.

@@ -58,8 +58,8 @@ public struct StoredEvent {
         writer.raw(#","seq":"#)
         writer.integer(sequenceNumber)
         let behindNumber = beforeNumber + #","seq":"#.utf8.count + self.sequenceNumber.digitCount
-        // No more than the head, whatever a record says of itself.
-        let rest = min(behindNumber, Int(header.headLength))
+        // No more than what stands before the key, whatever a record says of itself: the copy has to be a record.
+        let rest = min(behindNumber, Int(header.headLength) - Int(header.keyLength))
         withPiece(from: rest, count: byteCount - rest) { writer.raw($0) }
     }
 

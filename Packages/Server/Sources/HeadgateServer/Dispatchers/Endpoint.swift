@@ -24,9 +24,19 @@ struct Endpoint: Equatable {
         guard scheme == "http" || scheme == "https" else {
             throw Fault(message: "must be a URL with http:// or https://")
         }
+        let whole = "\(scheme)://\(rest)"
+        // Such a sign is no delimiter for Swift, which compares whole characters, and is one for libcurl.
+        guard !whole.contains(where: Endpoint.isAccentedSign) else {
+            throw Fault(message: "must be a URL without accents on punctuation")
+        }
         authority = try Authority(rest.prefix { !"/?#".contains($0) })
         self.scheme = scheme
-        self.text = "\(scheme)://\(rest)"
+        self.text = whole
+    }
+
+    private static func isAccentedSign(_ character: Character) -> Bool {
+        let scalars = character.unicodeScalars
+        return scalars.count > 1 && scalars.first?.isASCII == true && !character.isLetter && !character.isNumber
     }
 
     /// The scheme in lower case, and what stands behind `://`.

@@ -53,17 +53,22 @@ final class DeadLetterTable {
             .blob(letter.record))
     }
 
+    /// A size that makes no sense counts as one that adds up (Behaviour Q8).
+    private static let size = "max(0, min(size, 4294967296))"
+
     private func countDeadLetters() throws(SQLiteError) -> Room {
         if let room { return room }
         return Room(
             count: Int(try connection.integer("SELECT count(*) FROM dead_letters")),
-            bytes: Int(try connection.integer("SELECT sum(size) FROM dead_letters")))
+            bytes: Int(try connection.integer("SELECT sum(\(DeadLetterTable.size)) FROM dead_letters")))
     }
 
     private func dropOldest(_ room: inout Room) throws(SQLiteError) {
         let letter = try connection.integer("SELECT min(letter) FROM dead_letters")
         room.count -= 1
-        room.bytes -= Int(try connection.integer("SELECT size FROM dead_letters WHERE letter = ?", .integer(letter)))
+        room.bytes -= Int(
+            try connection.integer(
+                "SELECT \(DeadLetterTable.size) FROM dead_letters WHERE letter = ?", .integer(letter)))
         try connection.run("DELETE FROM dead_letters WHERE letter = ?", .integer(letter))
     }
 

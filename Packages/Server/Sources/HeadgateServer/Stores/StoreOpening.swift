@@ -61,7 +61,9 @@ private struct StoreOpening {
                 // What is found here counts as safe: a repeat of it is acknowledged as a duplicate (Behaviour Q7).
                 try OpeningFault.of { () throws(SQLiteError) in try connection.makeLogCertain() }
             }
-            return try OpeningFault.of { () throws(SQLiteError) in try read(connection) }
+            return try OpeningFault.of { () throws(SQLiteError) in
+                try StoreDatabase.read(connection, directory: directory, options: options)
+            }
         } catch {
             let error = StoreOpening.examined(error, connection)
             // What is damaged or of a newer version stays as it was found.
@@ -84,19 +86,6 @@ private struct StoreOpening {
         } catch {
             return OpeningFault(error)
         }
-    }
-
-    private func read(_ connection: SQLiteConnection) throws(SQLiteError) -> (StoreDatabase, StoredState) {
-        var (state, damaged) = try StoredStateReader(connection: connection)
-            .state(mostIDs: options.mostRecentIDs)
-        let database = StoreDatabase(
-            connection, directory: directory, options: options, lastAppended: state.lastSequenceNumber)
-        damaged.forEach(database.chunks.quarantine)
-        if let oldest = state.recentIDs.first {
-            database.note(.forgetIDs(through: oldest.lastSequenceNumber - 1))
-        }
-        state.warnings += damaged.map { "the group of events that ends with \($0) was damaged and is put aside" }
-        return (database, state)
     }
 
     /// Sees to it that the file has the tables that it should have.
@@ -164,6 +153,36 @@ extension StoreDatabase {
     /// Opens the database of a data directory.
     static func open(_ options: SQLiteEventStore.Options) throws(StoreFault) -> (StoreDatabase, StoredState) {
         try StoreOpening(options).run()
+    }
+
+    /// Reads what a database keeps that has all its tables.
+    static func read(
+        _ connection: SQLiteConnection, directory: DataDirectory, options: SQLiteEventStore.Options
+    ) throws(SQLiteError) -> (StoreDatabase, StoredState) {
+        let strangers = try removeStrangers(connection)
+        var (state, damaged) = try StoredStateReader(connection: connection).state(mostIDs: options.mostRecentIDs)
+        let database = StoreDatabase(
+            connection, directory: directory, options: options, lastAppended: state.lastSequenceNumber)
+        damaged.forEach(database.chunks.quarantine)
+        if let oldest = state.recentIDs.first {
+            database.note(.forgetIDs(through: oldest.lastSequenceNumber - 1))
+        }
+        state.warnings += damaged.map { "the group of events that ends with \($0) was damaged and is put aside" }
+        state.warnings += strangers.map { "what was kept of the dispatcher \($0) was damaged: it starts anew" }
+        return (database, state)
+    }
+
+    /// Deletes what is kept of dispatchers under numbers that none can have: no event goes to such a number.
+    /// - Returns: their ids.
+    private static func removeStrangers(_ connection: SQLiteConnection) throws(SQLiteError) -> [String] {
+        let meant = "number < 1 OR number > \(StoreSchema.mostDispatchers)"
+        var ids: [String] = []
+        try connection.query("SELECT id FROM dispatchers WHERE \(meant)") { row throws(SQLiteError) in
+            ids.append(row.text(0))
+            return true
+        }
+        if !ids.isEmpty { try connection.run("DELETE FROM dispatchers WHERE \(meant)") }
+        return ids
     }
 }
 

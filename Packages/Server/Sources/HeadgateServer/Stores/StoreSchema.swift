@@ -7,6 +7,11 @@ enum StoreSchema {
     static let applicationID: UInt32 = 0x4867_7465
     static let version: UInt32 = 4
 
+    /// No store comes to more events, and to more dispatchers: a number beyond is damage (Behaviour Q8), and to count on from
+    /// it might leave what numbers can say.
+    static let mostEvents: SequenceNumber = 1 << 62
+    static let mostDispatchers: DispatcherNumber = 1 << 30
+
     /// The most damaged groups that are kept for whoever wants to look into them.
     static let mostQuarantined = 256
 

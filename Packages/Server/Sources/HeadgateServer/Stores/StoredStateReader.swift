@@ -31,16 +31,25 @@ struct StoredStateReader {
             dispatchers.append(
                 StoredDispatcher(
                     number: DispatcherNumber(truncatingIfNeeded: row.integer(0)), id: row.text(1),
-                    settled: RangeBlob.decode(row.bytes(3), behind: row.integer(2), through: last),
-                    orphanedSince: row.isNull(4) ? nil : row.integer(4)))
+                    settled: settled(row, through: last), orphanedSince: row.isNull(4) ? nil : row.integer(4)))
             return true
         }
         return dispatchers
     }
 
+    /// Behind a position where there can be none, all is delivered again, which is better than lost.
+    private func settled(_ row: SQLiteRow, through last: SequenceNumber) -> Settled {
+        let position = row.integer(2)
+        guard 0...last ~= position else { return Settled(through: 0) }
+        return RangeBlob.decode(row.bytes(3), behind: position, through: last)
+    }
+
     private func routes() throws(SQLiteError) -> [RouteNumber: [DispatcherNumber]] {
         var routes: [RouteNumber: [DispatcherNumber]] = [:]
-        try connection.query("SELECT number, dispatchers FROM routes") { row throws(SQLiteError) in
+        try connection.query(
+            "SELECT number, dispatchers FROM routes WHERE number > ? AND number <= ?", .integer(RouteTable.nobody),
+            .integer(RouteNumber.max)
+        ) { row throws(SQLiteError) in
             let bytes = row.bytes(1)
             let size = MemoryLayout<DispatcherNumber>.size
             routes[RouteNumber(truncatingIfNeeded: row.integer(0))] = (0..<bytes.count / size).map {
@@ -59,7 +68,10 @@ struct StoredStateReader {
         var ids: [RecentIDs] = []
         var count = 0
         try connection.query(
-            "SELECT last_seq, received_stamp, count, form, ids FROM recent_ids ORDER BY last_seq DESC"
+            """
+            SELECT last_seq, received_stamp, count, form, ids FROM recent_ids WHERE last_seq > 0 AND last_seq <= ?
+            ORDER BY last_seq DESC
+            """, .integer(StoreSchema.mostEvents)
         ) { row throws(SQLiteError) in
             guard count < most else { return false }
             guard let form = RecentIDs.Form(rawValue: row.integer(3)) else { return true }
@@ -99,11 +111,15 @@ struct StoredStateReader {
 
     /// A group may have been put aside, and a number may live on in a position only.
     private func lastSequenceNumber() throws(SQLiteError) -> SequenceNumber {
-        max(
-            try connection.integer("SELECT max(last_seq) FROM chunks"),
-            try connection.integer("SELECT max(last_seq) FROM quarantined"),
-            try connection.integer("SELECT max(last_seq) FROM recent_ids"),
-            try connection.integer("SELECT max(position) FROM dispatchers"))
+        var last: SequenceNumber = 0
+        for (table, column) in [
+            ("chunks", "last_seq"), ("quarantined", "last_seq"), ("recent_ids", "last_seq"),
+            ("dispatchers", "position"),
+        ] {
+            let query = "SELECT max(\(column)) FROM \(table) WHERE \(column) <= ?"
+            last = max(last, try connection.integer(query, .integer(StoreSchema.mostEvents)))
+        }
+        return last
     }
 }
 
@@ -122,6 +138,10 @@ private struct BacklogScan {
         try connection.query(
             "SELECT first_seq, last_seq, tallies FROM chunks INDEXED BY chunk_tallies ORDER BY first_seq DESC"
         ) { row throws(SQLiteError) in
+            guard 1...max(1, state.lastSequenceNumber) ~= row.integer(1) else {
+                damaged.append(row.integer(1))
+                return true
+            }
             let group = try summary(row)
             try count.add(group) { isAsked throws(SQLiteError) in try tallies(of: group.last, where: isAsked) }
             return !count.isComplete

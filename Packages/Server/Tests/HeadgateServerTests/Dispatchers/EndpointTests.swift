@@ -35,7 +35,7 @@ struct EndpointTests {
         arguments: [
             "", " ", "http://", "https:///x", "http://:80", "http://a b", "http://a\n", "ftp://a", "unix://a",
             "http://a:0", "http://a:65536", "http://a:", "http://a:x", "http://a:+1", "http://[::1", "http://[::1]x",
-            "http://[]", "http://a,b", "http://user@", "mailto:x", "http://a\\b",
+            "http://[]", "http://a,b", "http://user@", "mailto:x", "http://a\\b", "\u{659}Б/", "http://a/?\u{301}",
         ])
     func bad(text: String) {
         #expect(throws: Endpoint.Fault.self) { try Endpoint(text) }

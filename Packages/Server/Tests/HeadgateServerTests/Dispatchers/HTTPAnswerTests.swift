@@ -40,6 +40,23 @@ struct HTTPAnswerTests {
     }
 
     @Test(
+        "D3: a success that breaks off within its head is not whole",
+        arguments: ["HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nServer: x\r\n", "HTTP/1.1 200 OK\n\rx\n"])
+    func cutHead(answer: String) async throws {
+        #expect(try await result(of: .last(answer)) == .noAnswer(cause: "answer cut short"))
+    }
+
+    @Test(
+        "D3: what does not begin as an HTTP answer is none",
+        arguments: [
+            "HTTP/x 200 OK", "HTTP/ 200 OK", "HTTP/1.1.1 200 OK", "HTTP/1.1 OK", "HTTP/1.1 +20 OK", "HTTP/nonsense",
+        ])
+    func noStatusLine(line: String) async throws {
+        let answer = ScriptedReply.last(line + "\r\nContent-Length: 0\r\n\r\n")
+        #expect(try await result(of: answer) == .noAnswer(cause: "not an HTTP answer"))
+    }
+
+    @Test(
         "D3: other statuses are told with their answer", arguments: [300, 301, 399, 400, 401, 404, 413, 429, 500, 503])
     func refusal(status: Int) async throws {
         let refusal = HTTPAnswerPolicy().refusal(status: status, answer: "no: \(status)")

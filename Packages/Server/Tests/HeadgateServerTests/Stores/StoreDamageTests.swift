@@ -77,6 +77,27 @@ struct StoreDamageTests {
         #expect(!setAsideFiles.isEmpty)
     }
 
+    @Test("Q8: a number that no store comes to is damage: nothing is settled by it, and nothing is counted on from it")
+    func impossibleNumbers() throws {
+        try scene.open()
+        scene.append(Groups.of(1...5))
+        scene.close()
+        try SQLiteConnection(path: scene.databasePath).execute(
+            """
+            INSERT INTO dispatchers VALUES
+                (7, 'far', \(Int64.max), x'', NULL), (8, 'before', -1, x'', NULL), (5000000000, 'stranger', 3, x'', NULL);
+            INSERT INTO recent_ids VALUES (\(Int64.min), 0, 1, x'', 2), (\(Int64.max), 0, 1, x'', 2);
+            INSERT INTO quarantined (last_seq) VALUES (\(Int64.max));
+            """)
+        let state = try scene.open()
+        #expect(state.lastSequenceNumber == 5)
+        #expect(state.dispatchers.map(\.id) == ["far", "before"])
+        #expect(state.dispatchers.map(\.position) == [0, 0])
+        #expect(state.recentIDs.isEmpty)
+        #expect(state.warnings == ["what was kept of the dispatcher stranger was damaged: it starts anew"])
+        #expect(try scene.reopen().warnings.isEmpty)
+    }
+
     private var setAsideFiles: [String] {
         let files = (try? FileManager.default.contentsOfDirectory(atPath: scene.directory)) ?? []
         return files.filter { $0.hasPrefix("events.db.damaged-") }.sorted()

@@ -15,6 +15,7 @@ final class HTTPTransfer {
     private var kept: [UInt8] = []
     private var received = 0
     private var headerReceived = 0
+    private var head = AnswerHead()
 
     init(_ request: HTTPRequest, _ then: @escaping (HTTPOutcome) -> Void) {
         self.request = request
@@ -65,17 +66,18 @@ final class HTTPTransfer {
         return received <= Self.longestRefusal || (200..<300).contains(ccurl_status(easy))
     }
 
-    /// Counts a line of the answer's header, interim answers' among them; false ends the transfer.
-    private func takeHeader(_ count: Int) -> Bool {
-        headerReceived += count
+    /// Takes a line of the answer's header, interim answers' among them; false ends the transfer.
+    private func takeHeader(_ line: UnsafeRawBufferPointer) -> Bool {
+        head.take(line)
+        headerReceived += line.count
         return headerReceived <= Self.longestHeader
     }
 
     /// What came of it, by libcurl's word.
     func outcome(_ code: CURLcode) -> HTTPOutcome {
         let status = ccurl_status(easy)
-        let fault = code == CURLE_OK ? nil : code.cause(connectError: ccurl_connect_error(easy))
-        guard status >= 200 else { return .failed(cause: fault ?? "not an HTTP answer") }
+        let fault = code == CURLE_OK ? head.fault : code.cause(connectError: ccurl_connect_error(easy))
+        guard status >= 200, head.isSound else { return .failed(cause: fault ?? "not an HTTP answer") }
         return .answered(HTTPAnswer(status: status, headers: answerHeaders, body: kept, fault: fault))
     }
 
@@ -183,8 +185,9 @@ final class HTTPTransfer {
         return HTTPTransfer.of(context).take(piece) ? piece.count : 0
     }
 
-    private static let headerReader: curl_write_callback = { _, size, count, context in
-        HTTPTransfer.of(context).takeHeader(size * count) ? size * count : 0
+    private static let headerReader: curl_write_callback = { bytes, size, count, context in
+        let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+        return HTTPTransfer.of(context).takeHeader(line) ? line.count : 0
     }
 
     private static func of(_ context: UnsafeMutableRawPointer?) -> HTTPTransfer {

@@ -1,0 +1,166 @@
+import HeadgateData
+import HeadgateWire
+
+@testable import HeadgateClient
+
+/// The Swift client's reading of a daemon's lines: whatever comes, and whatever becomes of the connection, each call is told
+/// once what came of it.
+enum ClientTarget {
+    // One for all inputs, as a client has one for all its connections.
+    private static nonisolated(unsafe) let decoder = MessageDecoder(maxDepth: 16)
+
+    /// A line each: a message of the daemon's, or, for one that begins with another letter, what happens else.
+    static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
+        var scene = ClientScene()
+        for line in input.split(separator: UInt8(ascii: "\n"), maxSplits: 64) {
+            switch line.first {
+            case UInt8(ascii: "{"), UInt8(ascii: "["): take(UnsafeRawBufferPointer(rebasing: line), &scene)
+            case let letter?: scene.happen(letter)
+            case nil: break
+            }
+        }
+        scene.finish()
+        return 0
+    }
+
+    private static func take(_ line: UnsafeRawBufferPointer, _ scene: inout ClientScene) {
+        switch decoder.decode(line) {
+        case .message(let message): take(message, &scene)
+        case .batch(let messages): for message in messages { take(message, &scene) }
+        }
+    }
+
+    private static func take(_ message: IncomingMessage, _ scene: inout ClientScene) {
+        switch message {
+        case .response(let response):
+            if case .result(let result) = response.outcome { look(DataObject(result)) }
+            scene.take(response)
+        case .notification(let notification):
+            if notification.method.equals("closing") { scene.tell { $0.closing(now: $1) } }
+            if let params = notification.params { scene.watch(WatchUpdate(params)) }
+        case .request(let request):
+            if let batch = request.params.flatMap(DeliveredBatch.init) { precondition(batch.events.count >= 0) }
+            scene.takeRequest()
+        case .invalid(_, let error), .invalidResponse(_, let error):
+            scene.tell { $0.gotNonsense(error.message, now: $1) }
+        case .invalidNotification: break
+        }
+    }
+
+    /// A result, read as every call's.
+    private static func look(_ result: DataObject) {
+        _ = DaemonGreeting(result)
+        _ = (ListedDispatcher.list(in: result), ListedClient.list(in: result), OutcomeCounts.list(in: result))
+        for barrier in ListedBarrier.list(in: result) ?? [] { precondition(barrier.held.count <= barrier.states.count) }
+        _ = try? PeekedEvents(result)
+        _ = try? DeadLetterPage(result)
+    }
+}
+
+/// The machine of a connection, what it has ordered, and who has been told.
+private struct ClientScene {
+    typealias Machine = ConnectionMachine<Bool>
+
+    private var machine: Machine
+    private var now: Int64 = 1
+    /// The calls that were made and are not told what came of them.
+    private var open: Set<CallNumber> = []
+    private var last: CallNumber = 0
+    private var backlog = WatchBacklog()
+
+    init() {
+        var options = ClientOptions()
+        options.maxUnanswered = 3
+        options.maxUnansweredBytes = 64
+        options.connectTimeout = .seconds(60)
+        options.reconnectTimeout = .seconds(60)
+        machine = Machine(path: "s", options: options, seed: 7)
+    }
+
+    mutating func tell(_ fact: (inout Machine, Int64) -> Void) {
+        fact(&machine, now)
+        carryOut()
+    }
+
+    /// What befalls a client, by a letter.
+    mutating func happen(_ letter: UInt8) {
+        switch letter {
+        case UInt8(ascii: "r"): call(isRepeatable: true)
+        case UInt8(ascii: "n"): call(isRepeatable: false)
+        case UInt8(ascii: "s"): call(isRepeatable: true, isStanding: true)
+        case UInt8(ascii: "d"): call(isRepeatable: true, deadline: now + 5_000_000)
+        case UInt8(ascii: "a"): abandon()
+        case UInt8(ascii: "l"): tell { $0.disconnected(now: $1) }
+        case UInt8(ascii: "t"): passTime()
+        case UInt8(ascii: "w"): _ = backlog.next()
+        case UInt8(ascii: "x"): tell { $0.gotNonsense("x", now: $1) }
+        default: tell { $0.requestAnswered(now: $1) }
+        }
+    }
+
+    mutating func take(_ response: IncomingMessage.Response) {
+        switch (response.id.int, response.outcome) {
+        case (Machine.greetingNumber, .result(let result)):
+            let limits = DaemonLimits(greeting: result)
+            tell { $0.greeted(limits, now: $1) }
+        case (Machine.greetingNumber, .failure(let error)): tell { $0.greetingRefused(error, now: $1) }
+        case (let number?, .result): tell { $0.answered(number, .success(true), now: $1) }
+        case (let number?, .failure(let error)): tell { $0.answered(number, .failure(error), now: $1) }
+        case (nil, .failure(let error)): tell { $0.gotAnonymousError(error, now: $1) }
+        case (nil, .result): tell { $0.gotNonsense("x", now: $1) }
+        }
+    }
+
+    private var requests = 0
+
+    mutating func takeRequest() {
+        requests += 1
+        tell { machine, _ in machine.requestCame() }
+    }
+
+    mutating func watch(_ update: WatchUpdate?) {
+        guard let update else { return }
+        backlog.add(update)
+    }
+
+    private mutating func call(isRepeatable: Bool, isStanding: Bool = false, deadline: Int64? = nil) {
+        guard open.count < 8 else { return }
+        last += 1
+        open.insert(last)
+        let call = OutgoingCall(
+            line: Array("{}\n".utf8), isRepeatable: isRepeatable, isStanding: isStanding, deadline: deadline)
+        let number = last
+        tell { $0.called(number, call, now: $1) }
+    }
+
+    private mutating func abandon() {
+        guard let number = open.min() else { return }
+        open.remove(number)
+        tell { $0.abandoned(number, now: $1) }
+    }
+
+    private mutating func passTime() {
+        now = max(now, machine.nextDeadline ?? now)
+        tell { $0.timePassed(now: $1) }
+    }
+
+    mutating func finish() {
+        while backlog.next() != nil {}
+        tell { machine, _ in machine.closed() }
+        precondition(open.isEmpty && machine.calls.isEmpty, "\(open) were told nothing")
+        precondition(machine.heldBytes == 0 && machine.unanswered == (0, 0))
+    }
+
+    private mutating func carryOut() {
+        while let order = machine.nextOrder() {
+            switch order {
+            case .connect: machine.connected(now: now)
+            case .finish(let number, _):
+                precondition(open.remove(number) != nil, "\(number) is told twice")
+            case .grant(let number, _), .interrupt(let number, _): precondition(open.contains(number))
+            case .greet, .write, .disconnect, .leave: break
+            }
+        }
+        precondition(machine.heldBytes == 3 * machine.calls.count && machine.unanswered.count <= machine.calls.count)
+    }
+}

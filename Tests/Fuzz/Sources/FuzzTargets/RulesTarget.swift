@@ -1,0 +1,75 @@
+import HeadgateData
+import HeadgateWire
+
+@testable import HeadgateCore
+@testable import HeadgateServer
+
+/// Conditions on events, and paths into them: a value is found alike in a message and in what was read of it, the two
+/// contrary operators never hold both, and what was put at a path stands there.
+enum RulesTarget {
+    private static nonisolated(unsafe) let scanner = JSONScanner(maxDepth: 16)
+    // One for all inputs; a daemon has one for all its rules.
+    private static nonisolated(unsafe) let compiler = RE2Compiler()
+
+    /// An operator, and on a line each a path, a value, and an event's data.
+    static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
+        var input = FuzzInput(input)
+        let choice = input.byte()
+        let path = EventPath("data." + input.text(upTo: "\n"))
+        let value = try? DataItem(parsing: input.bytes(upTo: "\n"))
+        let data = input.remainder()
+        let read: DataItem? = data.withUnsafeBytes { data in
+            guard let view = try? scanner.scan(data) else { return nil }
+            let found = view.value(at: path.names).map { FieldValue($0) }
+            precondition(found == view.item.value(at: path.names[...]).map { FieldValue($0) }, "at \(path.names)")
+            return view.item
+        }
+        guard case .object(let object)? = read else { return 0 }
+        let document = EventDocument(members: ["event": "e", "context": [:], "data": .object(object)])
+        change(document, path, value ?? .null)
+        ask(document, path, value, choice)
+        return 0
+    }
+
+    // MARK: Paths
+
+    private static func change(_ document: EventDocument, _ path: EventPath, _ value: DataItem) {
+        var changed = document
+        if (try? changed.set(value, at: path)) != nil {
+            precondition(changed[path] == value && changed.isTouched)
+        }
+        guard let removed = try? changed.remove(at: path) else { return }
+        precondition(removed == value || document[path] == removed)
+        // An element that goes makes way for the next, and of the whole an empty object stays.
+        let mayStay = path.names.isEmpty || path.names.contains { Int($0) != nil }
+        precondition(mayStay || changed[path] == nil)
+    }
+
+    // MARK: Conditions
+
+    private static let contrary: [(Condition.Operator, Condition.Operator)] = [
+        (.equals, .notEquals), (.startsWith, .notStartsWith), (.endsWith, .notEndsWith), (.contains, .notContains),
+        (.regularExpression, .notRegularExpression), (.isDefined, .isNotDefined), (.isEmpty, .isNotEmpty),
+        (.greaterThan, .lessThanOrEquals), (.lessThan, .greaterThanOrEquals),
+    ]
+
+    private static func ask(_ document: EventDocument, _ path: EventPath, _ value: DataItem?, _ choice: UInt8) {
+        let (one, other) = contrary[Int(choice >> 1) % contrary.count]
+        let answers = [one, other].compactMap { answer($0, document, path, value, ignoreCase: choice & 1 == 1) }
+        guard answers.count == 2 else { return }
+        precondition(!(answers[0] && answers[1]), "\(one) and \(other) both hold")
+        let isThere = document[path] != nil
+        if one == .isDefined { precondition(answers == [isThere, !isThere]) }
+        if !isThere { precondition(answers[0] == false) }
+    }
+
+    private static func answer(
+        _ operator: Condition.Operator, _ document: EventDocument, _ path: EventPath, _ value: DataItem?,
+        ignoreCase: Bool
+    ) -> Bool? {
+        guard let condition = try? Condition(`operator`, path: path, value: value, ignoreCase: ignoreCase),
+            let ready = try? ReadyCondition(condition, patterns: compiler)
+        else { return nil }
+        return ready.holds(for: document)
+    }
+}

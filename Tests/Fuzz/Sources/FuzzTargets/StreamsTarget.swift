@@ -1,0 +1,87 @@
+import CNATS
+import HeadgateData
+
+@testable import HeadgateCore
+@testable import HeadgateServer
+
+/// What JetStream says of messages, in whatever order: every batch ends once, with an outcome for each of its events.
+enum StreamsTarget {
+    static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
+        var input = FuzzInput(input)
+        var scene = Scene()
+        while !input.isEmpty { scene.step(&input) }
+        scene.finish()
+        return 0
+    }
+
+    /// How many statuses libnats has; it knows no words for others.
+    private static let statuses = NATS_MISSED_HEARTBEAT.rawValue + 1
+
+    private struct Scene {
+        private var flights = NATSFlights()
+        /// How many events the batches have that are not over.
+        private var open: [Int: Int] = [:]
+        private var next = 0
+        private var messages: NATSFlights.Message = 0
+
+        mutating func step(_ input: inout FuzzInput) {
+            let choice = input.byte()
+            let flight = Int(choice >> 4)
+            switch choice & 7 {
+            case 0: begin(events: flight + 1)
+            case 1: send(flight, event: input.number(below: 16))
+            case 2: end(flights.end(flight, cause: "x"))
+            case 3: for ended in flights.endSent(cause: "x") { end(ended) }
+            case 4: answer(NATSAnswer(failure: natsStatus(UInt32(input.byte()) % statuses)), of: UInt(flight))
+            case 5: answer(refusal(&input), of: UInt(flight))
+            default: answer(.stored, of: UInt(flight))
+            }
+        }
+
+        mutating func finish() {
+            precondition(open.keys.allSatisfy(flights.isOpen))
+            for flight in open.keys.sorted() { end(flights.end(flight, cause: "x")) }
+            precondition(open.isEmpty && flights.endSent(cause: "x").isEmpty)
+        }
+
+        private mutating func begin(events: Int) {
+            flights.begin(next, events: events)
+            open[next] = events
+            next += 1
+        }
+
+        /// Each event is sent once, as senders do.
+        private mutating func send(_ flight: Int, event: Int) {
+            let isThere = flights.isOpen(flight)
+            guard event < open[flight] ?? 1, sent.insert(flight << 8 | event).inserted else { return }
+            messages += 1
+            precondition(flights.send(messages, event, of: flight) == isThere)
+        }
+
+        private var sent: Set<Int> = []
+
+        private mutating func answer(_ answer: NATSAnswer, of message: UInt) {
+            if let ended = flights.answer(message, answer.outcome) { end(ended) }
+        }
+
+        private mutating func end(_ ended: NATSFlights.Ended?) {
+            guard let ended else { return }
+            guard let events = open.removeValue(forKey: ended.number) else {
+                preconditionFailure("batch \(ended.number) ends again")
+            }
+            precondition(!flights.isOpen(ended.number))
+            if case .each(let outcomes) = ended.result { precondition(outcomes.count == events) }
+        }
+    }
+
+    /// Causes are fixed words, whatever the server says (Behaviour X4).
+    private static func refusal(_ input: inout FuzzInput) -> NATSAnswer {
+        let code = jsErrCode(UInt32(10_000 + Int(input.integer(UInt16.self) % 200)))
+        let text = input.text(upTo: "\n")
+        let answer = NATSAnswer(refusal: code, text: text)
+        precondition(answer.outcome.cause?.hasPrefix("NATS: ") == true)
+        let isFull = text.contains("maximum")
+        precondition(isFull || answer == NATSAnswer(refusal: code, text: ""), "what the server says is told")
+        return answer
+    }
+}

@@ -1,0 +1,57 @@
+import HeadgateClient
+import HeadgateServer
+
+@testable import HeadgateTransport
+
+/// What the environment says: which descriptors a service manager hands over, where it hears and how often, and where
+/// things are.
+enum VariablesTarget {
+    private static let names = [
+        "LISTEN_PID", "LISTEN_FDS", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "HEADGATE_SOCKET",
+        "XDG_RUNTIME_DIR", "STATE_DIRECTORY", "XDG_STATE_HOME", "HOME",
+    ]
+    private static let process: Int32 = 7
+
+    /// A line each: the variables' values, in their order. One that begins with NUL is not set.
+    static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
+        var input = FuzzInput(input)
+        var environment: [String: String] = [:]
+        for name in names {
+            let value = input.text(upTo: "\n")
+            if value.utf8.first != 0 { environment[name] = value }
+        }
+        descriptors(environment)
+        notification(environment)
+        places(environment)
+        return 0
+    }
+
+    private static func descriptors(_ environment: [String: String]) {
+        let descriptors = SocketActivation.descriptors(for: process) { environment[$0] }
+        precondition(descriptors.count <= 1024 && descriptors.allSatisfy { $0 >= 3 })
+        guard !descriptors.isEmpty else { return }
+        precondition(Int32(environment["LISTEN_PID"] ?? "") == process)
+        precondition(Int(environment["LISTEN_FDS"] ?? "") == descriptors.count)
+    }
+
+    private static func notification(_ environment: [String: String]) {
+        let wishes = ServiceNotification(for: process) { environment[$0] }
+        if let interval = wishes.watchdogInterval { precondition(interval >= .milliseconds(1)) }
+        guard let address = wishes.address, let text = environment["NOTIFY_SOCKET"] else { return }
+        precondition(address.bytes.dropFirst() == Array(text.utf8).dropFirst())
+        address.withSystemAddress { precondition($1 <= 110 && $0.pointee.sa_family == 1) }
+    }
+
+    private static func places(_ environment: [String: String]) {
+        let own = SocketPlace.usual({ environment[$0] }, isThere: { _ in true })
+        precondition(!own.isEmpty && (own.hasPrefix("/") || own == environment["HEADGATE_SOCKET"]))
+        let places = try? Places.find(
+            options: DaemonOptions(), settings: settings, environment: environment, userID: 1000)
+        guard let places else { return }
+        precondition(!places.socket.isEmpty && !places.dataDirectory.isEmpty)
+        // Where the daemon listens its clients look.
+        precondition(places.socket == own, "\(places.socket) and \(own)")
+    }
+
+    private static let settings = Settings()
+}

@@ -1,0 +1,85 @@
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// Time zones, compiled and in POSIX's words: whatever is taken for one tells at every moment how far it is from UTC, the
+/// same as a plain look over all changes.
+enum ZonesTarget {
+    /// The first byte says which of the two the rest is.
+    static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
+        var input = FuzzInput(input)
+        if input.bool() {
+            guard let zone = PosixTimeZone(input.remainder()) else { return 0 }
+            look(zone)
+        } else {
+            guard let table = try? TimeZoneTable(tzif: input.remainder()) else { return 0 }
+            look(table)
+        }
+        return 0
+    }
+
+    /// No clock is farther from UTC: 26 hours is what the format allows, and an hour is added where nothing is said.
+    private static let most = 26 * 3600
+
+    // MARK: Compiled
+
+    private static func look(_ table: TimeZoneTable) {
+        let near = table.transitions.prefix(8).map(\.seconds) + table.transitions.suffix(8).map(\.seconds)
+        for moment in near.flatMap({ [$0 &- 1, $0, $0 &+ 1] }) + moments where possible.contains(moment) {
+            let offset = table.offset(at: moment)
+            precondition(abs(offset) <= most, "\(offset) s at \(moment)")
+            precondition(offset == plainOffset(of: table, at: moment))
+        }
+        if let rule = table.laterRule { look(rule) }
+    }
+
+    private static func plainOffset(of table: TimeZoneTable, at moment: Int64) -> Int {
+        if let rule = table.laterRule, table.transitions.allSatisfy({ $0.seconds <= moment }) {
+            return rule.offset(at: moment)
+        }
+        return table.transitions.last { $0.seconds <= moment }?.offset ?? table.firstOffset
+    }
+
+    /// What a clock can show: all of the calendar's years, and more.
+    private static let possible: ClosedRange<Int64> = -(1 << 45)...1 << 45
+    private static let moments: [Int64] = [-(1 << 45), -1, 0, 951_782_400, 1_709_164_800, 1_800_000_000, 1 << 45]
+
+    // MARK: In words
+
+    private static func look(_ zone: PosixTimeZone) {
+        precondition(abs(zone.standardOffset) <= most && abs(zone.saving?.offset ?? 0) <= most)
+        for moment in moments {
+            let offset = zone.offset(at: moment)
+            precondition(offset == zone.standardOffset || offset == zone.saving?.offset)
+        }
+        guard let saving = zone.saving, saving.isPlain(zone) else { return }
+        for year in [1999, 2000, 2024, 2026, 2100] { look(zone, saving, in: year) }
+    }
+
+    /// At the two moments of a year the clocks are set, and at no others.
+    private static func look(_ zone: PosixTimeZone, _ saving: PosixTimeZone.Saving, in year: Int) {
+        let start = saving.start.seconds(in: year) - Int64(zone.standardOffset)
+        let end = saving.end.seconds(in: year) - Int64(saving.offset)
+        guard start != end else { return }
+        let (first, last) = (min(start, end), max(start, end))
+        let inside = start < end ? saving.offset : zone.standardOffset
+        let outside = start < end ? zone.standardOffset : saving.offset
+        for moment in [first, (first + last) / 2, last - 1] {
+            precondition(zone.offset(at: moment) == inside, "\(zone) at \(moment)")
+        }
+        for moment in [first - 1, last] { precondition(zone.offset(at: moment) == outside, "\(zone) at \(moment)") }
+    }
+}
+
+extension PosixTimeZone.Saving {
+    /// Whether both moments lie well within every year, whatever the clocks show at them.
+    fileprivate func isPlain(_ zone: PosixTimeZone) -> Bool {
+        [start, end].allSatisfy { moment in
+            let (first, last) = (moment.seconds(in: 2023), moment.seconds(in: 2024))
+            let margin: Int64 = 2 * 86_400
+            let new = { (year: Int) in Int64(CivilDate(year: year, month: 1, day: 1)?.daysSince1970 ?? 0) * 86_400 }
+            return first > new(2023) + margin && first < new(2024) - margin && last > new(2024) + margin
+                && last < new(2025) - margin
+        }
+    }
+}
