@@ -43,7 +43,7 @@ enum DatabaseTarget {
     private static func start() {
         // All is on this thread.
         nonisolated(unsafe) let scheduler = ManualScheduler()
-        let store = SQLiteEventStore(desk: InlineDesk(connection)) { work in scheduler.submit(work) }
+        let store = SQLiteEventStore(desk: InlineDesk(connection), kind: .sqlite) { work in scheduler.submit(work) }
         guard let state = try? store.open() else { preconditionFailure("the store does not open") }
         look(state)
         let gate = Headgate(scheduler: scheduler, store: store, state: state, limits: limits)

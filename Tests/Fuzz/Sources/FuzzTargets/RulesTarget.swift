@@ -9,7 +9,7 @@ import HeadgateWire
 enum RulesTarget {
     private static nonisolated(unsafe) let scanner = JSONScanner(maxDepth: 16)
     // One for all inputs; a daemon has one for all its rules.
-    private static nonisolated(unsafe) let compiler = RE2Compiler()
+    private static let compiler = RE2Compiler()
 
     /// An operator, and on a line each a path, a value, and an event's data.
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
