@@ -1,11 +1,15 @@
 /// Every dispatcher that the store knows, configured or not. The queue of one that is not is kept for a while (Behaviour Q3).
 final class KnownDispatchers {
     private var all: [String: StoredDispatcher]
+    /// The highest number that was given. While it may not be written down that a dispatcher is given up, its number must not be
+    /// another's, who would take over its dead letters.
+    private var newest: DispatcherNumber
     private let events: EventQueue
     private let settlements: Settlements
 
     init(_ stored: [StoredDispatcher], events: EventQueue, settlements: Settlements) {
         all = Dictionary(stored.map { ($0.id, $0) }) { first, _ in first }
+        newest = stored.map(\.number).max() ?? 0
         self.events = events
         self.settlements = settlements
     }
@@ -24,13 +28,17 @@ final class KnownDispatchers {
 
     /// Takes up a dispatcher where it was. One that is new starts at the newest event.
     func adopt(_ id: String) -> StoredDispatcher {
-        let next = (all.values.map(\.number).max() ?? 0) + 1
-        var stored = all[id] ?? StoredDispatcher(number: next, id: id, settled: Settled(through: events.lastStored))
+        var stored = all[id] ?? new(id)
         guard all[id] == nil || stored.orphanedSince != nil else { return stored }
         if all[id] == nil { events.groundwork.dispatchers.append(stored) }
         stored.orphanedSince = nil
         remember(stored)
         return stored
+    }
+
+    private func new(_ id: String) -> StoredDispatcher {
+        newest += 1
+        return StoredDispatcher(number: newest, id: id, settled: Settled(through: events.lastStored))
     }
 
     /// So much has been settled by one that is about to be gone.

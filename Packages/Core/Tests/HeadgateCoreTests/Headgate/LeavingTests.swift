@@ -1,6 +1,7 @@
-import HeadgateCore
 import HeadgateCoreTesting
 import Testing
+
+@testable import HeadgateCore
 
 @Suite("Dispatchers that leave while something is on its way")
 struct LeavingTests {
@@ -143,5 +144,19 @@ struct LeavingTests {
         bench.advance(by: .seconds(61))
         #expect(bench.gate.stored == .zero)
         #expect(bench.counters[.expired] == 2)
+    }
+
+    @Test("Q3, D10: a number is not given to another while the store may not know that its dispatcher is given up")
+    func numbers() {
+        var limits = StoreLimits()
+        limits.orphanRetention = .zero
+        let bench = bench(limits)
+        let old = bench.gate.dispatchers.known["collect"]?.number
+        bench.store.memory.fault = .noRoom("full")
+        bench.gate.removeDispatcher("collect")
+        bench.advance(by: .seconds(61))
+        #expect(bench.gate.dispatchers.known["collect"] == nil)
+        bench.add(DispatcherSettings(id: "other"))
+        #expect(old != nil && bench.gate.dispatchers.known["other"]?.number != old)
     }
 }

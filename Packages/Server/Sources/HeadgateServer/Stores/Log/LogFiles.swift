@@ -42,6 +42,8 @@ final class LogFiles {
         return files
     }
 
+    func isThere(_ file: UInt32) -> Bool { disk.exists(path(file)) }
+
     func open(_ file: UInt32) throws(DiskFault) -> any DiskFile {
         try disk.open(path(file), creating: false)
     }

@@ -87,7 +87,7 @@ private struct LogOpening {
         state.kept = recovered.state.kept
         state.warnings = warnings + recovered.warnings
         state.unsettled = try unsettled(recovered)
-        state.recentIDs = recentIDs(recovered)
+        state.recentIDs = try recentIDs(recovered)
         return (LogEngine(recovered, directory: directory, options: options), state)
     }
 
@@ -127,15 +127,16 @@ private struct LogOpening {
     }
 
     /// The newest ids, as many as are remembered.
-    private func recentIDs(_ recovered: LogRecovery.Outcome) -> [RecentIDs] {
+    private func recentIDs(_ recovered: LogRecovery.Outcome) throws(LogRecovery.Fault) -> [RecentIDs] {
         let ids = recovered.state.ids
         var groups = ids.recent
         var count = groups.reduce(0) { $0 + $1.count }
         for filed in ids.files.reversed() where count < options.mostRecentIDs && filed.last > ids.forgottenThrough {
             let segment = LogSegment(
                 number: filed.segment, file: filed.file, files: recovered.files, index: LogIndex(blockSize: 0))
-            // What cannot be read is not remembered: an id that comes again may be stored twice, and nothing is lost.
-            guard let content = try? segment.content(at: LogHeader.size) else { continue }
+            let content = try LogRecovery.Fault.of { () throws(DiskFault) in try segment.content(at: LogHeader.size) }
+            // What is damaged is not remembered: an id that comes again may be stored twice, and nothing is lost.
+            guard let content else { continue }
             let older = content.withUnsafeBytes { bytes in
                 var reader = LogReader(bytes)
                 return (try? reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeIDs() }) ?? []

@@ -290,9 +290,12 @@ struct LogRecovery {
     }
 
     private mutating func load(_ entry: LogSegmentEntry) throws(Fault) -> LogSegment? {
-        let bytes = try? files.open(entry.file.number).read(0..<LogHeader.size)
-        guard case .header(let header)? = bytes.map({ $0.withUnsafeBytes(LogHeader.read) }),
-            header.number == entry.number
+        guard files.isThere(entry.file.number) else { return nil }
+        // What cannot be read now may be read later: it is not given up for that.
+        let bytes = try Fault.of { () throws(DiskFault) in
+            try files.open(entry.file.number).read(0..<LogHeader.size)
+        }
+        guard case .header(let header) = bytes.withUnsafeBytes(LogHeader.read), header.number == entry.number
         else { return nil }
         let segment = segment(Source(file: entry.file, header: header))
         if let index = try summary(of: segment, at: entry.summary) {
