@@ -156,6 +156,7 @@ private final class SimulatedFile: DiskFile {
         let change = Platter.Change.write(Array(bytes), at: offset)
         do throws(DiskFault) {
             try disk.begin()
+            try room(through: offset + bytes.count)
             if disk.mood.isFull, offset + bytes.count > node.bytes.count { throw DiskFault(code: ENOSPC) }
         } catch {
             if wasUp, let part = change.tear(disk.record), error.code != ENOSPC { node.apply(part) }
@@ -165,8 +166,16 @@ private final class SimulatedFile: DiskFile {
         node.apply(change)
     }
 
+    /// A database that has rotted may ask for more than there is anywhere.
+    private func room(through count: Int) throws(DiskFault) {
+        guard count <= SimulatedFile.most else { throw DiskFault(code: ENOSPC) }
+    }
+
+    private static let most = 1 << 28
+
     func resize(to count: Int) throws(DiskFault) {
         try disk.begin()
+        try room(through: count)
         disk.record.detail("disk: resizes \(name) to \(count)")
         node.apply(.resize(count))
     }

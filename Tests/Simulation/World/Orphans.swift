@@ -76,7 +76,7 @@ final class Orphans {
     // MARK: At the end of a turn
 
     /// What is given up is written down some turns later.
-    private static let patience = 6
+    private static let patience = 30
 
     /// None is kept for much longer: the daemon looks once a minute.
     func check() {
