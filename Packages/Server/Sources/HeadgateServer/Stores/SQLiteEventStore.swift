@@ -17,8 +17,8 @@ public final class SQLiteEventStore: EventStore {
         /// How safe events are when they count as appended (Behaviour Q5). This store has no use for `memory`: it is
         /// taken as `normal`.
         public var durability: Durability
-        /// How events are kept: in a log of segments, or in a database.
-        public var kind = StoreKind.sqlite
+        /// How events are kept. A log is no program's choice before events can be moved from one kind to the other.
+        var kind = StoreKind.sqlite
         /// The most pages of 16 KiB that the file may have; nil is as many as fit on the disk.
         public var mostPages: Int?
         /// How many ids of clients a start gives back, the newest; what is beyond is let go of bit by bit (Behaviour Q7).

@@ -64,6 +64,8 @@ final class LogCopy {
     /// Copies a piece.
     /// - Returns: whether it goes on.
     func step() throws(DiskFault) -> Bool {
+        // A log that is recovered only when the copy is told of would have taken its file for one that nobody uses.
+        try log.mend()
         guard log.counts.recovered == recoveries, sources.allSatisfy({ log.sealed[$0.number] != nil }) else {
             giveUp()
             return false
@@ -91,8 +93,7 @@ final class LogCopy {
         try segment.visitGroups(block) { stretch, bytes in
             let chunk = Chunk(bytes: Array(bytes), lastSequenceNumber: stretch.last)
             for event in chunk where log.state.isNeeded(event) {
-                var own = LogStretch(event)
-                own.last = event.sequenceNumber
+                let own = LogStretch(event)
                 if found == nil { found = own } else { found?.add(own) }
                 records += event.record
             }

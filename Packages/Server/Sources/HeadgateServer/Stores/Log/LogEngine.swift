@@ -7,7 +7,7 @@ final class LogEngine: StoreEngine {
     /// Held for its lock.
     private let directory: DataDirectory
     private var copy: LogCopy?
-    private var quarantinedEvents: Int
+    private var quarantinedEvents = 0
     /// Whether it is time to look which segments are not needed any more.
     private var isReviewDue = true
     private var writesSinceReview = 0
@@ -20,7 +20,6 @@ final class LogEngine: StoreEngine {
         log = SegmentLog(recovered, options: options)
         lastAppended = recovered.state.lastSequenceNumber
         self.directory = directory
-        quarantinedEvents = recovered.lostEvents
     }
 
     /// What has become of its segments.

@@ -13,7 +13,7 @@ struct LogFile: Hashable {
 /// half its time. A file that holds nothing any more is used again.
 final class LogFiles {
     let directory: String
-    let disk: any Disk
+    private let disk: any Disk
     private let segmentSize: Int
     /// Files that are ready to be used.
     private var spare: [LogFile] = []
@@ -99,9 +99,6 @@ final class LogFiles {
         // What stays is found at the next start.
         try? disk.remove(path(file.number))
     }
-
-    /// Bytes of the files that are ready.
-    var spareBytes: Int { spare.count * segmentSize }
 }
 
 extension DiskFile {

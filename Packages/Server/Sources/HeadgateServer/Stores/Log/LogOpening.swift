@@ -1,7 +1,7 @@
 import HeadgateCore
 
 /// How an event store on disk keeps its events (Behaviour Q1).
-public enum StoreKind: String, Sendable, CaseIterable {
+enum StoreKind: String, Sendable, CaseIterable {
     /// A log of segments, written one behind the other and used again.
     case log
     /// One SQLite database.

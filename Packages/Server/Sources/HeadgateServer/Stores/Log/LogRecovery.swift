@@ -15,8 +15,6 @@ struct LogRecovery {
         var nextNumber: UInt64
         /// What was damaged, for people.
         var warnings: [String] = []
-        /// How many events are known to be gone with it.
-        var lostEvents = 0
     }
 
     /// Why a log could not be recovered.
@@ -39,7 +37,6 @@ struct LogRecovery {
     private let limit: LogPlace?
     private let files: LogFiles
     private var warnings: [String] = []
-    private var lostEvents = 0
 
     init(_ options: StoreOptions, through limit: LogPlace? = nil) {
         (self.options, self.limit) = (options, limit)
@@ -252,8 +249,7 @@ struct LogRecovery {
         var state = state
         let sealed = try load(&state, known)
         return Outcome(
-            files: files, state: state, sealed: sealed, front: front, nextNumber: next, warnings: warnings,
-            lostEvents: lostEvents)
+            files: files, state: state, sealed: sealed, front: front, nextNumber: next, warnings: warnings)
     }
 
     private func entry(_ segment: LogSegment, end: Int, summary: Int) -> LogSegmentEntry {

@@ -44,7 +44,7 @@ final class LogSegment {
         return content.lend(frame.isSound) ? content : nil
     }
 
-    /// Goes over the sound groups of a block, as far as it is asked to.
+    /// Goes over the sound groups of a block.
     func visitGroups(_ block: LogBlock, _ body: (LogStretch, UnsafeRawBufferPointer) -> Void) throws(DiskFault) {
         let bytes = try read(block.range)
         bytes.withUnsafeBytes { bytes in

@@ -85,7 +85,7 @@ final class SegmentLog {
     }
 
     /// Goes on with what is on the disk beyond doubt, and writes the rest anew, as a start does.
-    private func mend() throws(DiskFault) {
+    func mend() throws(DiskFault) {
         guard isBroken else { return }
         var recovery = LogRecovery(options, through: front.segment.place(front.end))
         let recovered: LogRecovery.Outcome
@@ -246,13 +246,6 @@ final class SegmentLog {
             else { return nil }
             return letter
         }
-    }
-
-    /// Bytes of all files.
-    var diskBytes: Int {
-        let segments = state.segments.reduce(front.segment.file.size) { $0 + $1.file.size }
-        return segments + state.ids.files.reduce(0) { $0 + $1.file.size } + void.reduce(0) { $0 + $1.size }
-            + files.spareBytes
     }
 }
 
