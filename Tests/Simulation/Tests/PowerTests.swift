@@ -85,7 +85,7 @@ private final class PowerScene {
     /// - Returns: the numbers of the events that are there.
     @discardableResult
     func open() throws -> [SequenceNumber] {
-        var options = SQLiteEventStore.Options(directory: "/data")
+        var options = DiskEventStore.Options(directory: "/data")
         options.disk = disk
         (options.kind, options.segmentSize) = (kind, 4 << 10)
         let (engine, state) = try options.openEngine()

@@ -43,7 +43,7 @@ enum DatabaseTarget {
     private static func start() {
         // All is on this thread.
         nonisolated(unsafe) let scheduler = ManualScheduler()
-        let store = SQLiteEventStore(desk: InlineDesk(connection), kind: .sqlite) { work in scheduler.submit(work) }
+        let store = DiskEventStore(desk: InlineDesk(connection), kind: .sqlite) { work in scheduler.submit(work) }
         guard let state = try? store.open() else { preconditionFailure("the store does not open") }
         look(state)
         let gate = Headgate(scheduler: scheduler, store: store, state: state, limits: limits)
@@ -80,7 +80,7 @@ enum DatabaseTarget {
         return EventDraft().withTracked(route: route, spareId: "new", gate.events.admit)
     }
 
-    private static func readLetters(_ store: SQLiteEventStore, _ scheduler: ManualScheduler) {
+    private static func readLetters(_ store: DiskEventStore, _ scheduler: ManualScheduler) {
         var query = LetterQuery(limit: 3)
         for _ in 1...4 {
             var next: LetterNumber?
@@ -112,7 +112,7 @@ private final class InlineDesk: StoreDesk {
         self.ring = ring
         do throws(SQLiteError) {
             let (database, state) = try StoreDatabase.read(
-                connection, directory: try directory(), options: SQLiteEventStore.Options(directory: "/"))
+                connection, directory: try directory(), options: DiskEventStore.Options(directory: "/"))
             self.database = database
             return state
         } catch {

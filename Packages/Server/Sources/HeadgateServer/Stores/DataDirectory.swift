@@ -22,6 +22,9 @@ final class DataDirectory {
 
     var databasePath: String { path + "/events.db" }
 
+    /// Those of the database and of what SQLite keeps beside it.
+    var databasePaths: [String] { ["", "-wal", "-shm"].map { databasePath + $0 } }
+
     /// Sees to it that there is a database file which only its owner may read: SQLite gives its other files the same
     /// mode.
     func prepareDatabase() throws(StoreFault) {

@@ -31,13 +31,15 @@ struct LetterIndex: Equatable {
         bytes = entries.reduce(0) { $0 + $1.size }
     }
 
-    /// Takes in a letter under the next number; beyond the bounds the oldest go.
-    mutating func add(_ letter: DeadLetter, at place: LetterPlace, bounds: LetterBounds) {
-        newest += 1
+    /// Takes in a letter under a number beyond those that there are; beyond the bounds the oldest go.
+    mutating func add(
+        _ letter: DeadLetter, under number: LetterNumber, at place: LetterPlace, bounds: LetterBounds
+    ) {
+        newest = max(newest, number)
         let size = letter.record.count
         entries.append(
             Entry(
-                number: newest, dispatcher: letter.dispatcher, sequenceNumber: letter.sequenceNumber, place: place,
+                number: number, dispatcher: letter.dispatcher, sequenceNumber: letter.sequenceNumber, place: place,
                 size: size))
         bytes += size
         var (dropped, rest) = (0, bytes)

@@ -43,13 +43,13 @@ struct LogRecovery {
         files = LogFiles(options.logDirectory, on: options.disk, segmentSize: options.segmentSize)
     }
 
-    /// - Parameter last: what a log counts on from that is begun here.
-    mutating func run(freshBehind last: SequenceNumber = 0) throws(Fault) -> Outcome {
+    /// - Parameter founding: what a log begins with that is begun here.
+    mutating func run(_ founding: Founding = Founding()) throws(Fault) -> Outcome {
         let all = try Fault.of { () throws(DiskFault) in try files.list() }
         let (sources, newest) = try headers(all)
         guard let chain = try chain(sources) else {
             guard sources.isEmpty else { throw .damaged("no segment of it can be read from its beginning") }
-            return try begin(behind: last, number: newest + 1)
+            return try begin(founding, number: newest + 1)
         }
         let replay = try replay(chain)
         let outcome = try finish(replay, number: newest + 1)
@@ -226,9 +226,8 @@ struct LogRecovery {
         return try outcome(state, front, known: replay.tail, next: number + 1)
     }
 
-    private mutating func begin(behind last: SequenceNumber, number: UInt64) throws(Fault) -> Outcome {
-        var state = LogState()
-        state.lastSequenceNumber = last
+    private mutating func begin(_ founding: Founding, number: UInt64) throws(Fault) -> Outcome {
+        let state = LogState(founding)
         let header = LogHeader(use: .front, number: number, previous: 0, previousEnd: 0)
         let front = try front(header, atLeast: LogFront.size(for: state), state)
         try Fault.of { () throws(DiskFault) in try front.begin(synced: true) }
@@ -238,7 +237,7 @@ struct LogRecovery {
     /// A segment that begins with a state, in a file of its own: one that was used before may be needed after all, if the power
     /// goes now.
     private func front(_ header: LogHeader, atLeast size: Int, _ state: LogState) throws(Fault) -> LogFront {
-        let file = try Fault.of { () throws(DiskFault) in try files.make(max(size, options.segmentSize)) }
+        let file = try Fault.of { () throws(DiskFault) in try files.take(atLeast: size) }
         return LogFront(segment(Source(file: file, header: header)), header, state)
     }
 

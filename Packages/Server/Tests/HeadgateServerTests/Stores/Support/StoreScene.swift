@@ -6,16 +6,16 @@ import HeadgateCore
 /// A store in a temporary directory, and a scheduler that is the test itself.
 final class StoreScene {
     let directory: String
-    var options: SQLiteEventStore.Options
+    var options: DiskEventStore.Options
     private let posted = Mailbox<@Sendable () -> Void>()
-    private(set) var store: SQLiteEventStore
+    private(set) var store: DiskEventStore
     /// Events that were reported as put aside.
     private(set) var quarantined = 0
 
     init(durability: Durability = .full, in parent: String = NSTemporaryDirectory()) {
         directory = parent + "/headgate-store-" + UUID().uuidString
-        options = SQLiteEventStore.Options(directory: directory, durability: durability)
-        store = SQLiteEventStore(options: options) { _ in }
+        options = DiskEventStore.Options(directory: directory, durability: durability)
+        store = DiskEventStore(options: options) { _ in }
     }
 
     deinit {
@@ -27,7 +27,7 @@ final class StoreScene {
     /// Opens the store, with the options as they are now.
     @discardableResult
     func open() throws -> StoredState {
-        store = SQLiteEventStore(options: options) { [posted] in posted.put([$0]) }
+        store = DiskEventStore(options: options) { [posted] in posted.put([$0]) }
         store.onQuarantine = { [unowned self] in quarantined += $0 }
         return try store.open()
     }
