@@ -108,13 +108,13 @@ private final class InlineDesk: StoreDesk {
         self.connection = connection
     }
 
-    func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoredState {
+    func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoreContent {
         self.ring = ring
         do throws(SQLiteError) {
             let (database, state) = try StoreDatabase.read(
                 connection, directory: try directory(), options: DiskEventStore.Options(directory: "/"))
             self.database = database
-            return state
+            return StoreContent(kind: .sqlite, state: state)
         } catch {
             throw error.fault
         }
@@ -145,6 +145,7 @@ private final class NoDisk: Disk {
     func makeDirectory(_ path: String) {}
     func open(_ path: String, creating: Bool) -> any DiskFile { NoFile() }
     func exists(_ path: String) -> Bool { false }
+    func size(of path: String) -> Int { 0 }
     func list(_ directory: String) -> [String] { [] }
     func rename(_ path: String, to new: String) {}
     func remove(_ path: String) {}

@@ -16,14 +16,29 @@ struct StoreMove {
     func run() throws(StoreFault) -> OpenedStore {
         try StoreMove.fault("cannot tidy \(directory.path)") { () throws(DiskFault) in try finishInterrupted() }
         let there = try StoreMove.fault("cannot look into \(directory.path)") { () throws(DiskFault) in try kinds() }
-        guard there.count < 2 else { throw .failed(StoreMove.twoStores(in: directory.path)) }
-        guard let old = there.first, old != options.kind else { return try options.open(options.kind, in: directory) }
-        return try move(try options.open(old, in: directory))
+        guard let old = there.first(where: { $0 != options.kind }) else {
+            return try options.open(options.kind, in: directory)
+        }
+        guard there.count > 1 else { return try move(try options.open(old, in: directory)) }
+        return try openBeside(old)
     }
 
-    private static func twoStores(in directory: String) -> String {
-        "\(directory) holds two event stores, events.db and log, and neither says that it was made of the other; "
-            + "move the one that is not to be used somewhere else"
+    /// Somebody else has put a second store there, and neither says that it was made of the other: that which is asked for is used, and
+    /// the other is kept for people to look into.
+    private func openBeside(_ old: StoreKind) throws(StoreFault) -> OpenedStore {
+        let name = try setAside(old)
+        var opened = try options.open(options.kind, in: directory)
+        opened.state.warnings.append(
+            "there were two event stores in \(directory.path), of which the \(old.rawValue) one is set aside as \(name); "
+                + "what it holds is not sent")
+        return opened
+    }
+
+    private func setAside(_ kind: StoreKind) throws(StoreFault) -> String {
+        switch kind {
+        case .log: try directory.setAside(options.logDirectory, as: "unused", at: options.wall())
+        case .sqlite: try directory.setDatabaseAside(as: "unused", at: options.wall())
+        }
     }
 
     // MARK: What there is

@@ -126,14 +126,29 @@ final class LogFiles {
 
     // MARK: Not needed any more
 
+    /// Gives a damaged file a name under which it is not looked at again.
+    /// - Returns: the name.
+    func setAside(_ file: LogFile) throws(DiskFault) -> String {
+        var name = path(file.number) + ".damaged"
+        while disk.exists(name) { name += "-again" }
+        try disk.rename(path(file.number), to: name)
+        try disk.syncDirectory(directory)
+        leave(file)
+        return name
+    }
+
+    private func leave(_ file: LogFile) {
+        note(LogFile(number: file.number, size: 0))
+        sizes[file.number] = nil
+    }
+
     /// Nobody needs what a file holds, and nothing that is on the disk says otherwise.
     func free(_ file: LogFile) {
         isOutOfRoom = false
         if spare.count < LogFiles.mostSpare, file.size == segmentSize { return spare.append(file) }
         // What stays is found at the next start.
         try? disk.remove(path(file.number))
-        note(LogFile(number: file.number, size: 0))
-        sizes[file.number] = nil
+        leave(file)
     }
 }
 

@@ -31,10 +31,12 @@ struct LetterIndex: Equatable {
         bytes = entries.reduce(0) { $0 + $1.size }
     }
 
-    /// Takes in a letter under a number beyond those that there are; beyond the bounds the oldest go.
+    /// Takes in a letter; beyond the bounds the oldest go.
+    /// - Parameter number: its own, beyond those that are there; nil is the next.
     mutating func add(
-        _ letter: DeadLetter, under number: LetterNumber, at place: LetterPlace, bounds: LetterBounds
+        _ letter: DeadLetter, under number: LetterNumber? = nil, at place: LetterPlace, bounds: LetterBounds
     ) {
+        let number = number ?? newest + 1
         newest = max(newest, number)
         let size = letter.record.count
         entries.append(

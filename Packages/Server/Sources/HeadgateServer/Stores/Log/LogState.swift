@@ -55,8 +55,7 @@ struct LogState {
     private mutating func apply(_ change: LogChange, in frame: LogPlace, index: Int, bounds: LetterBounds) {
         switch change {
         case .asked(.deadLetter(let letter)):
-            letters.add(
-                letter, under: letters.newest + 1, at: LetterPlace(frame: frame, index: index), bounds: bounds)
+            letters.add(letter, at: LetterPlace(frame: frame, index: index), bounds: bounds)
         case .asked(let change): apply(change)
         case .letter(let stored):
             letters.add(

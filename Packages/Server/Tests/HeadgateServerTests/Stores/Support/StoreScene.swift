@@ -12,9 +12,10 @@ final class StoreScene {
     /// Events that were reported as put aside.
     private(set) var quarantined = 0
 
-    init(durability: Durability = .full, in parent: String = NSTemporaryDirectory()) {
+    init(_ kind: StoreKind = .sqlite, durability: Durability = .full, in parent: String = NSTemporaryDirectory()) {
         directory = parent + "/headgate-store-" + UUID().uuidString
         options = DiskEventStore.Options(directory: directory, durability: durability)
+        options.kind = kind
         store = DiskEventStore(options: options) { _ in }
     }
 
@@ -148,5 +149,12 @@ struct WriteAheadLog {
 
     private func bigEndian(at offset: Int) -> Int {
         bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+    }
+}
+
+extension StoreDatabase {
+    /// Opens a directory's database for a test alone.
+    static func open(_ options: StoreOptions) throws(StoreFault) -> (StoreDatabase, StoredState) {
+        try open(options, in: DataDirectory(options.directory), Founding())
     }
 }
