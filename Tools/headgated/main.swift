@@ -9,6 +9,7 @@ do throws(DaemonCommand.UsageFault) {
     case .help: Terminal.print(DaemonCommand.usage)
     case .version: Terminal.print("headgated \(Version.current)")
     case .check(let options): exit(Check(options: options, environment: environment).run())
+    case .verify(let directory): exit(Verification(directory: directory).run())
     case .run(let options): exit(Daemon(options: options, environment: environment).run())
     }
 } catch {

@@ -6,6 +6,8 @@ public enum DaemonCommand: Equatable, Sendable {
     case run(DaemonOptions)
     /// `--check`: say what is wrong with the configuration, and end.
     case check(DaemonOptions)
+    /// `--verify DIR`: tell what a data directory holds and what of it is damaged, and end.
+    case verify(String)
     /// `--help`: explain the command line, and end.
     case help
     /// `--version`: say which version this is, and end.
@@ -26,11 +28,13 @@ public enum DaemonCommand: Equatable, Sendable {
     /// What `--help` prints.
     public static let usage = """
         usage: headgated [--config FILE] [--socket PATH] [--data DIR] [--check]
+               headgated --verify DIR
 
           --config FILE   read the configuration from FILE (JSON, comments allowed)
           --socket PATH   listen on this Unix socket
           --data DIR      keep events in this directory
           --check         say what is wrong with the configuration; exit 1 if anything is
+          --verify DIR    tell what a data directory holds, changing nothing; exit 1 if any of it is damaged
           --help          print this
           --version       print the version
 
@@ -44,6 +48,7 @@ private struct Parser {
     var rest: ArraySlice<String>
     var options = DaemonOptions()
     var isCheck = false
+    var verified: String?
 
     mutating func parse() throws(DaemonCommand.UsageFault) -> DaemonCommand {
         while let argument = rest.popFirst() {
@@ -52,6 +57,7 @@ private struct Parser {
             case ("--help", nil), ("-h", nil): return .help
             case ("--version", nil): return .version
             case ("--check", nil): isCheck = true
+            case ("--verify", _): verified = try self.value(name, value, verified)
             case ("--config", _): try take(name, value, into: \.configuration)
             case ("--socket", _): try take(name, value, into: \.socket)
             case ("--data", _): try take(name, value, into: \.dataDirectory)
@@ -59,15 +65,23 @@ private struct Parser {
             default: throw fault("unknown argument: \(argument)")
             }
         }
-        return isCheck ? .check(options) : .run(options)
+        guard let verified else { return isCheck ? .check(options) : .run(options) }
+        guard !isCheck, options == DaemonOptions() else { throw fault("--verify stands alone") }
+        return .verify(verified)
     }
 
     private mutating func take(
         _ name: String, _ value: String?, into place: WritableKeyPath<DaemonOptions, String?>
     ) throws(DaemonCommand.UsageFault) {
-        guard options[keyPath: place] == nil else { throw fault("\(name) is there twice") }
+        options[keyPath: place] = try self.value(name, value, options[keyPath: place])
+    }
+
+    private mutating func value(
+        _ name: String, _ value: String?, _ earlier: String?
+    ) throws(DaemonCommand.UsageFault) -> String {
+        guard earlier == nil else { throw fault("\(name) is there twice") }
         guard let value = value ?? rest.popFirst(), !value.isEmpty else { throw fault("\(name) needs a value") }
-        options[keyPath: place] = value
+        return value
     }
 
     private static func split(_ argument: String) -> (name: String, value: String?) {

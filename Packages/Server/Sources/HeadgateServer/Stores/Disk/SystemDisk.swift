@@ -26,6 +26,11 @@ final class SystemDisk: Disk {
         return file
     }
 
+    /// Opens a file that is not to be changed.
+    func openForReading(_ path: String) throws(DiskFault) -> any DiskFile {
+        try SystemFile(path, flags: O_RDONLY)
+    }
+
     func exists(_ path: String) -> Bool {
         access(path, F_OK) == 0
     }

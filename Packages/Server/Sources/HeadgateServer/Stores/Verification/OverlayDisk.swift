@@ -1,0 +1,115 @@
+import Glibc
+import HeadgateCore
+
+/// A disk that reads what there is and changes nothing of it: what is written stays in memory, and is gone with this object.
+///
+/// `@unchecked`: it is used by one thread.
+final class OverlayDisk: Disk, @unchecked Sendable {
+    let sqliteName: String? = nil
+    private let system = SystemDisk()
+    /// What is not as it is on the disk: by its name, nil for what was removed.
+    private var changed: [String: OverlayFile?] = [:]
+
+    func makeDirectory(_ path: String) {}
+
+    func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
+        if let known = changed[path] {
+            if let file = known { return file }
+            guard creating else { throw DiskFault(code: ENOENT) }
+        }
+        let isThere = changed[path] == nil && system.exists(path)
+        guard isThere || creating else { throw DiskFault(code: ENOENT) }
+        let file = OverlayFile(isThere ? try system.openForReading(path) : nil)
+        changed[path] = file
+        return file
+    }
+
+    func exists(_ path: String) -> Bool {
+        guard let known = changed[path] else { return system.exists(path) }
+        return known != nil
+    }
+
+    func size(of path: String) -> Int {
+        guard let known = changed[path] else { return system.size(of: path) }
+        return (try? known?.size()) ?? 0
+    }
+
+    func list(_ directory: String) throws(DiskFault) -> [String] {
+        let prefix = directory + "/"
+        let gone = Set(changed.filter { $0.value == nil }.map(\.key))
+        let new = changed.filter { $0.value != nil && $0.key.hasPrefix(prefix) }.map { String($0.key.dropFirst(prefix.count)) }
+        let old = system.exists(directory) ? try system.list(directory) : []
+        return Set(old.filter { !gone.contains(prefix + $0) } + new.filter { !$0.contains("/") }).sorted()
+    }
+
+    /// What is in a directory goes with it.
+    func rename(_ path: String, to new: String) throws(DiskFault) {
+        var names = [path]
+        if let inside = try? list(path) { names += inside.map { path + "/" + $0 } }
+        for name in names {
+            guard let file = try? open(name, creating: false) as? OverlayFile else { continue }
+            changed[new + name.dropFirst(path.count)] = .some(file)
+            changed[name] = .some(nil)
+        }
+    }
+
+    func remove(_ path: String) {
+        changed[path] = .some(nil)
+    }
+
+    func syncDirectory(_ path: String) {}
+}
+
+/// A file of which what is written is in memory.
+private final class OverlayFile: DiskFile {
+    private let base: (any DiskFile)?
+    /// All of it, once something was written.
+    private var own: [UInt8]?
+
+    init(_ base: (any DiskFile)?) {
+        self.base = base
+        if base == nil { own = [] }
+    }
+
+    func size() throws(DiskFault) -> Int {
+        if let own { return own.count }
+        return try base?.size() ?? 0
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(DiskFault) -> Int {
+        guard let own else { return try base?.read(into: buffer, at: offset) ?? 0 }
+        let count = max(0, min(buffer.count, own.count - offset))
+        own.withUnsafeBytes { bytes in
+            if count > 0 { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])) }
+        }
+        return count
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
+        try change(atLeast: offset + bytes.count)
+        own?.withUnsafeMutableBytes { own in
+            UnsafeMutableRawBufferPointer(rebasing: own[offset..<offset + bytes.count]).copyMemory(from: bytes)
+        }
+    }
+
+    func resize(to count: Int) throws(DiskFault) {
+        try change(atLeast: count)
+        let excess = (own?.count ?? 0) - count
+        own?.removeLast(excess)
+    }
+
+    func preallocate(_ count: Int) throws(DiskFault) {
+        try change(atLeast: count)
+    }
+
+    func sync() {}
+
+    /// That of the file itself: whoever holds it changes what is to be read.
+    func lock() throws(DiskFault) -> Bool { try base?.lock() ?? true }
+
+    private func change(atLeast count: Int) throws(DiskFault) {
+        if own == nil { own = try base?.read(0..<(try base?.size() ?? 0)) ?? [] }
+        let missing = count - (own?.count ?? 0)
+        if missing > 0 { own?.append(contentsOf: repeatElement(0, count: missing)) }
+    }
+}
