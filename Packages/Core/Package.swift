@@ -12,7 +12,7 @@ let package = Package(
     targets: [
         .target(name: "HeadgateData"),
         .target(name: "HeadgateCore", dependencies: ["HeadgateData"]),
-        .target(name: "HeadgateCoreTesting", dependencies: ["HeadgateCore"]),
+        .target(name: "HeadgateCoreTesting", dependencies: ["HeadgateCore", "HeadgateSeeds"]),
         .target(name: "HeadgateSeeds"),
         .testTarget(name: "HeadgateSeedsTests", dependencies: ["HeadgateSeeds"]),
         .testTarget(name: "HeadgateDataTests", dependencies: ["HeadgateData"]),

@@ -1,11 +1,11 @@
 import HeadgateData
 
 /// Renders events into the bytes of a chunk in the making.
-struct RecordWriter {
+package struct RecordWriter {
     private var json: JSONWriter
 
     /// - Parameter bytes: about how much will be written.
-    init(expecting bytes: Int = 0) {
+    package init(expecting bytes: Int = 0) {
         json = JSONWriter(capacity: bytes)
     }
 
@@ -13,7 +13,7 @@ struct RecordWriter {
 
     /// Appends one record.
     /// - Returns: the bytes of its stored JSON.
-    mutating func append(
+    package mutating func append(
         _ event: TrackedEvent, sequenceNumber: SequenceNumber, receivedAt: Timestamp, receivedStamp: Int64
     ) -> Int {
         let start = json.bytes.count
@@ -54,7 +54,7 @@ struct RecordWriter {
     }
 
     /// Gives out what was written and starts again.
-    mutating func take() -> [UInt8] {
+    package mutating func take() -> [UInt8] {
         defer { json = JSONWriter() }
         return json.bytes
     }

@@ -73,8 +73,13 @@ final class StoreScene {
         ask { result = $0 }
         while true {
             if let result { return result }
-            for work in posted.takeAll(waiting: true) { work() }
+            work()
         }
+    }
+
+    /// Does what the store has asked its scheduler for, and waits for that.
+    func work() {
+        for work in posted.takeAll(waiting: true) { work() }
     }
 
     /// Runs SQL on the file, from outside.

@@ -8,6 +8,8 @@ struct StoreModel {
     var recentIDs: [RecentIDs] = []
     var kept: [String: [UInt8]] = [:]
     var lastSequenceNumber: SequenceNumber = 0
+    /// Ids of events up to here are forgotten.
+    var forgotten: SequenceNumber = 0
     /// Groups up to here may be gone.
     var trimmed: SequenceNumber = 0
 
@@ -26,7 +28,9 @@ struct StoreModel {
         case .deadLetter: break
         case .trim(let through): trimmed = max(trimmed, through)
         case .forgetRoutes(let numbers): for number in numbers { routes[number] = nil }
-        case .forgetIDs(let through): recentIDs.removeAll { $0.lastSequenceNumber <= through }
+        case .forgetIDs(let through):
+            forgotten = max(forgotten, through)
+            recentIDs.removeAll { $0.lastSequenceNumber <= through }
         case .keep(let name, let value): kept[name] = value
         }
     }
@@ -34,6 +38,15 @@ struct StoreModel {
     /// The numbers of the events behind a place.
     func numbers(after place: SequenceNumber) -> [SequenceNumber] {
         events.map(\.sequenceNumber).filter { $0 > place }
+    }
+
+    /// The same for those that some dispatcher has not settled.
+    func needed(after place: SequenceNumber) -> [SequenceNumber] {
+        events.filter { $0.sequenceNumber > max(place, trimmed) && isNeeded($0) }.map(\.sequenceNumber)
+    }
+
+    private func isNeeded(_ event: StoredEvent) -> Bool {
+        (routes[event.route] ?? []).contains { dispatchers[$0]?.settled.contains(event.sequenceNumber) == false }
     }
 
     var unsettled: [DispatcherNumber: [RouteNumber: Tally]] {

@@ -1,0 +1,156 @@
+import HeadgateCore
+import HeadgateSeeds
+
+/// What every event store has to do (Behaviour Q1): checks that a program's own store is held against in its tests.
+///
+///     @Test(arguments: EventStoreConformance.checks)
+///     func conforms(_ check: EventStoreConformance.Check) throws {
+///         try check.run(StoreBench(open: { … }, work: { … }))
+///     }
+///
+/// Each check gets a store that holds nothing yet, closes it and opens it again. Durability is not among them: who wants to know what
+/// a kill or a power failure leaves has to take the power away.
+public enum EventStoreConformance {
+    /// One thing that a store has to do.
+    public struct Check: Sendable, CustomStringConvertible {
+        /// The rule of Behaviour and what it asks for.
+        public let description: String
+        let body: @Sendable (StoreBench) throws -> Void
+
+        init(_ description: String, _ body: @escaping @Sendable (StoreBench) throws -> Void) {
+            self.description = description
+            self.body = body
+        }
+
+        /// - Throws: ``Failure``, or what opening the store throws.
+        public func run(_ bench: StoreBench) throws {
+            try bench.open()
+            try body(bench)
+            bench.close()
+        }
+    }
+
+    /// A store did not do what it has to.
+    public struct Failure: Error, CustomStringConvertible {
+        public let description: String
+    }
+
+    /// All checks.
+    public static let checks = appending + restarting + reading + letters + [randomUse]
+
+    /// 400 random steps, with a restart every now and then, against a model that counts every event by itself.
+    private static let randomUse = Check("Q3: whatever was done, a restart gives back what a slow model says") { bench in
+        for seed in Seeds.first(2) {
+            var use = RandomStoreUse(bench, seed)
+            for _ in 1...400 { try use.step() }
+            try use.checkRestart()
+            try bench.empty()
+        }
+    }
+}
+
+/// A store that is being checked.
+public final class StoreBench {
+    private let makeStore: () throws -> (store: any EventStore, state: StoredState)
+    private let work: () -> Void
+    private let clear: () throws -> Void
+    private(set) var store: any EventStore
+    /// What it gave back when it was opened last.
+    private(set) var state = StoredState()
+
+    /// - Parameters:
+    ///   - open: opens the store: as it was left when it was closed, and one that holds nothing the first time.
+    ///   - work: carries out what the store has asked its scheduler for, and may wait for that; called over and over while an answer
+    ///     is awaited.
+    ///   - clear: deletes what is stored; the store is closed.
+    public init(
+        open: @escaping () throws -> (store: any EventStore, state: StoredState), work: @escaping () -> Void,
+        clear: @escaping () throws -> Void
+    ) {
+        (makeStore, self.work, self.clear) = (open, work, clear)
+        store = ClosedStore()
+    }
+
+    func open() throws {
+        (store, state) = try makeStore()
+    }
+
+    func close() {
+        answer { then in store.close { then(()) } } as Void
+    }
+
+    @discardableResult
+    func reopen() throws -> StoredState {
+        close()
+        try open()
+        return state
+    }
+
+    func empty() throws {
+        close()
+        try clear()
+        try open()
+    }
+
+    /// Asks for something, and does the scheduler's work until the answer has come.
+    func answer<Answer>(_ ask: (@escaping (Answer) -> Void) -> Void) -> Answer {
+        var result: Answer?
+        ask { result = $0 }
+        while true {
+            if let result { return result }
+            work()
+        }
+    }
+
+    func append(_ group: AppendGroup) throws {
+        try expect(answer { store.append(group, then: $0) } as StoreFault? == nil, "an append fails")
+    }
+
+    func write(_ changes: StoreChange...) throws {
+        try expect(answer { store.write(changes, then: $0) } as StoreFault? == nil, "a write fails")
+    }
+
+    func read(after place: SequenceNumber) throws -> Chunk? {
+        try (answer { store.read(after: place, then: $0) } as Result).get()
+    }
+
+    /// The numbers of all events behind a place, read as a dispatcher would.
+    func numbers(after start: SequenceNumber = 0) throws -> [SequenceNumber] {
+        var (place, numbers): (SequenceNumber, [SequenceNumber]) = (start, [])
+        while let chunk = try read(after: place) {
+            numbers += chunk.map(\.sequenceNumber).filter { $0 > place }
+            try expect(chunk.lastSequenceNumber > place, "reading behind \(place) does not go on")
+            place = chunk.lastSequenceNumber
+        }
+        return numbers
+    }
+
+    func letters(_ query: LetterQuery = LetterQuery(limit: 1_000)) throws -> LetterPage {
+        try (answer { store.readLetters(query, then: $0) } as Result).get()
+    }
+
+    func purge(_ query: LetterQuery) throws -> Int {
+        try (answer { store.purgeLetters(query, then: $0) } as Result).get()
+    }
+
+    func expect(_ isSo: Bool, _ complaint: @autoclosure () -> String) throws {
+        guard isSo else { throw EventStoreConformance.Failure(description: complaint()) }
+    }
+
+    func expect<Value: Equatable>(_ value: Value, is expected: Value, _ what: String) throws {
+        try expect(value == expected, "\(what): \(value), and not \(expected)")
+    }
+}
+
+/// Stands where there is no store yet.
+private final class ClosedStore: EventStore {
+    let kind = "none"
+
+    func open() -> StoredState { StoredState() }
+    func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {}
+    func read(after number: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {}
+    func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {}
+    func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {}
+    func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {}
+    func close(then: @escaping () -> Void) { then() }
+}

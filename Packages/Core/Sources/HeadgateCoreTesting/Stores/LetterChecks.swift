@@ -1,0 +1,55 @@
+import HeadgateCore
+
+extension EventStoreConformance {
+    static let letters = [
+        Check("D10: letters come back as they were put aside, also after a restart") { bench in
+            try bench.write(.deadLetter(.sample(7, dispatcher: 3)))
+            try bench.reopen()
+            let page = try bench.letters()
+            try bench.expect(page.letters, is: [StoredLetter(number: 1, letter: .sample(7, dispatcher: 3))], "letters")
+            try bench.expect(page.letters.first?.letter.event?.sequenceNumber, is: 7, "its event")
+            try bench.expect(page.next == nil && page.newest == 1, "the page goes on: \(page)")
+        },
+        Check("D10: a query means a dispatcher, numbers, a stretch, or all of these") { bench in
+            try bench.bury(1...9)
+            try bench.expect(bench.letters(LetterQuery(limit: 3)).next, is: 3, "where the next page begins")
+            try bench.expectLetters([1, 2, 3], LetterQuery(limit: 3))
+            try bench.expectLetters([2, 4, 6, 8], LetterQuery(dispatcher: 2, limit: 9))
+            try bench.expectLetters([2, 5, 9], LetterQuery(letters: [9, 2, 5, 44], limit: 9))
+            var query = LetterQuery(dispatcher: 1, letters: [1, 2, 5, 7, 9], limit: 9)
+            (query.after, query.through) = (1, 7)
+            try bench.expectLetters([5, 7], query)
+            try bench.expectLetters([], LetterQuery(letters: [], limit: 9))
+        },
+        Check("D10: purged letters are gone, no more than were asked for; their numbers are not given again") { bench in
+            try bench.bury(1...6)
+            try bench.expect(bench.purge(LetterQuery(dispatcher: 1, limit: 2)), is: 2, "purged")
+            try bench.expectLetters([2, 4, 5, 6], LetterQuery(limit: 9))
+            try bench.expect(bench.purge(LetterQuery(limit: 9)), is: 4, "purged")
+            try bench.expect(bench.purge(LetterQuery(limit: 9)), is: 0, "purged")
+            try bench.reopen()
+            try bench.bury(7...7)
+            try bench.expectLetters([7], LetterQuery(limit: 9))
+        },
+        Check("D10: letters whose events are in the queue again go with the commit that puts them there") { bench in
+            try bench.bury(1...3)
+            var group = AppendGroup.sample(10...11)
+            group.requeued = [1, 3, 99]
+            try bench.append(group)
+            try bench.reopen()
+            try bench.expectLetters([2], LetterQuery(limit: 9))
+            try bench.expect(bench.numbers(), is: [10, 11], "events")
+        },
+    ]
+}
+
+extension StoreBench {
+    /// Puts letters of dispatchers 1 and 2 aside, in turn.
+    fileprivate func bury(_ numbers: ClosedRange<SequenceNumber>) throws {
+        for number in numbers { try write(.deadLetter(.sample(number, dispatcher: number % 2 == 1 ? 1 : 2))) }
+    }
+
+    fileprivate func expectLetters(_ numbers: [LetterNumber], _ query: LetterQuery) throws {
+        try expect(letters(query).letters.map(\.number), is: numbers, "letters")
+    }
+}

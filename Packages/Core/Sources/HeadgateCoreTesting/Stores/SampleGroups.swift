@@ -1,0 +1,52 @@
+import HeadgateCore
+import HeadgateData
+
+extension AppendGroup {
+    /// A group as the queue would make it.
+    static func sample(
+        _ events: [(number: SequenceNumber, route: RouteNumber)], size: Int = 40, received: Int64 = 1_000,
+        timeToLive: Duration? = nil, newRoutes: [RouteNumber: [DispatcherNumber]] = [:], recentIDs: RecentIDs? = nil
+    ) -> AppendGroup {
+        var (writer, tallies): (RecordWriter, [RouteNumber: Tally]) = (RecordWriter(), [:])
+        let data = #"{"n":""# + String(repeating: "x", count: size) + #""}"#
+        for (number, route) in events {
+            let bytes = EventDraft(id: "event-\(number)", data: data, timeToLive: timeToLive)
+                .withTracked(route: route, spareId: "") { event in
+                    writer.append(
+                        event, sequenceNumber: number, receivedAt: Timestamp(milliseconds: received),
+                        receivedStamp: received)
+                }
+            tallies[route, default: .zero] += Tally(events: 1, bytes: bytes)
+        }
+        let chunk = Chunk(bytes: writer.take(), lastSequenceNumber: events.last?.number ?? 0)
+        return AppendGroup(
+            chunk: chunk, tallies: tallies, ages: GroupAges(chunk), newRoutes: newRoutes, recentIDs: recentIDs)
+    }
+
+    /// A group of consecutive events of one route.
+    static func sample(
+        _ numbers: ClosedRange<SequenceNumber>, route: RouteNumber = 1, size: Int = 40, received: Int64 = 1_000,
+        timeToLive: Duration? = nil, newRoutes: [RouteNumber: [DispatcherNumber]] = [:], recentIDs: RecentIDs? = nil
+    ) -> AppendGroup {
+        sample(
+            numbers.map { ($0, route) }, size: size, received: received, timeToLive: timeToLive, newRoutes: newRoutes,
+            recentIDs: recentIDs)
+    }
+}
+
+extension StoredDispatcher {
+    static func at(_ position: SequenceNumber, number: DispatcherNumber = 1, id: String = "collect") -> StoredDispatcher
+    {
+        StoredDispatcher(number: number, id: id, settled: Settled(through: position))
+    }
+}
+
+extension DeadLetter {
+    /// A letter about an event, which is its record.
+    static func sample(_ number: SequenceNumber, dispatcher: DispatcherNumber = 1) -> DeadLetter {
+        DeadLetter(
+            dispatcher: dispatcher, sequenceNumber: number, reason: .maxAttempts, status: 503, answer: "busy",
+            attempts: 100, firstFailedAt: Timestamp(milliseconds: 5), diedAt: Timestamp(milliseconds: 6),
+            record: AppendGroup.sample(number...number).chunk.bytes)
+    }
+}
