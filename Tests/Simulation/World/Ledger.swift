@@ -116,7 +116,9 @@ final class Ledger {
             lane.reopened(
                 Set(found.map(\.number)), lost: lost[id] ?? 0, unanswered: Set(perhaps), after: end, isLax: isLax)
         }
-        letters.reopened(table, queued: lanes.mapValues(\.waiting), dead: dead, after: end, isLax: isLax)
+        letters.reopened(
+            table, queued: lanes.mapValues(\.waiting), dead: dead, damaged: rot?.damaged ?? [], after: end, isLax: isLax
+        )
         let newly = Set(events.map(\.number)).subtracting(safe)
         if !newly.isEmpty { record.count(.unansweredKept) }
         record.expect(newly.isSubset(of: unanswered.keys), "the store made up \(newly.sorted())")

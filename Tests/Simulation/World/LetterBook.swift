@@ -157,9 +157,10 @@ final class LetterBook {
     ///   - table: the letters that it has.
     ///   - queued: what it has in the queue, by dispatcher.
     ///   - dead: what died in the life before.
+    ///   - damaged: events that rot has taken, or may have: one that died, and has no letter yet, does not wait either.
     func reopened(
-        _ table: [StoredLetter], queued: [String: Set<SequenceNumber>], dead: Set<LetterKey>, after end: LifeEnd,
-        isLax: Bool
+        _ table: [StoredLetter], queued: [String: Set<SequenceNumber>], dead: Set<LetterKey>,
+        damaged: Set<SequenceNumber>, after end: LifeEnd, isLax: Bool
     ) {
         let found = Set(table.map { key($0.letter) })
         let isQueued = { (key: LetterKey) in queued[key.lane]?.contains(key.number) == true }
@@ -169,7 +170,9 @@ final class LetterBook {
         if !isLax { checkReturning(found, queued) }
         let undone = if case .powerless = end { true } else { false }
         for key in written.union(asked).union(dead).subtracting(found) where !isQueued(key) {
-            let isExplained = gone.contains(key) || returning.values.contains(key) || isPerhapsPurged(key)
+            let isExplained =
+                gone.contains(key) || returning.values.contains(key) || isPerhapsPurged(key)
+                || dead.contains(key) && damaged.contains(key.number)
             record.expect(isExplained || isLax, "the letter about \(key) has vanished")
             // It was deleted, though nobody may have been told before the daemon ended. A later loss of power may undo that.
             gone.insert(key)
