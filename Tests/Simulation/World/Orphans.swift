@@ -79,7 +79,8 @@ final class Orphans {
     private static let patience = 30
 
     /// None is kept for much longer: the daemon looks once a minute.
-    func check() {
+    /// - Parameter isLeaving: whether a batch of one is still on its way.
+    func check(isLeaving: (String) -> Bool) {
         guard let retention else { return }
         for (lane, since) in latest where ages.now >= since + retention && known.values.contains(lane) {
             var found = overdue[lane] ?? (scheduler.now, 0)
@@ -90,3 +91,4 @@ final class Orphans {
         }
     }
 }
+            if isLeaving(lane) { found = (scheduler.now, 0) }

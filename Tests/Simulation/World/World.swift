@@ -112,7 +112,8 @@ final class World {
         if !record.oneIn(3) { store.desk.takeTurn() }
         crowd.read()
         checkAges()
-        if service != nil, !store.desk.hasWork, !store.desk.isHeld { ledger.orphans?.check() }
+        guard service != nil, !store.desk.hasWork, !store.desk.isHeld else { return }
+        ledger.orphans?.check { [sides] id in sides.contains { $0.id == id && $0.hasWaiting } }
     }
 
     private func checkAges() {
