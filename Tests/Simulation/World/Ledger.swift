@@ -95,7 +95,7 @@ final class Ledger {
     ) {
         routes = state.routes
         for dispatcher in state.dispatchers { ids[dispatcher.number] = dispatcher.id }
-        orphans?.opened(state.dispatchers)
+        orphans?.opened(state.dispatchers, isCertain: end == .stopped && !isLax)
         let dead = dead
         let spoilt = rot?.found(found.damaged, state.warnings)
         record.expect(rot != nil || state.warnings == [], "the store is not what it was: \(state.warnings)")

@@ -11,6 +11,8 @@ final class Orphans {
     private let ages: Ages
     /// Since when each may be gone, on the scale of ages.
     private var earliest: [String: Int64] = [:]
+    /// Since when those were gone at first that are back, where a crash may undo that.
+    private var returned: [String: Int64] = [:]
     /// Since when it must count as gone in this life.
     private var latest: [String: Int64] = [:]
     /// When it was first seen that one should have been given up, and how often that it was long ago.
@@ -38,7 +40,8 @@ final class Orphans {
     func comes(_ lane: String, isCertain: Bool) {
         (latest[lane], overdue[lane]) = (nil, nil)
         if isOver(lane) { perhaps.formUnion(known.filter { $0.value == lane }.keys) }
-        if isCertain { earliest[lane] = nil }
+        guard isCertain, let since = earliest.removeValue(forKey: lane) else { return }
+        returned[lane] = returned[lane] ?? since
     }
 
     /// A daemon begins with these.
@@ -49,8 +52,16 @@ final class Orphans {
         }
     }
 
-    func opened(_ dispatchers: [StoredDispatcher]) {
+    /// - Parameter isCertain: whether all is as it was written.
+    func opened(_ dispatchers: [StoredDispatcher], isCertain: Bool) {
         known = Dictionary(dispatchers.map { ($0.number, $0.id) }) { $1 }
+        if isCertain { returned = [:] }
+        for dispatcher in dispatchers {
+            guard let first = returned[dispatcher.id], let since = dispatcher.orphanedSince, since >= first else {
+                continue
+            }
+            earliest[dispatcher.id] = min(earliest[dispatcher.id] ?? since, since)
+        }
     }
 
     func stored(_ dispatcher: StoredDispatcher) {
@@ -84,6 +95,7 @@ final class Orphans {
         guard let retention else { return }
         for (lane, since) in latest where ages.now >= since + retention && known.values.contains(lane) {
             var found = overdue[lane] ?? (scheduler.now, 0)
+            if isLeaving(lane) { found = (scheduler.now, 0) }
             if scheduler.now > found.first + .seconds(65) { found.times += 1 }
             overdue[lane] = found
             record.expect(
@@ -91,4 +103,3 @@ final class Orphans {
         }
     }
 }
-            if isLeaving(lane) { found = (scheduler.now, 0) }
