@@ -72,7 +72,10 @@ final class Ledger {
         guard fault == nil else { return }
         for event in group.chunk {
             record.expect(safe.insert(event.sequenceNumber).inserted, "\(event.sequenceNumber) is given twice")
-            for id in unanswered.removeValue(forKey: event.sequenceNumber) ?? [] { lane(id).safe(event.sequenceNumber) }
+            for id in unanswered.removeValue(forKey: event.sequenceNumber) ?? [] {
+                lane(id).safe(event.sequenceNumber)
+                orphans?.stored(for: id)
+            }
         }
     }
 
@@ -95,7 +98,7 @@ final class Ledger {
     ) {
         routes = state.routes
         for dispatcher in state.dispatchers { ids[dispatcher.number] = dispatcher.id }
-        orphans?.opened(state.dispatchers, isCertain: end == .stopped && !isLax)
+        orphans?.opened(state.dispatchers, isCertain: end == .stopped && !isLax, isLax: isLax)
         let dead = dead
         let spoilt = rot?.found(found.damaged, state.warnings)
         record.expect(rot != nil || state.warnings == [], "the store is not what it was: \(state.warnings)")

@@ -13,6 +13,8 @@ final class Orphans {
     private var earliest: [String: Int64] = [:]
     /// Since when those were gone at first that are back, where a crash may undo that.
     private var returned: [String: Int64] = [:]
+    /// Those for which something was stored since, and with it that they are back.
+    private var needed: Set<String> = []
     /// Since when it must count as gone in this life.
     private var latest: [String: Int64] = [:]
     /// When it was first seen that one should have been given up, and how often that it was long ago.
@@ -42,6 +44,12 @@ final class Orphans {
         if isOver(lane) { perhaps.formUnion(known.filter { $0.value == lane }.keys) }
         guard isCertain, let since = earliest.removeValue(forKey: lane) else { return }
         returned[lane] = returned[lane] ?? since
+        needed.remove(lane)
+    }
+
+    /// Something is stored for one.
+    func stored(for lane: String) {
+        needed.insert(lane)
     }
 
     /// A daemon begins with these.
@@ -52,14 +60,16 @@ final class Orphans {
         }
     }
 
-    /// - Parameter isCertain: whether all is as it was written.
-    func opened(_ dispatchers: [StoredDispatcher], isCertain: Bool) {
+    /// - Parameters:
+    ///   - isCertain: whether all is as it was written.
+    ///   - isLax: whether what was stored may be gone.
+    func opened(_ dispatchers: [StoredDispatcher], isCertain: Bool, isLax: Bool) {
         known = Dictionary(dispatchers.map { ($0.number, $0.id) }) { $1 }
         if isCertain { returned = [:] }
         for dispatcher in dispatchers {
-            guard let first = returned[dispatcher.id], let since = dispatcher.orphanedSince, since >= first else {
-                continue
-            }
+            guard isLax || !needed.contains(dispatcher.id), let first = returned[dispatcher.id],
+                let since = dispatcher.orphanedSince, since >= first
+            else { continue }
             earliest[dispatcher.id] = min(earliest[dispatcher.id] ?? since, since)
         }
     }
