@@ -104,16 +104,20 @@ extension MachineFault {
             """#)
     }
 
-    /// The store's log cannot be written, as where the kernel has made a file system read-only after errors.
-    static func readOnlyStore(in folder: String) async throws -> MachineFault {
+    /// Files cannot be written whose names end so, as where the kernel has made a file system read-only after errors.
+    static func readOnlyFiles(in folder: String, endingIn end: String) async throws -> MachineFault {
         try await MachineFault(
             in: folder,
             #"""
             ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t place) {
-                if (!is_meant(descriptor, "-wal") || !is_on())
+                if (!is_meant(descriptor, "\#(end)") || !is_on())
                     return syscall(SYS_pwrite64, descriptor, bytes, count, place);
                 errno = EROFS;
                 return -1;
+            }
+
+            ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t place) {
+                return pwrite64(descriptor, bytes, count, place);
             }
             """#)
     }

@@ -32,14 +32,18 @@ import Testing
         }
     }
 
-    @Test("Q8: a disk turns read-only: events are refused with storage, delivery goes on; once writable it is used")
-    func turnsReadOnly() async throws {
+    @Test(
+        "Q8: a disk turns read-only: events are refused with storage, delivery goes on; once writable it is used",
+        arguments: ["log": ".log", "sqlite": "-wal"])
+    func turnsReadOnly(_ kind: String, _ end: String) async throws {
         try await withScene { scene in
-            let fault = try await MachineFault.readOnlyStore(in: scene.directory.path)
+            let fault = try await MachineFault.readOnlyFiles(in: scene.directory.path, endingIn: end)
             let collector = try scene.collector()
             let daemon = scene.idleDaemon()
             daemon.environment = fault.environment
-            try daemon.configure(["dispatchers": ["collect": collector.dispatcher()]])
+            try daemon.configure([
+                "dispatchers": ["collect": collector.dispatcher()], "store": ["kind": .string(kind)],
+            ])
             try await daemon.start()
             try await daemon.pause()
             let before = try await daemon.track(1...3)
@@ -61,11 +65,16 @@ import Testing
     }
 
     /// Whoever asks for an event is told that it is stored, also when the daemon that wrote it was killed before it synced.
-    @Test("Q5, Q7: a start with full syncs what a killed daemon has written, or fails; one with normal need not")
-    func startSyncs() async throws {
+    @Test(
+        "Q5, Q7: a start with full syncs what a killed daemon has written, or fails; one with normal need not",
+        arguments: ["log": ".log", "sqlite": "/events.db-wal"])
+    func startSyncs(_ kind: String, _ end: String) async throws {
         try await withScene { scene in
-            let fault = try await MachineFault.failingSync(in: scene.directory.path, of: "/events.db-wal")
-            let settings: JSON = ["dispatchers": ["collect": try scene.collector(listening: false).dispatcher()]]
+            let fault = try await MachineFault.failingSync(in: scene.directory.path, of: end)
+            let settings: JSON = [
+                "dispatchers": ["collect": try scene.collector(listening: false).dispatcher()],
+                "store": ["kind": .string(kind)],
+            ]
             let daemon = scene.idleDaemon()
             daemon.environment = fault.environment
             try daemon.configure(settings)
@@ -74,8 +83,9 @@ import Testing
             try await daemon.killNow()
             try fault.set(true)
             #expect(try await daemon.run() == 1)
-            #expect(daemon.log.contains("cannot sync \(daemon.dataPath)/events.db-wal: Input/output error"))
+            #expect(daemon.log.contains(": Input/output error"))
 
+            try fault.set(kind == "sqlite")
             try daemon.configure(settings.merging(["durability": "normal"]))
             try await daemon.start()
             #expect(try await daemon.ask("track", ["event": "e1", "id": "e1"])["duplicate"] == true)

@@ -120,7 +120,7 @@ import Testing
             #expect(status["ready"] == true)
             #expect(status["version"].string?.isEmpty == false)
             #expect((status["uptime_ms"].int ?? -1) >= 0)
-            #expect(status["store"].contains(["kind": "sqlite", "durability": "normal", "events": 4]))
+            #expect(status["store"].contains(["kind": "log", "durability": "normal", "events": 4]))
             #expect((status["store"]["bytes"].int ?? 0) > 0)
             #expect((status["store"]["oldest_ms"].int ?? -1) >= 0)
             #expect(status["store"]["dedupe"]["ids"] == 4)

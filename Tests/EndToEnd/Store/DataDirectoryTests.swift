@@ -107,28 +107,51 @@ import Testing
     }
 }
 
-/// A data directory whose file is no database any more.
+/// A data directory whose store is none any more.
 @Suite struct DamagedFileTests {
-    @Test("Q8: a damaged file is set aside and told of, and the daemon goes on with a fresh one, its numbers ahead")
-    func setAside() async throws {
+    @Test(
+        "Q8: a damaged store is set aside and told of, and the daemon goes on with a fresh one, its numbers ahead",
+        arguments: ["log": "log", "sqlite": "events.db"])
+    func setAside(_ kind: String, _ name: String) async throws {
         try await withScene { scene in
             let collector = try scene.collector()
-            let daemon = try await scene.daemon(sendingTo: collector)
+            let daemon = scene.idleDaemon()
+            try daemon.configure([
+                "dispatchers": ["collect": collector.dispatcher()], "store": ["kind": .string(kind)],
+            ])
+            try await daemon.start()
             let before = try await daemon.ask("track", ["event": "before"])
             try await collector.acceptedIDs(atLeast: 1)
             #expect(try await daemon.stop() == 0)
             let damaged = Data(repeating: 0x5A, count: 8192)
-            try damaged.write(to: URL(fileURLWithPath: daemon.dataPath + "/events.db"))
+            for file in try files(of: daemon, in: name) { try damage(daemon.dataPath + "/" + file, damaged) }
 
             try await daemon.start()
             let after = try await daemon.ask("track", ["event": "after"])
             #expect(try #require(after["seq"].int) > (try #require(before["seq"].int)))
             try await eventually("what came afterwards") { collector.acceptedIDs.last == after["id"].string }
             let names = try FileManager.default.contentsOfDirectory(atPath: daemon.dataPath)
-            let aside = try #require(names.first { $0.hasPrefix("events.db.damaged-") && !$0.contains("wal") })
-            #expect(FileManager.default.contents(atPath: daemon.dataPath + "/" + aside) == damaged)
+            let aside = try #require(names.first { $0.hasPrefix(name + ".damaged-") && !$0.contains("wal") })
+            for file in try files(of: daemon, in: aside) {
+                let found = FileManager.default.contents(atPath: daemon.dataPath + "/" + file)
+                #expect(found?.prefix(damaged.count) == damaged)
+            }
             let warnings = try await daemon.ask("status")["warnings"].description
             #expect(warnings.contains("damaged"), "\(warnings)")
         }
+    }
+
+    /// Those in a folder of the data directory, or the one of that name.
+    private func files(of daemon: Daemon, in name: String) throws -> [String] {
+        guard name.hasPrefix("log") else { return [name] }
+        return try FileManager.default.contentsOfDirectory(atPath: daemon.dataPath + "/" + name).map { "\(name)/\($0)" }
+    }
+
+    /// The first bytes of a file are others.
+    private func damage(_ path: String, _ bytes: Data) throws {
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try file.write(contentsOf: bytes)
+        if !path.hasSuffix(".log") { try file.truncate(atOffset: UInt64(bytes.count)) }
+        try file.close()
     }
 }

@@ -5,14 +5,16 @@ import Testing
 @Suite struct DiskTests {
     @Test(
         "Q8: on a full disk events are refused with storage; with room again they are taken, without a restart",
-        .enabled(if: SmallDisk.isPossible, "needs root, to mount a small disk"))
-    func fullDisk() async throws {
+        .enabled(if: SmallDisk.isPossible, "needs root, to mount a small disk"), arguments: ["log", "sqlite"])
+    func fullDisk(_ kind: String) async throws {
         try await withScene { scene in
             let collector = try scene.collector()
             let daemon = scene.idleDaemon()
             let disk = try SmallDisk(at: daemon.dataPath)
             defer { disk.unmount() }
-            try daemon.configure(["dispatchers": ["collect": collector.dispatcher()]])
+            try daemon.configure([
+                "dispatchers": ["collect": collector.dispatcher()], "store": ["kind": .string(kind)],
+            ])
             try await daemon.start()
             try await daemon.pause()
             try await daemon.track(1...5)
@@ -20,9 +22,9 @@ import Testing
             let client = try await daemon.connect()
             let refusal = try await refused(client)
             #expect(refusal["data"]["reason"] == "storage")
-            // The dispatcher is resumed now, though that cannot be written down.
-            let resuming = try await client.refusal("dispatcher.resume", ["id": "collect"])
-            #expect(resuming["data"]["reason"] == "storage")
+            let resuming = try await client.answer(to: client.request("dispatcher.resume", ["id": "collect"]))
+            // A log keeps room for what is not an event. A database does not, and the dispatcher is resumed all the same.
+            #expect(resuming["error"]["data"]["reason"] == (kind == "log" ? .null : "storage"))
             #expect(try await collector.acceptedIDs(atLeast: 5).prefix(5) == ["e1", "e2", "e3", "e4", "e5"])
 
             try disk.makeRoom()
@@ -64,27 +66,26 @@ import Testing
         }
     }
 
-    @Test("Q8: a store of a newer version is refused with a clear message, and not a byte of it is touched")
-    func newerVersion() async throws {
+    @Test(
+        "Q8: a store of a newer version is refused with a clear message, and not a byte of it is touched",
+        arguments: ["log": 8, "sqlite": 63])
+    func newerVersion(_ kind: String, _ place: Int) async throws {
         try await withScene { scene in
-            let daemon = try await scene.daemon(sendingTo: scene.collector(listening: false))
+            let daemon = scene.idleDaemon()
+            try daemon.configure([
+                "dispatchers": ["collect": scene.collector(listening: false).dispatcher()],
+                "store": ["kind": .string(kind)],
+            ])
+            try await daemon.start()
             try await daemon.track(1...3)
             #expect(try await daemon.stop() == 0)
-            let path = try #require(try store(of: daemon))
+            let path = daemon.dataPath + (kind == "log" ? "/log/000001.log" : "/events.db")
             var bytes = try #require(FileManager.default.contents(atPath: path))
-            // The user version stands in bytes 60 to 63 of an SQLite file.
-            bytes[63] = 0x7F
+            bytes[place] = 0x7F
             try bytes.write(to: URL(fileURLWithPath: path))
             #expect(try await daemon.run() > 0)
             #expect(daemon.log.contains("newer"))
             #expect(FileManager.default.contents(atPath: path) == bytes)
         }
-    }
-
-    /// The SQLite file in the data directory.
-    private func store(of daemon: Daemon) throws -> String? {
-        try FileManager.default.contentsOfDirectory(atPath: daemon.dataPath)
-            .map { daemon.dataPath + "/" + $0 }
-            .first { FileManager.default.contents(atPath: $0)?.starts(with: Data("SQLite format 3".utf8)) == true }
     }
 }

@@ -14,7 +14,11 @@ struct OtherVersions {
         (self.platter, self.record) = (platter, record)
     }
 
-    private var isThere: Bool { platter.names[OtherVersions.path].map { !$0.bytes.isEmpty } ?? false }
+    /// Whether there is a database that counts: one that is being moved is none yet, or none any more.
+    private var isThere: Bool {
+        guard !platter.names.keys.contains(where: { $0.contains("-to-") }) else { return false }
+        return platter.names[OtherVersions.path].map { !$0.bytes.isEmpty } ?? false
+    }
 
     /// An older version had the disk. It kept ids in another form, and this one does not know them.
     /// - Returns: whether it is so now.

@@ -6,7 +6,7 @@ import HeadgateCore
 final class SimulatedStoreDesk: StoreDesk {
     /// Whether the disk hangs: nothing is carried out.
     var isHeld = false
-    private let options: SQLiteEventStore.Options
+    private let options: DiskEventStore.Options
     private var engine: (any StoreEngine)?
     private var ring: @Sendable () -> Void = {}
     private var jobs: [StoreJob] = []
@@ -14,16 +14,31 @@ final class SimulatedStoreDesk: StoreDesk {
 
     private let record: Record
 
-    init(options: SQLiteEventStore.Options, _ record: Record) {
+    init(options: DiskEventStore.Options, _ record: Record) {
         (self.options, self.record) = (options, record)
     }
 
-    func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoredState {
-        let (engine, state) = try options.openEngine()
-        self.engine = engine
+    func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoreContent {
+        let before = options.disk.exists(OtherVersions.path) ? StoreKind.sqlite : .log
+        let isAsked = before == options.kind || isEmpty
+        if isMoving { record.count(.moveInterrupted) }
+        let opened = try options.open()
+        if !isAsked { record.count(opened.kind == options.kind ? .storeMoved : .moveGivenUp) }
+        engine = opened.engine
         self.ring = ring
-        engine.reportQuarantined(report)
-        return state
+        opened.report(report)
+        return opened.content
+    }
+
+    /// Whether the last start was moving what is stored.
+    private var isMoving: Bool {
+        StoreKind.allCases.contains { kind in
+            ["moving", "moved"].contains { options.disk.exists("/data/\($0)-to-\(kind.rawValue)") }
+        }
+    }
+
+    private var isEmpty: Bool {
+        !options.disk.exists(OtherVersions.path) && (try? options.disk.list(options.logDirectory))?.isEmpty != false
     }
 
     func put(_ job: StoreJob) {

@@ -7,7 +7,7 @@ import HeadgateData
 final class WitnessedStore: EventStore {
     let disk: SimulatedDisk
     let desk: SimulatedStoreDesk
-    private let store: SQLiteEventStore
+    private let store: DiskEventStore
     private let ledger: Ledger
     /// What is told to the ledger of a store that has been opened.
     private let opened: (StoredState, ([Chunk], [SequenceNumber]), [StoredLetter]) -> Void
@@ -17,7 +17,7 @@ final class WitnessedStore: EventStore {
         _ ledger: Ledger,
         opened: @escaping (StoredState, ([Chunk], [SequenceNumber]), [StoredLetter]) -> Void
     ) {
-        var options = SQLiteEventStore.Options(directory: "/data", durability: durability)
+        var options = DiskEventStore.Options(directory: "/data", durability: durability)
         options.disk = disk
         options.kind = kind
         // So small that a history has many of them.
@@ -28,7 +28,7 @@ final class WitnessedStore: EventStore {
         self.ledger = ledger
         self.opened = opened
         desk = SimulatedStoreDesk(options: options, ledger.record)
-        store = SQLiteEventStore(desk: desk, kind: kind) { door.scheduler.submit($0) }
+        store = DiskEventStore(desk: desk, kind: kind) { door.scheduler.submit($0) }
     }
 
     var kind: String { store.kind }

@@ -85,12 +85,13 @@ private final class PowerScene {
     /// - Returns: the numbers of the events that are there.
     @discardableResult
     func open() throws -> [SequenceNumber] {
-        var options = SQLiteEventStore.Options(directory: "/data")
+        var options = DiskEventStore.Options(directory: "/data")
         options.disk = disk
         (options.kind, options.segmentSize) = (kind, 4 << 10)
-        let (engine, state) = try options.openEngine()
+        let opened = try options.open()
+        let engine = opened.engine
         self.engine = engine
-        #expect(state.warnings == [])
+        #expect(opened.state.warnings == [])
         var (numbers, place): ([SequenceNumber], SequenceNumber) = ([], 0)
         while let chunk = try engine.read(after: place).get() {
             numbers += chunk.map(\.sequenceNumber)

@@ -12,6 +12,8 @@ struct Scene {
 
     let durability: Durability
     let storeKind: StoreKind
+    /// Whether a start may ask for another kind of store than there is.
+    let changesStoreKind: Bool
     private(set) var settings: DataObject = [:]
     /// How long the store keeps an event, in milliseconds, where that is short enough to be over.
     let mostAge: Int64?
@@ -55,6 +57,7 @@ struct Scene {
         durability = record.oneIn(4) ? .normal : .full
         // What rots, and what other versions have written, is a database.
         storeKind = rot == nil && !hasVersions && record.oneIn(2) ? .log : .sqlite
+        changesStoreKind = rot == nil && record.oneIn(3)
         let mostAge = record.oneIn(3) ? record.pick([2, 5, 60]) : nil
         self.mostAge = mostAge.map { Int64($0) * 1_000 }
         settings = [

@@ -167,14 +167,15 @@ final class World {
     func start(isWell: Bool = false) throws -> Service {
         let disk = SimulatedDisk(platter, record)
         let isLax = if case .powerless = lastEnd { scene.durability == .normal } else { false }
-        store = WitnessedStore(disk, scene.storeKind, durability: scene.durability, scheduler, ledger) {
+        let kind = scene.changesStoreKind ? record.pick(StoreKind.allCases) : scene.storeKind
+        store = WitnessedStore(disk, kind, durability: scene.durability, scheduler, ledger) {
             [unowned self] state, found, letters in
             ledger.reopened(
                 state, found, letters, lost: lost, after: lastEnd, isLax: isLax || !wasWell && lastEnd == .stopped)
             ledger.ages.opened(state, isKept: lastEnd == .stopped && wasWell)
             (lost, lastEnd) = ([:], .killed)
         }
-        if !isWell, record.oneIn(6) { disk.callsToLive = record.number(0...40) }
+        if !isWell, record.oneIn(6) { disk.callsToLive = record.number(0...(scene.changesStoreKind ? 150 : 40)) }
         let options = DaemonOptions(
             configuration: file == nil ? nil : ConfigurationFile.path, socket: "/nowhere/socket",
             dataDirectory: "/nowhere")

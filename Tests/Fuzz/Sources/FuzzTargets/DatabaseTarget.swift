@@ -43,7 +43,7 @@ enum DatabaseTarget {
     private static func start() {
         // All is on this thread.
         nonisolated(unsafe) let scheduler = ManualScheduler()
-        let store = SQLiteEventStore(desk: InlineDesk(connection), kind: .sqlite) { work in scheduler.submit(work) }
+        let store = DiskEventStore(desk: InlineDesk(connection), kind: .sqlite) { work in scheduler.submit(work) }
         guard let state = try? store.open() else { preconditionFailure("the store does not open") }
         look(state)
         let gate = Headgate(scheduler: scheduler, store: store, state: state, limits: limits)
@@ -80,7 +80,7 @@ enum DatabaseTarget {
         return EventDraft().withTracked(route: route, spareId: "new", gate.events.admit)
     }
 
-    private static func readLetters(_ store: SQLiteEventStore, _ scheduler: ManualScheduler) {
+    private static func readLetters(_ store: DiskEventStore, _ scheduler: ManualScheduler) {
         var query = LetterQuery(limit: 3)
         for _ in 1...4 {
             var next: LetterNumber?
@@ -108,13 +108,13 @@ private final class InlineDesk: StoreDesk {
         self.connection = connection
     }
 
-    func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoredState {
+    func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoreContent {
         self.ring = ring
         do throws(SQLiteError) {
             let (database, state) = try StoreDatabase.read(
-                connection, directory: try directory(), options: SQLiteEventStore.Options(directory: "/"))
+                connection, directory: try directory(), options: DiskEventStore.Options(directory: "/"))
             self.database = database
-            return state
+            return StoreContent(kind: .sqlite, state: state)
         } catch {
             throw error.fault
         }
@@ -145,6 +145,7 @@ private final class NoDisk: Disk {
     func makeDirectory(_ path: String) {}
     func open(_ path: String, creating: Bool) -> any DiskFile { NoFile() }
     func exists(_ path: String) -> Bool { false }
+    func size(of path: String) -> Int { 0 }
     func list(_ directory: String) -> [String] { [] }
     func rename(_ path: String, to new: String) {}
     func remove(_ path: String) {}

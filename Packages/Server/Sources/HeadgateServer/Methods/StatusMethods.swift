@@ -14,6 +14,7 @@ enum StatusMethods {
                     .required("kind", .name), .required("durability", .words(of: Durability.self)),
                     .required("events", .count), .required("bytes", .count),
                     .required("oldest_ms", .nullable(.count)),
+                    .required("disk_bytes", .count, "what the store's files take"),
                     .required(
                         "dedupe",
                         .object([
@@ -66,7 +67,8 @@ enum StatusMethods {
             "kind": .string(service.gate.events.store.kind),
             "durability": .string(service.settings.durability.rawValue),
             "events": .number(DataNumber(stored.events)), "bytes": .number(DataNumber(stored.bytes)),
-            "oldest_ms": service.gate.oldestAge.milliseconds, "dedupe": .object(dedupe(service)),
+            "oldest_ms": service.gate.oldestAge.milliseconds,
+            "disk_bytes": .number(DataNumber(service.gate.events.store.diskBytes)), "dedupe": .object(dedupe(service)),
         ]
     }
 

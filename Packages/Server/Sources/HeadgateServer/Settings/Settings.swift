@@ -14,6 +14,8 @@ public struct Settings: Equatable, Sendable {
     public var limits = Limits()
     /// Who may do what (Behaviour X1).
     public var access = AccessSettings()
+    /// How what is kept lies on the disk (Behaviour Q1).
+    public var storeKind = StoreKind.log
     /// How much is kept, and how long (Behaviour Q4).
     public var store = StoreLimits()
     /// The longest that an orderly stop waits for what is in flight, and for its flush (Behaviour D11, F5).
@@ -82,7 +84,10 @@ public struct Settings: Equatable, Sendable {
         reader.word("durability", of: Durability.allCases, into: &durability)
         reader.section("limits") { limits.read($0) }
         reader.section("access") { access.read($0) }
-        reader.section("store") { store.read($0) }
+        reader.section("store") { section in
+            section.word("kind", of: StoreKind.allCases, into: &storeKind)
+            store.read(section)
+        }
         reader.milliseconds("shutdown_timeout_ms", atLeast: 0, into: &shutdownTimeout)
         reader.section("flush_on") { flushOn.read($0) }
         reader.section("collectors") { collectors.read($0, own: vocabulary.collectors) }
@@ -109,13 +114,17 @@ public struct Settings: Equatable, Sendable {
 
     // MARK: Showing
 
+    private var storeSection: DataObject {
+        DataObject([("kind", .string(storeKind.rawValue))] + Array(store.object))
+    }
+
     /// The sections that have defaults as the configuration would have them written; reading it gives the same again.
     var sections: DataObject {
         [
             "durability": .string(durability.rawValue),
             "limits": .object(limits.object),
             "access": .object(access.object),
-            "store": .object(store.object),
+            "store": .object(storeSection),
             "shutdown_timeout_ms": .init(milliseconds: shutdownTimeout),
             "flush_on": .object(flushOn.object),
             "collectors": .object(collectors.object),

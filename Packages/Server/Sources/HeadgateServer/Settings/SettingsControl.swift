@@ -131,6 +131,7 @@ final class SettingsControl {
         if new.socket != old.socket { names.append("socket") }
         if new.dataDirectory != old.dataDirectory { names.append("data_dir") }
         if new.durability != old.durability { names.append("durability") }
+        if new.storeKind != old.storeKind { names.append("store.kind") }
         return names
     }
 

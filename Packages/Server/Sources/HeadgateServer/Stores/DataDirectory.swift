@@ -22,6 +22,9 @@ final class DataDirectory {
 
     var databasePath: String { path + "/events.db" }
 
+    /// Those of the database and of what SQLite keeps beside it.
+    var databasePaths: [String] { ["", "-wal", "-shm"].map { databasePath + $0 } }
+
     /// Sees to it that there is a database file which only its owner may read: SQLite gives its other files the same
     /// mode.
     func prepareDatabase() throws(StoreFault) {
@@ -40,10 +43,12 @@ final class DataDirectory {
     }
 
     /// Gives a damaged database a new name, together with the files beside it (Behaviour Q8).
-    /// - Parameter time: when it was found to be damaged.
+    /// - Parameters:
+    ///   - word: what is wrong with it.
+    ///   - time: when that was found.
     /// - Returns: the new name.
-    func setDatabaseAside(at time: Timestamp) throws(StoreFault) -> String {
-        let name = try setAside(databasePath, at: time)
+    func setDatabaseAside(as word: String = "damaged", at time: Timestamp) throws(StoreFault) -> String {
+        let name = try setAside(databasePath, as: word, at: time)
         for suffix in ["-wal", "-shm"] {
             // Either may be missing.
             try? disk.rename(databasePath + suffix, to: name + suffix)
@@ -51,13 +56,15 @@ final class DataDirectory {
         return name
     }
 
-    /// Gives a damaged file or directory another name.
-    /// - Parameter time: when it was found to be damaged.
+    /// Gives a file or directory that cannot be used another name.
+    /// - Parameters:
+    ///   - word: what is wrong with it.
+    ///   - time: when that was found.
     /// - Returns: the new name.
-    func setAside(_ path: String, at time: Timestamp) throws(StoreFault) -> String {
-        let name = freeName(path + ".damaged-" + DataDirectory.nameOf(time))
+    func setAside(_ path: String, as word: String = "damaged", at time: Timestamp) throws(StoreFault) -> String {
+        let name = freeName(path + "." + word + "-" + DataDirectory.nameOf(time))
         do throws(DiskFault) { try disk.rename(path, to: name) } catch {
-            throw error.storeFault("cannot set the damaged \(path) aside")
+            throw error.storeFault("cannot set \(path) aside")
         }
         return name
     }

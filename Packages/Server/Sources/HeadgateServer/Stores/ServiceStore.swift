@@ -17,10 +17,13 @@ final class ServiceStore {
         if let makeStore {
             store = makeStore(scheduler)
         } else if let loop, settings.durability != .memory {
-            var options = SQLiteEventStore.Options(
+            var options = DiskEventStore.Options(
                 directory: places.dataDirectory, durability: settings.durability)
             options.mostRecentIDs = settings.store.dedupeIDs
-            let own = SQLiteEventStore(options: options) { loop.submit($0) }
+            options.kind = settings.storeKind
+            let telling = MoveTelling(log: log)
+            options.onMove = { telling.note($0) }
+            let own = DiskEventStore(options: options) { loop.submit($0) }
             // They are counted by each dispatcher that misses them.
             own.onQuarantine = { log.error("the store is damaged: \($0) events are quarantined") }
             store = own
@@ -31,10 +34,33 @@ final class ServiceStore {
 
     func open() throws(StartFault) -> StoredState {
         do throws(StoreFault) {
-            if let directoryPath, !(store is SQLiteEventStore) { directory = try DataDirectory(directoryPath) }
+            if let directoryPath, !(store is DiskEventStore) { directory = try DataDirectory(directoryPath) }
             return try store.open()
         } catch {
             throw StartFault(error.message)
         }
+    }
+}
+
+/// Tells people how far a move from one kind of store to the other has come: a start may take its time over it.
+///
+/// `@unchecked`: it belongs to the store's thread.
+private final class MoveTelling: @unchecked Sendable {
+    private let log: Log
+    private var nextShare = MoveTelling.step
+
+    /// A line for each tenth.
+    private static let step = 0.1
+
+    init(log: Log) {
+        self.log = log
+    }
+
+    func note(_ progress: MoveProgress) {
+        guard progress.share >= nextShare else { return }
+        nextShare = (progress.share / MoveTelling.step).rounded(.down) * MoveTelling.step + MoveTelling.step
+        log.notice(
+            "moving what is stored from \(progress.from.rawValue) to \(progress.to.rawValue): "
+                + "\(Int(progress.share * 100)) %, \(progress.events) events")
     }
 }

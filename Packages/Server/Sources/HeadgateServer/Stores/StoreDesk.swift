@@ -7,10 +7,16 @@ import HeadgateCore
 protocol StoreDesk: AnyObject {
     /// Opens the store, and waits for it.
     /// - Parameter ring: tells the scheduler, from any thread, that there are outcomes to take; called once for many.
-    func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoredState
+    func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoreContent
     func put(_ job: StoreJob)
     /// What has been carried out since it was last asked. Behind `closed` there is nothing, and the desk may be opened again.
     func takeOutcomes() -> [StoreOutcome]
+}
+
+/// What a store's desk found when it opened the store.
+struct StoreContent: Sendable {
+    var kind: StoreKind
+    var state: StoredState
 }
 
 /// What the scheduler asks of a store's desk.
@@ -24,7 +30,7 @@ enum StoreJob: Sendable {
     case close
 }
 
-/// What a store's desk tells the scheduler. But for `quarantined`, there is one for each job, in the jobs' order.
+/// What a store's desk tells the scheduler. But for `quarantined` and `size`, there is one for each job, in the jobs' order.
 enum StoreOutcome: Sendable {
     /// An append or a write is done, or not.
     case done(StoreFault?)
@@ -34,5 +40,7 @@ enum StoreOutcome: Sendable {
     case purged(Result<Int, StoreFault>)
     /// So many events were damaged and are put aside (Behaviour Q8).
     case quarantined(events: Int)
+    /// The store's files take so many bytes.
+    case size(bytes: Int)
     case closed
 }

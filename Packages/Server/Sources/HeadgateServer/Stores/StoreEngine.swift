@@ -15,6 +15,10 @@ protocol StoreEngine: AnyObject {
     func purgeLetters(_ query: LetterQuery) -> Result<Int, StoreFault>
     /// How many events were found damaged and put aside since this was last asked.
     func takeQuarantined() -> Int
+    /// Bytes of its files.
+    var diskBytes: Int { get }
+    /// What was last told of these.
+    var toldBytes: Int { get set }
 
     /// Whether something is left for later that can be done now.
     var hasChores: Bool { get }
@@ -22,6 +26,11 @@ protocol StoreEngine: AnyObject {
     func doSomeChores()
     /// There are new jobs: what failed is tried again.
     func resumeChores()
+
+    /// Puts dead letters aside under the numbers that they had in another store.
+    func takeOver(_ letters: [StoredLetter]) -> StoreFault?
+    /// Sees to it that all that it holds would survive a power failure.
+    func makeCertain() -> StoreFault?
 
     /// Nothing more is asked of it.
     func finish()
@@ -38,7 +47,15 @@ extension StoreEngine {
             return false
         }
         doSomeChores()
+        reportSize(report)
         return true
+    }
+
+    /// Tells how much its files take, if that has changed.
+    func reportSize(_ report: ([StoreOutcome]) -> Void) {
+        guard diskBytes != toldBytes else { return }
+        toldBytes = diskBytes
+        report([.size(bytes: toldBytes)])
     }
 
     /// Tells of events that were found damaged.

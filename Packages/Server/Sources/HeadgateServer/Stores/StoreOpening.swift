@@ -1,205 +1,44 @@
 import HeadgateCore
 
-/// The opening of the database of a data directory, which makes it if there is none. A damaged file is set aside, and the
-/// start goes on with a fresh one (Behaviour Q8).
-private struct StoreOpening {
-    private let options: SQLiteEventStore.Options
-    private let directory: DataDirectory
+/// A store that has been opened.
+struct OpenedStore {
+    /// How it keeps its events: as it was asked for, unless what is stored could not be moved.
+    var kind: StoreKind
+    var engine: any StoreEngine
+    var state: StoredState
+    /// Events that were found damaged, and left behind, when what is stored was moved.
+    var leftBehind = 0
 
-    init(_ options: SQLiteEventStore.Options) throws(StoreFault) {
-        self.options = options
-        directory = try DataDirectory(options.directory, on: options.disk)
-    }
+    var content: StoreContent { StoreContent(kind: kind, state: state) }
 
-    private var path: String { directory.databasePath }
-
-    func run() throws(StoreFault) -> (StoreDatabase, StoredState) {
-        do throws(OpeningFault) {
-            return try open()
-        } catch {
-            switch error {
-            case .fault(let fault): throw fault
-            case .damaged(let reason): return try startAfresh(reason)
-            }
-        }
-    }
-
-    private func startAfresh(_ reason: String) throws(StoreFault) -> (StoreDatabase, StoredState) {
-        let name = try directory.setDatabaseAside(at: options.wall())
-        do throws(OpeningFault) {
-            var (database, state) = try open(freshBehind: numberAhead)
-            state.warnings.append("the event store was damaged (\(reason)) and is set aside as \(name)")
-            return (database, state)
-        } catch {
-            switch error {
-            case .fault(let fault): throw fault
-            case .damaged(let reason): throw .failed("\(path): \(reason)")
-            }
-        }
-    }
-
-    /// Microseconds since 1970: a number that no damaged store has come to. Were the same numbers given again to
-    /// other events, a destination might take them for those that it has (Behaviour K1, `Idempotency-Key`).
-    private var numberAhead: SequenceNumber {
-        max(0, SequenceNumber(options.wall().milliseconds) * 1_000)
-    }
-
-    /// - Parameter last: what a fresh store counts on from.
-    private func open(
-        freshBehind last: SequenceNumber = 0
-    ) throws(OpeningFault) -> (StoreDatabase, StoredState) {
-        if let header = directory.beginningOfDatabase(DatabaseHeader.size).flatMap(DatabaseHeader.init) {
-            try refuseNewer(header)
-        }
-        do throws(StoreFault) { try directory.prepareDatabase() } catch { throw .fault(error) }
-        let connection = try OpeningFault.of { () throws(SQLiteError) in
-            try SQLiteConnection(path: path, on: options.disk)
-        }
-        do throws(OpeningFault) {
-            try prepare(connection, freshBehind: last)
-            if options.durability == .full {
-                // What is found here counts as safe: a repeat of it is acknowledged as a duplicate (Behaviour Q7).
-                try OpeningFault.of { () throws(SQLiteError) in try connection.makeLogCertain() }
-            }
-            return try OpeningFault.of { () throws(SQLiteError) in
-                try StoreDatabase.read(connection, directory: directory, options: options)
-            }
-        } catch {
-            let error = StoreOpening.examined(error, connection)
-            // What is damaged or of a newer version stays as it was found.
-            connection.closeWithoutCheckpoint()
-            throw error
-        }
-    }
-
-    /// A fault may come of damage that SQLite has not met as such: then its own check finds it. There is no other way to
-    /// tell a file that cannot be used any more from one that only this program cannot use.
-    private static func examined(_ error: OpeningFault, _ connection: SQLiteConnection) -> OpeningFault {
-        guard case .fault(.failed) = error else { return error }
-        do throws(SQLiteError) {
-            var verdict = "ok"
-            try connection.query("PRAGMA quick_check(1)") { row throws(SQLiteError) in
-                verdict = row.text(0)
-                return false
-            }
-            return verdict == "ok" ? error : .damaged(verdict)
-        } catch {
-            return OpeningFault(error)
-        }
-    }
-
-    /// Sees to it that the file has the tables that it should have.
-    private func prepare(
-        _ connection: SQLiteConnection, freshBehind last: SequenceNumber
-    ) throws(OpeningFault) {
-        let isNew = try OpeningFault.of { () throws(SQLiteError) in
-            try connection.integer("SELECT count(*) FROM sqlite_schema") == 0
-        }
-        let header = try StoreOpening.header(of: connection)
-        if !isNew {
-            try refuseNewer(header)
-            guard header.isOurs else { throw .damaged("the file is not an event store") }
-        }
-        try OpeningFault.of { () throws(SQLiteError) in
-            try connection.execute(StoreSchema.layout)
-            try connection.execute(StoreSchema.connection)
-            if let most = options.mostPages { try connection.execute("PRAGMA max_page_count = \(most)") }
-            if isNew {
-                try StoreOpening.create(connection, freshBehind: last)
-            } else if let upgrade = header.upgrade {
-                try StoreOpening.change(connection, upgrade)
-            }
-        }
-    }
-
-    /// The header as the log has it, which may be newer than the file's own.
-    private static func header(of connection: SQLiteConnection) throws(OpeningFault) -> DatabaseHeader {
-        try OpeningFault.of { () throws(SQLiteError) in
-            DatabaseHeader(
-                applicationID: UInt32(truncatingIfNeeded: try connection.integer("PRAGMA application_id")),
-                userVersion: UInt32(truncatingIfNeeded: try connection.integer("PRAGMA user_version")))
-        }
-    }
-
-    private func refuseNewer(_ header: DatabaseHeader) throws(OpeningFault) {
-        guard header.isNewer else { return }
-        throw .fault(
-            .newerVersion(
-                "\(path) was written by a newer headgated (version \(header.userVersion), "
-                    + "this one knows \(StoreSchema.version)); it was left as it is"))
-    }
-
-    private static func create(
-        _ connection: SQLiteConnection, freshBehind last: SequenceNumber
-    ) throws(SQLiteError) {
-        let identity = "PRAGMA application_id = \(StoreSchema.applicationID);"
-        // What came before is put aside, with the file that it is in.
-        let before = last > 0 ? "INSERT INTO quarantined (last_seq) VALUES (\(last));" : ""
-        try change(connection, StoreSchema.tables + identity + before)
-    }
-
-    /// Gives the file the tables of this version, or leaves it as it was.
-    private static func change(_ connection: SQLiteConnection, _ statements: String) throws(SQLiteError) {
-        try connection.transaction { () throws(SQLiteError) in
-            try connection.execute(statements)
-            try connection.execute("PRAGMA user_version = \(StoreSchema.version)")
-        }
-        // Into the file with it, so that its header tells what it is.
-        try connection.emptyLog()
+    /// Tells of events that were found damaged, and of what the files take.
+    func report(_ report: ([StoreOutcome]) -> Void) {
+        if leftBehind > 0 { report([.quarantined(events: leftBehind)]) }
+        engine.reportQuarantined(report)
+        engine.reportSize(report)
     }
 }
 
-extension StoreDatabase {
-    /// Opens the database of a data directory.
-    static func open(_ options: SQLiteEventStore.Options) throws(StoreFault) -> (StoreDatabase, StoredState) {
-        try StoreOpening(options).run()
+extension StoreOptions {
+    /// Opens the store of a data directory, which makes one if there is none. What another kind of store holds is moved first
+    /// (Behaviour Q1).
+    func open() throws(StoreFault) -> OpenedStore {
+        let directory = try DataDirectory(self.directory, on: disk)
+        return try StoreMove(options: self, directory: directory).run()
     }
 
-    /// Reads what a database keeps that has all its tables.
-    static func read(
-        _ connection: SQLiteConnection, directory: DataDirectory, options: SQLiteEventStore.Options
-    ) throws(SQLiteError) -> (StoreDatabase, StoredState) {
-        let strangers = try removeStrangers(connection)
-        var (state, damaged) = try StoredStateReader(connection: connection).state(mostIDs: options.mostRecentIDs)
-        let database = StoreDatabase(
-            connection, directory: directory, options: options, lastAppended: state.lastSequenceNumber)
-        damaged.forEach(database.chunks.quarantine)
-        if let oldest = state.recentIDs.first {
-            database.note(.forgetIDs(through: oldest.lastSequenceNumber - 1))
+    /// Opens the store of a kind, or makes one.
+    /// - Parameter founding: what it begins with if it is made.
+    func open(
+        _ kind: StoreKind, in directory: DataDirectory, _ founding: Founding = Founding()
+    ) throws(StoreFault) -> OpenedStore {
+        switch kind {
+        case .sqlite:
+            let (engine, state) = try StoreDatabase.open(self, in: directory, founding)
+            return OpenedStore(kind: kind, engine: engine, state: state)
+        case .log:
+            let (engine, state) = try LogOpening(options: self, directory: directory, founding: founding).run()
+            return OpenedStore(kind: kind, engine: engine, state: state)
         }
-        state.warnings += damaged.map { "the group of events that ends with \($0) was damaged and is put aside" }
-        state.warnings += strangers.map { "what was kept of the dispatcher \($0) was damaged: it starts anew" }
-        return (database, state)
-    }
-
-    /// Deletes what is kept of dispatchers under numbers that none can have: no event goes to such a number.
-    /// - Returns: their ids.
-    private static func removeStrangers(_ connection: SQLiteConnection) throws(SQLiteError) -> [String] {
-        let meant = "number < 1 OR number > \(StoreSchema.mostDispatchers)"
-        var ids: [String] = []
-        try connection.query("SELECT id FROM dispatchers WHERE \(meant)") { row throws(SQLiteError) in
-            ids.append(row.text(0))
-            return true
-        }
-        if !ids.isEmpty { try connection.run("DELETE FROM dispatchers WHERE \(meant)") }
-        return ids
-    }
-}
-
-/// Why a database could not be opened.
-private enum OpeningFault: Error {
-    /// The file is no event store, or no longer: that is what its header or SQLite says, and nothing else counts.
-    case damaged(String)
-    case fault(StoreFault)
-
-    /// Damage is what SQLite calls so. Anything else, a statement that does not fit for one, may be the daemon's own slip,
-    /// which must not cost anybody their events.
-    init(_ error: SQLiteError) {
-        self = error.isDamage ? .damaged(error.message) : .fault(error.fault)
-    }
-
-    /// Does work of SQLite's as a part of opening.
-    static func of<Value>(_ work: () throws(SQLiteError) -> Value) throws(OpeningFault) -> Value {
-        do { return try work() } catch { throw OpeningFault(error) }
     }
 }

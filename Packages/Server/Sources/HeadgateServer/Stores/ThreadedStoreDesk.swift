@@ -4,10 +4,10 @@ import HeadgateCore
 /// A thread of the store's own, from its opening to its closing. Appends and changes that are waiting when it gets free are
 /// committed together.
 final class ThreadedStoreDesk: StoreDesk {
-    private let options: SQLiteEventStore.Options
+    private let options: DiskEventStore.Options
     private var running: (thread: StoreThread, handle: pthread_t)?
 
-    init(options: SQLiteEventStore.Options) {
+    init(options: DiskEventStore.Options) {
         self.options = options
     }
 
@@ -17,11 +17,11 @@ final class ThreadedStoreDesk: StoreDesk {
         pthread_detach(running.handle)
     }
 
-    func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoredState {
+    func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoreContent {
         let thread = StoreThread(options: options, ring: ring)
-        let (handle, state) = try thread.start()
+        let (handle, content) = try thread.start()
         running = (thread, handle)
-        return state
+        return content
     }
 
     func put(_ job: StoreJob) {
@@ -42,22 +42,22 @@ final class ThreadedStoreDesk: StoreDesk {
     }
 }
 
-/// The thread that owns the database. Jobs go in and outcomes come out, both in order; only values cross.
+/// The thread that owns the files. Jobs go in and outcomes come out, both in order; only values cross.
 private final class StoreThread: Sendable {
-    private let options: SQLiteEventStore.Options
+    private let options: DiskEventStore.Options
     /// Tells the scheduler that there are outcomes to take. Called once for many.
     private let ring: @Sendable () -> Void
-    private let opening = Mailbox<Result<StoredState, StoreFault>>()
+    private let opening = Mailbox<Result<StoreContent, StoreFault>>()
     private let jobs = Mailbox<StoreJob>()
     private let outcomes = Mailbox<StoreOutcome>()
 
-    init(options: SQLiteEventStore.Options, ring: @escaping @Sendable () -> Void) {
+    init(options: DiskEventStore.Options, ring: @escaping @Sendable () -> Void) {
         self.options = options
         self.ring = ring
     }
 
-    /// Starts the thread and waits until it has opened the database. After a fault there is no thread.
-    func start() throws(StoreFault) -> (thread: pthread_t, state: StoredState) {
+    /// Starts the thread and waits until it has opened the store. After a fault there is no thread.
+    func start() throws(StoreFault) -> (thread: pthread_t, content: StoreContent) {
         var thread = pthread_t()
         // The thread holds this object alive until it ends: it takes over what is retained here.
         let context = Unmanaged.passRetained(self)
@@ -67,7 +67,7 @@ private final class StoreThread: Sendable {
             throw .failed("cannot start the store's thread: \(String(cString: strerror(code)))")
         }
         switch opening.takeAll(waiting: true)[0] {
-        case .success(let state): return (thread, state)
+        case .success(let content): return (thread, content)
         case .failure(let fault):
             pthread_join(thread, nil)
             throw fault
@@ -90,15 +90,16 @@ private final class StoreThread: Sendable {
 
     private func run() {
         guard openAndWork() else { return }
-        // The database is closed and the directory free now: what `openAndWork` owned is gone.
+        // The store is closed and the directory free now: what `openAndWork` owned is gone.
         report([.closed])
     }
 
     private func openAndWork() -> Bool {
         do throws(StoreFault) {
-            let (engine, state) = try options.openEngine()
-            opening.put([.success(state)])
-            engine.reportQuarantined(report)
+            let opened = try options.open()
+            let engine = opened.engine
+            opening.put([.success(opened.content)])
+            opened.report(report)
             while engine.turn(jobs.takeAll(waiting: !engine.hasChores), report: report) {}
             return true
         } catch {

@@ -61,7 +61,7 @@ struct SettingsDisplayTests {
             ["socket": "/other", "store": ["max_events": 5], "dispatchers": ["a": ["kind": "file", "path": "f"]]],
             places: places)
         var expected = Settings().sections
-        expected["store"] = .object(StoreLimits().object.patched(with: ["max_events": 5]))
+        expected["store"] = .object(StoreLimits().object.patched(with: ["kind": "log", "max_events": 5]))
         expected["dispatchers"] = ["a": ["kind": "file", "path": "f"]]
         expected["socket"] = "/s"
         expected["data_dir"] = "/d"

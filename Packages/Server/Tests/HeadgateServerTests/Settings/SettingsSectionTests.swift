@@ -61,7 +61,7 @@ struct SettingsSectionTests {
                      "slow_reader_timeout_ms": 18},
           "access": {"observe": {"uids": [1000], "gids": [50, 51]}, "control": {"uids": [0], "gids": []},
                      "serve": {"uids": [], "gids": [7]}},
-          "store": {"max_events": 1, "max_bytes": 2, "max_age_s": 3, "overflow": "drop_oldest",
+          "store": {"kind": "sqlite", "max_events": 1, "max_bytes": 2, "max_age_s": 3, "overflow": "drop_oldest",
                     "dedupe_window_s": 0, "dedupe_ids": 4, "orphan_retention_s": 5},
           "flush_on": {"start": false, "connected": false, "background": false, "foreground": false, "exiting": false, "shutdown": false},
           "collectors": {"peer": false, "client": false, "host": false, "network": false},

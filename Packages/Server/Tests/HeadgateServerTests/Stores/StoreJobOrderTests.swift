@@ -94,7 +94,7 @@ private struct JobRun {
         case .read(.success(let chunk)): "\(chunk.map { $0.map(\.sequenceNumber) } ?? [])"
         case .letters(.success(let page)): "letters \(page.letters.map(\.letter.sequenceNumber))"
         case .purged(.success(let count)): "purged \(count)"
-        case .read, .letters, .purged, .quarantined, .closed: "unexpected"
+        case .read, .letters, .purged, .quarantined, .size, .closed: "unexpected"
         }
     }
 }

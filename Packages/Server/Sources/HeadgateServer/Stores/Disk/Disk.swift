@@ -13,6 +13,8 @@ protocol Disk: AnyObject, Sendable {
     func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile
     /// Whether there is something of this name.
     func exists(_ path: String) -> Bool
+    /// Bytes of a file; 0 where there is none.
+    func size(of path: String) -> Int
     /// The names in a directory, sorted.
     func list(_ directory: String) throws(DiskFault) -> [String]
     /// Gives a file another name; one that had it is gone.

@@ -30,6 +30,11 @@ final class SystemDisk: Disk {
         access(path, F_OK) == 0
     }
 
+    func size(of path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
     func list(_ directory: String) throws(DiskFault) -> [String] {
         guard let stream = opendir(directory) else { throw .last }
         defer { closedir(stream) }

@@ -15,11 +15,14 @@ private enum Tag: UInt8 {
     case forgotten
     case replaced
     case damaged
+    case letter
 }
 
 /// A change as the log has it: one that the service asked for, or one of the log's own.
 enum LogChange {
     case asked(StoreChange)
+    /// A letter that had its number before it came here.
+    case letter(StoredLetter)
     /// Letters were deleted.
     case lettersGone([LetterNumber])
     /// Segments hold nothing that anybody needs.
@@ -29,9 +32,22 @@ enum LogChange {
     /// A piece of a segment is damaged, and does not hold any more what its summary says.
     case damaged(LogPlace, lost: [RouteNumber: Tally])
 
+    /// The dead letter that it puts aside, if it does.
+    var letter: DeadLetter? {
+        switch self {
+        case .asked(.deadLetter(let letter)): letter
+        case .letter(let stored): stored.letter
+        default: nil
+        }
+    }
+
     func write(to writer: inout LogWriter) {
         switch self {
         case .asked(let change): change.write(to: &writer)
+        case .letter(let stored):
+            writer.put(Tag.letter.rawValue)
+            writer.put(stored.number)
+            writer.put(stored.letter)
         case .lettersGone(let letters):
             writer.put(Tag.lettersGone.rawValue)
             writer.put(all: letters) { $0.put($1) }
@@ -56,6 +72,8 @@ enum LogChange {
     init(_ reader: inout LogReader) throws(LogReader.Unsound) {
         guard let tag = Tag(rawValue: try reader.take()) else { throw LogReader.Unsound() }
         switch tag {
+        case .letter:
+            self = .letter(StoredLetter(number: try reader.take(), letter: try reader.takeLetter()))
         case .lettersGone:
             self = .lettersGone(try reader.takeNumbers())
         case .forgotten:
@@ -122,7 +140,7 @@ extension StoreChange {
             let name = try reader.takeText()
             let values = try reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeBytes() }
             self = .keep(name, values.first)
-        case .lettersGone, .forgotten, .replaced, .damaged: throw LogReader.Unsound()
+        case .letter, .lettersGone, .forgotten, .replaced, .damaged: throw LogReader.Unsound()
         }
     }
 }

@@ -146,6 +146,7 @@ final class LogCopy {
         try log.files.syncNames()
         let whole = log.segment(header.number, LogFile(number: target.file.number, size: end))
         whole.index = target.index
+        log.files.note(whole.file)
         let entry = LogSegmentEntry(
             number: header.number, file: whole.file, summary: summary.lowerBound, end: end,
             events: whole.index.events)

@@ -108,6 +108,10 @@ final class LogEngine: StoreEngine {
         log.lose(lost, of: segment, at: block.range.lowerBound)
     }
 
+    var toldBytes = 0
+
+    var diskBytes: Int { log.files.bytes }
+
     func takeQuarantined() -> Int {
         defer { quarantinedEvents = 0 }
         return quarantinedEvents
@@ -136,6 +140,17 @@ final class LogEngine: StoreEngine {
             return .success(numbers.count)
         } catch {
             return .failure(error.logFault)
+        }
+    }
+
+    func takeOver(_ letters: [StoredLetter]) -> StoreFault? { write(.changes(letters.map { .letter($0) })) }
+
+    func makeCertain() -> StoreFault? {
+        do throws(DiskFault) {
+            try log.sync()
+            return nil
+        } catch {
+            return error.logFault
         }
     }
 

@@ -10,7 +10,8 @@ struct LogFile: Hashable {
 /// The files of a log, all in one directory: those in use, and some to be used next.
 ///
 /// A file is filled with zeros before it is used: only then does a write change nothing but the bytes written, and a sync takes
-/// half its time. A file that holds nothing any more is used again.
+/// half its time. A file that holds nothing any more is used again. Where there is no room for one of the usual size, a smaller one
+/// has to do.
 final class LogFiles {
     let directory: String
     private let disk: any Disk
@@ -18,9 +19,17 @@ final class LogFiles {
     /// Files that are ready to be used.
     private var spare: [LogFile] = []
     private var newest: UInt32 = 0
+    /// Bytes of each file.
+    private var sizes: [UInt32: Int] = [:]
+    /// Bytes of all files.
+    private(set) var bytes = 0
+    /// There was no room for another file, and none has been needed since.
+    private var isOutOfRoom = false
 
     /// So many files are kept ready, not more.
     private static let mostSpare = 2
+    /// Bytes of the smallest segment that is worth while.
+    private static let leastSegment = 64 << 10
 
     init(_ directory: String, on disk: any Disk, segmentSize: Int) {
         (self.directory, self.disk, self.segmentSize) = (directory, disk, segmentSize)
@@ -36,7 +45,9 @@ final class LogFiles {
         var files: [LogFile] = []
         for name in try disk.list(directory) {
             guard name.hasSuffix(".log"), let number = UInt32(name.dropLast(4)) else { continue }
-            files.append(LogFile(number: number, size: try open(number).size()))
+            let file = LogFile(number: number, size: try open(number).size())
+            files.append(file)
+            note(file)
             newest = max(newest, number)
         }
         return files
@@ -50,15 +61,24 @@ final class LogFiles {
 
     // MARK: For the next segment
 
-    /// A file of some size, filled with zeros or with what is void, and there to stay.
-    func take(atLeast size: Int) throws(DiskFault) -> LogFile {
-        if size <= segmentSize, let ready = spare.popLast() { return ready }
-        return try make(max(size, segmentSize))
+    /// A file of some size at least, filled with zeros or with what is void, and there to stay.
+    func take(atLeast need: Int) throws(DiskFault) -> LogFile {
+        isOutOfRoom = false
+        if need <= segmentSize, let ready = spare.popLast() { return ready }
+        var size = max(need, segmentSize)
+        let least = max(need, min(LogFiles.leastSegment, segmentSize))
+        while true {
+            do throws(DiskFault) { return try make(size) } catch {
+                guard error.isNoRoom, size > least else { throw error }
+                size = max(size / 2, least)
+            }
+        }
     }
 
     /// A file that nobody has ever used.
     func make(_ size: Int) throws(DiskFault) -> LogFile {
         let number = try makeEmpty()
+        let file = LogFile(number: number, size: size)
         do throws(DiskFault) {
             let handle = try open(number)
             try handle.fill(through: size)
@@ -68,15 +88,28 @@ final class LogFiles {
             try? disk.remove(path(number))
             throw error
         }
-        return LogFile(number: number, size: size)
+        note(file)
+        return file
     }
 
+    /// Whether the next segment has its file.
+    var isReady: Bool { !spare.isEmpty }
+
     /// Whether a file should be made ready.
-    var isShort: Bool { spare.isEmpty }
+    var isShort: Bool { spare.isEmpty && !isOutOfRoom }
 
     /// Makes a file ready, so that the next segment need not wait for it.
     func makeReady() throws(DiskFault) {
-        spare.append(try make(segmentSize))
+        do throws(DiskFault) { spare.append(try make(segmentSize)) } catch {
+            isOutOfRoom = error.isNoRoom
+            throw error
+        }
+    }
+
+    /// Takes note of how large a file is.
+    func note(_ file: LogFile) {
+        bytes += file.size - (sizes[file.number] ?? 0)
+        sizes[file.number] = file.size
     }
 
     /// A file of nothing yet, for what is written once.
@@ -93,11 +126,29 @@ final class LogFiles {
 
     // MARK: Not needed any more
 
+    /// Gives a damaged file a name under which it is not looked at again.
+    /// - Returns: the name.
+    func setAside(_ file: LogFile) throws(DiskFault) -> String {
+        var name = path(file.number) + ".damaged"
+        while disk.exists(name) { name += "-again" }
+        try disk.rename(path(file.number), to: name)
+        try disk.syncDirectory(directory)
+        leave(file)
+        return name
+    }
+
+    private func leave(_ file: LogFile) {
+        note(LogFile(number: file.number, size: 0))
+        sizes[file.number] = nil
+    }
+
     /// Nobody needs what a file holds, and nothing that is on the disk says otherwise.
     func free(_ file: LogFile) {
+        isOutOfRoom = false
         if spare.count < LogFiles.mostSpare, file.size == segmentSize { return spare.append(file) }
         // What stays is found at the next start.
         try? disk.remove(path(file.number))
+        leave(file)
     }
 }
 

@@ -46,9 +46,10 @@ final class LogFront {
     /// Where the next frame begins.
     var next: Int { end + pending.bytes.count }
 
-    /// Whether there is room for what is laid, and for the summary at the end.
-    var hasRoom: Bool {
-        summary == 0 && next + LogFrame.headerSize + segment.index.weight + pendingWeight <= segment.file.size
+    /// Whether there is room for what is laid, for the summary at the end, and for some more.
+    func hasRoom(beside reserve: Int = 0) -> Bool {
+        let summary = LogFrame.headerSize + segment.index.weight + pendingWeight
+        return self.summary == 0 && next + summary + reserve <= segment.file.size
     }
 
     /// Lays a frame.

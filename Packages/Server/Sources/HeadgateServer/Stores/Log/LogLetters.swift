@@ -31,13 +31,17 @@ struct LetterIndex: Equatable {
         bytes = entries.reduce(0) { $0 + $1.size }
     }
 
-    /// Takes in a letter under the next number; beyond the bounds the oldest go.
-    mutating func add(_ letter: DeadLetter, at place: LetterPlace, bounds: LetterBounds) {
-        newest += 1
+    /// Takes in a letter; beyond the bounds the oldest go.
+    /// - Parameter number: its own, beyond those that are there; nil is the next.
+    mutating func add(
+        _ letter: DeadLetter, under number: LetterNumber? = nil, at place: LetterPlace, bounds: LetterBounds
+    ) {
+        let number = number ?? newest + 1
+        newest = max(newest, number)
         let size = letter.record.count
         entries.append(
             Entry(
-                number: newest, dispatcher: letter.dispatcher, sequenceNumber: letter.sequenceNumber, place: place,
+                number: number, dispatcher: letter.dispatcher, sequenceNumber: letter.sequenceNumber, place: place,
                 size: size))
         bytes += size
         var (dropped, rest) = (0, bytes)

@@ -1,45 +1,18 @@
 import HeadgateCore
 
-/// How an event store on disk keeps its events (Behaviour Q1).
-enum StoreKind: String, Sendable, CaseIterable {
-    /// A log of segments, written one behind the other and used again.
-    case log
-    /// One SQLite database.
-    case sqlite
-}
-
-typealias StoreOptions = SQLiteEventStore.Options
-
-extension StoreOptions {
-    var logDirectory: String { directory + "/log" }
-
-    var letterBounds: LetterBounds { LetterBounds(count: mostDeadLetters, bytes: mostDeadLetterBytes) }
-
-    /// Opens the store of a data directory, which makes one if there is none.
-    func openEngine() throws(StoreFault) -> (any StoreEngine, StoredState) {
-        switch kind {
-        case .sqlite: try StoreDatabase.open(self)
-        case .log: try LogOpening(self).run()
-        }
-    }
-}
-
 /// The opening of the log of a data directory, which makes it if there is none. A log that cannot be read is set aside, and the
 /// start goes on with a fresh one (Behaviour Q8).
-private struct LogOpening {
-    private let options: StoreOptions
-    private let directory: DataDirectory
+struct LogOpening {
+    let options: StoreOptions
+    let directory: DataDirectory
+    /// What a log begins with that is made here.
+    let founding: Founding
 
-    init(_ options: StoreOptions) throws(StoreFault) {
-        self.options = options
-        directory = try DataDirectory(options.directory, on: options.disk)
-    }
-
-    func run() throws(StoreFault) -> (any StoreEngine, StoredState) {
+    func run() throws(StoreFault) -> (LogEngine, StoredState) {
         try makeDirectory()
         var recovery = LogRecovery(options)
         do throws(LogRecovery.Fault) {
-            return try open(recovery.run(), [])
+            return try open(recovery.run(founding), [])
         } catch {
             switch error {
             case .disk(let fault): throw fault.storeFault("cannot read the log in \(options.logDirectory)")
@@ -58,27 +31,21 @@ private struct LogOpening {
         }
     }
 
-    private func startAfresh(_ reason: String) throws(StoreFault) -> (any StoreEngine, StoredState) {
+    private func startAfresh(_ reason: String) throws(StoreFault) -> (LogEngine, StoredState) {
         let name = try directory.setAside(options.logDirectory, at: options.wall())
         try makeDirectory()
         var recovery = LogRecovery(options)
         do throws(LogRecovery.Fault) {
-            let recovered = try recovery.run(freshBehind: numberAhead)
+            let recovered = try recovery.run(Founding(lastSequenceNumber: options.numberAhead))
             return try open(recovered, ["the event store was damaged (\(reason)) and is set aside as \(name)"])
         } catch {
             throw .failed("\(options.logDirectory): \(error)")
         }
     }
 
-    /// Microseconds since 1970: a number that no damaged store has come to. Were the same numbers given again to
-    /// other events, a destination might take them for those that it has (Behaviour K1, `Idempotency-Key`).
-    private var numberAhead: SequenceNumber {
-        max(0, SequenceNumber(options.wall().milliseconds) * 1_000)
-    }
-
     private func open(
         _ recovered: LogRecovery.Outcome, _ warnings: [String]
-    ) throws(LogRecovery.Fault) -> (any StoreEngine, StoredState) {
+    ) throws(LogRecovery.Fault) -> (LogEngine, StoredState) {
         var state = StoredState()
         state.dispatchers = recovered.state.dispatchers.values.sorted { $0.number < $1.number }
         state.routes = recovered.state.routes

@@ -37,37 +37,55 @@ struct LogRecovery {
     private let limit: LogPlace?
     private let files: LogFiles
     private var warnings: [String] = []
+    /// Files that were written to, and say nothing any more of what they are.
+    private var unreadable: [LogFile] = []
 
     init(_ options: StoreOptions, through limit: LogPlace? = nil) {
         (self.options, self.limit) = (options, limit)
         files = LogFiles(options.logDirectory, on: options.disk, segmentSize: options.segmentSize)
     }
 
-    /// - Parameter last: what a log counts on from that is begun here.
-    mutating func run(freshBehind last: SequenceNumber = 0) throws(Fault) -> Outcome {
+    /// - Parameter founding: what a log begins with that is begun here.
+    mutating func run(_ founding: Founding = Founding()) throws(Fault) -> Outcome {
         let all = try Fault.of { () throws(DiskFault) in try files.list() }
         let (sources, newest) = try headers(all)
         guard let chain = try chain(sources) else {
-            guard sources.isEmpty else { throw .damaged("no segment of it can be read from its beginning") }
-            return try begin(behind: last, number: newest + 1)
+            guard sources.isEmpty, unreadable.isEmpty else {
+                throw .damaged("no segment of it can be read from its beginning")
+            }
+            return try begin(founding, number: newest + 1)
         }
-        let replay = try replay(chain)
+        var replay = try replay(chain)
+        if !unreadable.isEmpty { replay.state.lastSequenceNumber = max(replay.state.lastSequenceNumber, options.numberAhead) }
         let outcome = try finish(replay, number: newest + 1)
         let used = Set(
             outcome.state.segments.map(\.file.number) + outcome.state.ids.files.map(\.file.number)
                 + [outcome.front.segment.file.number])
-        for file in all where !used.contains(file.number) { files.free(file) }
+        let lost = unreadable.filter { !used.contains($0.number) }
+        for file in all where !used.contains(file.number) && !lost.contains(file) { files.free(file) }
+        return try setAside(lost, outcome)
+    }
+
+    /// What cannot be read any more is kept for people, and its numbers are not given again.
+    private func setAside(_ lost: [LogFile], _ outcome: Outcome) throws(Fault) -> Outcome {
+        var outcome = outcome
+        for file in lost {
+            let name = try Fault.of { () throws(DiskFault) in try files.setAside(file) }
+            outcome.warnings.append("a file of the log was damaged, and is set aside as \(name)")
+        }
         return outcome
     }
 
     // MARK: What there is
 
-    private func headers(_ all: [LogFile]) throws(Fault) -> (front: [Source], newest: UInt64) {
+    private mutating func headers(_ all: [LogFile]) throws(Fault) -> (front: [Source], newest: UInt64) {
         var (front, newest): ([Source], UInt64) = ([], 0)
         for file in all {
             let bytes = try Fault.of { () throws(DiskFault) in try files.open(file.number).read(0..<LogHeader.size) }
             switch bytes.withUnsafeBytes(LogHeader.read) {
-            case .none: continue
+            case .none:
+                // A header is written last, and at once: where there is something else there was one.
+                if bytes.contains(where: { $0 != 0 }) { unreadable.append(file) }
             case .newer(let version):
                 throw .newer(
                     "\(files.path(file.number)) was written by a newer headgated (version \(version), "
@@ -193,7 +211,7 @@ struct LogRecovery {
     // MARK: Going on
 
     private mutating func finish(_ replay: Replay, number: UInt64) throws(Fault) -> Outcome {
-        if limit == nil, let last = replay.reading.survey.frames.last, last.frame.kind == .closed,
+        if limit == nil, unreadable.isEmpty, let last = replay.reading.survey.frames.last, last.frame.kind == .closed,
             replay.doubtful.isEmpty || replay.doubtful.first?.offset == last.offset
         {
             // Where another segment could not be begun, this one has its summary already.
@@ -226,9 +244,8 @@ struct LogRecovery {
         return try outcome(state, front, known: replay.tail, next: number + 1)
     }
 
-    private mutating func begin(behind last: SequenceNumber, number: UInt64) throws(Fault) -> Outcome {
-        var state = LogState()
-        state.lastSequenceNumber = last
+    private mutating func begin(_ founding: Founding, number: UInt64) throws(Fault) -> Outcome {
+        let state = LogState(founding)
         let header = LogHeader(use: .front, number: number, previous: 0, previousEnd: 0)
         let front = try front(header, atLeast: LogFront.size(for: state), state)
         try Fault.of { () throws(DiskFault) in try front.begin(synced: true) }
@@ -238,7 +255,7 @@ struct LogRecovery {
     /// A segment that begins with a state, in a file of its own: one that was used before may be needed after all, if the power
     /// goes now.
     private func front(_ header: LogHeader, atLeast size: Int, _ state: LogState) throws(Fault) -> LogFront {
-        let file = try Fault.of { () throws(DiskFault) in try files.make(max(size, options.segmentSize)) }
+        let file = try Fault.of { () throws(DiskFault) in try files.take(atLeast: size) }
         return LogFront(segment(Source(file: file, header: header)), header, state)
     }
 
@@ -291,8 +308,14 @@ struct LogRecovery {
         let bytes = try Fault.of { () throws(DiskFault) in
             try files.open(entry.file.number).read(0..<LogHeader.size)
         }
-        guard case .header(let header) = bytes.withUnsafeBytes(LogHeader.read), header.number == entry.number
-        else { return nil }
+        let header: LogHeader
+        switch bytes.withUnsafeBytes(LogHeader.read) {
+        case .header(let found) where found.number == entry.number: header = found
+        case .none where unreadable.contains(entry.file):
+            // Each frame says by itself whose it is.
+            header = LogHeader(use: .copy, number: entry.number, previous: 0, previousEnd: 0)
+        case .header, .newer, .none: return nil
+        }
         let segment = segment(Source(file: entry.file, header: header))
         if let index = try summary(of: segment, at: entry.summary) {
             segment.index = index

@@ -19,6 +19,17 @@ struct LogState {
     /// What was found damaged, by segment and the place of the block.
     var damaged: [LogPlace: [RouteNumber: Tally]] = [:]
 
+    init() {}
+
+    /// That of a log which is begun.
+    init(_ founding: Founding) {
+        for dispatcher in founding.dispatchers { dispatchers[dispatcher.number] = dispatcher }
+        (routes, kept) = (founding.routes, founding.kept)
+        letters = LetterIndex(newest: founding.newestLetter)
+        (lastSequenceNumber, newestStamp) = (founding.lastSequenceNumber, founding.newestStamp)
+        ids = LogIDs(recent: founding.recentIDs)
+    }
+
     // MARK: What is written
 
     mutating func apply(_ stretch: LogStretch, _ extras: LogExtras) {
@@ -46,6 +57,9 @@ struct LogState {
         case .asked(.deadLetter(let letter)):
             letters.add(letter, at: LetterPlace(frame: frame, index: index), bounds: bounds)
         case .asked(let change): apply(change)
+        case .letter(let stored):
+            letters.add(
+                stored.letter, under: stored.number, at: LetterPlace(frame: frame, index: index), bounds: bounds)
         case .lettersGone(let numbers):
             let gone = Set(numbers)
             letters.remove { gone.contains($0.number) }

@@ -29,12 +29,12 @@ final class SegmentLog {
     /// - Returns: how many of the entries are written; at least one.
     func write(_ entries: some Collection<LogEntry>) throws(DiskFault) -> Int {
         try mend()
-        if !front.hasRoom { try roll(for: 0) }
+        if !front.hasRoom() { try roll(for: 0) }
         var laid: [(entry: LogEntry, range: Range<Int>)] = []
         for entry in entries {
             let mark = front.mark
             let range = front.lay(entry)
-            if front.hasRoom {
+            if front.hasRoom(beside: entry.isGroup ? reserve : 0) {
                 laid.append((entry, range))
                 continue
             }
@@ -48,6 +48,10 @@ final class SegmentLog {
         for (entry, range) in laid { apply(entry, at: range) }
         return laid.count
     }
+
+    /// So many bytes are left for changes where the next segment has no file yet: were all taken by events, and there is no room
+    /// for another file, nobody could write down that some are needed no more.
+    private var reserve: Int { files.isReady ? 0 : front.segment.file.size / 8 }
 
     private func write(synced: Bool) throws(DiskFault) {
         do throws(DiskFault) { try front.write(synced: synced) } catch {
@@ -160,6 +164,7 @@ final class SegmentLog {
         try writer.write(to: handle, at: 0)
         try handle.sync()
         try files.syncNames()
+        files.note(file)
         next.ids.filed(LogIDs.Filed(file: file, segment: header.number, last: last.lastSequenceNumber))
     }
 
@@ -241,10 +246,8 @@ final class SegmentLog {
         return content.withUnsafeBytes { bytes in
             var reader = LogReader(bytes)
             let changes = try? reader.takeAll { (reader) throws(LogReader.Unsound) in try LogChange(&reader) }
-            guard let changes, entry.place.index < changes.count,
-                case .asked(.deadLetter(let letter)) = changes[entry.place.index]
-            else { return nil }
-            return letter
+            guard let changes, entry.place.index < changes.count else { return nil }
+            return changes[entry.place.index].letter
         }
     }
 }

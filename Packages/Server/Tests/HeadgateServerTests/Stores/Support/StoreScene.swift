@@ -6,16 +6,17 @@ import HeadgateCore
 /// A store in a temporary directory, and a scheduler that is the test itself.
 final class StoreScene {
     let directory: String
-    var options: SQLiteEventStore.Options
+    var options: DiskEventStore.Options
     private let posted = Mailbox<@Sendable () -> Void>()
-    private(set) var store: SQLiteEventStore
+    private(set) var store: DiskEventStore
     /// Events that were reported as put aside.
     private(set) var quarantined = 0
 
-    init(durability: Durability = .full, in parent: String = NSTemporaryDirectory()) {
+    init(_ kind: StoreKind = .sqlite, durability: Durability = .full, in parent: String = NSTemporaryDirectory()) {
         directory = parent + "/headgate-store-" + UUID().uuidString
-        options = SQLiteEventStore.Options(directory: directory, durability: durability)
-        store = SQLiteEventStore(options: options) { _ in }
+        options = DiskEventStore.Options(directory: directory, durability: durability)
+        options.kind = kind
+        store = DiskEventStore(options: options) { _ in }
     }
 
     deinit {
@@ -27,7 +28,7 @@ final class StoreScene {
     /// Opens the store, with the options as they are now.
     @discardableResult
     func open() throws -> StoredState {
-        store = SQLiteEventStore(options: options) { [posted] in posted.put([$0]) }
+        store = DiskEventStore(options: options) { [posted] in posted.put([$0]) }
         store.onQuarantine = { [unowned self] in quarantined += $0 }
         return try store.open()
     }
@@ -148,5 +149,12 @@ struct WriteAheadLog {
 
     private func bigEndian(at offset: Int) -> Int {
         bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+    }
+}
+
+extension StoreDatabase {
+    /// Opens a directory's database for a test alone.
+    static func open(_ options: StoreOptions) throws(StoreFault) -> (StoreDatabase, StoredState) {
+        try open(options, in: DataDirectory(options.directory), Founding())
     }
 }

@@ -2,24 +2,25 @@ import Glibc
 import HeadgateCore
 import HeadgateData
 
-/// The event store that is used unless a program brings another: one SQLite database in a directory of its own
+/// The event store that is used unless a program brings another: a log of segments, or an SQLite database, in a directory of its own
 /// (Behaviour Q1).
 ///
-/// It lives on the scheduler. The database has a thread of its own, so that a disk that takes its time holds up nobody but
+/// It lives on the scheduler. The files have a thread of their own, so that a disk that takes its time holds up nobody but
 /// those who wait for it; appends and changes that are waiting when that thread gets free are committed together.
-public final class SQLiteEventStore: EventStore {
-    public let kind: String
+public final class DiskEventStore: EventStore {
+    /// As it was asked for; as it is found, once it is open, where what is stored could not be moved.
+    public private(set) var kind: String
 
-    /// What an SQLite event store has to know.
+    /// What an event store on disk has to know.
     public struct Options: Sendable {
         /// The data directory. It is made, mode 0700, when it is missing.
         public var directory: String
         /// How safe events are when they count as appended (Behaviour Q5). This store has no use for `memory`: it is
         /// taken as `normal`.
         public var durability: Durability
-        /// How events are kept. A log is no program's choice before events can be moved from one kind to the other.
-        var kind = StoreKind.sqlite
-        /// The most pages of 16 KiB that the file may have; nil is as many as fit on the disk.
+        /// How events are kept. What another kind of store holds is moved when the store is opened (Behaviour Q1).
+        public var kind = StoreKind.log
+        /// The most pages of 16 KiB that a database may have; nil is as many as fit on the disk. A log has no use for it.
         public var mostPages: Int?
         /// How many ids of clients a start gives back, the newest; what is beyond is let go of bit by bit (Behaviour Q7).
         public var mostRecentIDs = StoreLimits().dedupeIDs
@@ -34,6 +35,8 @@ public final class SQLiteEventStore: EventStore {
         var mostUnfiledIDBytes = 256 << 10
         /// Where the directory is.
         var disk: any Disk = SystemDisk()
+        /// Told how far a move from another kind of store has come; called on the store's thread.
+        var onMove: @Sendable (MoveProgress) -> Void = { _ in }
         /// What time it is for people; called on the store's thread.
         var wall: @Sendable () -> Timestamp = { Timestamp.ofSystem }
 
@@ -43,6 +46,8 @@ public final class SQLiteEventStore: EventStore {
         }
     }
 
+    /// Bytes of its files (`status.store.disk_bytes`, Behaviour Q10).
+    public private(set) var diskBytes = 0
     /// Called on the scheduler with the number of events that were found damaged and put aside (Behaviour Q8).
     public var onQuarantine: (Int) -> Void = { _ in }
 
@@ -74,11 +79,12 @@ public final class SQLiteEventStore: EventStore {
 
     public func open() throws(StoreFault) -> StoredState {
         guard !isOpen else { throw .failed("the store is open already") }
-        let state = try desk.open { [door, post] in
+        let opened = try desk.open { [door, post] in
             post { door.store?.takeOutcomes() }
         }
         isOpen = true
-        return state
+        kind = opened.kind.rawValue
+        return opened.state
     }
 
     public func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {
@@ -138,9 +144,15 @@ public final class SQLiteEventStore: EventStore {
     }
 
     private func deliver(_ outcome: StoreOutcome) {
-        if case .quarantined(let events) = outcome { return onQuarantine(events) }
-        if case .closed = outcome { isOpen = false }
-        waiting.removeFirst().take(outcome)
+        switch outcome {
+        case .quarantined(let events): onQuarantine(events)
+        case .size(let bytes): diskBytes = bytes
+        case .closed:
+            isOpen = false
+            waiting.removeFirst().take(outcome)
+        case .done, .read, .letters, .purged:
+            waiting.removeFirst().take(outcome)
+        }
     }
 }
 
@@ -180,7 +192,15 @@ private enum Completion {
 /// `@unchecked`: passed on by any thread, but looked into only by work that was posted to the scheduler, where the store
 /// lives.
 private final class SchedulerDoor: @unchecked Sendable {
-    weak var store: SQLiteEventStore?
+    weak var store: DiskEventStore?
+}
+
+typealias StoreOptions = DiskEventStore.Options
+
+extension StoreOptions {
+    var logDirectory: String { directory + "/log" }
+
+    var letterBounds: LetterBounds { LetterBounds(count: mostDeadLetters, bytes: mostDeadLetterBytes) }
 }
 
 extension Timestamp {

@@ -7,7 +7,7 @@ final class StoreDatabase: StoreEngine {
     let chunks: ChunkTable
     let letters: DeadLetterTable
     private let chores: StoreChores
-    private let options: SQLiteEventStore.Options
+    private let options: DiskEventStore.Options
     /// Held for its lock.
     private let directory: DataDirectory
     /// The highest sequence number that was appended.
@@ -16,7 +16,7 @@ final class StoreDatabase: StoreEngine {
     private var unsavedRoutes: [RouteNumber: [DispatcherNumber]] = [:]
 
     init(
-        _ connection: SQLiteConnection, directory: DataDirectory, options: SQLiteEventStore.Options,
+        _ connection: SQLiteConnection, directory: DataDirectory, options: DiskEventStore.Options,
         lastAppended: SequenceNumber
     ) {
         self.connection = connection
@@ -166,6 +166,16 @@ final class StoreDatabase: StoreEngine {
         unsavedRoutes.merge(group.newRoutes) { $1 }
     }
 
+    func makeCertain() -> StoreFault? {
+        do throws(SQLiteError) {
+            try connection.setSyncing(true)
+            try connection.emptyLog()
+            return nil
+        } catch {
+            return error.fault
+        }
+    }
+
     /// Moves the log into the file before it is closed, so that one file is all there is. What cannot be moved now is
     /// moved at the next start.
     func finish() {
@@ -184,7 +194,30 @@ final class StoreDatabase: StoreEngine {
 
     func purgeLetters(_ query: LetterQuery) -> Result<Int, StoreFault> { letters.purge(query) }
 
+    func takeOver(_ letters: [StoredLetter]) -> StoreFault? {
+        do throws(SQLiteError) {
+            try connection.setSyncing(false)
+            try connection.transaction { () throws(SQLiteError) in
+                for letter in letters { try self.letters.save(letter.letter, under: letter.number) }
+            }
+            return nil
+        } catch {
+            self.letters.rolledBack()
+            return error.fault
+        }
+    }
+
     func takeQuarantined() -> Int { chunks.takeQuarantined() }
+
+    var toldBytes = 0
+
+    /// In steps, so that not each commit is news.
+    var diskBytes: Int {
+        let bytes = directory.databasePaths.reduce(0) { $0 + options.disk.size(of: $1) }
+        return (bytes + StoreDatabase.step - 1) / StoreDatabase.step * StoreDatabase.step
+    }
+
+    private static let step = 64 << 10
 
     // MARK: Chores
 

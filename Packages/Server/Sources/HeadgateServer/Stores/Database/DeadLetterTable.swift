@@ -15,7 +15,7 @@ final class DeadLetterTable {
         var bytes: Int
     }
 
-    init(_ connection: SQLiteConnection, _ options: SQLiteEventStore.Options) {
+    init(_ connection: SQLiteConnection, _ options: DiskEventStore.Options) {
         self.connection = connection
         mostLetters = options.mostDeadLetters
         mostBytes = options.mostDeadLetterBytes
@@ -29,9 +29,10 @@ final class DeadLetterTable {
     // MARK: Putting aside
 
     /// Puts a dead letter aside; beyond the bounds the oldest go (Behaviour D10).
-    func save(_ letter: DeadLetter) throws(SQLiteError) {
+    /// - Parameter number: nil is the next.
+    func save(_ letter: DeadLetter, under number: LetterNumber? = nil) throws(SQLiteError) {
         var room = try countDeadLetters()
-        try insert(letter)
+        try insert(letter, under: number)
         room.count += 1
         room.bytes += letter.record.count
         while room.count > 1, room.count > mostLetters || room.bytes > mostBytes {
@@ -40,13 +41,13 @@ final class DeadLetterTable {
         self.room = room
     }
 
-    private func insert(_ letter: DeadLetter) throws(SQLiteError) {
+    private func insert(_ letter: DeadLetter, under number: LetterNumber?) throws(SQLiteError) {
         try connection.run(
             """
             INSERT INTO dead_letters
-                (dispatcher, seq, reason, status, attempts, first_failed_at, died_at, size, answer, checksum, record)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """, .integer(letter.dispatcher), .integer(letter.sequenceNumber), .text(letter.reason.rawValue),
+                (letter, dispatcher, seq, reason, status, attempts, first_failed_at, died_at, size, answer, checksum, record)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """, .optional(number), .integer(letter.dispatcher), .integer(letter.sequenceNumber), .text(letter.reason.rawValue),
             .optional(letter.status), .integer(letter.attempts), .integer(letter.firstFailedAt.milliseconds),
             .integer(letter.diedAt.milliseconds), .integer(letter.record.count), .optional(letter.answer),
             .integer(letter.record.withUnsafeBytes { DeadLetter.checksum(letter.sequenceNumber, $0) }),
