@@ -9,6 +9,8 @@ final class WorkSide: SenderWitness {
     let terms: Terms
     /// What workers were given and have read, of batches that have not ended.
     private var jobs: [Job] = []
+    /// Batches that have ended, which somebody may read only now.
+    private var ended: [Job] = []
     /// The sum of what those who may subscribe take at once.
     var mostAtOnce: () -> Int = { 0 }
     /// How many who subscribed in this life may be gone.
@@ -49,7 +51,7 @@ final class WorkSide: SenderWitness {
     }
 
     func lifeEnded() {
-        jobs = []
+        (jobs, ended) = ([], [])
         charges = Charges(lane, record)
         order = OrderCheck(isWhole: terms.inFlight == 1)
     }
@@ -85,6 +87,7 @@ final class WorkSide: SenderWitness {
             return record.expect(false, "\(lane.id) ends a batch twice")
         }
         let job = jobs.remove(at: place)
+        ended.append(job)
         let isInTime = scheduler.now <= job.begin + terms.lease * 2
         record.expect(isInTime, "\(lane.id) waits longer for a batch than two leases")
         switch result {
@@ -130,14 +133,19 @@ final class WorkSide: SenderWitness {
 
     /// A worker has read a batch. It may have ended already, and be on its way once more.
     func read(_ loan: Loan) {
-        let place = jobs.firstIndex { $0.batch.idempotencyKey == loan.batch && $0.batch.attempt == loan.attempt }
-        guard let place = place ?? jobs.firstIndex(where: { isRest(loan, of: $0) }) else { return }
+        loan.mayHaveEnded = ended.contains { isAll(loan, of: $0) || isRest(loan, of: $0) }
+        let place = jobs.firstIndex { isAll(loan, of: $0) } ?? jobs.firstIndex { isRest(loan, of: $0) }
+        guard let place else { return }
         let events = jobs[place].batch.events
         let isSame = events.map(\.plainId) == loan.ids || isRest(loan, of: jobs[place])
         record.expect(isSame, "\(lane.id) gives \(loan.ids) as another batch")
         if !jobs[place].loans.isEmpty { record.count(.workTakenOver) }
         if loan.ids.count < events.count { record.count(.workOutdated) }
         jobs[place].loans.append(loan)
+    }
+
+    private func isAll(_ loan: Loan, of job: Job) -> Bool {
+        job.batch.idempotencyKey == loan.batch && job.batch.attempt == loan.attempt
     }
 
     /// Whether a worker was given what of a batch is not too old by now.
@@ -147,8 +155,9 @@ final class WorkSide: SenderWitness {
             && events.allSatisfy { loan.ids.contains($0.plainId) || lane.ages.isOver($0.sequenceNumber) }
     }
 
-    /// Whether somebody who has read this may still be waited for.
+    /// Whether somebody who has read this is still waited for, beyond doubt.
     func isWaited(for loan: Loan) -> Bool {
+        guard !loan.mayHaveEnded else { return false }
         let job = jobs.first { $0.loans.contains { $0 === loan } }
         return job.map { scheduler.now < $0.begin + terms.lease } ?? false
     }
@@ -163,6 +172,8 @@ final class Loan {
     let ids: [String]
     let readAt: Instant
     var answer: [WorkerWord]?
+    /// Whether what it looks like had ended before it was read.
+    var mayHaveEnded = false
     /// Whether its worker hangs over it.
     var isHung = false
     /// Whether its worker has left since: it takes up no credit when that subscribes again.

@@ -20,8 +20,8 @@ final class Rot {
     private var groups: Set<SequenceNumber> = []
     /// The events of each group, with their routes.
     private var contents: [SequenceNumber: [(number: SequenceNumber, route: RouteNumber)]] = [:]
-    /// What each event's data is.
-    private var values: [SequenceNumber: Content] = [:]
+    /// What each event's data is. Where the power goes behind rot, what had a number before may be there again.
+    private var values: [SequenceNumber: [Content]] = [:]
     /// Events that may be lost.
     private(set) var damaged: Set<SequenceNumber> = []
 
@@ -76,8 +76,10 @@ final class Rot {
     func asked(_ group: AppendGroup) {
         contents[group.chunk.lastSequenceNumber] = group.chunk.map { ($0.sequenceNumber, $0.route) }
         for event in group.chunk {
-            guard case .object(let members)? = try? DataItem(parsing: event.json(attempt: 1)) else { continue }
-            values[event.sequenceNumber] = Content(members)
+            guard case .object(let members)? = try? DataItem(parsing: event.json(attempt: 1)),
+                let content = Content(members)
+            else { continue }
+            values[event.sequenceNumber, default: []].append(content)
         }
     }
 
@@ -107,11 +109,12 @@ final class Rot {
     /// Nobody gets what is not as it was tracked.
     func sent(_ batch: Batch, to lane: String) {
         for event in batch.events {
-            guard let value = values[event.sequenceNumber] else { continue }
+            guard let values = values[event.sequenceNumber] else { continue }
             guard case .object(let members)? = try? DataItem(parsing: Array(batch.body[event.range])) else {
                 return record.insist(false, "\(lane) gets \(event.sequenceNumber), which is no event")
             }
-            let isSo = Content(members)?.number == value.number
+            let number = Content(members)?.number
+            let isSo = values.contains { $0.number == number }
             record.insist(isSo, "\(lane) gets \(event.sequenceNumber) as \(members), and that was never tracked")
         }
     }

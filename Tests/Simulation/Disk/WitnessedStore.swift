@@ -36,7 +36,11 @@ final class WitnessedStore: EventStore {
     func open() throws(StoreFault) -> StoredState {
         let state = try store.open()
         // A call whose fault is of no interest to the store may have been the daemon's last.
-        guard !disk.isDown else { throw .failed("the daemon is gone") }
+        guard !disk.isDown else {
+            // What it has put aside before is gone, though nobody was told.
+            _ = ledger.rot?.found([], state.warnings)
+            throw .failed("the daemon is gone")
+        }
         disk.whileWell { opened(state, desk.readAll(), desk.readAllLetters()) }
         return state
     }

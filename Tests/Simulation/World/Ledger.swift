@@ -72,7 +72,10 @@ final class Ledger {
         guard fault == nil else { return }
         for event in group.chunk {
             record.expect(safe.insert(event.sequenceNumber).inserted, "\(event.sequenceNumber) is given twice")
-            for id in unanswered.removeValue(forKey: event.sequenceNumber) ?? [] { lane(id).safe(event.sequenceNumber) }
+            for id in unanswered.removeValue(forKey: event.sequenceNumber) ?? [] {
+                lane(id).safe(event.sequenceNumber)
+                orphans?.stored(for: id)
+            }
         }
     }
 
@@ -95,7 +98,7 @@ final class Ledger {
     ) {
         routes = state.routes
         for dispatcher in state.dispatchers { ids[dispatcher.number] = dispatcher.id }
-        orphans?.opened(state.dispatchers)
+        orphans?.opened(state.dispatchers, isCertain: end == .stopped && !isLax, isLax: isLax)
         let dead = dead
         let spoilt = rot?.found(found.damaged, state.warnings)
         record.expect(rot != nil || state.warnings == [], "the store is not what it was: \(state.warnings)")
@@ -116,7 +119,9 @@ final class Ledger {
             lane.reopened(
                 Set(found.map(\.number)), lost: lost[id] ?? 0, unanswered: Set(perhaps), after: end, isLax: isLax)
         }
-        letters.reopened(table, queued: lanes.mapValues(\.waiting), dead: dead, after: end, isLax: isLax)
+        letters.reopened(
+            table, queued: lanes.mapValues(\.waiting), dead: dead, damaged: rot?.damaged ?? [], after: end, isLax: isLax
+        )
         let newly = Set(events.map(\.number)).subtracting(safe)
         if !newly.isEmpty { record.count(.unansweredKept) }
         record.expect(newly.isSubset(of: unanswered.keys), "the store made up \(newly.sorted())")

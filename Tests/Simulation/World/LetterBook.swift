@@ -31,6 +31,8 @@ final class LetterBook {
     private var firsts: [SequenceNumber: SequenceNumber] = [:]
     /// Whose letters are being deleted, beyond doubt in part only.
     private var purging: LetterQuery?
+    /// Those whose deletion failed, as it was told: a crash may show that it was done.
+    private var mayBePurged: Set<LetterKey> = []
     /// Whether letters may be damaged.
     var mayRot = false
     private let record: Record
@@ -131,6 +133,7 @@ final class LetterBook {
         purging = nil
         let deleted = written.subtracting(table.map { key($0.letter) })
         record.expect(deleted.allSatisfy { isMeant($0, query) }, "\(deleted) are deleted, and were not meant")
+        if count == nil { mayBePurged.formUnion(written.filter { isMeant($0, query) }) }
         record.expect(
             count == nil || count == deleted.count, "\(count ?? 0) letters are deleted, and \(deleted) are gone")
         if !deleted.isEmpty { record.count(.lettersPurged) }
@@ -143,6 +146,10 @@ final class LetterBook {
         query.dispatcher.map { lane($0) == key.lane } ?? true
     }
 
+    private func isPerhapsPurged(_ key: LetterKey) -> Bool {
+        mayBePurged.contains(key) || purging.map { isMeant(key, $0) } == true
+    }
+
     // MARK: Lives
 
     /// A store was opened: each event is in the queue or among the letters (Behaviour D10), and none vanished.
@@ -150,9 +157,10 @@ final class LetterBook {
     ///   - table: the letters that it has.
     ///   - queued: what it has in the queue, by dispatcher.
     ///   - dead: what died in the life before.
+    ///   - damaged: events that rot has taken, or may have: one that died, and has no letter yet, does not wait either.
     func reopened(
-        _ table: [StoredLetter], queued: [String: Set<SequenceNumber>], dead: Set<LetterKey>, after end: LifeEnd,
-        isLax: Bool
+        _ table: [StoredLetter], queued: [String: Set<SequenceNumber>], dead: Set<LetterKey>,
+        damaged: Set<SequenceNumber>, after end: LifeEnd, isLax: Bool
     ) {
         let found = Set(table.map { key($0.letter) })
         let isQueued = { (key: LetterKey) in queued[key.lane]?.contains(key.number) == true }
@@ -163,7 +171,8 @@ final class LetterBook {
         let undone = if case .powerless = end { true } else { false }
         for key in written.union(asked).union(dead).subtracting(found) where !isQueued(key) {
             let isExplained =
-                gone.contains(key) || returning.values.contains(key) || purging.map { isMeant(key, $0) } == true
+                gone.contains(key) || returning.values.contains(key) || isPerhapsPurged(key)
+                || dead.contains(key) && damaged.contains(key.number)
             record.expect(isExplained || isLax, "the letter about \(key) has vanished")
             // It was deleted, though nobody may have been told before the daemon ended. A later loss of power may undo that.
             gone.insert(key)
@@ -175,7 +184,7 @@ final class LetterBook {
         if !found.isEmpty { record.count(.lettersKept) }
         known = [:]
         (written, asked, requeued, returning, purging) = (found, [], 0, [:], nil)
-        (forgetting, forgotten, returned) = ([], [], [])
+        (forgetting, forgotten, returned, mayBePurged) = ([], [], [], [])
     }
 
     /// A crash neither loses an event that was being requeued nor has it twice: without power it may wait as if it had
@@ -186,7 +195,7 @@ final class LetterBook {
             let waiting = numbers.filter { queued[key.lane]?.contains($0) == true }
             let places = waiting.count + [found, returned].count { $0.contains(key) }
             // A requeue that failed leaves the letter, which may have been purged since.
-            let isPurged = gone.contains(key) || purging.map { isMeant(key, $0) } ?? false
+            let isPurged = gone.contains(key) || isPerhapsPurged(key)
             let isSo = places == 1 || places == 0 && isPurged
             record.expect(isSo, "\(key), which was being requeued, is in \(places) places")
             record.count(.requeueCut)

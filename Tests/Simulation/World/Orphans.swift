@@ -11,6 +11,10 @@ final class Orphans {
     private let ages: Ages
     /// Since when each may be gone, on the scale of ages.
     private var earliest: [String: Int64] = [:]
+    /// Since when those were gone at first that are back, where a crash may undo that.
+    private var returned: [String: Int64] = [:]
+    /// Those for which something was stored since, and with it that they are back.
+    private var needed: Set<String> = []
     /// Since when it must count as gone in this life.
     private var latest: [String: Int64] = [:]
     /// When it was first seen that one should have been given up, and how often that it was long ago.
@@ -38,7 +42,14 @@ final class Orphans {
     func comes(_ lane: String, isCertain: Bool) {
         (latest[lane], overdue[lane]) = (nil, nil)
         if isOver(lane) { perhaps.formUnion(known.filter { $0.value == lane }.keys) }
-        if isCertain { earliest[lane] = nil }
+        guard isCertain, let since = earliest.removeValue(forKey: lane) else { return }
+        returned[lane] = returned[lane] ?? since
+        needed.remove(lane)
+    }
+
+    /// Something is stored for one.
+    func stored(for lane: String) {
+        needed.insert(lane)
     }
 
     /// A daemon begins with these.
@@ -49,8 +60,18 @@ final class Orphans {
         }
     }
 
-    func opened(_ dispatchers: [StoredDispatcher]) {
+    /// - Parameters:
+    ///   - isCertain: whether all is as it was written.
+    ///   - isLax: whether what was stored may be gone.
+    func opened(_ dispatchers: [StoredDispatcher], isCertain: Bool, isLax: Bool) {
         known = Dictionary(dispatchers.map { ($0.number, $0.id) }) { $1 }
+        if isCertain { returned = [:] }
+        for dispatcher in dispatchers {
+            guard isLax || !needed.contains(dispatcher.id), let first = returned[dispatcher.id],
+                let since = dispatcher.orphanedSince, since >= first
+            else { continue }
+            earliest[dispatcher.id] = min(earliest[dispatcher.id] ?? since, since)
+        }
     }
 
     func stored(_ dispatcher: StoredDispatcher) {
@@ -79,10 +100,12 @@ final class Orphans {
     private static let patience = 30
 
     /// None is kept for much longer: the daemon looks once a minute.
-    func check() {
+    /// - Parameter isLeaving: whether a batch of one is still on its way.
+    func check(isLeaving: (String) -> Bool) {
         guard let retention else { return }
         for (lane, since) in latest where ages.now >= since + retention && known.values.contains(lane) {
             var found = overdue[lane] ?? (scheduler.now, 0)
+            if isLeaving(lane) { found = (scheduler.now, 0) }
             if scheduler.now > found.first + .seconds(65) { found.times += 1 }
             overdue[lane] = found
             record.expect(

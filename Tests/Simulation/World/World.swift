@@ -112,7 +112,8 @@ final class World {
         if !record.oneIn(3) { store.desk.takeTurn() }
         crowd.read()
         checkAges()
-        if service != nil, !store.desk.hasWork, !store.desk.isHeld { ledger.orphans?.check() }
+        guard service != nil, !store.desk.hasWork, !store.desk.isHeld else { return }
+        ledger.orphans?.check { [sides] id in sides.contains { $0.id == id && $0.hasWaiting } }
     }
 
     private func checkAges() {
@@ -157,7 +158,7 @@ final class World {
     private func beginAfresh() {
         record.note("somebody takes the store away")
         for path in platter.names.keys.sorted() { platter.name(path, nil) }
-        service = try? start()
+        service = try? start(isWell: true)
         record.insist(service != nil, "the daemon does not start with nothing")
         if let service { for actor in actors { actor.lifeBegan(service) } }
     }

@@ -4,6 +4,9 @@ final class KnownDispatchers {
     /// The highest number that was given. While it may not be written down that a dispatcher is given up, its number must not be
     /// another's, who would take over its dead letters.
     private var newest: DispatcherNumber
+    /// The numbers of those that were given up. Where that is not written down, the next start finds such a dispatcher
+    /// under its old number, and nobody under another.
+    private var forgotten: [String: DispatcherNumber] = [:]
     private let events: EventQueue
     private let settlements: Settlements
 
@@ -30,15 +33,16 @@ final class KnownDispatchers {
     func adopt(_ id: String) -> StoredDispatcher {
         var stored = all[id] ?? new(id)
         guard all[id] == nil || stored.orphanedSince != nil else { return stored }
-        if all[id] == nil { events.groundwork.dispatchers.append(stored) }
         stored.orphanedSince = nil
+        events.groundwork.add(stored)
         remember(stored)
         return stored
     }
 
     private func new(_ id: String) -> StoredDispatcher {
-        newest += 1
-        return StoredDispatcher(number: newest, id: id, settled: Settled(through: events.lastStored))
+        let number = forgotten.removeValue(forKey: id) ?? newest + 1
+        newest = max(newest, number)
+        return StoredDispatcher(number: number, id: id, settled: Settled(through: events.lastStored))
     }
 
     /// So much has been settled by one that is about to be gone.
@@ -50,6 +54,7 @@ final class KnownDispatchers {
     func noteOrphans(except configured: Set<String>) {
         for var dispatcher in others(than: configured) where dispatcher.orphanedSince == nil {
             dispatcher.orphanedSince = events.presentStamp()
+            events.groundwork.note(dispatcher.number, orphanedSince: dispatcher.orphanedSince)
             remember(dispatcher)
         }
     }
@@ -61,6 +66,7 @@ final class KnownDispatchers {
         events.backlog.remove(dispatcher.number)
         events.groundwork.forget(dispatcher.number)
         all[dispatcher.id] = nil
+        forgotten[dispatcher.id] = dispatcher.number
         settlements.add(.forgetDispatcher(dispatcher.number))
         return count
     }

@@ -66,7 +66,8 @@ public struct AppendGroup: Sendable {
     public var ages: GroupAges
     /// Routes that are used for the first time.
     public var newRoutes: [RouteNumber: [DispatcherNumber]]
-    /// What must be kept with the events at the latest. What of it the store has already stays as it is.
+    /// What must be kept with the events at the latest. What of it the store has already stays as it is, but for since when a
+    /// dispatcher is gone.
     public var groundwork: Groundwork
     /// The clients' own ids among the events; nil when there are none.
     public var recentIDs: RecentIDs?

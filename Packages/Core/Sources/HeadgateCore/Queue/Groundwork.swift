@@ -2,7 +2,7 @@
 /// went with is committed: were it only asked to be written by itself, that could fail while the events are acknowledged, and the
 /// next start would not know whom they are for (Behaviour P1).
 public struct Groundwork: Sendable, Equatable {
-    /// Dispatchers that have appeared, as they were then.
+    /// Dispatchers that have appeared or come back, as they were then.
     public var dispatchers: [StoredDispatcher] = []
     /// What is kept under a name.
     public var kept: [String: [UInt8]] = [:]
@@ -12,6 +12,19 @@ public struct Groundwork: Sendable, Equatable {
 
     /// Whether there is nothing.
     public var isEmpty: Bool { dispatchers.isEmpty && kept.isEmpty }
+
+    /// A dispatcher has appeared, or is back.
+    mutating func add(_ dispatcher: StoredDispatcher) {
+        forget(dispatcher.number)
+        dispatchers.append(dispatcher)
+    }
+
+    /// A dispatcher is gone again. What was stored for it meanwhile relies on it all the same.
+    mutating func note(_ dispatcher: DispatcherNumber, orphanedSince stamp: Int64?) {
+        for place in dispatchers.indices where dispatchers[place].number == dispatcher {
+            dispatchers[place].orphanedSince = stamp
+        }
+    }
 
     /// What was added is in the store.
     mutating func saved(_ other: Groundwork) {

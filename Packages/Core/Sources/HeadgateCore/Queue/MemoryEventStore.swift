@@ -39,10 +39,7 @@ public final class MemoryEventStore: EventStore {
             state.lastSequenceNumber = group.chunk.lastSequenceNumber
             state.routes.merge(group.newRoutes) { _, new in new }
             state.kept.merge(group.groundwork.kept) { known, _ in known }
-            for dispatcher in group.groundwork.dispatchers
-            where !state.dispatchers.contains(where: { $0.number == dispatcher.number }) {
-                state.dispatchers.append(dispatcher)
-            }
+            group.groundwork.dispatchers.forEach(lay)
             if let ids = group.recentIDs { state.recentIDs.append(ids) }
             state.newestStamp = group.ages.lastReceipt
             forgetIDs(through: group.forgottenIDs)
@@ -98,6 +95,14 @@ public final class MemoryEventStore: EventStore {
 
     public func close(then: @escaping () -> Void) {
         scheduler.soon(then)
+    }
+
+    private func lay(_ dispatcher: StoredDispatcher) {
+        if let place = state.dispatchers.firstIndex(where: { $0.number == dispatcher.number }) {
+            state.dispatchers[place].orphanedSince = dispatcher.orphanedSince
+        } else {
+            state.dispatchers.append(dispatcher)
+        }
     }
 
     private func answer(_ fault: StoreFault?, _ then: @escaping (StoreFault?) -> Void, unless work: () -> Void) {

@@ -31,6 +31,8 @@ final class Settlements {
 
     /// Any other change, written in order with the rest.
     func add(_ change: StoreChange) {
+        // What comes back under the same number begins behind all that it had settled.
+        if let dispatcher = change.forgottenDispatcher { settled[dispatcher] = nil }
         changes.append(change)
         writeSoon()
     }
@@ -101,9 +103,12 @@ final class Settlements {
     }
 
     private func putBack(_ written: [StoreChange]) {
+        let forgotten = Set(changes.compactMap(\.forgottenDispatcher))
         for change in written {
             // What is settled only grows: whatever came meanwhile holds this as well.
-            guard case .settled(let dispatcher, let all) = change, settled[dispatcher] == nil else { continue }
+            guard case .settled(let dispatcher, let all) = change, settled[dispatcher] == nil,
+                !forgotten.contains(dispatcher)
+            else { continue }
             settled[dispatcher] = { all }
         }
         changes = Settlements.condensed(written + changes)
@@ -139,6 +144,9 @@ final class Settlements {
 
 extension StoreChange {
     fileprivate var isSettled: Bool { if case .settled = self { true } else { false } }
+    fileprivate var forgottenDispatcher: DispatcherNumber? {
+        if case .forgetDispatcher(let number) = self { number } else { nil }
+    }
     fileprivate var isTrim: Bool { if case .trim = self { true } else { false } }
     fileprivate var isForgottenIDs: Bool { if case .forgetIDs = self { true } else { false } }
     fileprivate var keptName: String? { if case .keep(let name, _) = self { name } else { nil } }

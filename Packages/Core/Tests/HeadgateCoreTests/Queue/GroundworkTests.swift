@@ -22,6 +22,75 @@ struct GroundworkTests {
         #expect(bench["late"].sent == [[1]])
     }
 
+    @Test("P1, Q3: what is stored for a dispatcher that was given up and is back is its own after a restart")
+    func givenUpAndBack() throws {
+        let late = DispatcherSettings(id: "late")
+        bench.limits.orphanRetention = .zero
+        try bench.restart()
+        bench.add(late)
+        bench.settle()
+        bench.store.writeFault = .noRoom("full")
+        bench.gate.removeDispatcher("late")
+        bench.advance(by: .seconds(61))
+        #expect(bench.gate.dispatchers.known["late"] == nil)
+        bench.dispatchers.append(late)
+        bench.add(late)
+        bench.track(1, EventDraft(dispatchers: ["late"]))
+        #expect(bench.acknowledgements.map(\.fault) == [nil])
+
+        try bench.restart()
+        #expect(bench["late"].sent == [[1]])
+    }
+
+    @Test("Q3: what a dispatcher had settled before it was given up does not come back with it")
+    func settledBefore() throws {
+        let late = DispatcherSettings(id: "late")
+        bench.limits.orphanRetention = .zero
+        bench.dispatchers.append(late)
+        try bench.restart()
+        bench.store.writeFault = .noRoom("full")
+        bench.track(2, EventDraft(dispatchers: ["late"]))
+        bench.gate.removeDispatcher("late")
+        bench["late"].answer(.each([.delivered, .retry(cause: "busy", charged: true)]))
+        bench.advance(by: .seconds(61))
+        #expect(bench.gate.dispatchers.known["late"] == nil)
+        bench.add(late)
+        bench.store.writeFault = nil
+        bench.advance(by: .seconds(2))
+        #expect(try bench.store.open().dispatchers.first { $0.id == "late" }?.position == 2)
+    }
+
+    @Test("Q3: retention counts from the last removal, also where only events tell that it was back")
+    func back() throws {
+        bench.limits.orphanRetention = .seconds(1_000)
+        try bench.restart()
+        let late = DispatcherSettings(id: "late")
+        bench.add(late)
+        bench.gate.removeDispatcher("late")
+        bench.advance(by: .seconds(600))
+        bench.store.writeFault = .noRoom("full")
+        bench.add(late)
+        bench.track(1, EventDraft(dispatchers: ["late"]))
+
+        bench.store.writeFault = nil
+        try bench.restart()
+        bench.advance(by: .seconds(600))
+        #expect(bench.counters[.expired] == 0 && bench.gate.stored.events == 1)
+        bench.advance(by: .seconds(460))
+        #expect(bench.counters[.expired] == 1)
+    }
+
+    @Test("Q3: that it is gone again is kept with the next group")
+    func goneAgain() throws {
+        bench.store.writeFault = .noRoom("full")
+        bench.add(DispatcherSettings(id: "late"))
+        bench.gate.removeDispatcher("late")
+        bench.track(1)
+        let known = bench.gate.dispatchers.known["late"]
+        #expect(known?.orphanedSince != nil)
+        #expect(try bench.store.open().dispatchers.first { $0.id == "late" } == known)
+    }
+
     @Test("Q7: an id is known after a restart also where the key that it is hashed with could not be written by itself")
     func key() throws {
         let store = FaultyStore(scheduler: bench.scheduler)

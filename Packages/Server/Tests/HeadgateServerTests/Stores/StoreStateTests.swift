@@ -139,21 +139,23 @@ struct StoreStateTests {
         #expect(try scene.sql("PRAGMA freelist_count") > 40)
     }
 
-    @Test("P1: what a group relies on is kept with it, and what is known already stays as it is")
+    @Test("P1: what a group relies on is kept with it, and of what is known already only since when it is gone")
     func groundwork() throws {
         try scene.open()
         scene.write(
-            .dispatcher(StoredDispatcher(number: 1, id: "known", settled: Settled(through: 7))), .keep("key", [1]))
+            .dispatcher(StoredDispatcher(number: 1, id: "known", settled: Settled(through: 7), orphanedSince: 4)),
+            .keep("key", [1]))
         var group = Groups.of(8...9)
         group.groundwork.dispatchers = [
             StoredDispatcher(number: 1, id: "known", settled: Settled(through: 0)),
-            StoredDispatcher(number: 2, id: "new", settled: Settled(through: 5)),
+            StoredDispatcher(number: 2, id: "new", settled: Settled(through: 5), orphanedSince: 6),
         ]
         group.groundwork.kept = ["key": [2], "other": [3]]
         #expect(scene.append(group) == nil)
         let state = try scene.reopen()
         #expect(state.dispatchers.map(\.id) == ["known", "new"])
         #expect(state.dispatchers.map(\.position) == [7, 5])
+        #expect(state.dispatchers.map(\.orphanedSince) == [nil, 6])
         #expect(state.kept == ["key": [1], "other": [3]])
     }
 

@@ -73,13 +73,16 @@ final class StoreDatabase: StoreEngine {
             .integer(ids.form.rawValue))
     }
 
-    /// Keeps what is not kept yet.
+    /// Keeps what is not kept yet, and since when dispatchers are gone that are.
     private func lay(_ groundwork: Groundwork) throws(SQLiteError) {
         for dispatcher in groundwork.dispatchers {
             try connection.run(
-                "INSERT INTO dispatchers VALUES (?, ?, ?, ?, NULL) ON CONFLICT DO NOTHING",
-                .integer(dispatcher.number), .text(dispatcher.id), .integer(dispatcher.position),
-                .blob(RangeBlob.encode(dispatcher.settled)))
+                """
+                INSERT INTO dispatchers VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (number) DO UPDATE SET orphaned_since = excluded.orphaned_since
+                ON CONFLICT DO NOTHING
+                """, .integer(dispatcher.number), .text(dispatcher.id), .integer(dispatcher.position),
+                .blob(RangeBlob.encode(dispatcher.settled)), .optional(dispatcher.orphanedSince))
         }
         for (name, value) in groundwork.kept {
             try connection.run("INSERT INTO kept VALUES (?, ?) ON CONFLICT DO NOTHING", .text(name), .blob(value))

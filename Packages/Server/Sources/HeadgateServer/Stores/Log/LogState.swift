@@ -34,8 +34,8 @@ struct LogState {
 
     mutating func apply(_ stretch: LogStretch, _ extras: LogExtras) {
         routes.merge(extras.newRoutes) { $1 }
-        for dispatcher in extras.groundwork.dispatchers where dispatchers[dispatcher.number] == nil {
-            dispatchers[dispatcher.number] = dispatcher
+        for dispatcher in extras.groundwork.dispatchers {
+            dispatchers[dispatcher.number, default: dispatcher].orphanedSince = dispatcher.orphanedSince
         }
         kept.merge(extras.groundwork.kept) { known, _ in known }
         lastSequenceNumber = max(lastSequenceNumber, stretch.last)

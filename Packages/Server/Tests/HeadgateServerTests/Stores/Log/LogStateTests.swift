@@ -56,6 +56,20 @@ struct LogStateTests {
         #expect(read.lastSequenceNumber == 9)
     }
 
+    @Test("P1: what a group relies on is kept with it, and of what is known already only since when it is gone")
+    func groundwork() {
+        var state = state([1: Settled(through: 4), 2: Settled(through: 4)])
+        state.dispatchers[1]?.orphanedSince = 3
+        var extras = LogExtras()
+        extras.groundwork.dispatchers = [
+            StoredDispatcher(number: 1, id: "d1", settled: Settled(through: 0)),
+            StoredDispatcher(number: 3, id: "d3", settled: Settled(through: 2), orphanedSince: 6),
+        ]
+        state.apply(stretch, extras)
+        #expect((1...3).map { state.dispatchers[$0]?.position } == [4, 4, 2])
+        #expect((1...3).map { state.dispatchers[$0]?.orphanedSince } == [nil, nil, 6])
+    }
+
     @Test("Q11: no beginning of a state is taken for one")
     func cut() {
         var writer = LogWriter()
