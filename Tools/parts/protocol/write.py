@@ -12,6 +12,7 @@ import re
 import sys
 
 import c
+import node
 import pages
 import python
 import swift
@@ -35,6 +36,7 @@ FILES = [
     ("Tests/Clients/Programs/CertifiedClient/Calls.swift", swift),
     ("Packages/Client/Python/headgate/__init__.py", python),
     ("Tests/Clients/Programs/client.py", python),
+    ("Packages/Client/Node/lib/client.js", node),
     ("Packages/Client/C/headgate.h", c),
     ("Packages/Client/C/headgate.c", c),
     ("Tests/Clients/Programs/client.c", c),
