@@ -12,6 +12,7 @@ import re
 import sys
 
 import c
+import go
 import node
 import pages
 import python
@@ -37,6 +38,7 @@ FILES = [
     ("Packages/Client/Python/headgate/__init__.py", python),
     ("Tests/Clients/Programs/client.py", python),
     ("Packages/Client/Node/lib/client.js", node),
+    ("Packages/Client/Go/client.go", go),
     ("Packages/Client/C/headgate.h", c),
     ("Packages/Client/C/headgate.c", c),
     ("Tests/Clients/Programs/client.c", c),
