@@ -15,6 +15,7 @@ import c
 import go
 import node
 import pages
+import php
 import python
 import swift
 from method import Document
@@ -39,6 +40,7 @@ FILES = [
     ("Tests/Clients/Programs/client.py", python),
     ("Packages/Client/Node/lib/client.js", node),
     ("Packages/Client/Go/client.go", go),
+    ("Packages/Client/PHP/Headgate.php", php),
     ("Packages/Client/C/headgate.h", c),
     ("Packages/Client/C/headgate.c", c),
     ("Tests/Clients/Programs/client.c", c),
