@@ -1,6 +1,7 @@
 """The certification: a client program and a real daemon, which is killed in the middle."""
 
 from fake_daemon import Broken
+from profiles import BOARDS, STANDING, WATCHES, WORKERS, needs
 from program import Program
 from real_daemon import BreakingPath, RealDaemon
 
@@ -10,6 +11,7 @@ STATUS = {"barriers": {"ApplicationStatusBarrier": {
     "barrier_id": "ApplicationStatusBarrier", "scopes": ["collect"], "configuration": {"block_in_background": True},
 }}}  # fmt: skip
 EVENTS = 2_000
+MANY = 20
 
 
 def expect(name, wanted, got):
@@ -44,14 +46,23 @@ class Caller:
 
 def survives_a_kill(command, daemon):
     """Q7: events that are tracked over kill -9 and a restart are delivered each once, and in order."""
+    survives(command, daemon, "kill")
+
+
+def survives_a_restart(command, daemon):
+    """Q7, D11: the same over an orderly stop."""
+    survives(command, daemon, "stop")
+
+
+def survives(command, daemon, how):
     with Program(command, daemon.socket_path, "calls") as program:
-        # Held, so that what is delivered twice has been stored twice: a kill must not come between sending and settling.
+        # Held, so that what is delivered twice has been stored twice: the end must not come between sending and settling.
         Caller(program).result("dispatcher.pause", id="collect", reason="certification")
-    path = BreakingPath(daemon, breaks_after=EVENTS // 4)
+    path = BreakingPath(daemon, EVENTS // 4, how)
     with Program(command, path.path, "--max-unanswered", 300, "track", EVENTS, "certified") as program:
         receipts = program.finish()
     path.close()
-    expect("whether the daemon was killed in the middle", True, path.has_broken)
+    expect("whether the daemon ended in the middle", True, path.has_broken)
     expect("the receipts", list(range(EVENTS)), [line["n"] for line in receipts if "result" in line])
     with Program(command, daemon.socket_path, "calls") as program:
         caller = Caller(program)
@@ -63,6 +74,33 @@ def survives_a_kill(command, daemon):
     expect("the order", list(range(EVENTS)), [event["data"]["n"] for event in events])
     expect("the places", [line["result"]["seq"] for line in receipts], [event["seq"] for event in events])
     expect("the client's name", {"certified/1.0"}, {event["context"]["client"] for event in events})
+
+
+def survives_a_lost_answer(command, daemon):
+    """Q7: events that were stored together, and whose acknowledgement is lost by kill -9, are repeated, and no more than
+    repeats; what looks only is asked again."""
+    # Ten answers come: that to `hello`, and nine more. The tenth is lost.
+    path = BreakingPath(daemon, MANY // 2, "swallow")
+    with Program(command, path.path, "calls") as program:
+        caller = Caller(program)
+        receipts = [
+            caller.result("track_many", events=[{"event": "one", "data": {"n": n}}, {"event": "two", "data": {"n": n}}])
+            for n in range(MANY)
+        ]
+    path.close()
+    expect("whether the daemon was killed in the middle", True, path.has_broken)
+    expect("who is a repeat", [0] * 8 + [2] + [0] * 11, [receipt["duplicates"] for receipt in receipts])
+    path = BreakingPath(daemon, 2, "swallow")
+    with Program(command, path.path, "calls") as program:
+        caller = Caller(program)
+        expect("a status whose answer was lost", True, caller.result("status")["ready"])
+        expect("the flush", "settled", caller.result("flush", wait=True)["ended"])
+    path.close()
+    expect("whether the daemon was killed under the status", True, path.has_broken)
+    events = daemon.delivered()
+    delivered_ids = list(dict.fromkeys(event["id"] for event in events))
+    expect("the ids, in order", [id for receipt in receipts for id in receipt["ids"]], delivered_ids)
+    expect("the places", [receipt["first_seq"] for receipt in receipts], sorted({e["seq"] for e in events})[::2])
 
 
 def is_refused(command, daemon):
@@ -110,7 +148,7 @@ def holds_events(command, daemon):
 
 
 def tells_how_things_stand(command, daemon):
-    """Status, settings, and a watch that sees a way close and open."""
+    """Status and settings."""
     with Program(command, daemon.socket_path, "calls") as program:
         caller = Caller(program)
         expect("readiness", True, caller.result("status")["ready"])
@@ -119,6 +157,13 @@ def tells_how_things_stand(command, daemon):
         expect("a setting", 7, caller.result("config.get")["dispatchers"]["collect"]["dispatch_limit"])
         caller.result("config.reload")
         caller.result("application.status", status="foreground")
+
+
+@needs(WATCHES)
+def sees_ways_close(command, daemon):
+    """A watch sees a way close and open."""
+    with Program(command, daemon.socket_path, "calls") as program:
+        caller = Caller(program)
         with Program(command, daemon.socket_path, "handle", "watch:dispatchers") as watcher:
             way_is(watcher, "open")
             caller.result("dispatcher.pause", id="collect")
@@ -163,6 +208,7 @@ def kill_and_start(daemon, *callers):
         caller.result("ping")
 
 
+@needs(WATCHES)
 def watches_over_a_kill(command, daemon):
     """B10: a watch tells that the daemon is gone, and how things stand when it is back."""
     topics = ("watch:dispatchers", "watch:outcomes")
@@ -190,6 +236,7 @@ def watches_over_a_kill(command, daemon):
         way_is(watcher, "open")
 
 
+@needs(STANDING)
 def sets_its_barrier_again(command, daemon):
     """B29: after a kill a barrier is as its client set it last; when the client goes, as it said."""
 
@@ -218,6 +265,7 @@ def sets_its_barrier_again(command, daemon):
         expect("what is left", [], guard(Caller(operator)))
 
 
+@needs(BOARDS)
 def serves_boards(command, daemon):
     """A1: a board is run with its input and gives its output, also after a kill of the daemon."""
     with Program(command, daemon.socket_path, "handle", "board:greeter") as server, Program(
@@ -239,6 +287,7 @@ def serves_boards(command, daemon):
         expect("after a kill", {"done": True, "output": 7}, outcome)
 
 
+@needs(WORKERS)
 @with_settings(WORK)
 def works(command, daemon):
     """K3: batches come to a worker, and each event has the outcome that it says, also after a kill of the daemon."""
@@ -290,6 +339,7 @@ def looks_into_queues(command, daemon):
         expect("what is delivered", ["3"], [event["id"] for event in daemon.delivered()])
 
 
+@needs(STANDING)
 @with_settings({**SETTINGS, **STATUS})
 def announces_its_status(command, daemon):
     """B26: while all who announced a status are in the background nothing goes out, also after a kill."""
@@ -311,14 +361,15 @@ def announces_its_status(command, daemon):
 
 
 SCENES = [
-    survives_a_kill, is_refused, tells_duplicates, holds_events, tells_how_things_stand, watches_over_a_kill,
-    sets_its_barrier_again, serves_boards, works, looks_into_queues, announces_its_status,
+    survives_a_kill, survives_a_restart, survives_a_lost_answer, is_refused, tells_duplicates, holds_events,
+    tells_how_things_stand, sees_ways_close, watches_over_a_kill, sets_its_barrier_again, serves_boards, works,
+    looks_into_queues, announces_its_status,
 ]  # fmt: skip
 
 
-def check_all(executable, command, skipped):
-    """Plays all scenes but those skipped with a program, each with a daemon of its own; gives how many."""
-    scenes = [scene for scene in SCENES if scene.__name__ not in skipped]
+def check_all(executable, command, profile):
+    """Plays all scenes of a profile with a program, each with a daemon of its own; gives how many."""
+    scenes = profile.scenes(SCENES)
     for scene in scenes:
         with RealDaemon(executable, getattr(scene, "settings", SETTINGS)) as daemon:
             try:

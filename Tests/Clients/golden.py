@@ -80,20 +80,35 @@ def check_calls(command, file):
     return len(file["requests"]) + len(file["answers"])
 
 
-def check_asks(command, file):
-    """What a client makes of what the daemon asks and tells."""
-    with FakeDaemon() as daemon:
-        served = ("board:greeter", "worker:jobs", "watch:dispatchers")
-        with Program(command, daemon.path, "handle", *served) as program:
-            connection = daemon.greet()
-            for method in ("board.serve", "dispatcher.subscribe"):
-                connection.answer(connection.request(method), {})
-            connection.answer(connection.request("watch"), {"watch": "w-1"})
-            wanted = [{"news": "began", "change": {}}, "ready"]
-            got = [program.line(), program.line()]
-            expect(got in (wanted, wanted[::-1]), "the beginning", wanted, got)
-            for entry in file["messages"]:
-                check_message(file["asks"], entry, connection, program)
+SERVING = {"board": "board.serve", "worker": "dispatcher.subscribe", "watch": "watch"}
+
+
+def check_asks(command, file, served):
+    """What a client makes of what the daemon asks and tells while it handles what is served."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "handle", *served) as program:
+        connection = daemon.greet()
+        wanted = [{"news": "began", "change": {}}] if any(name.startswith("watch") for name in served) else []
+        for name in served:
+            request = connection.request(SERVING[name.split(":")[0]])
+            connection.answer(request, {"watch": "w-1"} if request["method"] == "watch" else {})
+        wanted.append("ready")
+        got = [program.line() for _ in wanted]
+        expect(got in (wanted, wanted[::-1]), "the beginning", wanted, got)
+        for entry in file["messages"]:
+            check_message(file["asks"], entry, connection, program)
+    return len(file["messages"])
+
+
+def check_asks_of_a_caller(command, file):
+    """The same of a client that handles nothing: it is asked while it waits for the answer to a call."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
+        program.call("ping", {})
+        connection = daemon.greet()
+        ping = connection.request("ping")
+        for entry in file["messages"]:
+            check_message(file["asks"], entry, connection, program)
+        connection.answer(ping, {})
+        program.expect({"result": {}})
     return len(file["messages"])
 
 
@@ -112,15 +127,17 @@ def check_message(method, entry, connection, program):
             return expect(has_all(entry["news"], got), name, entry["news"], got)
 
 
-def check_all(command, skipped):
-    """Holds all files but those skipped against a program; gives how many messages were checked."""
-    paths = [path for path in sorted(MESSAGES.glob("*.json")) if path.stem not in skipped]
+def check_all(command, profile):
+    """Holds all files of a profile against a program; gives how many messages were checked."""
+    paths = [path for path in sorted(MESSAGES.glob("*.json")) if profile.has_messages(path.stem)]
     if not paths:
         raise Broken(f"there are no golden messages in {MESSAGES}")
     files = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
 
     def check(file):
-        return check_calls(command, file) if "method" in file else check_asks(command, file)
+        if "method" in file:
+            return check_calls(command, file)
+        return check_asks(command, file, profile.served) if profile.served else check_asks_of_a_caller(command, file)
 
     # Most of the time goes by while programs start.
     with concurrent.futures.ThreadPoolExecutor(4) as pool:

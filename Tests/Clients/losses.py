@@ -6,6 +6,7 @@ import os
 import signal
 
 from fake_daemon import Broken, FakeDaemon
+from profiles import BOARDS, STANDING, WATCHES, WORKERS, needs
 from program import Program
 
 
@@ -226,6 +227,7 @@ def comes_later(command):
             expect_receipts(program, ids(sent))
 
 
+@needs(STANDING)
 def forgets_barriers(command):
     """Barriers are registered again on the next connection, as they were set last."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
@@ -263,6 +265,7 @@ def forgets_barriers(command):
         expect_equal(program.line(), {"result": {}})
 
 
+@needs(STANDING)
 def registers_a_barrier_again(command):
     """Of an id that is registered again one registration stands: that of the last."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
@@ -282,6 +285,7 @@ def registers_a_barrier_again(command):
         expect_equal(program.line(), {"result": {}})
 
 
+@needs(STANDING)
 def still_knows_the_old_connection(command):
     """A barrier that the daemon takes for another's when it comes back is asked for again."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
@@ -298,6 +302,7 @@ def still_knows_the_old_connection(command):
         expect_equal(program.line(), {"result": {}})
 
 
+@needs(BOARDS, WORKERS, WATCHES)
 def forgets_who_serves(command):
     """Boards, workers, watches and the application's status begin again on the next connection."""
     served = ("board:greeter", "worker:jobs", "watch:dispatchers")
@@ -320,6 +325,23 @@ def serve_all(connection):
     connection.answer(connection.request("board.serve"), {})
     connection.answer(connection.request("dispatcher.subscribe"), {})
     connection.answer(connection.request("watch"), {"watch": "w"})
+
+
+@needs(WORKERS)
+def forgets_who_works(command):
+    """A worker begins again on the next connection, and answers there what it is asked there."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "handle", "worker:jobs") as program:
+        first = daemon.greet()
+        first.answer(first.request("dispatcher.subscribe"), {})
+        program.expect("ready")
+        first.close()
+        second = daemon.greet()
+        second.answer(second.request("dispatcher.subscribe"), {})
+        event = {"id": "1", "seq": 1, "event": "retry", "attempt": 1, "context": {}, "data": {}}
+        batch = {"dispatcher": "jobs", "batch": "b", "attempt": 1, "events": [event]}
+        second.tell({"id": "d", "method": "dispatch", "params": batch})
+        expect_equal(second.read()["result"], {"outcomes": {"1": "retry"}})
+        program.expect({"batch": ["1"], "attempt": 1})
 
 
 def breaks_under_a_change(command):
@@ -355,14 +377,13 @@ def is_stopped_for_a_while(command):
 SCENES = [
     breaks_in_an_answer, breaks_in_the_greeting, greets_and_drops, answers_out_of_order, answers_byte_by_byte, is_shutting_down,
     says_that_it_closes, greets_with_a_refusal, is_found_stopping, does_not_greet, is_slow, has_limits,
-    is_not_there, comes_later, forgets_barriers, registers_a_barrier_again, still_knows_the_old_connection, forgets_who_serves, breaks_under_a_change,
-    is_stopped_for_a_while,
+    is_not_there, comes_later, forgets_barriers, registers_a_barrier_again, still_knows_the_old_connection,
+    forgets_who_serves, forgets_who_works, breaks_under_a_change, is_stopped_for_a_while,
 ]  # fmt: skip
 
 
-def check_all(command, skipped):
-    """Plays all scenes but those skipped with a program; gives how many."""
-    scenes = [scene for scene in SCENES if scene.__name__ not in skipped]
+def check_all(command, profile):
+    """Plays all scenes of a profile with a program; gives how many."""
 
     def play(scene):
         try:
@@ -372,4 +393,4 @@ def check_all(command, skipped):
 
     # Most of the time goes by while programs start.
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        return len(list(pool.map(play, scenes)))
+        return len(list(pool.map(play, profile.scenes(SCENES))))

@@ -43,6 +43,16 @@ class RealDaemon:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
+    def ask_to_stop(self):
+        """Has it stop in an orderly way; that takes its time."""
+        self.process.send_signal(signal.SIGTERM)
+
+    def start_once_stopped(self):
+        status = self.process.wait()
+        if status != 0:
+            raise Broken(f"the daemon ended with {status}")
+        self.start()
+
     def delivered(self, name="events.ndjson"):
         """What the file dispatcher has written, in order."""
         path = os.path.join(self.data, name)
@@ -60,17 +70,23 @@ class RealDaemon:
 
 
 class BreakingPath:
-    """A socket behind which is the daemon's: after so many lines of answers the daemon is killed with `kill -9`, and
-    comes back when the connection is gone."""
+    """A socket behind which is the daemon's: after so many lines of answers the daemon is ended, and comes back when the
+    connection is gone.
+
+    how: `kill`: by `kill -9`. `stop`: in an orderly way. `swallow`: by `kill -9`, and the answers that came last, which the
+    daemon had given already, never arrive.
+    """
 
     CHUNK = 1 << 16
 
-    def __init__(self, daemon, breaks_after):
+    def __init__(self, daemon, breaks_after, how="kill"):
         self.daemon = daemon
         self.path = os.path.join(daemon.folder, "p.sock")
         self.breaks_after = breaks_after
+        self.how = how
         self.answers = 0
         self.has_broken = False
+        self.is_stopping = False
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listener.settimeout(PATIENCE)
         self.listener.bind(self.path)
@@ -88,6 +104,9 @@ class BreakingPath:
             server.connect(self.daemon.socket_path)
             with client, server:
                 self.join(client, server)
+            if self.is_stopping:
+                self.is_stopping = False
+                self.daemon.start_once_stopped()
 
     def join(self, client, server):
         with selectors.DefaultSelector() as selector:
@@ -99,20 +118,32 @@ class BreakingPath:
                         chunk = key.fileobj.recv(self.CHUNK)
                         if not chunk:
                             return
-                        key.data.sendall(chunk)
+                        breaks = key.fileobj is server and self.breaks(chunk)
+                        if not breaks or self.how != "swallow":
+                            key.data.sendall(chunk)
                     except OSError:
                         return
-                    if key.fileobj is server and self.breaks(chunk):
+                    if breaks and self.end():
                         return
 
     def breaks(self, chunk):
+        """Whether this is where the daemon is to end."""
         self.answers += chunk.count(b"\n")
         if self.has_broken or self.answers < self.breaks_after:
             return False
         self.has_broken = True
+        return True
+
+    def end(self):
+        """Ends the daemon; gives whether it is gone already."""
+        if self.how == "stop":
+            self.is_stopping = True
+            self.daemon.ask_to_stop()
+            return False
         self.daemon.kill()
         self.daemon.start()
         return True
 
     def close(self):
         self.listener.close()
+        os.unlink(self.path)

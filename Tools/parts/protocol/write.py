@@ -12,7 +12,10 @@ import re
 import sys
 
 import c
+import go
+import node
 import pages
+import php
 import python
 import swift
 from method import Document
@@ -35,6 +38,9 @@ FILES = [
     ("Tests/Clients/Programs/CertifiedClient/Calls.swift", swift),
     ("Packages/Client/Python/headgate/__init__.py", python),
     ("Tests/Clients/Programs/client.py", python),
+    ("Packages/Client/Node/lib/client.js", node),
+    ("Packages/Client/Go/client.go", go),
+    ("Packages/Client/PHP/Headgate.php", php),
     ("Packages/Client/C/headgate.h", c),
     ("Packages/Client/C/headgate.c", c),
     ("Tests/Clients/Programs/client.c", c),

@@ -1,0 +1,305 @@
+package headgate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// written by Tools/protocol: repeatable
+var repeatable = map[string]bool{
+	"ping": true, "rpc.discover": true, "status": true, "barrier.list": true, "dispatcher.list": true,
+	"queue.peek": true, "dead_letters.list": true, "config.get": true,
+}
+
+// end of what Tools/protocol has written
+
+// A Client of the daemon. Its methods fail with an *Error, with context.Canceled, or with what encoding/json says of
+// arguments that are no JSON. A call that ends with its context is taken back if it was not written; if it was, it may have
+// been done, and only its answer is not waited for.
+type Client struct {
+	connection *connection
+	workers    workers
+}
+
+// New makes a client that connects when it is first called. The name and the version (which may be empty) are the
+// program's; together they are the events' `context.client`.
+func New(name, version string, options Options) *Client {
+	greeter := struct {
+		Name    string `json:"name"`
+		Version string `json:"version,omitempty"`
+	}{name, version}
+	hello, _ := encode(map[string]any{ // strings and numbers can be encoded
+		"jsonrpc": "2.0", "id": 0, "method": "hello", "params": struct {
+			Client    any    `json:"client"`
+			Protocol  int    `json:"protocol"`
+			Namespace string `json:"namespace,omitempty"`
+		}{greeter, 1, options.Namespace},
+	})
+	client := &Client{connection: newConnection(hello, options.filled())}
+	client.workers = workers{connection: client.connection, table: map[string]*Subscription{}}
+	client.connection.takeRequest = client.workers.take
+	return client
+}
+
+// SocketPath is where the client looks for the daemon.
+func (c *Client) SocketPath() string { return c.connection.options.SocketPath }
+
+// MARK: Tracking
+
+// Track tracks an event, and waits until the daemon has stored it.
+func (c *Client) Track(ctx context.Context, event Event) (Receipt, error) {
+	result, err := c.call(ctx, newCall("track", event.withID(), true))
+	if err != nil {
+		return Receipt{}, err
+	}
+	return readReceipt(result)
+}
+
+// TrackSoon tracks an event without waiting for its acknowledgement. The events of one goroutine keep the order of these
+// calls. The context bounds the wait for room only.
+func (c *Client) TrackSoon(ctx context.Context, event Event) (*Pending, error) {
+	made := newCall("track", event.withID(), true)
+	return &Pending{made}, c.begin(ctx, made)
+}
+
+// TryTrack is TrackSoon that never waits: it fails with BufferFull when there is no room.
+func (c *Client) TryTrack(event Event) (*Pending, error) {
+	made := newCall("track", event.withID(), true)
+	c.connection.mutex.Lock()
+	defer c.connection.mutex.Unlock()
+	if !c.connection.hasRoom() {
+		return nil, local(BufferFull, "too many calls are unanswered")
+	}
+	return &Pending{made}, c.connection.begin(made)
+}
+
+// TrackEach tracks events each on its own, in their order, many on their way at once. It gives what came of each, in the
+// same order; one that is refused does not hinder the others. Those that the context ends may be stored or not.
+func (c *Client) TrackEach(ctx context.Context, events []Event) []Outcome {
+	made := make([]*call, len(events))
+	outcomes := make([]Outcome, len(events))
+	for place, event := range events {
+		one := newCall("track", event.withID(), true)
+		if outcomes[place].Err = c.begin(ctx, one); outcomes[place].Err == nil {
+			made[place] = one
+		}
+	}
+	for place, one := range made {
+		if one == nil {
+			continue
+		}
+		result, err := c.wait(ctx, one)
+		if err == nil {
+			outcomes[place].Receipt, err = readReceipt(result)
+		}
+		outcomes[place].Err = err
+	}
+	return outcomes
+}
+
+// TrackMany tracks events all together: all are stored, or none. They go in one line, whose length the daemon bounds.
+func (c *Client) TrackMany(ctx context.Context, events []Event) (ManyReceipt, error) {
+	params := struct {
+		Events []Event `json:"events"`
+	}{make([]Event, len(events))}
+	for place, event := range events {
+		params.Events[place] = event.withID()
+	}
+	result, err := c.call(ctx, newCall("track_many", params, true))
+	if err != nil {
+		return ManyReceipt{}, err
+	}
+	var receipt ManyReceipt
+	if json.Unmarshal(result, &receipt) != nil || receipt.IDs == nil {
+		return ManyReceipt{}, local(BadAnswer, "a result of track_many that is no receipt")
+	}
+	return receipt, nil
+}
+
+// MARK: Looking and operating
+
+// Call calls any method of the protocol (Docs/Protocol.md). Nil params are none; the result is read into what `result`
+// points to, unless that is nil. When the connection breaks, methods that change nothing are called again on the next one;
+// others fail with Disconnected if they had been written.
+func (c *Client) Call(ctx context.Context, method string, params, result any) error {
+	if params == nil {
+		params = struct{}{}
+	}
+	raw, err := c.call(ctx, newCall(method, params, repeatable[method]))
+	if err != nil || result == nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, result); err != nil {
+		return local(BadAnswer, "a result of %s that is not as it is wanted: %s", method, err)
+	}
+	return nil
+}
+
+// FlushOptions say what a flush is to be.
+type FlushOptions struct {
+	// Dispatchers are those that flush; nil is all.
+	Dispatchers []string
+	// Wait: whether to wait until it has ended.
+	Wait bool
+	// Timeout is when it ends at the latest, in whole milliseconds. Nil: 30 s. 0: never.
+	Timeout *time.Duration
+	// ID is for `flush.cancel`; if it is empty the daemon finds one.
+	ID string
+}
+
+// A Flush is what came of one.
+type Flush struct {
+	ID string `json:"flush"`
+	// Ended is `settled`, `timeout` or `cancelled`; empty if it was not waited for.
+	Ended       string               `json:"ended"`
+	Dispatchers map[string]FlushPart `json:"dispatchers"`
+}
+
+// A FlushPart is what a flush did for one dispatcher.
+type FlushPart struct {
+	Sent      int      `json:"sent"`
+	Failed    int      `json:"failed"`
+	Left      int      `json:"left"`
+	BlockedBy []string `json:"blocked_by"`
+}
+
+// Flush has dispatchers send what they have queued, through flushable barriers (Behaviour F1).
+func (c *Client) Flush(ctx context.Context, options FlushOptions) (Flush, error) {
+	params := map[string]any{}
+	if options.Dispatchers != nil {
+		params["dispatchers"] = options.Dispatchers
+	}
+	if options.Wait {
+		params["wait"] = true
+	}
+	if options.Timeout != nil {
+		params["timeout_ms"] = options.Timeout.Milliseconds()
+	}
+	if options.ID != "" {
+		params["flush"] = options.ID
+	}
+	var flush Flush
+	if err := c.Call(ctx, "flush", params, &flush); err != nil {
+		return Flush{}, err
+	}
+	isKnown := flush.Ended == "settled" || flush.Ended == "timeout" || flush.Ended == "cancelled"
+	if options.Wait && !isKnown {
+		return Flush{}, local(BadAnswer, "a flush that did not end in a known way")
+	}
+	return flush, nil
+}
+
+// Status is how things stand: what a person asks first. A JSON object; Docs/Protocol.md says what is in it.
+func (c *Client) Status(ctx context.Context) (json.RawMessage, error) {
+	var status json.RawMessage
+	return status, c.Call(ctx, "status", nil, &status)
+}
+
+// MARK: The end
+
+// Drain waits until all calls are answered.
+func (c *Client) Drain(ctx context.Context) error {
+	connection := c.connection
+	connection.mutex.Lock()
+	defer connection.mutex.Unlock()
+	isDrained := func() bool { return connection.underWay == 0 || connection.phase == closed }
+	if !connection.until(isDrained, ctx.Done()) {
+		return ended(ctx, nil)
+	}
+	return nil
+}
+
+// Unanswered is how many calls are not answered; workers are not counted.
+func (c *Client) Unanswered() int {
+	c.connection.mutex.Lock()
+	defer c.connection.mutex.Unlock()
+	return c.connection.underWay
+}
+
+// Close takes no more calls, waits until all are answered and the workers have settled what they have, but no longer than
+// Options.CloseTimeout, then closes the connection. If calls were not answered the error says how many; they fail with
+// Closed, and their events may be stored or not. Further calls of Close do nothing.
+func (c *Client) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), c.connection.options.CloseTimeout)
+	defer cancel()
+	return c.Shutdown(ctx)
+}
+
+// Shutdown is Close that waits as long as the context says. With one that has ended it closes at once.
+func (c *Client) Shutdown(ctx context.Context) error {
+	c.connection.mutex.Lock()
+	isFirst := !c.connection.isLeaving
+	c.connection.mutex.Unlock()
+	if isFirst {
+		c.workers.leave(ctx)
+	}
+	c.connection.mutex.Lock()
+	c.connection.isLeaving = true
+	c.connection.mutex.Unlock()
+	_ = c.Drain(ctx)
+	left := c.Unanswered()
+	c.connection.close()
+	if left > 0 {
+		return local(Closed, "%d calls were not answered", left)
+	}
+	return nil
+}
+
+// MARK: Calls
+
+func (c *Client) call(ctx context.Context, made *call) (json.RawMessage, error) {
+	if err := c.begin(ctx, made); err != nil {
+		return nil, err
+	}
+	return c.wait(ctx, made)
+}
+
+// begin makes a call once there is room.
+func (c *Client) begin(ctx context.Context, made *call) error {
+	connection := c.connection
+	connection.mutex.Lock()
+	defer connection.mutex.Unlock()
+	mayBegin := func() bool { return connection.hasRoom() || connection.phase == closed || connection.isLeaving }
+	if ctx.Err() != nil || !connection.until(mayBegin, ctx.Done()) {
+		return ended(ctx, nil)
+	}
+	return connection.begin(made)
+}
+
+func (c *Client) wait(ctx context.Context, made *call) (json.RawMessage, error) {
+	select {
+	case <-made.done:
+	case <-ctx.Done():
+		c.connection.mutex.Lock()
+		failure := c.connection.lastFailure
+		if c.connection.phase == open || c.connection.phase == draining {
+			failure = nil
+		}
+		c.connection.mutex.Unlock()
+		c.connection.abandon(made)
+		select {
+		case <-made.done: // it was answered at the last moment
+		default:
+			return nil, ended(ctx, failure)
+		}
+	}
+	if made.err != nil {
+		return nil, made.err
+	}
+	return made.result, nil
+}
+
+// ended is the error of a call that ends with its context.
+func ended(ctx context.Context, failure *Error) error {
+	err := ctx.Err()
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("headgate: %w", err)
+	}
+	if failure != nil {
+		return &Error{Reason: failure.Reason, Message: failure.Message, cause: err}
+	}
+	return &Error{Reason: TimedOut, Message: "no answer came in time", cause: err}
+}

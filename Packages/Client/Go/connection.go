@@ -1,0 +1,679 @@
+package headgate
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"sort"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+type phase int
+
+const (
+	idle     phase = iota // not connected, and nothing to send
+	seeking               // connecting, greeting, or waiting for the next attempt
+	open                  // calls are written as they come
+	draining              // the daemon is about to close: what is written is still answered, nothing more is written
+	closed                // for good
+)
+
+const longestAnswer = 256 << 20
+
+// connection decides when to connect, what to write, what to write again, and what becomes of every call.
+//
+// Nothing that may be repeated is lost with a connection: it is written again on the next one, in the same order and under
+// the same ids. One goroutine, keep, connects and reads; one for each link writes. Whatever else changes it holds the mutex.
+type connection struct {
+	options     Options
+	hello       []byte
+	takeRequest func(link *link, method string, id, params json.RawMessage)
+
+	mutex        sync.Mutex
+	phase        phase
+	calls        map[uint64]*call
+	queue        []*call // to be written, in this order
+	heldBytes    int
+	unanswered   int
+	underWay     int // calls but the standing ones
+	lastNumber   uint64
+	limits       limits
+	backoff      backoff
+	wasConnected bool
+	lastFailure  *Error
+	link         *link
+	isLeaving    bool
+	changed      chan struct{} // closed whenever a call has ended; made by who waits for that
+	closing      chan struct{}
+	running      sync.WaitGroup
+}
+
+// link is one connection to the daemon.
+type link struct {
+	stream net.Conn
+	wake   chan struct{} // has something when there is output, or the link is to end
+	output []byte
+	isOver bool // what is in the output still goes, then the link ends
+}
+
+func newConnection(hello []byte, options Options) *connection {
+	return &connection{
+		options: options, hello: hello, limits: usualLimits, calls: map[uint64]*call{}, closing: make(chan struct{}),
+		backoff: backoff{base: options.BackoffBase, cap: options.BackoffCap},
+	}
+}
+
+// MARK: From any goroutine
+
+func (c *connection) hasRoom() bool {
+	return len(c.calls) < c.options.MaxUnanswered && c.heldBytes < c.options.MaxUnansweredBytes
+}
+
+// begin makes a call; with the mutex.
+func (c *connection) begin(made *call) error {
+	if c.phase == closed || c.isLeaving {
+		return local(Closed, "the client is closed")
+	}
+	if err := made.encode(c.lastNumber + 1); err != nil {
+		return err
+	}
+	c.lastNumber++
+	c.calls[made.number] = made
+	c.heldBytes += len(made.line)
+	if made.standing == nil {
+		c.underWay++
+	}
+	c.queue = append(c.queue, made)
+	if c.phase == idle {
+		c.phase = seeking
+		c.running.Add(1)
+		go c.keep()
+	}
+	c.proceed()
+	return nil
+}
+
+// until waits for a condition, which is asked whenever a call has ended; with the mutex, which is given back meanwhile.
+func (c *connection) until(condition func() bool, stop <-chan struct{}) bool {
+	for !condition() {
+		if c.changed == nil {
+			c.changed = make(chan struct{})
+		}
+		changed := c.changed
+		c.mutex.Unlock()
+		select {
+		case <-changed:
+			c.mutex.Lock()
+		case <-stop:
+			c.mutex.Lock()
+			return condition()
+		}
+	}
+	return true
+}
+
+// abandon waits no longer for a call. It gives whether it was granted on the present connection.
+func (c *connection) abandon(made *call) bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	granted := made.standing != nil && made.standing.granted
+	c.remove(made)
+	c.proceed()
+	return granted
+}
+
+// answer writes an answer to what the daemon asked, if it is still the connection on which it did.
+func (c *connection) answer(to *link, line []byte) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if to == c.link {
+		to.write(line)
+	}
+}
+
+// close ends all calls, and the connection, which still gets what has been written.
+func (c *connection) close() {
+	c.mutex.Lock()
+	if c.phase != closed {
+		if c.link != nil {
+			c.link.end()
+		}
+		c.link = nil
+		c.phase = closed
+		close(c.closing)
+		c.failAll(local(Closed, "the client is closed"))
+		c.notify()
+	}
+	c.mutex.Unlock()
+	c.running.Wait()
+}
+
+// MARK: The goroutines
+
+// keep connects again and again while there are calls.
+func (c *connection) keep() {
+	defer c.running.Done()
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	patience := c.options.ConnectTimeout
+	if c.wasConnected {
+		patience = c.options.ReconnectTimeout
+	}
+	c.backoff.begin(patience)
+	for c.phase != closed {
+		if len(c.calls) == 0 {
+			c.rest()
+			return
+		}
+		c.mutex.Unlock()
+		found, reader, err := c.connect()
+		if found != nil {
+			err = c.serve(found, reader)
+		}
+		c.mutex.Lock()
+		if c.phase == closed || !c.retry(err) {
+			return
+		}
+	}
+}
+
+// retry waits for the next attempt, and gives whether there is one.
+func (c *connection) retry(err *Error) bool {
+	var refused *refusedGreeting
+	if errors.As(err.cause, &refused) {
+		c.rest()
+		c.failAll(err)
+		return false
+	}
+	c.lastFailure = err
+	c.backoff.failures++
+	if len(c.calls) == 0 {
+		c.rest()
+		return false
+	}
+	c.backoff.begin(c.options.ReconnectTimeout)
+	if c.backoff.isOver() {
+		c.rest()
+		c.failAll(err)
+		return false
+	}
+	timer := time.NewTimer(c.backoff.wait())
+	defer timer.Stop()
+	c.mutex.Unlock()
+	defer c.mutex.Lock()
+	select {
+	case <-timer.C:
+	case <-c.closing:
+	}
+	return true
+}
+
+func (c *connection) rest() {
+	c.phase = idle
+	c.backoff.rest()
+}
+
+// refusedGreeting: the daemon will have nothing to do with this client, now or later.
+type refusedGreeting struct{}
+
+func (*refusedGreeting) Error() string { return "refused" }
+
+// connect gives a link on which the daemon has greeted back, or why there is none.
+func (c *connection) connect() (*link, *bufio.Reader, *Error) {
+	until := time.Now().Add(c.options.GreetingTimeout)
+	stream, err := (&net.Dialer{Deadline: until}).Dial("unix", c.options.SocketPath)
+	if err != nil {
+		return nil, nil, c.cannotConnect(saying(err))
+	}
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		select {
+		case <-c.closing:
+			stream.SetDeadline(time.Unix(1, 0))
+		case <-stop:
+		}
+	}()
+	stream.SetDeadline(until)
+	reader := bufio.NewReaderSize(stream, 1<<16)
+	greeting, failure := c.greet(stream, reader)
+	if failure != nil {
+		stream.Close()
+		return nil, nil, failure
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.phase == closed {
+		stream.Close()
+		return nil, nil, local(Closed, "the client is closed")
+	}
+	stream.SetDeadline(time.Time{})
+	c.limits = readLimits(greeting)
+	// The first connection has been made in time; later ones are another matter.
+	if !c.wasConnected {
+		c.backoff.rest()
+	}
+	c.wasConnected, c.lastFailure, c.phase = true, nil, open
+	c.link = &link{stream: stream, wake: make(chan struct{}, 1)}
+	return c.link, reader, nil
+}
+
+func (c *connection) greet(stream net.Conn, reader *bufio.Reader) (json.RawMessage, *Error) {
+	if _, err := stream.Write(c.hello); err != nil {
+		return nil, c.cannotConnect(saying(err))
+	}
+	for {
+		line, err := readLine(reader)
+		if err != nil {
+			return nil, c.cannotConnect(saying(err))
+		}
+		messages, failure := readMessages(line)
+		if failure != nil {
+			return nil, failure
+		}
+		for _, one := range messages {
+			switch {
+			case one.method == "closing" && one.id == nil:
+				return nil, c.foundStopping("the daemon is stopping")
+			case one.method != "":
+			case one.failure != nil && (one.number == nil || *one.number == 0):
+				return nil, c.greetingRefused(one.failure)
+			case one.failure == nil && *one.number == 0:
+				return one.result, nil
+			}
+		}
+	}
+}
+
+func (c *connection) greetingRefused(err *Error) *Error {
+	switch err.Reason {
+	case ShuttingDown:
+		return c.foundStopping(err.Message)
+	case Limit:
+		return c.cannotConnect(err.Message)
+	}
+	err.cause = &refusedGreeting{}
+	return err
+}
+
+// foundStopping: a daemon that stops was there. What waits for it waits as if it had been lost, for it may be restarting.
+func (c *connection) foundStopping(cause string) *Error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if !c.wasConnected {
+		c.backoff.rest()
+	}
+	c.wasConnected = true
+	return c.cannotConnect(cause)
+}
+
+func (c *connection) cannotConnect(cause string) *Error {
+	return local(CannotConnect, "cannot connect to %s: %s", c.options.SocketPath, cause)
+}
+
+// saying is what a person is told of an error of the socket.
+func saying(err error) string {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "there is no such socket"
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return "connected, but the daemon does not answer"
+	}
+	var failure *net.OpError
+	if errors.As(err, &failure) {
+		return failure.Err.Error()
+	}
+	return "the daemon closed the connection"
+}
+
+// serve writes and reads until the link ends, and gives why it did.
+func (c *connection) serve(present *link, reader *bufio.Reader) *Error {
+	c.running.Add(1)
+	go c.writeOut(present)
+	c.mutex.Lock()
+	c.proceed()
+	c.mutex.Unlock()
+	broken := local(Disconnected, "the connection broke before the answer came")
+	for {
+		line, err := readLine(reader)
+		var failure *Error
+		if errors.Is(err, errTooLong) {
+			failure = nonsense("a line of more than %d bytes", longestAnswer)
+		} else if err != nil {
+			return c.lose(present, broken, false)
+		}
+		var messages []message
+		if failure == nil {
+			messages, failure = readMessages(line)
+		}
+		if failure == nil {
+			failure = c.take(present, messages)
+		}
+		if failure != nil {
+			return c.lose(present, failure, true)
+		}
+	}
+}
+
+func (c *connection) writeOut(present *link) {
+	defer c.running.Done()
+	defer present.stream.Close()
+	for range present.wake {
+		c.mutex.Lock()
+		output, isOver := present.output, present.isOver
+		present.output = nil
+		c.mutex.Unlock()
+		// When it cannot be written, reading finds out, after what the daemon has still said.
+		if len(output) > 0 {
+			present.stream.Write(output)
+		}
+		if isOver {
+			return
+		}
+	}
+}
+
+// lose: the link is gone. What can be written again is taken back, in its order.
+func (c *connection) lose(present *link, err *Error, isNonsense bool) *Error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	present.end()
+	if c.link != present {
+		return err
+	}
+	c.link = nil
+	c.phase = seeking
+	for _, made := range c.inOrder() {
+		if made.standing != nil && made.standing.granted {
+			made.standing.granted = false
+			made.standing.interrupt()
+		}
+		// Of nonsense nobody can tell which call it is about: to repeat what is written might bring the same for ever.
+		if made.written && (isNonsense || !made.repeatable) {
+			c.finish(made, nil, err)
+		} else {
+			c.unmark(made)
+		}
+	}
+	c.queue = c.inOrder()
+	return err
+}
+
+func (c *connection) inOrder() []*call {
+	calls := make([]*call, 0, len(c.calls))
+	for _, made := range c.calls {
+		calls = append(calls, made)
+	}
+	sort.Slice(calls, func(a, b int) bool { return calls[a].number < calls[b].number })
+	return calls
+}
+
+func (l *link) write(line []byte) {
+	l.output = append(l.output, line...)
+	l.notify()
+}
+
+func (l *link) end() {
+	l.isOver = true
+	l.stream.SetWriteDeadline(time.Now().Add(time.Second)) // nobody waits longer for a daemon that does not read
+	l.notify()
+}
+
+func (l *link) notify() {
+	select {
+	case l.wake <- struct{}{}:
+	default: // it has been told already
+	}
+}
+
+// proceed writes what there is, or ends a link on which nothing more is to come.
+func (c *connection) proceed() {
+	if c.phase == draining && c.unanswered == 0 {
+		c.link.end()
+	}
+	if c.phase != open {
+		return
+	}
+	for _, made := range c.queue {
+		isGranted := made.standing != nil && made.standing.granted
+		if c.calls[made.number] != made || made.written || isGranted {
+			continue
+		}
+		if err := c.limits.fault(made); err != nil {
+			c.finish(made, nil, err)
+			continue
+		}
+		made.written = true
+		c.unanswered++
+		c.link.write(made.line)
+	}
+	c.queue = nil
+}
+
+// MARK: What comes from the daemon
+
+func (c *connection) take(present *link, messages []message) *Error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for _, one := range messages {
+		if c.link != present {
+			return nil
+		}
+		switch {
+		case one.method != "" && one.id != nil:
+			c.takeRequest(present, one.method, one.id, one.params)
+		case one.method == "closing" && c.phase == open:
+			c.phase = draining
+		case one.method != "":
+		case one.number == nil:
+			return nonsense("%s", one.failure.Message)
+		default:
+			c.answered(present, one)
+		}
+	}
+	c.proceed()
+	return nil
+}
+
+func (c *connection) answered(present *link, one message) {
+	made := c.calls[*one.number]
+	if made == nil || !made.written {
+		return // nobody waits for it any more
+	}
+	if one.failure != nil {
+		c.refused(present, made, one.failure)
+		return
+	}
+	c.backoff.succeed()
+	if !isObject(one.result) {
+		c.finish(made, nil, local(BadAnswer, "a result of %s that is no object", made.method))
+		return
+	}
+	if made.standing == nil {
+		c.finish(made, one.result, nil)
+		return
+	}
+	c.unmark(made)
+	made.standing.granted = true
+	if !made.standing.wasGranted {
+		made.standing.wasGranted = true
+		made.result = one.result
+		close(made.done)
+	}
+}
+
+func (c *connection) refused(present *link, made *call, err *Error) {
+	if err.Reason == ShuttingDown && made.repeatable {
+		c.unmark(made)
+		c.phase = draining
+		return
+	}
+	c.backoff.succeed()
+	// The daemon may not have noticed yet that the connection before is gone.
+	if made.standing != nil && made.standing.wasGranted && err.Reason == Conflict {
+		c.unmark(made)
+		time.AfterFunc(c.options.BackoffCap, func() { c.askAgain(present, made) })
+		return
+	}
+	c.finish(made, nil, err)
+}
+
+func (c *connection) askAgain(present *link, made *call) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.link == present {
+		c.queue = append(c.queue, made)
+		c.proceed()
+	}
+}
+
+// MARK: What becomes of calls
+
+func (c *connection) unmark(made *call) {
+	if made.written {
+		made.written = false
+		c.unanswered--
+	}
+}
+
+func (c *connection) remove(made *call) {
+	if c.calls[made.number] != made {
+		return
+	}
+	delete(c.calls, made.number)
+	c.unmark(made)
+	c.heldBytes -= len(made.line)
+	if made.standing == nil {
+		c.underWay--
+	}
+	// Calls that were given up while there is no daemon must not be remembered until there is one.
+	if c.phase == seeking && len(c.queue) > 2*len(c.calls)+1024 {
+		c.queue = c.inOrder()
+	}
+	c.notify()
+}
+
+func (c *connection) finish(made *call, result json.RawMessage, err *Error) {
+	if c.calls[made.number] != made {
+		return
+	}
+	c.remove(made)
+	if made.standing != nil && made.standing.wasGranted {
+		made.standing.ended(err)
+		return
+	}
+	made.result, made.err = result, err
+	close(made.done)
+}
+
+func (c *connection) failAll(err *Error) {
+	for _, made := range c.inOrder() {
+		c.finish(made, nil, err)
+	}
+}
+
+func (c *connection) notify() {
+	if c.changed != nil {
+		close(c.changed)
+		c.changed = nil
+	}
+}
+
+// MARK: Messages
+
+// message is what the daemon says: a request or notification with a method, or an answer.
+type message struct {
+	method  string
+	id      json.RawMessage // of a request
+	params  json.RawMessage
+	number  *uint64 // of an answer; nil for an error that names no request
+	result  json.RawMessage
+	failure *Error
+}
+
+var errTooLong = errors.New("too long")
+
+func readLine(reader *bufio.Reader) ([]byte, error) {
+	line, err := reader.ReadSlice('\n')
+	if err == nil {
+		return line, nil
+	}
+	whole := append([]byte(nil), line...)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		if len(whole) > longestAnswer {
+			return nil, errTooLong
+		}
+		line, err = reader.ReadSlice('\n')
+		whole = append(whole, line...)
+	}
+	return whole, err
+}
+
+func nonsense(format string, arguments ...any) *Error {
+	return local(BadAnswer, "not an answer of the protocol: "+format, arguments...)
+}
+
+// readMessages reads a line, which is a message, an array of some, or blank.
+func readMessages(line []byte) ([]message, *Error) {
+	line = bytes.Trim(line, " \t\r\n")
+	if len(line) == 0 {
+		return nil, nil
+	}
+	var raw json.RawMessage
+	if !utf8.Valid(line) || json.Unmarshal(line, &raw) != nil {
+		return nil, nonsense("a line that is not JSON")
+	}
+	all := []json.RawMessage{raw}
+	if raw[0] == '[' {
+		json.Unmarshal(raw, &all)
+	}
+	messages := make([]message, 0, len(all))
+	for _, one := range all {
+		read, err := readMessage(one)
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, read)
+	}
+	if len(messages) == 0 {
+		return nil, nonsense("a line that is no message")
+	}
+	return messages, nil
+}
+
+func readMessage(raw json.RawMessage) (message, *Error) {
+	none := nonsense("a line that is no message")
+	members, isObject := object(raw)
+	var version string
+	if !isObject || !isString(members["jsonrpc"], &version) || version != "2.0" {
+		return message{}, none
+	}
+	if method, hasMethod := members["method"]; hasMethod {
+		found := message{id: members["id"], params: members["params"]}
+		if !isString(method, &found.method) {
+			return message{}, none
+		}
+		return found, nil
+	}
+	result, hasResult := members["result"]
+	failed, hasFailed := members["error"]
+	found := message{result: result}
+	if hasFailed {
+		found.failure = readError(failed)
+	}
+	if hasFailed == hasResult || hasFailed && found.failure == nil {
+		return message{}, none
+	}
+	if id, hasID := members["id"]; hasID && string(id) != "null" || found.failure == nil {
+		found.number = new(uint64)
+		if !hasID || string(id) == "null" || json.Unmarshal(id, found.number) != nil {
+			return message{}, nonsense("an answer to nothing that was asked")
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,113 @@
+package headgate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// A Reason is the word to go by when a call fails. The daemon has more than are named here.
+type Reason string
+
+// What the daemon refuses.
+const (
+	QueueFull       Reason = "queue_full"
+	EventTooLarge   Reason = "event_too_large"
+	LineTooLong     Reason = "line_too_long"
+	Storage         Reason = "storage"
+	Unauthorized    Reason = "unauthorized"
+	NotFound        Reason = "not_found"
+	Conflict        Reason = "conflict"
+	Limit           Reason = "limit"
+	ShuttingDown    Reason = "shutting_down"
+	InvalidSettings Reason = "invalid_settings"
+)
+
+// What happens on this side.
+const (
+	CannotConnect Reason = "cannot_connect" // in all the time there was
+	Disconnected  Reason = "disconnected"   // under a call that must not be repeated: nobody knows whether it was done
+	TimedOut      Reason = "timed_out"      // the context's deadline; errors.Is says so as well
+	Closed        Reason = "closed"         // the client was closed before the answer came
+	BufferFull    Reason = "buffer_full"    // TryTrack only
+	BadAnswer     Reason = "bad_answer"     // the daemon said what the protocol does not know
+	Misuse        Reason = "misuse"         // such as two workers of a client for one dispatcher
+)
+
+// An Error says why a call came to nothing.
+type Error struct {
+	// Code is JSON-RPC's, -32000 for the daemon's own refusals, and 0 for what happened on this side.
+	Code int
+	// Reason is empty for JSON-RPC's own errors.
+	Reason  Reason
+	Message string
+	// Path names the wrong one of the params, such as events[1].event.
+	Path string
+	// Data is what else the daemon said, a JSON object, or nil.
+	Data json.RawMessage
+
+	cause error
+}
+
+func (e *Error) Error() string {
+	if e.Reason == "" {
+		return "headgate: " + e.Message
+	}
+	return fmt.Sprintf("headgate: %s (%s)", e.Message, e.Reason)
+}
+
+// Unwrap gives the context's error, if the call ended with its context.
+func (e *Error) Unwrap() error { return e.cause }
+
+// ReasonOf gives the reason of an error of this package; else it is empty.
+func ReasonOf(err error) Reason {
+	var found *Error
+	if errors.As(err, &found) {
+		return found.Reason
+	}
+	return ""
+}
+
+func local(reason Reason, format string, arguments ...any) *Error {
+	return &Error{Reason: reason, Message: fmt.Sprintf(format, arguments...)}
+}
+
+// readError reads the member `error` of an answer; nil if it is no error of JSON-RPC.
+func readError(raw json.RawMessage) *Error {
+	members, isObject := object(raw)
+	if !isObject {
+		return nil
+	}
+	found := &Error{}
+	if json.Unmarshal(members["code"], &found.Code) != nil || !isString(members["message"], &found.Message) {
+		return nil
+	}
+	if data, isObject := object(members["data"]); isObject {
+		found.Data = members["data"]
+		var reason string
+		isString(data["reason"], &reason)
+		isString(data["path"], &found.Path)
+		found.Reason = Reason(reason)
+	}
+	return found
+}
+
+// isObject: whether a JSON value is an object.
+func isObject(raw json.RawMessage) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("{"))
+}
+
+// object reads a JSON object.
+func object(raw json.RawMessage) (map[string]json.RawMessage, bool) {
+	if !isObject(raw) {
+		return nil, false
+	}
+	members := map[string]json.RawMessage{}
+	return members, json.Unmarshal(raw, &members) == nil
+}
+
+// isString reads a JSON string.
+func isString(raw json.RawMessage, into *string) bool {
+	return bytes.HasPrefix(raw, []byte(`"`)) && json.Unmarshal(raw, into) == nil
+}

@@ -1,0 +1,111 @@
+package headgate
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// An Event is something that happened.
+type Event struct {
+	// Event is its name, which is not empty.
+	Event string
+	// Data becomes a JSON object; nil is none.
+	Data any
+	// ID tells a repeat (Behaviour Q7); if it is empty it is a new UUIDv7.
+	ID string
+	// Key: events of one key keep their order also where several batches are on their way. Empty: none.
+	Key string
+	// Time is when it happened; zero is when the daemon receives it.
+	Time time.Time
+	// Dispatchers are those to which alone it goes. Nil: wherever the routes lead. An unknown one is an error.
+	Dispatchers []string
+	// TTL is after how long, from its receipt, it is not worth being delivered, in whole milliseconds. Nil: never.
+	TTL *time.Duration
+}
+
+// MarshalJSON gives the params of `track`.
+func (e Event) MarshalJSON() ([]byte, error) {
+	params := struct {
+		Event       string     `json:"event"`
+		Data        any        `json:"data,omitempty"`
+		ID          string     `json:"id,omitempty"`
+		Key         string     `json:"key,omitempty"`
+		Time        *time.Time `json:"time,omitempty"`
+		Dispatchers *[]string  `json:"dispatchers,omitempty"`
+		TTL         *int64     `json:"ttl_ms,omitempty"`
+	}{Event: e.Event, Data: e.Data, ID: e.ID, Key: e.Key}
+	if !e.Time.IsZero() {
+		utc := e.Time.UTC()
+		params.Time = &utc
+	}
+	if e.Dispatchers != nil {
+		params.Dispatchers = &e.Dispatchers
+	}
+	if e.TTL != nil {
+		milliseconds := e.TTL.Milliseconds()
+		params.TTL = &milliseconds
+	}
+	return encode(params)
+}
+
+func (e Event) withID() Event {
+	if e.ID == "" {
+		e.ID = NewID()
+	}
+	return e
+}
+
+// A Receipt says that an event is stored (Behaviour P1), or that there is nothing to be stored.
+type Receipt struct {
+	ID string
+	// Seq is its place among all events of the daemon; 0 if it is unrouted.
+	Seq uint64
+	// Duplicate: the daemon had it already, which is a success.
+	Duplicate bool
+	// Unrouted: no dispatcher wants it.
+	Unrouted bool
+}
+
+func readReceipt(result json.RawMessage) (Receipt, error) {
+	said := struct {
+		ID        *string
+		Seq       uint64
+		Duplicate bool
+		Unrouted  bool
+	}{}
+	if json.Unmarshal(result, &said) != nil || said.ID == nil {
+		return Receipt{}, local(BadAnswer, "a result of track that is no receipt")
+	}
+	return Receipt{*said.ID, said.Seq, said.Duplicate, said.Unrouted}, nil
+}
+
+// A ManyReceipt says that several events are stored together.
+type ManyReceipt struct {
+	IDs []string `json:"ids"`
+	// FirstSeq is the lowest place among them, LastSeq the highest; 0 when all are unrouted.
+	FirstSeq   uint64 `json:"first_seq"`
+	LastSeq    uint64 `json:"last_seq"`
+	Duplicates int    `json:"duplicates"`
+	Unrouted   int    `json:"unrouted"`
+}
+
+// An Outcome is what became of an event that is tracked with others: its receipt, or an error.
+type Outcome struct {
+	Receipt Receipt
+	Err     error
+}
+
+// A Pending event is on its way.
+type Pending struct{ call *call }
+
+// Done is closed when Receipt has an answer.
+func (p *Pending) Done() <-chan struct{} { return p.call.done }
+
+// Receipt waits until the event is acknowledged or refused, or its client is closed.
+func (p *Pending) Receipt() (Receipt, error) {
+	<-p.call.done
+	if p.call.err != nil {
+		return Receipt{}, p.call.err
+	}
+	return readReceipt(p.call.result)
+}

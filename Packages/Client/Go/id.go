@@ -1,0 +1,50 @@
+package headgate
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"sync"
+	"time"
+)
+
+// Ids made of time and chance; within a millisecond the last one counts on.
+var ids struct {
+	sync.Mutex
+	milliseconds uint64
+	high         uint64 // the 12 bits behind the time
+	low          uint64 // the 62 bits behind those
+}
+
+const (
+	highBits = 1<<12 - 1
+	lowBits  = 1<<62 - 1
+)
+
+// NewID makes a UUIDv7 (RFC 9562), greater than all that this process has made before.
+func NewID() string {
+	var chance [16]byte
+	if _, err := rand.Read(chance[:]); err != nil {
+		panic(err) // a system without chance
+	}
+	now := uint64(time.Now().UnixMilli())
+	ids.Lock()
+	defer ids.Unlock()
+	if now > ids.milliseconds {
+		ids.milliseconds = now
+		// The first bit is kept free: there the number counts on.
+		ids.high = uint64(binary.BigEndian.Uint16(chance[:])) & (highBits >> 1)
+		ids.low = binary.BigEndian.Uint64(chance[8:]) & lowBits
+	} else {
+		ids.low += 1 + uint64(binary.BigEndian.Uint32(chance[:]))
+		ids.high += ids.low >> 62
+		ids.low &= lowBits
+		ids.milliseconds += ids.high >> 12
+		ids.high &= highBits
+	}
+	var bytes [16]byte
+	binary.BigEndian.PutUint64(bytes[:], ids.milliseconds<<16|7<<12|ids.high)
+	binary.BigEndian.PutUint64(bytes[8:], 2<<62|ids.low)
+	text := hex.EncodeToString(bytes[:])
+	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
+}

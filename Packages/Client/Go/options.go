@@ -1,0 +1,55 @@
+package headgate
+
+import "time"
+
+// Forever is for as long as it takes.
+const Forever time.Duration = 1<<63 - 1
+
+// Options say how a client treats its connection. What is zero is as it is said to be usually.
+type Options struct {
+	// SocketPath is the daemon's socket; usually where UsualSocket says.
+	SocketPath string
+	// Namespace is where the events' ids are told apart (Behaviour Q7); usually that of the user.
+	Namespace string
+	// ConnectTimeout is how long a call waits for the first connection; usually Forever. One attempt is always made; what is
+	// negative makes no other. A daemon that is found stopping counts as a lost connection.
+	ConnectTimeout time.Duration
+	// ReconnectTimeout is how long calls wait for a connection that was lost to come back; usually Forever. What is negative
+	// does not wait.
+	ReconnectTimeout time.Duration
+	// GreetingTimeout is how long the daemon may take to answer hello; usually 10 s.
+	GreetingTimeout time.Duration
+	// CloseTimeout is how long Close waits for answers; usually 5 s.
+	CloseTimeout time.Duration
+	// MaxUnanswered is how many calls may be unanswered; usually 16 384. Who calls more waits for room.
+	MaxUnanswered int
+	// MaxUnansweredBytes is how many bytes of calls may be unanswered; usually 8 MiB. One call is always let through.
+	MaxUnansweredBytes int
+	// BackoffBase is about how long the first wait between two attempts to connect is; usually 50 ms. Each next one is twice
+	// as long.
+	BackoffBase time.Duration
+	// BackoffCap is the longest wait between two attempts to connect; usually 5 s.
+	BackoffCap time.Duration
+}
+
+// filled has what is usual where nothing is said.
+func (o Options) filled() Options {
+	if o.SocketPath == "" {
+		o.SocketPath = UsualSocket()
+	}
+	usually(&o.ConnectTimeout, Forever)
+	usually(&o.ReconnectTimeout, Forever)
+	usually(&o.GreetingTimeout, 10*time.Second)
+	usually(&o.CloseTimeout, 5*time.Second)
+	usually(&o.MaxUnanswered, 16_384)
+	usually(&o.MaxUnansweredBytes, 8<<20)
+	usually(&o.BackoffBase, 50*time.Millisecond)
+	usually(&o.BackoffCap, 5*time.Second)
+	return o
+}
+
+func usually[Value int | time.Duration](value *Value, usual Value) {
+	if *value == 0 {
+		*value = usual
+	}
+}

@@ -1,0 +1,33 @@
+package headgate
+
+import (
+	"os"
+	"strings"
+)
+
+// UsualSocket is where the daemon's socket is when nobody says it: $HEADGATE_SOCKET, else below $XDG_RUNTIME_DIR if the
+// daemon's folder is there, else below /run. An empty variable counts as not set, and so does a relative XDG_RUNTIME_DIR.
+func UsualSocket() string { return usualSocket(os.Getenv, isFolder) }
+
+func usualSocket(variable func(string) string, isFolder func(string) bool) string {
+	if path := variable("HEADGATE_SOCKET"); path != "" {
+		return path
+	}
+	var folders []string
+	for _, directory := range []string{variable("XDG_RUNTIME_DIR"), "/run"} {
+		if strings.HasPrefix(directory, "/") {
+			folders = append(folders, directory+"/headgate")
+		}
+	}
+	for _, folder := range folders {
+		if isFolder(folder) {
+			return folder + "/headgate.sock"
+		}
+	}
+	return folders[0] + "/headgate.sock"
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

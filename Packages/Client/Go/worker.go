@@ -1,0 +1,264 @@
+package headgate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// A Batch has events that a worker is to deliver.
+type Batch struct {
+	Dispatcher string `json:"dispatcher"`
+	// Batch is the same for the same events at every attempt.
+	Batch   string           `json:"batch"`
+	Attempt int              `json:"attempt"`
+	Events  []DeliveredEvent `json:"events"`
+}
+
+// A DeliveredEvent is an event on its way out.
+type DeliveredEvent struct {
+	ID         string          `json:"id"`
+	Seq        uint64          `json:"seq"`
+	Event      string          `json:"event"`
+	Time       time.Time       `json:"time"`
+	ReceivedAt time.Time       `json:"received_at"`
+	Key        string          `json:"key"`
+	Attempt    int             `json:"attempt"`
+	Context    json.RawMessage `json:"context"`
+	Data       json.RawMessage `json:"data"`
+}
+
+// A Settlement is what a worker made of an event.
+type Settlement string
+
+const (
+	Delivered Settlement = "delivered"
+	Retry     Settlement = "retry" // it comes again after a wait
+	Dead      Settlement = "dead"  // it becomes a dead letter
+)
+
+// A Handler delivers a batch. It names settlements by the events' ids; those that it does not name are delivered. An error
+// has all of them retried. The context ends when the connection is lost, for then the batch goes to another worker, and when
+// the client is closed. What panics ends the program, as in any goroutine.
+type Handler func(ctx context.Context, batch Batch) (map[string]Settlement, error)
+
+// WorkerOptions say how much a worker takes.
+type WorkerOptions struct {
+	// Credit is how many batches it takes at once; 0 is one.
+	Credit int
+	// Limit is the most events in a batch; 0 leaves it to the dispatcher.
+	Limit int
+}
+
+// A Subscription is a worker's.
+type Subscription struct {
+	dispatcher string
+	handler    Handler
+	workers    *workers
+	call       *call
+	done       chan struct{}
+	err        error
+
+	mutex  sync.Mutex
+	ctx    context.Context // of the present connection
+	cancel context.CancelFunc
+}
+
+// Subscribe delivers a worker dispatcher's batches (Behaviour K3), also on later connections, until the subscription or the
+// client is closed. Each batch has a goroutine of its own. The context bounds the wait until the daemon has granted it.
+func (c *Client) Subscribe(
+	ctx context.Context, dispatcher string, handler Handler, options WorkerOptions,
+) (*Subscription, error) {
+	params := map[string]any{"id": dispatcher}
+	if options.Credit > 1 {
+		params["credit"] = options.Credit
+	}
+	if options.Limit > 0 {
+		params["limit"] = options.Limit
+	}
+	subscription := &Subscription{
+		dispatcher: dispatcher, handler: handler, workers: &c.workers,
+		call: newCall("dispatcher.subscribe", params, true), done: make(chan struct{}),
+	}
+	subscription.ctx, subscription.cancel = context.WithCancel(context.Background())
+	subscription.call.standing = &standing{interrupt: subscription.interrupt, ended: subscription.end}
+	if !c.workers.add(subscription) {
+		return nil, local(Misuse, "%s is served by this client already", dispatcher)
+	}
+	if _, err := c.call(ctx, subscription.call); err != nil {
+		c.workers.remove(subscription)
+		return nil, err
+	}
+	return subscription, nil
+}
+
+// Done is closed when the subscription has ended: it was closed, its client was, or the daemon refused it on a later
+// connection.
+func (s *Subscription) Done() <-chan struct{} { return s.done }
+
+// Err says why it has ended; nil if it was closed, or has not ended.
+func (s *Subscription) Err() error {
+	select {
+	case <-s.done:
+		return s.err
+	default:
+		return nil
+	}
+}
+
+// Close takes no more batches, and returns when those that are here are settled, or the client's CloseTimeout is over.
+func (s *Subscription) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.workers.connection.options.CloseTimeout)
+	defer cancel()
+	return s.leave(ctx)
+}
+
+func (s *Subscription) leave(ctx context.Context) error {
+	if !s.workers.has(s) {
+		return nil
+	}
+	defer s.workers.remove(s)
+	if !s.workers.connection.abandon(s.call) {
+		return nil
+	}
+	client := &Client{connection: s.workers.connection}
+	err := client.Call(ctx, "dispatcher.unsubscribe", map[string]string{"id": s.dispatcher}, nil)
+	// If the connection is gone, so is what was granted on it.
+	if reason := ReasonOf(err); reason == Disconnected || reason == ShuttingDown {
+		return nil
+	}
+	return err
+}
+
+// interrupt: what is handled now counts no more.
+func (s *Subscription) interrupt() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.cancel()
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+}
+
+// end: the daemon refuses it on a later connection, or the client is closed.
+func (s *Subscription) end(err *Error) {
+	if err.Reason != Closed {
+		s.err = err
+	}
+	s.workers.remove(s)
+}
+
+func (s *Subscription) context() context.Context {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.ctx
+}
+
+// workers are a client's subscriptions, by their dispatchers.
+type workers struct {
+	connection *connection
+	mutex      sync.Mutex
+	table      map[string]*Subscription
+}
+
+func (w *workers) add(subscription *Subscription) bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.table[subscription.dispatcher] != nil {
+		return false
+	}
+	w.table[subscription.dispatcher] = subscription
+	return true
+}
+
+func (w *workers) has(subscription *Subscription) bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.table[subscription.dispatcher] == subscription
+}
+
+func (w *workers) remove(subscription *Subscription) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.table[subscription.dispatcher] == subscription {
+		delete(w.table, subscription.dispatcher)
+		subscription.interrupt()
+		close(subscription.done)
+	}
+}
+
+// leave gives all subscriptions back.
+func (w *workers) leave(ctx context.Context) {
+	w.mutex.Lock()
+	var leaving sync.WaitGroup
+	for _, subscription := range w.table {
+		leaving.Add(1)
+		go func(subscription *Subscription) {
+			defer leaving.Done()
+			_ = subscription.leave(ctx)
+		}(subscription)
+	}
+	w.mutex.Unlock()
+	leaving.Wait()
+}
+
+// take: the daemon asks something. With the connection's mutex.
+func (w *workers) take(present *link, method string, id, params json.RawMessage) {
+	dispatcher, refusal := w.judge(method, params)
+	if refusal != nil {
+		present.write(answer(id, "error", refusal))
+		return
+	}
+	w.mutex.Lock()
+	subscription := w.table[dispatcher]
+	w.mutex.Unlock()
+	if subscription == nil {
+		present.write(answer(id, "error", map[string]any{
+			"code": -32000, "message": "this client does not serve it", "data": map[string]string{"reason": "not_found"},
+		}))
+		return
+	}
+	ctx := subscription.context()
+	go func() { w.connection.answer(present, subscription.handle(ctx, id, params)) }()
+}
+
+// judge gives the dispatcher whose batch it is, or a refusal.
+func (w *workers) judge(method string, params json.RawMessage) (string, any) {
+	if method != "dispatch" {
+		return "", map[string]any{"code": -32601, "message": "there is no method " + method}
+	}
+	var dispatcher string
+	members, _ := object(params)
+	if !isString(members["dispatcher"], &dispatcher) {
+		return "", map[string]any{
+			"code": -32602, "message": "dispatcher is missing", "data": map[string]string{"path": "dispatcher"},
+		}
+	}
+	return dispatcher, nil
+}
+
+func (s *Subscription) handle(ctx context.Context, id, params json.RawMessage) []byte {
+	var batch Batch
+	err := json.Unmarshal(params, &batch)
+	var settlements map[string]Settlement
+	if err == nil {
+		settlements, err = s.handler(ctx, batch)
+	}
+	for _, settlement := range settlements {
+		if settlement != Delivered && settlement != Retry && settlement != Dead {
+			err = fmt.Errorf("not a settlement: %s", settlement)
+		}
+	}
+	if err != nil {
+		return answer(id, "error", map[string]any{"code": -32603, "message": err.Error()})
+	}
+	if len(settlements) == 0 {
+		return answer(id, "result", struct{}{})
+	}
+	return answer(id, "result", map[string]any{"outcomes": settlements})
+}
+
+func answer(id json.RawMessage, member string, value any) []byte {
+	line, _ := encode(map[string]any{"jsonrpc": "2.0", "id": id, member: value}) // strings, numbers and a raw id
+	return line
+}

@@ -1,0 +1,246 @@
+// Times given to the client are milliseconds. Whatever goes to the daemon or comes from it has the protocol's names
+// (Docs/Protocol.md), so what ends in `_ms` goes to it as it is.
+
+/** A JSON object. Whole numbers beyond what a double holds are bigint, in what is sent as in what comes. */
+export type JSONObject = {[name: string]: any};
+
+/** Why a call came to nothing. */
+export class HeadgateError extends Error {
+    constructor(code: number, message: string, reason?: string | null, path?: string | null, data?: JSONObject);
+    /** JSON-RPC's, -32000 for the daemon's own refusals, and 0 for what happened on this side. */
+    readonly code: number;
+    /**
+     * The word to go by, null for JSON-RPC's own errors: the daemon's (`queue_full`, `storage`, `not_found` …), or on this
+     * side `cannot_connect`, `disconnected`, `timed_out`, `closed`, `buffer_full`, `bad_answer`, `misuse`.
+     */
+    readonly reason: string | null;
+    /** Which of the params is wrong, such as `events[1].event`. */
+    readonly path: string | null;
+    /** What else the daemon said. */
+    readonly data: JSONObject;
+}
+
+/** How a client treats its connection. Infinity waits for ever. */
+export interface Options {
+    /** The daemon's socket; by default in the usual places (`usualSocket`). */
+    socketPath?: string;
+    /** In which the events' ids are told apart; by default that of the user. */
+    namespace?: string;
+    /**
+     * How long a call waits for the first connection. One attempt is always made, and 0 makes no other. A daemon that is
+     * found stopping counts as a lost connection. Default: Infinity.
+     */
+    connectTimeout?: number;
+    /** How long calls wait for a connection that was lost to come back; 0 does not wait. Default: Infinity. */
+    reconnectTimeout?: number;
+    /** How long the daemon may take to answer `hello`. Default: 10 000. */
+    greetingTimeout?: number;
+    /** How many calls may be unanswered; one more fails with `buffer_full`. Default: 16 384. */
+    maxUnanswered?: number;
+    /** How many bytes of calls may be unanswered. One call is always let through. Default: 8 MiB. */
+    maxUnansweredBytes?: number;
+    /** About how long the first wait between two attempts to connect is; each next one is twice as long. Default: 50. */
+    backoffBase?: number;
+    /** The longest wait between two attempts to connect. Default: 5 000. */
+    backoffCap?: number;
+    /** Told of each event of `trackSoon` that is not stored, and why. */
+    onDropped?: (error: Error, event: Event) => void;
+}
+
+/** How long a caller waits. */
+export interface Patience {
+    /** Then the call fails with `timed_out`, or with why there is no connection. Default: for ever. */
+    timeout?: number;
+    /**
+     * When it is aborted the call fails with the signal's reason. What was not written yet is taken back; what was may
+     * have been done.
+     */
+    signal?: AbortSignal;
+}
+
+/** What may be said of an event besides its name and its data. */
+export interface EventOptions {
+    /** By which a repeat is told (Behaviour Q7); by default a new UUIDv7. */
+    id?: string;
+    /** Events of one key keep their order also where several batches are on their way. */
+    key?: string;
+    /** When it happened, in RFC 3339; by default when the daemon receives it. */
+    time?: string | Date;
+    /** To which dispatchers alone it goes; an unknown one is an error. */
+    dispatchers?: readonly string[];
+    /** After how long it is not worth being delivered, from its receipt. */
+    ttl_ms?: number;
+}
+
+/** An event: the params of `track`. */
+export interface Event extends EventOptions {
+    /** Its name, which is not empty. */
+    event: string;
+    data?: object;
+}
+
+/** An event is stored, or there is nothing to be stored. */
+export interface Receipt {
+    id: string;
+    /** Its place among all events of the daemon; null if it is unrouted. */
+    seq: number | bigint | null;
+    /** Whether the daemon had it already, which is a success. */
+    duplicate: boolean;
+    /** Whether no dispatcher wants it. */
+    unrouted: boolean;
+}
+
+/** Several events are stored together. */
+export interface ManyReceipt {
+    ids: string[];
+    /** The lowest place among them; null when all are unrouted. */
+    first_seq: number | bigint | null;
+    last_seq: number | bigint | null;
+    duplicates: number;
+    unrouted: number;
+}
+
+/** A flush; how it ended only if it was waited for. */
+export interface Flush {
+    flush: string;
+    ended?: "settled" | "timeout" | "cancelled";
+    dispatchers?: {[dispatcher: string]: {sent: number; failed: number; left: number; blocked_by: string[]}};
+}
+
+/** A flush that was waited for. */
+export type EndedFlush = Required<Flush>;
+
+export interface FlushOptions extends Patience {
+    /** Which dispatchers; by default all. */
+    dispatchers?: readonly string[];
+    /** Whether to wait until it has ended. */
+    wait?: boolean;
+    /** When it ends at the latest; 0 is never, the default 30 000. */
+    timeout_ms?: number;
+    /** An id to cancel it by. */
+    flush?: string;
+}
+
+/** An event as it is delivered. */
+export interface DeliveredEvent {
+    id: string;
+    seq: number | bigint;
+    event: string;
+    time: string;
+    received_at: string;
+    key?: string;
+    attempt: number;
+    context: JSONObject;
+    data: JSONObject;
+}
+
+/** Events that a worker is to deliver. */
+export interface Batch {
+    dispatcher: string;
+    /** The same for the same events at every attempt. */
+    batch: string;
+    attempt: number;
+    events: DeliveredEvent[];
+}
+
+export type Outcome = "delivered" | "retry" | "dead";
+
+/** Outcomes by the events' ids. Events that are not named are delivered. */
+export type Outcomes = {[id: string]: Outcome} | Map<string, Outcome>;
+
+/** Delivers a batch. What it throws has all events of the batch retried. */
+export type Work = (batch: Batch) => Outcomes | void | null | undefined | Promise<Outcomes | void | null | undefined>;
+
+export interface WorkerOptions extends Patience {
+    /** How many batches it takes at once. Default: 1. */
+    credit?: number;
+    /** The most events in a batch. */
+    limit?: number;
+    /** Told why, if the daemon refuses the subscription on a later connection: the worker gets nothing more then. */
+    onEnd?: (error: HeadgateError) => void;
+}
+
+/**
+ * A client of the daemon. It connects when it is first called, and again whenever the connection is lost. What was not
+ * acknowledged is written again, in its order and under its ids: nothing is lost, nothing doubled (Behaviour Q7).
+ *
+ * All methods that give a promise fail with `HeadgateError`, with the reason of an aborted signal, or with a `TypeError`
+ * for arguments that are no JSON. A client on which nothing is waited for does not keep the program from ending.
+ */
+export class Client {
+    /** name, version: the program's; together they are the events' `context.client`. */
+    constructor(name: string, version?: string, options?: Options);
+
+    readonly socketPath: string;
+
+    /** Tracks an event; done when the daemon has stored it (Behaviour P1). */
+    track(event: string, data?: object, options?: EventOptions & Patience): Promise<Receipt>;
+
+    /**
+     * Tracks an event of which nobody waits to hear. False when there is no room for it, or the client is closed: then it is dropped. Whatever is
+     * dropped, now or later, is told to `onDropped`.
+     */
+    trackSoon(event: string, data?: object, options?: EventOptions): boolean;
+
+    /**
+     * Tracks events each on its own, in their order, many on their way at once. Gives what came of each, in the same
+     * order; one that is refused does not hinder the others. Waits for room.
+     */
+    trackEach(events: Iterable<Event> | AsyncIterable<Event>, patience?: Patience): Promise<(Receipt | Error)[]>;
+
+    /** Tracks events all together: all are stored, or none. They go in one line, whose length the daemon bounds. */
+    trackMany(events: Iterable<Event>, patience?: Patience): Promise<ManyReceipt>;
+
+    /** Has dispatchers send what they have queued, through flushable barriers (Behaviour F1). */
+    flush(options: FlushOptions & {wait: true}): Promise<EndedFlush>;
+    flush(options?: FlushOptions): Promise<Flush>;
+
+    /** How things stand: what a person asks first. */
+    status(patience?: Patience): Promise<JSONObject>;
+
+    /**
+     * Calls any method. When the connection breaks, methods that change nothing are called again on the next one; others
+     * fail with `disconnected` if they had been written, and nobody knows.
+     */
+    call(method: string, params?: object, patience?: Patience): Promise<JSONObject>;
+
+    /**
+     * Delivers a worker dispatcher's batches (Behaviour K3) until `unsubscribe` or `close`, also on later connections.
+     * Done when the daemon has granted it.
+     */
+    subscribe(dispatcher: string, work: Work, options?: WorkerOptions): Promise<void>;
+
+    /** Takes no more batches; done when those that are here are settled. */
+    unsubscribe(dispatcher: string, patience?: Patience): Promise<void>;
+
+    /** Whether there is room for one more call. */
+    readonly hasRoom: boolean;
+
+    /** How many calls are not answered; workers are not counted. */
+    readonly unanswered: number;
+
+    /** Done when there is room. */
+    room(patience?: Patience): Promise<void>;
+
+    /** Done when all calls are answered. */
+    drain(patience?: Patience): Promise<void>;
+
+    /**
+     * Takes no more calls, waits until all are answered and the workers have settled what they have, then closes the
+     * connection. Gives how many calls were not answered in time (5 000 unless given): their promises fail with `closed`.
+     * Their events may be stored or not.
+     */
+    close(patience?: Patience): Promise<number>;
+
+    /** Closes the connection at once. Calls under way, and later ones, fail with `closed`. */
+    destroy(): void;
+}
+
+/** A UUIDv7 (RFC 9562), greater than all that this process has made before. */
+export function newId(): string;
+
+/**
+ * Where the daemon's socket is when nobody says it: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR` if the daemon's
+ * folder is there, else below `/run`.
+ */
+export function usualSocket(environment?: {[name: string]: string | undefined}): string;

@@ -1,0 +1,36 @@
+"use strict";
+
+/** Why a call came to nothing. What its members mean is said in index.d.ts. */
+class HeadgateError extends Error {
+    constructor(code, message, reason = null, path = null, data = {}) {
+        super(message);
+        this.name = "HeadgateError";
+        this.code = code;
+        this.reason = reason;
+        this.path = path;
+        this.data = data;
+    }
+
+    /** What happened on this side. */
+    static local(reason, message) {
+        return new HeadgateError(0, message, reason);
+    }
+
+    /** The member `error` of an answer; null if it is no error of JSON-RPC. */
+    static read(error) {
+        if (!isObject(error) || !Number.isInteger(error.code) || typeof error.message !== "string") return null;
+        const data = isObject(error.data) ? error.data : {};
+        return new HeadgateError(error.code, error.message, text(data.reason), text(data.path), data);
+    }
+}
+
+function text(value) {
+    return typeof value === "string" ? value : null;
+}
+
+/** Whether a value is what JSON calls an object. */
+function isObject(value) {
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+module.exports = {HeadgateError, isObject};

@@ -1,0 +1,9 @@
+// A client of Headgate, the local event-delivery daemon. Node alone, nothing to install.
+"use strict";
+
+const {Client} = require("./client.js");
+const {HeadgateError} = require("./error.js");
+const {newId} = require("./ids.js");
+const {usualSocket} = require("./place.js");
+
+module.exports = {Client, HeadgateError, newId, usualSocket};

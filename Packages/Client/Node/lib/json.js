@@ -1,0 +1,66 @@
+// JSON whose whole numbers keep their digits: those beyond what a double holds are BigInts, in both directions.
+"use strict";
+
+const {randomUUID} = require("node:crypto");
+
+// Stands before the digits of a BigInt while it is a string. Nobody can guess it, so no other string begins so.
+const MARK = `${randomUUID()}:`;
+const MARKED = new RegExp(`"${MARK}(-?[0-9]+)"`, "g");
+// Strings are matched so that no digits inside of them are.
+const STRINGS_AND_NUMBERS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?/g;
+const LONG_NUMBER = /[0-9]{16}/;
+const WHOLE = /^-?[0-9]+$/;
+
+/** A value as a line without its end. */
+function encode(value) {
+    let found = false;
+    const mark = (_, member) => {
+        if (typeof member !== "bigint") return member;
+        found = true;
+        return MARK + member;
+    };
+    try {
+        return JSON.stringify(value);
+    } catch (error) {
+        // It is slower with a replacer, and almost nobody has BigInts.
+        const text = JSON.stringify(value, mark);
+        if (!found) throw error;
+        return text.replace(MARKED, "$1");
+    }
+}
+
+/** The value of a text; throws a SyntaxError if it is no JSON. */
+function decode(text) {
+    if (!LONG_NUMBER.test(text)) return JSON.parse(text);
+    const marked = text.replace(STRINGS_AND_NUMBERS, (token) => (isLong(token) ? `"${MARK}${token}"` : token));
+    return JSON.parse(marked, (_, value) =>
+        typeof value === "string" && value.startsWith(MARK) ? BigInt(value.slice(MARK.length)) : value
+    );
+}
+
+function isLong(token) {
+    return WHOLE.test(token) && !Number.isSafeInteger(Number(token));
+}
+
+/** How deep arrays and objects of a JSON text are nested. */
+function depth(text) {
+    let deepest = 0;
+    let level = 0;
+    for (let place = 0; place < text.length; place++) {
+        switch (text.charCodeAt(place)) {
+            case 0x22: // a string: on to the quotation mark that ends it
+                for (place++; text.charCodeAt(place) !== 0x22; place++) if (text.charCodeAt(place) === 0x5c) place++;
+                break;
+            case 0x5b: // [
+            case 0x7b: // {
+                deepest = Math.max(deepest, ++level);
+                break;
+            case 0x5d: // ]
+            case 0x7d: // }
+                level--;
+        }
+    }
+    return deepest;
+}
+
+module.exports = {decode, depth, encode};

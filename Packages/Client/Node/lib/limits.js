@@ -1,0 +1,34 @@
+"use strict";
+
+const {HeadgateError, isObject} = require("./error.js");
+const {depth} = require("./json.js");
+
+/**
+ * What the daemon takes at most. It answers a line beyond these without the request's id, so they are kept on this side.
+ */
+class Limits {
+    constructor(greeting = {}) {
+        const limits = isObject(greeting) && isObject(greeting.limits) ? greeting.limits : {};
+        this.lineBytes = whole(limits.max_line_bytes, 1_048_576);
+        this.depth = whole(limits.max_depth, 64);
+    }
+
+    /** Why a call cannot be sent; null if it can. */
+    fault(call) {
+        if (call.bytes - 1 > this.lineBytes) {
+            const text = `the message is longer than the ${this.lineBytes} bytes that the daemon takes`;
+            return new HeadgateError(-32000, text, "line_too_long");
+        }
+        if (depth(call.line) > this.depth) {
+            const text = `nested deeper than the ${this.depth} levels that the daemon takes`;
+            return new HeadgateError(-32000, text, "limit");
+        }
+        return null;
+    }
+}
+
+function whole(value, usual) {
+    return Number.isInteger(value) ? value : usual;
+}
+
+module.exports = {Limits};

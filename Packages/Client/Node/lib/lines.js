@@ -1,0 +1,39 @@
+"use strict";
+
+const LF = 0x0a;
+
+/** Cuts what comes into lines. */
+class Lines {
+    #pieces = [];
+    #bytes = 0;
+
+    /** How many bytes of a line are there whose end is not. */
+    get bytes() {
+        return this.#bytes;
+    }
+
+    /** The lines that end in a chunk, without their ends. */
+    push(chunk) {
+        const lines = [];
+        let start = 0;
+        for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
+            lines.push(this.#join(chunk.subarray(start, end)));
+            start = end + 1;
+        }
+        if (start < chunk.length) {
+            this.#pieces.push(chunk.subarray(start));
+            this.#bytes += chunk.length - start;
+        }
+        return lines;
+    }
+
+    #join(last) {
+        if (this.#pieces.length === 0) return last;
+        const line = Buffer.concat([...this.#pieces, last]);
+        this.#pieces = [];
+        this.#bytes = 0;
+        return line;
+    }
+}
+
+module.exports = {Lines};

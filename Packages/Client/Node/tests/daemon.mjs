@@ -1,0 +1,76 @@
+// A daemon for tests: it says what the test has it say.
+import {once} from "node:events";
+import {mkdtemp, rm} from "node:fs/promises";
+import net from "node:net";
+import {tmpdir} from "node:os";
+import {join} from "node:path";
+import {createInterface} from "node:readline";
+
+/** One client, in messages. */
+class Connection {
+    constructor(socket) {
+        this.socket = socket;
+        socket.on("error", () => {});
+        this.lines = createInterface({input: socket})[Symbol.asyncIterator]();
+    }
+
+    /** The next message; undefined when the client has closed its side. */
+    async read() {
+        const {value} = await this.lines.next();
+        return value && JSON.parse(value);
+    }
+
+    async request(method) {
+        const message = await this.read();
+        if (message?.method !== method) throw new Error(`expected ${method}, got ${JSON.stringify(message)}`);
+        return message;
+    }
+
+    tell(message) {
+        this.socket.write(JSON.stringify({jsonrpc: "2.0", ...message}) + "\n");
+    }
+
+    answer({id}, result) {
+        this.tell({id, result});
+    }
+
+    acknowledge(request) {
+        this.answer(request, {id: request.params.id, seq: 1});
+    }
+
+    /** Nothing has come since: the answer to a question is the next message. */
+    async isSilent() {
+        this.tell({id: "are you there", method: "no.such.method"});
+        return (await this.read())?.id === "are you there";
+    }
+}
+
+/** Listens in a folder of its own, which goes with it. */
+export class Daemon {
+    static async start(test) {
+        const daemon = new Daemon();
+        daemon.folder = await mkdtemp(join(tmpdir(), "headgate-"));
+        daemon.path = join(daemon.folder, "d.sock");
+        daemon.server = net.createServer();
+        daemon.sockets = [];
+        daemon.server.on("connection", (socket) => daemon.sockets.push(socket));
+        daemon.server.listen(daemon.path);
+        await once(daemon.server, "listening");
+        test.after(() => daemon.stop());
+        return daemon;
+    }
+
+    /** The next connection, greeted. */
+    async greet() {
+        const [socket] = await once(this.server, "connection");
+        const connection = new Connection(socket);
+        connection.answer(await connection.request("hello"), {protocol: 1});
+        return connection;
+    }
+
+    async stop() {
+        this.sockets.forEach((socket) => socket.destroy());
+        this.server.close();
+        await rm(this.folder, {recursive: true});
+    }
+}

@@ -1,0 +1,1245 @@
+<?php
+
+/**
+ * A client of Headgate, the local event-delivery daemon. One file, PHP 8.1 or later, nothing else.
+ *
+ *     $headgate = new Headgate\Client('shop', '2.1');
+ *     $headgate->trackSoon('page_viewed', ['path' => '/cart']);    // sent after the page is
+ *     $receipt = $headgate->track('order_placed', ['id' => 17]);   // returns when it is stored
+ *
+ * A client connects when it first has to, and again whenever the connection is lost. Every event gets an id before it is
+ * sent, and is sent under this id until it is acknowledged: a restart of the daemon loses none and doubles none (Behaviour
+ * Q7). Times are seconds; what ends in `_ms` goes to the daemon as it is.
+ */
+
+declare(strict_types=1);
+
+namespace Headgate;
+
+// MARK: What callers see
+
+/** Why a call came to nothing. */
+final class HeadgateException extends \RuntimeException
+{
+    /**
+     * @param int $code JSON-RPC's, -32000 for the daemon's own refusals, and 0 for what happened on this side
+     * @param ?string $reason the word to go by, null for JSON-RPC's own errors: the daemon's (`queue_full`, `storage` …), or
+     *     on this side `cannot_connect`, `disconnected`, `timed_out`, `closed`, `buffer_full`, `bad_answer`, `misuse`
+     * @param ?string $path which of the params is wrong, such as `events[1].event`
+     * @param \stdClass $data what else the daemon said
+     */
+    public function __construct(
+        int $code,
+        string $message,
+        public readonly ?string $reason = null,
+        public readonly ?string $path = null,
+        public readonly \stdClass $data = new \stdClass(),
+    ) {
+        parent::__construct($message, $code);
+    }
+
+    /** @internal */
+    public static function local(string $reason, string $message): self
+    {
+        return new self(0, $message, $reason);
+    }
+
+    /** @internal The member `error` of an answer; null if it is no error of JSON-RPC. */
+    public static function read(mixed $error): ?self
+    {
+        $isError = $error instanceof \stdClass && is_int($error->code ?? null) && is_string($error->message ?? null);
+        if (!$isError) {
+            return null;
+        }
+        $data = ($error->data ?? null) instanceof \stdClass ? $error->data : new \stdClass();
+        [$reason, $path] = [$data->reason ?? null, $data->path ?? null];
+        return new self(
+            $error->code,
+            $error->message,
+            is_string($reason) ? $reason : null,
+            is_string($path) ? $path : null,
+            $data,
+        );
+    }
+}
+
+/** How a client treats its connection. Times are seconds; null is for ever. */
+final class Options
+{
+    /**
+     * @param ?float $timeout how long a call waits in all, also for the daemon to be there
+     * @param float $endTimeout how long the end of a request waits until what `trackSoon` kept is acknowledged
+     * @param ?float $connectTimeout how long a call waits for the first connection. One attempt is always made, and 0 makes
+     *     no other. A daemon that is found stopping counts as a lost connection
+     * @param ?float $reconnectTimeout how long calls wait for a connection that was lost to come back; 0 does not wait
+     * @param float $greetingTimeout how long the daemon may take to answer `hello`
+     * @param int $maxUnanswered how many calls may be unanswered, and how many events `trackSoon` keeps
+     * @param int $maxUnansweredBytes how many bytes of them. One call is always let through
+     * @param float $backoffBase about how long the first wait between two attempts to connect is; each next one is twice as long
+     * @param float $backoffCap the longest wait between two attempts to connect
+     * @param ?bool $persistent whether the connection outlives the request; null: everywhere but on the command line
+     * @param ?\Closure(HeadgateException, array<string, mixed>): void $onDropped is told of each event of `trackSoon` that is
+     *     not known to be stored. Without it one line with their number goes to the error log
+     */
+    public function __construct(
+        public readonly ?float $timeout = 5.0,
+        public readonly float $endTimeout = 1.0,
+        public readonly ?float $connectTimeout = null,
+        public readonly ?float $reconnectTimeout = null,
+        public readonly float $greetingTimeout = 10.0,
+        public readonly int $maxUnanswered = 16_384,
+        public readonly int $maxUnansweredBytes = 8 << 20,
+        public readonly float $backoffBase = 0.05,
+        public readonly float $backoffCap = 5.0,
+        public readonly ?bool $persistent = null,
+        public readonly ?\Closure $onDropped = null,
+    ) {
+    }
+}
+
+/** An event is stored (Behaviour P1), or there is nothing to be stored. */
+final class Receipt
+{
+    /**
+     * @param ?int $seq its place among all events of the daemon; null if it is unrouted
+     * @param bool $duplicate whether the daemon had it already, which is a success
+     * @param bool $unrouted whether no dispatcher wants it
+     */
+    public function __construct(
+        public readonly string $id,
+        public readonly ?int $seq,
+        public readonly bool $duplicate,
+        public readonly bool $unrouted,
+    ) {
+    }
+}
+
+/** Several events are stored together. */
+final class ManyReceipt
+{
+    /** @param list<string> $ids */
+    public function __construct(
+        public readonly array $ids,
+        public readonly ?int $first_seq,
+        public readonly ?int $last_seq,
+        public readonly int $duplicates,
+        public readonly int $unrouted,
+    ) {
+    }
+}
+
+/**
+ * A client of the daemon. All methods that speak to it throw `HeadgateException`, or `JsonException` for what is no JSON.
+ * Members of events are the params of `track`: `event`, `data`, `id`, `key`, `time`, `dispatchers`, `ttl_ms`.
+ */
+final class Client
+{
+    // written by Tools/protocol: repeatable
+    private const REPEATABLE = [
+        'ping', 'rpc.discover', 'status', 'barrier.list', 'dispatcher.list', 'queue.peek', 'dead_letters.list',
+        'config.get',
+    ];
+    // end of what Tools/protocol has written
+
+    public readonly string $socketPath;
+    private readonly Options $options;
+    private readonly Connection $connection;
+    /** @var list<array<string, mixed>> what `trackSoon` keeps */
+    private array $kept = [];
+    private int $keptBytes = 0;
+    private int $dropped = 0;
+    private int $process;
+
+    /**
+     * @param string $name the program's, and
+     * @param string $version its version; together they are the events' `context.client`
+     * @param ?string $socketPath the daemon's socket; null looks in the usual places (`usualSocket`)
+     * @param ?string $namespace in which ids are told apart (Behaviour Q7); null for that of the user
+     */
+    public function __construct(
+        string $name,
+        string $version = '',
+        ?string $socketPath = null,
+        ?string $namespace = null,
+        ?Options $options = null,
+    ) {
+        $this->options = $options ?? new Options();
+        $this->socketPath = $socketPath ?? self::usualSocket();
+        $client = ['name' => $name] + ($version === '' ? [] : ['version' => $version]);
+        $hello = ['client' => $client, 'protocol' => 1] + ($namespace === null ? [] : ['namespace' => $namespace]);
+        $this->connection = new Connection($this->socketPath, $hello, $this->options);
+        $this->process = (int) getmypid();
+    }
+
+    /**
+     * Tracks an event, and returns when the daemon has stored it.
+     *
+     * @param array<string, mixed>|object|null $data
+     * @param array<string, mixed> $more `id`, `key`, `time`, `dispatchers`, `ttl_ms`
+     * @param float|false|null $timeout false: that of the options
+     */
+    public function track(
+        string $event,
+        array|object|null $data = null,
+        array $more = [],
+        float|false|null $timeout = false,
+    ): Receipt {
+        $call = new Call('track', self::event(['event' => $event, 'data' => $data] + $more), true);
+        return self::receipt($this->connection->wait($call, $this->end($timeout)));
+    }
+
+    /**
+     * Tracks an event at the end of the request, after the page has been sent where PHP can do that (FPM). It never waits
+     * and throws nothing. What cannot be stored within `Options::$endTimeout` is told to `Options::$onDropped`.
+     *
+     * A program without requests (a worker, a long script) calls `send` from time to time.
+     *
+     * @param array<string, mixed>|object|null $data
+     * @param array<string, mixed> $more as for `track`
+     * @return bool false when it is dropped, since too many are kept or it is no JSON
+     */
+    public function trackSoon(string $event, array|object|null $data = null, array $more = []): bool
+    {
+        $this->noticeFork();
+        $params = self::event(['event' => $event, 'data' => $data] + $more);
+        try {
+            $bytes = strlen(Json::encode($params));
+        } catch (\Throwable $error) {
+            return $this->drop(HeadgateException::local('misuse', $error->getMessage()), $params);
+        }
+        $hasRoom = count($this->kept) < $this->options->maxUnanswered
+            && $this->keptBytes < $this->options->maxUnansweredBytes;
+        if (!$hasRoom) {
+            return $this->drop(HeadgateException::local('buffer_full', 'too many events are kept'), $params);
+        }
+        $this->kept[] = $params;
+        $this->keptBytes += $bytes;
+        AtEnd::remember($this);
+        return true;
+    }
+
+    /**
+     * Sends what `trackSoon` has kept, and waits until it is acknowledged.
+     *
+     * @param float|false|null $timeout false: `Options::$endTimeout`
+     * @return int how many events are not known to be stored
+     */
+    public function send(float|false|null $timeout = false): int
+    {
+        $this->noticeFork();
+        $kept = $this->kept;
+        [$this->kept, $this->keptBytes] = [[], 0];
+        $lost = 0;
+        try {
+            $outcomes = $this->trackEach($kept, $timeout === false ? $this->options->endTimeout : $timeout);
+        } catch (\Throwable $error) { // what was given may have changed since, and be no JSON any more
+            $failure = HeadgateException::local('misuse', $error->getMessage());
+            $outcomes = array_fill(0, count($kept), $failure);
+        }
+        foreach ($outcomes as $place => $outcome) {
+            if ($outcome instanceof HeadgateException) {
+                $lost++;
+                $this->drop($outcome, $kept[$place]);
+            }
+        }
+        if ($this->dropped > 0 && $this->options->onDropped === null) {
+            error_log("headgate: $this->dropped events are not known to be stored");
+        }
+        $this->dropped = 0;
+        return $lost;
+    }
+
+    /**
+     * Tracks events each on its own, in their order, many on their way at once.
+     *
+     * @param iterable<array<string, mixed>> $events
+     * @param float|false|null $timeout of all of them; false: that of the options
+     * @return list<Receipt|HeadgateException> what came of each, in the same order
+     */
+    public function trackEach(iterable $events, float|false|null $timeout = false): array
+    {
+        $end = $this->end($timeout);
+        $calls = [];
+        foreach ($events as $event) {
+            $calls[] = $call = new Call('track', self::event($event), true);
+            $this->connection->begin($call, $end);
+        }
+        return array_map(function (Call $call) use ($end): Receipt|HeadgateException {
+            try {
+                return self::receipt($this->connection->finish($call, $end));
+            } catch (HeadgateException $error) {
+                return $error;
+            }
+        }, $calls);
+    }
+
+    /**
+     * Tracks events all together: all are stored, or none. They go in one line, whose length the daemon bounds.
+     *
+     * @param iterable<array<string, mixed>> $events
+     */
+    public function trackMany(iterable $events, float|false|null $timeout = false): ManyReceipt
+    {
+        $params = ['events' => []];
+        foreach ($events as $event) {
+            $params['events'][] = self::event($event);
+        }
+        $result = $this->connection->wait(new Call('track_many', $params, true), $this->end($timeout));
+        if (!is_array($result->ids ?? null)) {
+            throw HeadgateException::local('bad_answer', 'a result of track_many without ids');
+        }
+        return new ManyReceipt(
+            $result->ids,
+            $result->first_seq ?? null,
+            $result->last_seq ?? null,
+            $result->duplicates ?? 0,
+            $result->unrouted ?? 0,
+        );
+    }
+
+    /**
+     * Has dispatchers send what they have queued, through flushable barriers (Behaviour F1).
+     *
+     * @param array<string, mixed> $params `dispatchers`, `wait`, `timeout_ms`, `flush`
+     * @return \stdClass with `flush`, and if it was waited for `ended` and `dispatchers`
+     */
+    public function flush(array $params = [], float|false|null $timeout = false): \stdClass
+    {
+        $result = $this->call('flush', $params, $timeout);
+        $isKnown = in_array($result->ended ?? null, ['settled', 'timeout', 'cancelled'], true);
+        if (($params['wait'] ?? false) && !$isKnown) {
+            throw HeadgateException::local('bad_answer', 'a flush that did not end in a known way');
+        }
+        return $result;
+    }
+
+    /** How things stand: what a person asks first. */
+    public function status(float|false|null $timeout = false): \stdClass
+    {
+        return $this->call('status', [], $timeout);
+    }
+
+    /**
+     * Calls any method. When the connection breaks, methods that change nothing are called again on the next one; others fail
+     * with `disconnected` if they had been written, and nobody knows.
+     *
+     * @param array<string, mixed>|object $params
+     */
+    public function call(string $method, array|object $params = [], float|false|null $timeout = false): \stdClass
+    {
+        $call = new Call($method, (object) $params, in_array($method, self::REPEATABLE, true));
+        return $this->connection->wait($call, $this->end($timeout));
+    }
+
+    /**
+     * Sends what is kept, waits until it is acknowledged, and closes the connection, also one that would outlive the request.
+     *
+     * @return int how many events are not known to be stored
+     */
+    public function close(float|false|null $timeout = false): int
+    {
+        $lost = $this->send($timeout);
+        $this->connection->close();
+        return $lost;
+    }
+
+    /**
+     * Where the daemon's socket is when nobody says it: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR` if the daemon's
+     * folder is there, else below `/run`.
+     *
+     * @param ?array<string, string> $environment null: that of the process
+     * @param ?callable(string): bool $isFolder
+     */
+    public static function usualSocket(?array $environment = null, ?callable $isFolder = null): string
+    {
+        $variable = fn (string $name): string => (string) ($environment === null ? getenv($name) : $environment[$name] ?? '');
+        if ($variable('HEADGATE_SOCKET') !== '') {
+            return $variable('HEADGATE_SOCKET');
+        }
+        $directories = array_filter([$variable('XDG_RUNTIME_DIR'), '/run'], fn ($path) => str_starts_with($path, '/'));
+        $folders = array_values(array_map(fn ($path) => "$path/headgate", $directories));
+        $there = array_values(array_filter($folders, $isFolder ?? is_dir(...)));
+        return ($there[0] ?? $folders[0]) . '/headgate.sock';
+    }
+
+    /** A UUIDv7 (RFC 9562), greater than all that this process has made before. */
+    public static function newId(): string
+    {
+        return Ids::next();
+    }
+
+    private function drop(HeadgateException $error, array $event): bool
+    {
+        $this->dropped++;
+        AtEnd::remember($this);
+        try {
+            ($this->options->onDropped ?? fn () => null)($error, $event);
+        } catch (\Throwable $failure) {
+            error_log("headgate: onDropped failed: {$failure->getMessage()}");
+        }
+        return false;
+    }
+
+    /** What a parent process has kept is for the parent to send. */
+    private function noticeFork(): void
+    {
+        if ($this->process !== getmypid()) {
+            $this->process = (int) getmypid();
+            [$this->kept, $this->keptBytes, $this->dropped] = [[], 0, 0];
+        }
+    }
+
+    private function end(float|false|null $timeout): float
+    {
+        $timeout = $timeout === false ? $this->options->timeout : $timeout;
+        return $timeout === null ? INF : now() + $timeout;
+    }
+
+    /** @param array<string, mixed> $event */
+    private static function event(array $event): array
+    {
+        $event = array_filter($event, fn ($member) => $member !== null);
+        $event['id'] ??= Ids::next();
+        // An empty array would be a list.
+        if (($event['data'] ?? null) === []) {
+            $event['data'] = new \stdClass();
+        }
+        return $event;
+    }
+
+    private static function receipt(\stdClass $result): Receipt
+    {
+        if (!is_string($result->id ?? null)) {
+            throw HeadgateException::local('bad_answer', 'a result of track without id');
+        }
+        $isTrue = fn (string $name): bool => ($result->$name ?? null) === true;
+        return new Receipt($result->id, $result->seq ?? null, $isTrue('duplicate'), $isTrue('unrouted'));
+    }
+}
+
+// MARK: What happens when a request ends
+
+/** @internal The clients that have something to send when the request ends. */
+final class AtEnd
+{
+    /** @var array<int, Client> */
+    private static array $clients = [];
+    private static bool $isRegistered = false;
+
+    public static function remember(Client $client): void
+    {
+        self::$clients[spl_object_id($client)] = $client;
+        if (!self::$isRegistered) {
+            self::$isRegistered = true;
+            // Registered when the others run, it is the last: what they write is still part of the page.
+            register_shutdown_function(fn () => register_shutdown_function(self::send(...)));
+        }
+    }
+
+    private static function send(): void
+    {
+        // Neither the page nor the visitor's next one, which wants the session, waits for the daemon.
+        if (session_status() === PHP_SESSION_ACTIVE) {
+            session_write_close();
+        }
+        foreach (['fastcgi_finish_request', 'litespeed_finish_request'] as $finish) {
+            if (function_exists($finish)) {
+                $finish();
+            }
+        }
+        foreach (self::$clients as $client) {
+            try {
+                $client->send();
+            } catch (\Throwable $error) {
+                error_log("headgate: {$error->getMessage()}");
+            }
+        }
+        self::$clients = [];
+    }
+}
+
+// MARK: Calls
+
+/** @internal Seconds of a clock that nobody sets. */
+function now(): float
+{
+    return hrtime(true) / 1e9;
+}
+
+/** @internal JSON in lines. */
+final class Json
+{
+    private const FLAGS = JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES | JSON_PRESERVE_ZERO_FRACTION | JSON_THROW_ON_ERROR;
+
+    public static function encode(mixed $value): string
+    {
+        return json_encode($value, self::FLAGS);
+    }
+
+    /** Throws JsonException. Objects are objects, so that `{}` and `[]` are two things. */
+    public static function decode(string $text): mixed
+    {
+        try {
+            return json_decode($text, false, 512, JSON_THROW_ON_ERROR);
+        } catch (\JsonException $error) {
+            if ($error->getCode() !== JSON_ERROR_INVALID_PROPERTY_NAME) {
+                throw $error;
+            }
+            // A name that begins with NUL can be that of an array's member only.
+            $message = json_decode($text, true, 512, JSON_THROW_ON_ERROR);
+            return (object) array_map(fn ($member) => is_array($member) ? (object) $member : $member, $message);
+        }
+    }
+
+    /** How deep arrays and objects of a text are nested. */
+    public static function depth(string $text): int
+    {
+        [$deepest, $level, $end] = [0, 0, strlen($text)];
+        for ($place = 0; ($place += strcspn($text, '"[]{}', $place)) < $end; $place++) {
+            if ($text[$place] === '"') {
+                $place = self::endOfString($text, $place + 1);
+                continue;
+            }
+            $level += $text[$place] === '[' || $text[$place] === '{' ? 1 : -1;
+            $deepest = max($deepest, $level);
+        }
+        return $deepest;
+    }
+
+    private static function endOfString(string $text, int $place): int
+    {
+        while ($text[$place += strcspn($text, '"\\', $place)] === '\\') {
+            $place += 2;
+        }
+        return $place;
+    }
+}
+
+/** @internal UUIDs of version 7. */
+final class Ids
+{
+    private static int $moment = 0;
+    private static int $high = 0;
+    private static int $low = 0;
+
+    public static function next(): string
+    {
+        $now = (int) (microtime(true) * 1000);
+        $chance = unpack('nhigh/Jlow/Nstep', random_bytes(14));
+        if ($now > self::$moment) {
+            // The first bit is kept free: there the number counts on within a millisecond.
+            [self::$moment, self::$high, self::$low] = [$now, $chance['high'] & 0x7ff, $chance['low'] & (1 << 62) - 1];
+        } else {
+            self::$low += 1 + $chance['step'];
+            self::$high += self::$low >> 62;
+            self::$low &= (1 << 62) - 1;
+            self::$moment += self::$high >> 12;
+            self::$high &= 0xfff;
+        }
+        $hex = sprintf('%012x7%03x%016x', self::$moment, self::$high, self::$low | 1 << 63);
+        return implode('-', sscanf($hex, '%8s%4s%4s%4s%12s'));
+    }
+}
+
+/** @internal A request that is neither answered nor given up. Its number is the request's id on every connection. */
+final class Call
+{
+    public int $number = 0;
+    public string $line = '';
+    public bool $written = false;
+    public ?\stdClass $result = null;
+    public ?HeadgateException $error = null;
+
+    public function __construct(
+        public readonly string $method,
+        public readonly array|object $params,
+        public readonly bool $repeatable,
+    ) {
+    }
+
+    public function encode(int $number): void
+    {
+        $this->number = $number;
+        $message = ['jsonrpc' => '2.0', 'id' => $number, 'method' => $this->method, 'params' => $this->params];
+        $this->line = Json::encode($message) . "\n";
+    }
+
+    public function isDone(): bool
+    {
+        return $this->result !== null || $this->error !== null;
+    }
+}
+
+// MARK: The connection
+
+/**
+ * @internal A stream to the daemon, which may outlive the request.
+ *
+ * Streams that outlive a request are found again by their address and what greeted on them. One that is not as the next
+ * request needs it (something unanswered, half a line) is closed at the end of the request, also of one that fails.
+ */
+final class Link
+{
+    /** @var array<int, true> the streams that this request has in use */
+    private static array $inUse = [];
+
+    /** @param resource $stream */
+    private function __construct(
+        public readonly mixed $stream,
+        public readonly bool $isNew,
+        private readonly int $key,
+        public readonly int $process,
+    ) {
+    }
+
+    /** @throws HeadgateException */
+    public static function open(string $path, string $identity, bool $isPersistent, float $timeout): self
+    {
+        [$key, $errno, $text] = [0, 0, ''];
+        if ($isPersistent) {
+            $key = self::firstFree($identity);
+        }
+        $open = $isPersistent ? pfsockopen(...) : fsockopen(...);
+        $stream = quietly(function () use ($open, $path, $key, $timeout, &$errno, &$text) {
+            return $open("unix://$path", $key === 0 ? -1 : $key, $errno, $text, $timeout);
+        });
+        if ($stream === false) {
+            $cause = is_link($path) || file_exists($path) ? $text : 'there is no such socket';
+            throw HeadgateException::local('cannot_connect', "cannot connect to $path: $cause");
+        }
+        stream_set_blocking($stream, false);
+        stream_set_read_buffer($stream, 0);
+        if ($key !== 0) {
+            self::$inUse[$key] = true;
+        }
+        // Nothing has been read from a stream on which nobody has greeted back.
+        return new self($stream, ftell($stream) === 0, $key, (int) getmypid());
+    }
+
+    /**
+     * By what PHP tells a stream that it keeps from another to the same path: a port below 0, which it uses for nothing
+     * else. Two clients of one request never have the same.
+     */
+    private static function firstFree(string $identity): int
+    {
+        for ($slot = 0;; $slot++) {
+            $key = -2 - (int) hexdec(substr(hash('sha256', "$slot $identity"), 0, 12));
+            if (!isset(self::$inUse[$key])) {
+                return $key;
+            }
+        }
+    }
+
+    public function read(): ?string
+    {
+        $chunk = quietly(fn () => fread($this->stream, 1 << 16));
+        return $chunk === false || $chunk === '' && feof($this->stream) ? null : $chunk;
+    }
+
+    /** How many bytes of a text went out. */
+    public function write(string $text): int
+    {
+        return (int) quietly(fn () => fwrite($this->stream, $text));
+    }
+
+    /** isKept: it may be found again by the next request. */
+    public function close(bool $isKept = false): void
+    {
+        unset(self::$inUse[$this->key]);
+        if (!$isKept || $this->key === 0) {
+            quietly(fn () => fclose($this->stream));
+        }
+    }
+}
+
+/** @internal Does what may fail without PHP's warnings, also where a program makes exceptions of them. */
+function quietly(callable $act): mixed
+{
+    set_error_handler(fn () => true);
+    try {
+        return $act();
+    } finally {
+        restore_error_handler();
+    }
+}
+
+/**
+ * @internal Decides when to connect, what to write, what to write again, and what becomes of every call.
+ *
+ * Nothing that may be repeated is lost with a connection: it is written again on the next one, in the same order and under
+ * the same ids. All of it happens while somebody waits.
+ */
+final class Connection
+{
+    private const LONGEST_ANSWER = 256 << 20;
+    private const LONGEST_WAIT = 1.0;
+
+    // idle: not connected, and nothing to send. greeting: the answer to `hello` is waited for. open: calls are written as
+    // they come. draining: the daemon is about to close; what is written is still answered, nothing more is written.
+    // waiting: for the next attempt to connect. closed: for good.
+    private string $phase = 'idle';
+    private float $until = 0.0;
+    /** @var array<int, Call> in the order of their numbers */
+    private array $calls = [];
+    /** @var list<int> */
+    private array $waiting = [];
+    private int $heldBytes = 0;
+    private int $unanswered = 0;
+    private int $lastNumber;
+    private int $lineBytes = 1_048_576;
+    private int $depth = 64;
+    private bool $hasLimits = false;
+    private int $failures = 0;
+    private bool $wasConnected = false;
+    private ?float $patience = null;
+    private ?HeadgateException $lastFailure = null;
+    private ?Link $link = null;
+    private string $input = '';
+    private int $scanned = 0;
+    private string $output = '';
+    private readonly string $identity;
+    private readonly bool $isPersistent;
+    private bool $isRegistered = false;
+    private int $process;
+
+    /** @param array<string, mixed> $hello */
+    public function __construct(private readonly string $path, array $hello, private readonly Options $options)
+    {
+        $this->identity = Json::encode(['jsonrpc' => '2.0', 'id' => 0, 'method' => 'hello', 'params' => $hello]) . "\n";
+        $this->isPersistent = $options->persistent ?? PHP_SAPI !== 'cli';
+        // On a stream that other requests had before, an answer to one of theirs must not be taken for one of these.
+        $this->lastNumber = $this->isPersistent ? random_int(1, 1 << 50) : 0;
+        $this->process = (int) getmypid();
+    }
+
+    public function __destruct()
+    {
+        $this->leave();
+    }
+
+    /** Makes a call, and gives its result. */
+    public function wait(Call $call, float $end): \stdClass
+    {
+        $this->begin($call, $end);
+        return $this->finish($call, $end);
+    }
+
+    /** Makes a call once there is room. A call for which there is none in time has failed. */
+    public function begin(Call $call, float $end): void
+    {
+        $this->noticeFork();
+        $hasRoom = $this->pump($this->hasRoom(...), $end);
+        if ($this->phase === 'closed') {
+            $call->error = HeadgateException::local('closed', 'the client is closed');
+            return;
+        }
+        if (!$hasRoom) {
+            $call->error = $this->late();
+            return;
+        }
+        $call->encode($this->lastNumber + 1);
+        $this->lastNumber++;
+        $this->calls[$call->number] = $call;
+        $this->heldBytes += strlen($call->line);
+        $this->waiting[] = $call->number;
+        if ($this->phase === 'idle') {
+            $this->seek();
+        }
+    }
+
+    /** Waits for what has begun, and gives its result. */
+    public function finish(Call $call, float $end): \stdClass
+    {
+        $this->pump($call->isDone(...), $end);
+        if (!$call->isDone()) {
+            $this->end($call, null, $this->late());
+        }
+        return $call->error === null ? $call->result : throw $call->error;
+    }
+
+    public function close(): void
+    {
+        $this->noticeFork();
+        if ($this->phase !== 'closed') {
+            $this->disconnect();
+            $this->failAll(HeadgateException::local('closed', 'the client is closed'));
+            $this->phase = 'closed';
+        }
+    }
+
+    /** The request ends: only a connection that is as good as new is kept for the next one. */
+    public function leave(): void
+    {
+        if ($this->process !== getmypid()) {
+            return;
+        }
+        $isClean = $this->phase === 'open' && $this->unanswered === 0 && $this->input === '' && $this->output === '';
+        $this->link?->close($isClean);
+        $this->link = null;
+        if ($this->phase !== 'closed') {
+            $this->phase = 'idle';
+        }
+    }
+
+    private function hasRoom(): bool
+    {
+        return count($this->calls) < $this->options->maxUnanswered
+            && $this->heldBytes < $this->options->maxUnansweredBytes;
+    }
+
+    private function late(): HeadgateException
+    {
+        $isConnected = $this->phase === 'open' || $this->phase === 'draining';
+        $late = HeadgateException::local('timed_out', 'no answer came in time');
+        return $isConnected ? $late : self::copy($this->lastFailure ?? $late);
+    }
+
+    /** A child process leaves its parent's connection and calls to the parent. */
+    private function noticeFork(): void
+    {
+        if ($this->process === getmypid()) {
+            return;
+        }
+        $this->process = (int) getmypid();
+        $this->disconnect();
+        [$this->calls, $this->waiting, $this->heldBytes, $this->unanswered] = [[], [], 0, 0];
+        if ($this->phase !== 'closed') {
+            $this->rest();
+        }
+    }
+
+    // MARK: Waiting
+
+    /** Does what there is to do until a condition holds or it is too late; gives whether it holds. */
+    private function pump(callable $condition, float $end): bool
+    {
+        while (!$condition() && $this->phase !== 'closed') {
+            $this->passTime();
+            $this->proceed();
+            if ($condition()) {
+                return true;
+            }
+            $now = now();
+            if ($now >= $end) {
+                return false;
+            }
+            $hasTimer = $this->phase === 'greeting' || $this->phase === 'waiting';
+            $this->select(max(0.0, min($end, $hasTimer ? $this->until : INF, $now + self::LONGEST_WAIT) - $now));
+        }
+        return $condition();
+    }
+
+    private function select(float $seconds): void
+    {
+        $microseconds = (int) ceil($seconds * 1e6);
+        if ($this->link === null) {
+            usleep($microseconds);
+            return;
+        }
+        [$read, $write, $except] = [[$this->link->stream], $this->output === '' ? [] : [$this->link->stream], []];
+        // A signal ends it early, which is no fault: the loop goes on.
+        $ready = quietly(function () use (&$read, &$write, &$except, $microseconds) {
+            return stream_select($read, $write, $except, intdiv($microseconds, 1_000_000), $microseconds % 1_000_000);
+        });
+        if ($ready && $read) {
+            $this->read();
+        }
+    }
+
+    private function passTime(): void
+    {
+        if ($this->phase === 'waiting' && $this->until <= now()) {
+            $this->attempt();
+        } elseif ($this->phase === 'greeting' && $this->until <= now()) {
+            $this->couldNotConnect($this->cannotConnect('connected, but the daemon does not answer'));
+        }
+    }
+
+    /** Writes what there is, or ends a connection on which nothing more is to come. */
+    private function proceed(): void
+    {
+        if ($this->phase === 'draining' && $this->unanswered === 0) {
+            $this->write();
+            $this->lose(HeadgateException::local('disconnected', 'the connection broke before the answer came'));
+        }
+        if ($this->phase === 'open') {
+            foreach ($this->waiting as $number) {
+                $call = $this->calls[$number] ?? null;
+                if ($call !== null && !$call->written) {
+                    $this->writeCall($call);
+                }
+            }
+            $this->waiting = [];
+        }
+        $this->write();
+    }
+
+    private function writeCall(Call $call): void
+    {
+        $fault = $this->fault($call);
+        if ($fault !== null) {
+            $this->end($call, null, $fault);
+            return;
+        }
+        $call->written = true;
+        $this->unanswered++;
+        $this->output .= $call->line;
+    }
+
+    /** The daemon answers a line beyond its limits without the request's id, so they are kept on this side. */
+    private function fault(Call $call): ?HeadgateException
+    {
+        if (strlen($call->line) - 1 > $this->lineBytes) {
+            $text = "the message is longer than the $this->lineBytes bytes that the daemon takes";
+            return new HeadgateException(-32000, $text, 'line_too_long');
+        }
+        if (Json::depth($call->line) > $this->depth) {
+            return new HeadgateException(-32000, "nested deeper than the $this->depth levels that the daemon takes", 'limit');
+        }
+        return null;
+    }
+
+    private function write(): void
+    {
+        while ($this->output !== '' && $this->link !== null) {
+            $sent = $this->link->write(substr($this->output, 0, 1 << 18));
+            if ($sent === 0) {
+                return; // it is full; or it is gone, which reading finds out, after what the daemon has still said
+            }
+            $this->output = substr($this->output, $sent);
+        }
+    }
+
+    private function read(): void
+    {
+        $link = $this->link;
+        $chunk = $link->read();
+        if ($chunk === null) {
+            $this->disconnected();
+            return;
+        }
+        $this->input .= $chunk;
+        $begin = 0;
+        while (($end = strpos($this->input, "\n", max($begin, $this->scanned))) !== false) {
+            $line = trim(substr($this->input, $begin, $end - $begin), " \t\r");
+            $begin = $this->scanned = $end + 1;
+            if ($line !== '') {
+                $this->takeLine($line);
+            }
+            if ($link !== $this->link) {
+                return;
+            }
+        }
+        $this->input = substr($this->input, $begin);
+        $this->scanned = strlen($this->input);
+        if ($this->scanned > self::LONGEST_ANSWER) {
+            $this->gotNonsense('a line of more than ' . self::LONGEST_ANSWER . ' bytes');
+        }
+    }
+
+    // MARK: Connecting
+
+    private function seek(): void
+    {
+        $this->patience = self::later($this->wasConnected ? $this->options->reconnectTimeout : $this->options->connectTimeout);
+        [$this->phase, $this->until] = ['waiting', 0.0];
+    }
+
+    private static function later(?float $patience): float
+    {
+        return $patience === null ? INF : now() + $patience;
+    }
+
+    private function attempt(): void
+    {
+        if ($this->calls === []) {
+            $this->rest();
+            return;
+        }
+        try {
+            $this->link = Link::open($this->path, $this->identity, $this->isPersistent, $this->options->greetingTimeout);
+        } catch (HeadgateException $error) {
+            $this->couldNotConnect($error);
+            return;
+        }
+        $this->closeAtEnd();
+        if (!$this->link->isNew) {
+            // It has been greeted on, and what the daemon takes at most is not known any more; the protocol's usual is.
+            [$this->phase, $this->hasLimits, $this->wasConnected] = ['open', false, true];
+            [$this->lineBytes, $this->depth] = [1_048_576, 64];
+            $this->read(); // what was said since: `closing`, perhaps
+            return;
+        }
+        [$this->phase, $this->until] = ['greeting', now() + $this->options->greetingTimeout];
+        $this->output = $this->identity;
+    }
+
+    /** Destructors are not run after a fatal error; what is registered here is. */
+    private function closeAtEnd(): void
+    {
+        if ($this->isPersistent && !$this->isRegistered) {
+            $this->isRegistered = true;
+            $self = \WeakReference::create($this);
+            // As late as can be: what is sent at the end of the request comes before.
+            $leave = fn () => $self->get()?->leave();
+            register_shutdown_function(fn () => register_shutdown_function(fn () => register_shutdown_function($leave)));
+        }
+    }
+
+    private function cannotConnect(string $cause): HeadgateException
+    {
+        return HeadgateException::local('cannot_connect', "cannot connect to $this->path: $cause");
+    }
+
+    private function couldNotConnect(HeadgateException $error): void
+    {
+        $this->disconnect();
+        $this->lastFailure = $error;
+        $this->retry();
+    }
+
+    private function greeted(mixed $result): void
+    {
+        if ($this->phase !== 'greeting') {
+            return;
+        }
+        $limits = $result->limits ?? null;
+        $said = fn (string $name, int $usual): int => is_int($limits->$name ?? null) ? $limits->$name : $usual;
+        [$this->lineBytes, $this->depth] = [$said('max_line_bytes', 1_048_576), $said('max_depth', 64)];
+        // The first connection has been made in time; later ones are another matter.
+        if (!$this->wasConnected) {
+            $this->patience = null;
+        }
+        [$this->phase, $this->hasLimits, $this->wasConnected, $this->lastFailure] = ['open', true, true, null];
+    }
+
+    private function greetingRefused(HeadgateException $error): void
+    {
+        if ($this->phase !== 'greeting') {
+            return;
+        }
+        if ($error->reason === 'shutting_down') {
+            $this->foundStopping($error->getMessage());
+        } elseif ($error->reason === 'limit') {
+            $this->couldNotConnect($this->cannotConnect($error->getMessage()));
+        } else {
+            $this->disconnect();
+            $this->rest();
+            $this->failAll($error);
+        }
+    }
+
+    /** A daemon that stops was there: what waits for it waits as if it had been lost, for it may be restarting. */
+    private function foundStopping(string $cause): void
+    {
+        if (!$this->wasConnected) {
+            $this->patience = null;
+        }
+        $this->wasConnected = true;
+        $this->couldNotConnect($this->cannotConnect($cause));
+    }
+
+    private function closing(): void
+    {
+        if ($this->phase === 'greeting') {
+            $this->foundStopping('the daemon is stopping');
+        } elseif ($this->phase === 'open') {
+            $this->phase = 'draining';
+        }
+    }
+
+    private function disconnected(): void
+    {
+        if ($this->phase === 'greeting') {
+            $this->couldNotConnect($this->cannotConnect('the daemon closed the connection'));
+        } else {
+            $this->lose(HeadgateException::local('disconnected', 'the connection broke before the answer came'));
+        }
+    }
+
+    /** The connection is gone: takes back what can be written again, in its order. */
+    private function lose(HeadgateException $error): void
+    {
+        $this->disconnect();
+        $this->lastFailure = $error;
+        foreach ($this->calls as $call) {
+            if ($call->written && !$call->repeatable) {
+                $this->end($call, null, $error);
+            } else {
+                $this->unmark($call);
+            }
+        }
+        $this->waiting = array_keys($this->calls);
+        $this->retry();
+    }
+
+    private function disconnect(): void
+    {
+        $this->link?->close();
+        $this->link = null;
+        [$this->input, $this->output, $this->scanned] = ['', '', 0];
+    }
+
+    private function retry(): void
+    {
+        $this->failures++;
+        if ($this->calls === []) {
+            $this->rest();
+            return;
+        }
+        $this->patience ??= self::later($this->options->reconnectTimeout);
+        if (now() >= $this->patience) {
+            $this->rest();
+            $this->failAll($this->lastFailure);
+            return;
+        }
+        // Somewhere in the upper half, so that those who lost the daemon together do not come back together.
+        $longest = min($this->options->backoffCap, $this->options->backoffBase * 2.0 ** min($this->failures - 1, 32));
+        $wait = $longest * (0.5 + mt_rand() / mt_getrandmax() / 2);
+        [$this->phase, $this->until] = ['waiting', min(now() + $wait, $this->patience)];
+    }
+
+    private function rest(): void
+    {
+        [$this->phase, $this->patience] = ['idle', null];
+    }
+
+    // MARK: What comes from the daemon
+
+    private function takeLine(string $line): void
+    {
+        try {
+            $message = Json::decode($line);
+        } catch (\JsonException) {
+            $this->gotNonsense('a line that is not JSON');
+            return;
+        }
+        foreach (is_array($message) && $message !== [] ? $message : [$message] as $one) {
+            $this->take($one);
+        }
+    }
+
+    private function take(mixed $message): void
+    {
+        if (!$message instanceof \stdClass || ($message->jsonrpc ?? null) !== '2.0') {
+            $this->gotNonsense('a line that is no message');
+            return;
+        }
+        $has = fn (string $name): bool => property_exists($message, $name);
+        if ($has('method') && is_string($message->method)) {
+            $this->takeCall($message, $has('id'));
+            return;
+        }
+        $error = $has('error') ? HeadgateException::read($message->error) : null;
+        if ($has('method') || $has('error') === $has('result') || $has('error') && $error === null) {
+            $this->gotNonsense('a line that is no message');
+            return;
+        }
+        $number = $message->id ?? null;
+        if ($number === null && $error !== null) {
+            $this->gotAnonymousError($error);
+        } elseif (!is_int($number)) {
+            $this->gotNonsense('an answer to nothing that was asked');
+        } elseif ($number === 0) {
+            $error === null ? $this->greeted($message->result) : $this->greetingRefused($error);
+        } else {
+            $this->answered($number, $message->result ?? null, $error);
+        }
+    }
+
+    private function takeCall(\stdClass $message, bool $isRequest): void
+    {
+        if ($isRequest) {
+            $refusal = ['code' => -32601, 'message' => "there is no method $message->method"];
+            $this->output .= Json::encode(['jsonrpc' => '2.0', 'id' => $message->id, 'error' => $refusal]) . "\n";
+        } elseif ($message->method === 'closing') {
+            $this->closing();
+        }
+    }
+
+    private function answered(int $number, mixed $result, ?HeadgateException $error): void
+    {
+        $call = $this->calls[$number] ?? null;
+        if ($call === null || !$call->written) {
+            return; // nobody waits for it any more
+        }
+        if ($error?->reason === 'shutting_down' && $call->repeatable) {
+            $this->unmark($call);
+            $this->phase = 'draining';
+            return;
+        }
+        [$this->failures, $this->patience] = [0, null];
+        if ($error === null && !$result instanceof \stdClass) {
+            $error = HeadgateException::local('bad_answer', "a result of $call->method that is no object");
+        }
+        $this->end($call, $result instanceof \stdClass ? $result : null, $error);
+    }
+
+    /**
+     * It cannot be told which call it is about, so all that are written end with it: to repeat them might bring the same for
+     * ever.
+     */
+    private function gotNonsense(string $text): void
+    {
+        $error = HeadgateException::local('bad_answer', "not an answer of the protocol: $text");
+        if ($this->phase === 'greeting') {
+            $this->couldNotConnect($error);
+        } elseif ($this->phase === 'open' || $this->phase === 'draining') {
+            foreach ($this->calls as $call) {
+                if ($call->written) {
+                    $this->end($call, null, $error);
+                }
+            }
+            $this->lose($error);
+        }
+    }
+
+    private function gotAnonymousError(HeadgateException $error): void
+    {
+        if ($this->phase === 'greeting') {
+            $this->greetingRefused($error);
+        } elseif ($this->hasLimits) {
+            $this->gotNonsense($error->getMessage());
+        } elseif ($this->phase === 'open' || $this->phase === 'draining') {
+            // Perhaps a line was too long for this daemon: a new connection tells what it takes.
+            $this->lose(HeadgateException::local('disconnected', $error->getMessage()));
+        }
+    }
+
+    // MARK: What becomes of calls
+
+    private function unmark(Call $call): void
+    {
+        if ($call->written) {
+            $call->written = false;
+            $this->unanswered--;
+        }
+    }
+
+    private function end(Call $call, ?\stdClass $result, ?HeadgateException $error): void
+    {
+        if (isset($this->calls[$call->number])) {
+            unset($this->calls[$call->number]);
+            $this->unmark($call);
+            $this->heldBytes -= strlen($call->line);
+        }
+        // Calls that were given up while there is no daemon must not be remembered until there is one.
+        if (count($this->waiting) > 2 * count($this->calls) + 1024) {
+            $this->waiting = array_filter($this->waiting, fn (int $number): bool => isset($this->calls[$number]));
+        }
+        // Each caller gets an error of its own, with the place where it is thrown.
+        [$call->result, $call->error] = [$result, $error === null ? null : self::copy($error)];
+    }
+
+    private function failAll(HeadgateException $error): void
+    {
+        foreach ($this->calls as $call) {
+            $this->end($call, null, $error);
+        }
+    }
+
+    private static function copy(HeadgateException $error): HeadgateException
+    {
+        return new HeadgateException($error->getCode(), $error->getMessage(), $error->reason, $error->path, $error->data);
+    }
+}

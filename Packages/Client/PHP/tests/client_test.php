@@ -1,0 +1,245 @@
+<?php
+
+// The PHP client in its own process: what the drivers of Tests/Clients, which see a program only, cannot see.
+
+declare(strict_types=1);
+
+require __DIR__ . '/../Headgate.php';
+
+use Headgate\Client;
+use Headgate\HeadgateException;
+use Headgate\Json;
+use Headgate\Options;
+
+// What PHP warns of is a fault, and so is what a strict framework would make of it.
+set_error_handler(function (int $level, string $text, string $file, int $line): never {
+    throw new ErrorException($text, 0, $level, $file, $line);
+});
+
+function expect(mixed $wanted, mixed $got): void
+{
+    if ($wanted !== $got) {
+        throw new LogicException('expected ' . var_export($wanted, true) . ', got ' . var_export($got, true));
+    }
+}
+
+function reasonOf(callable $act): ?string
+{
+    try {
+        $act();
+    } catch (HeadgateException $error) {
+        return $error->reason;
+    }
+    throw new LogicException('it should have failed');
+}
+
+/** A daemon in a process of its own: it answers as many `track` as it is told, then is silent. */
+final class Daemon
+{
+    public readonly string $path;
+    private readonly int $process;
+
+    public function __construct(int $answers)
+    {
+        $this->path = sys_get_temp_dir() . '/headgate-' . bin2hex(random_bytes(6));
+        $listener = stream_socket_server("unix://$this->path");
+        file_put_contents("$this->path.names", '[]');
+        $this->process = pcntl_fork();
+        if ($this->process === 0) {
+            $this->serve($listener, $answers);
+        }
+    }
+
+    /** Ends it; gives the names of the events that came, by connections. */
+    public function stop(): array
+    {
+        posix_kill($this->process, SIGTERM);
+        pcntl_waitpid($this->process, $status);
+        $names = Json::decode(file_get_contents("$this->path.names"));
+        array_map(unlink(...), [$this->path, "$this->path.names"]);
+        return $names;
+    }
+
+    private function serve(mixed $listener, int $answers): never
+    {
+        pcntl_async_signals(true);
+        pcntl_signal(SIGTERM, fn () => posix_kill(getmypid(), SIGKILL));
+        [$streams, $names] = [[], []];
+        for (;;) {
+            $read = [$listener, ...$streams];
+            [$write, $except] = [[], []];
+            stream_select($read, $write, $except, null);
+            foreach ($read as $stream) {
+                if ($stream === $listener) {
+                    $streams[] = stream_socket_accept($listener);
+                    $names[] = [];
+                    continue;
+                }
+                $place = array_search($stream, $streams, true);
+                $line = fgets($stream);
+                if ($line === false) {
+                    unset($streams[$place]);
+                    continue;
+                }
+                $message = Json::decode($line);
+                if ($message->method === 'track') {
+                    $names[$place][] = $message->params->event;
+                    file_put_contents("$this->path.names", Json::encode($names));
+                }
+                if ($message->method !== 'track' || $answers-- > 0) {
+                    $result = ['id' => $message->params->id ?? '', 'seq' => count($names[$place] ?? [])];
+                    fwrite($stream, Json::encode(['jsonrpc' => '2.0', 'id' => $message->id, 'result' => $result]) . "\n");
+                }
+            }
+        }
+    }
+}
+
+$tests = [
+    'what there is no room for is dropped, and told' => function (): void {
+        $dropped = [];
+        $options = new Options(maxUnanswered: 2, onDropped: function ($error, $event) use (&$dropped) {
+            $dropped[] = [$error->reason, $event['event']];
+        });
+        $daemon = new Daemon(2);
+        $client = new Client('test', socketPath: $daemon->path, options: $options);
+        $kept = array_map(fn ($name) => $client->trackSoon($name), ['a', 'b', 'c']);
+        expect([true, true, false], $kept);
+        expect([['buffer_full', 'c']], $dropped);
+        expect(0, $client->send(60.0));
+        expect(true, $client->trackSoon('d'));
+        expect(1, $client->close(0.05)); // nobody answers any more
+        expect(['timed_out', 'd'], $dropped[1]);
+        expect([['a', 'b', 'd']], $daemon->stop());
+        expect('closed', reasonOf(fn () => $client->track('x')));
+    },
+    'what is no JSON is dropped, or thrown' => function (): void {
+        $client = new Client('test', socketPath: '/nowhere', options: new Options(onDropped: fn () => null));
+        expect(false, $client->trackSoon('x', ['n' => NAN]));
+        expect(false, $client->trackSoon("\xff"));
+        $daemon = new Daemon(0);
+        $client = new Client('test', socketPath: $daemon->path);
+        try {
+            $client->track('x', ['n' => INF]);
+            throw new LogicException('it should have failed');
+        } catch (JsonException) {
+        }
+        $daemon->stop();
+    },
+    'onDropped may fail' => function (): void {
+        $log = ini_set('error_log', '/dev/null');
+        $options = new Options(endTimeout: 0.0, onDropped: fn () => throw new LogicException('oh'));
+        $client = new Client('test', socketPath: '/nowhere/d.sock', options: $options);
+        $client->trackSoon('x');
+        expect(1, $client->send());
+        ini_set('error_log', (string) $log);
+    },
+    'a daemon that is not there' => function (): void {
+        $client = new Client('test', socketPath: '/nowhere/d.sock', options: new Options(connectTimeout: 0.0));
+        expect('cannot_connect', reasonOf(fn () => $client->status()));
+        $client = new Client('test', socketPath: '/nowhere/d.sock', options: new Options(timeout: 0.05));
+        expect('cannot_connect', reasonOf(fn () => $client->status()));
+    },
+    'a daemon that is silent' => function (): void {
+        $daemon = new Daemon(0);
+        $client = new Client('test', socketPath: $daemon->path);
+        expect('ok', $client->status() instanceof stdClass ? 'ok' : '');
+        expect('timed_out', reasonOf(fn () => $client->track('x', timeout: 0.05)));
+        $daemon->stop();
+    },
+    'a fork has a connection of its own, and leaves what is kept to its parent' => function (): void {
+        foreach ([false, true] as $isPersistent) {
+            $daemon = new Daemon(4);
+            $options = new Options(timeout: 60.0, persistent: $isPersistent);
+            $client = new Client('test', socketPath: $daemon->path, options: $options);
+            $client->track('parent');
+            $client->trackSoon('kept');
+            $child = pcntl_fork();
+            if ($child === 0) {
+                $client->track('child');
+                $client->send();
+                posix_kill(getmypid(), SIGKILL);
+            }
+            pcntl_waitpid($child, $status);
+            expect(0, $client->send(60.0));
+            expect(1, $client->track('again')->seq <=> 0);
+            expect(0, $client->close());
+            expect([['parent', 'kept', 'again'], ['child']], $daemon->stop());
+        }
+    },
+    'a fork that ends does not end its parent\'s connection' => function (): void {
+        $daemon = new Daemon(4);
+        $client = new Client('test', socketPath: $daemon->path, options: new Options(timeout: 60.0));
+        $client->track('parent');
+        $child = pcntl_fork();
+        if ($child === 0) {
+            $client->close();
+            posix_kill(getmypid(), SIGKILL);
+        }
+        pcntl_waitpid($child, $status);
+        $client->track('again');
+        $client->close();
+        expect([['parent', 'again']], $daemon->stop());
+    },
+    'a signal while it waits is no fault' => function (): void {
+        $daemon = new Daemon(0);
+        $client = new Client('test', socketPath: $daemon->path);
+        $client->status();
+        pcntl_async_signals(true);
+        $count = 0;
+        pcntl_signal(SIGALRM, function () use (&$count) {
+            $count++;
+        });
+        pcntl_alarm(1);
+        expect('timed_out', reasonOf(fn () => $client->track('x', timeout: 1.5)));
+        expect(1, $count);
+        $daemon->stop();
+    },
+    'an empty array is an object where one is wanted' => function (): void {
+        $event = (new ReflectionMethod(Client::class, 'event'))->invoke(null, ['event' => 'x', 'id' => 'e', 'data' => []]);
+        expect('{"event":"x","id":"e","data":{}}', Json::encode($event));
+    },
+    'a name that begins with NUL can be read' => function (): void {
+        $message = Json::decode('{"id":1,"result":{"\u0000a":1}}');
+        expect(true, $message->result instanceof stdClass);
+    },
+    'depth is that of arrays and objects' => function (): void {
+        foreach (['1' => 0, '{}' => 1, '[{"a":[]},{}]' => 3, '["[[\"[["]' => 1, '["\\\\",[]]' => 2] as $text => $wanted) {
+            expect($wanted, Json::depth((string) $text));
+        }
+        expect(1, Json::depth('["' . str_repeat('x\\"', 1 << 20) . '"]'));
+    },
+    'ids are UUIDs of version 7, and grow' => function (): void {
+        $ids = array_map(fn () => Client::newId(), range(1, 10_000));
+        $sorted = array_unique($ids);
+        sort($sorted);
+        expect($sorted, $ids);
+        $form = '/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/D';
+        expect(10_000, count(preg_grep($form, $ids)));
+        expect(true, abs(hexdec(substr(str_replace('-', '', $ids[0]), 0, 12)) - microtime(true) * 1000) < 60_000);
+    },
+    'the socket is where Docs/Decisions/0010 says' => function (): void {
+        [$machine, $own] = ['/run/headgate', '/b/headgate'];
+        foreach (
+            [
+                [['HEADGATE_SOCKET' => '/a', 'XDG_RUNTIME_DIR' => '/b'], [$own], '/a'],
+                [['HEADGATE_SOCKET' => '', 'XDG_RUNTIME_DIR' => '/b'], [], "$own/headgate.sock"],
+                [['XDG_RUNTIME_DIR' => '/b'], [$machine], "$machine/headgate.sock"],
+                [['XDG_RUNTIME_DIR' => '/b'], [$machine, $own], "$own/headgate.sock"],
+                [['XDG_RUNTIME_DIR' => 'b'], [], "$machine/headgate.sock"],
+                [[], [], "$machine/headgate.sock"],
+            ] as [$variables, $folders, $wanted]
+        ) {
+            expect($wanted, Client::usualSocket($variables, fn ($path) => in_array($path, $folders, true)));
+        }
+    },
+];
+foreach ($tests as $name => $test) {
+    try {
+        $test();
+    } catch (Throwable $error) {
+        fwrite(STDERR, "FAILED: $name: {$error->getMessage()}\n{$error->getTraceAsString()}\n");
+        exit(1);
+    }
+}
+echo count($tests), " tests of the PHP client passed\n";

@@ -1,0 +1,62 @@
+"""What a client can be certified for. One table for all languages: Docs/Clients.md tells people the same.
+
+What every client does needs nothing: `track`, `track_many`, `flush`, `status`, any call by its name, and that none of it is
+lost or doubled when the daemon is restarted or killed. Whatever else a scene or a file of messages needs is said by it.
+"""
+
+WORKERS = "workers"  # takes batches, and settles them
+WATCHES = "watches"  # is told what happens
+BOARDS = "boards"  # is activated
+STANDING = "standing"  # barriers and the application's status are set again on each connection
+LISTS = "lists"  # gives values of its own for what the daemon lists, and so notices what is none
+
+PROFILES = {
+    "tracker": frozenset(),
+    "worker": frozenset({WORKERS}),
+    "full": frozenset({WORKERS, WATCHES, BOARDS, STANDING, LISTS}),
+}
+
+MESSAGES = {
+    "dispatch": {WORKERS},
+    "board.run": {BOARDS},
+    "changed": {WATCHES},
+    "barrier.list": {LISTS},
+    "dispatcher.list": {LISTS},
+}
+
+
+def needs(*abilities):
+    """A scene that only clients with these abilities have to play."""
+
+    def mark(scene):
+        scene.needs = frozenset(abilities)
+        return scene
+
+    return mark
+
+
+class Profile:
+    """What is asked of a client."""
+
+    def __init__(self, name, skipped=()):
+        self.name = name
+        self.abilities = PROFILES[name]
+        self.skipped = frozenset(skipped)
+
+    def scenes(self, all_scenes):
+        """Those that the client has to play."""
+        return [
+            scene
+            for scene in all_scenes
+            if getattr(scene, "needs", frozenset()) <= self.abilities and scene.__name__ not in self.skipped
+        ]
+
+    def has_messages(self, name):
+        """Whether the client is held against the file of golden messages of this name."""
+        return MESSAGES.get(name, set()) <= self.abilities and name not in self.skipped
+
+    @property
+    def served(self):
+        """What the client is to `handle`, in this order."""
+        offered = ((BOARDS, "board:greeter"), (WORKERS, "worker:jobs"), (WATCHES, "watch:dispatchers"))
+        return [name for ability, name in offered if ability in self.abilities]
