@@ -16,10 +16,12 @@ final class Crowd: Actor {
     private var service: Service?
     private var isCalm = false
 
-    init(_ record: Record, _ scheduler: SimulatedScheduler, _ ledger: Ledger) {
+    /// - Parameter hasFloods: whether they send much at once for one dispatcher alone.
+    init(_ record: Record, _ scheduler: SimulatedScheduler, _ ledger: Ledger, hasFloods: Bool) {
         self.record = record
         self.scheduler = scheduler
         events = KnownEvents(ledger)
+        events.hasFloods = hasFloods
     }
 
     // MARK: Lives

@@ -27,7 +27,10 @@ final class KeyClients: Actor, Duty {
     var acts: [Act] {
         if isCalm { return [] }
         let isServed = serving.contains(where: \.isTalking)
-        return [Act(isServed ? 2 : 20, serve), Act(runs.isEmpty ? 0 : 60, answer), Act(1, leave)]
+        return [
+            Act(isServed ? 2 : 20, serve), Act(runs.isEmpty ? 0 : 60, answer), Act(1, leave),
+            Act(side.hasWaiting ? 30 : 0, side.answerOne),
+        ]
     }
 
     private func serve() {
@@ -66,6 +69,8 @@ final class KeyClients: Actor, Duty {
         case 1: run.client.answer(run.request, result: #"{"done":true,"output":{"other":"\#(key)"}}"#)
         default: give(key, run)
         }
+        // Many a process is quick.
+        if record.oneIn(2) { run.client.connection.tell(most: 5_000) }
     }
 
     private func give(_ key: String, _ run: (client: SimulatedClient, request: Int)) {

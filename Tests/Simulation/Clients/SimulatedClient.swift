@@ -33,6 +33,9 @@ final class KnownEvents {
 
     private var flushes = 0
 
+    /// Whether clients send much at once for one dispatcher alone.
+    var hasFloods = false
+
     func flush() -> String {
         flushes += 1
         return "f\(flushes)"
@@ -141,11 +144,19 @@ final class SimulatedClient {
             owedNulls += 1
             record.count(.lineTooLong)
             send(String(repeating: "x", count: 5_000))
+        case 3 where events.hasFloods && record.oneIn(2): flood()
         case 2:
             record.count(.batch)
             send("[\((0..<record.number(1...5)).map { _ in message(inBatch: true) }.joined(separator: ","))]")
         default: send(message(inBatch: false))
         }
+    }
+
+    /// What only one dispatcher wants fills segments of which the others need little.
+    private func flood() {
+        let list = (0..<record.number(2...5)).map { _ in "{\(event(events.id(record), filling: record.number(100...600)))}" }
+        let params = #""method":"track_many","params":{"events":[\#(list.joined(separator: ","))]}"#
+        send(message(params, .trackMany(list.count)))
     }
 
     private func message(inBatch: Bool) -> String {
@@ -170,14 +181,17 @@ final class SimulatedClient {
         }
     }
 
-    private func event(_ id: String) -> String {
-        let narrowed = record.pick(["", "", #","dispatchers":["a"]"#])
+    /// - Parameter filling: so many bytes that mean nothing, in an event for one dispatcher.
+    private func event(_ id: String, filling: Int? = nil) -> String {
+        let narrowed = filling == nil ? record.pick(["", "", #","dispatchers":["a"]"#]) : #","dispatchers":["a"]"#
         let key = EventKey.of(id: id).map { #","key":"\#($0)""# } ?? ""
         let timeToLive = events.ledger.ages.timeToLive()
-        let ttl = timeToLive.map { #","ttl_ms":\#($0)"# } ?? ""
+        let limit = timeToLive.map { #","ttl_ms":\#($0)"# } ?? ""
         let more = events.ledger.rules == nil ? "" : RuleAccount.data(isNarrowed: !narrowed.isEmpty)
-        let data = #"{"n":\#(record.number(0...99))\#(timeToLive.map { #","ttl":\#($0)"# } ?? "")\#(more)}"#
-        return #""event":"x","id":"\#(id)"\#(key)\#(narrowed)\#(ttl),"data":\#(data)"#
+        let filling = filling.map { #","p":"\#(String(repeating: "p", count: $0))""# } ?? ""
+        let ttl = timeToLive.map { #","ttl":\#($0)"# } ?? ""
+        let data = #"{"n":\#(record.number(0...99))\#(ttl)\#(filling)\#(more)}"#
+        return #""event":"x","id":"\#(id)"\#(key)\#(narrowed)\#(limit),"data":\#(data)"#
     }
 
     func ask(_ method: String, _ params: String, _ request: Request) {

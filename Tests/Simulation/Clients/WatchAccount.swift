@@ -183,6 +183,11 @@ struct WatchedState {
         sessions = service.sessions.all.sorted { $0.number < $1.number }.map { [$0.name, $0.caller.client ?? ""] }
     }
 
+    /// Of each dispatcher whether batches may go, and why they may or may not.
+    var ways: [String: [DataItem?]] {
+        dispatchers.mapValues { entry in ["way", "blocked_by", "flushing"].map { entry[$0] } }
+    }
+
     static func entries(_ params: DataObject, _ name: String) -> [String: DataObject]? {
         guard let list = params.getArray(key: name, of: DataObject.self) else { return nil }
         return list.reduce(into: [:]) { entries, entry in

@@ -157,8 +157,21 @@ final class WatchClients: Actor, Duty {
         guard let watch = pick(), watch.client.connection.room == .max, watch.client.connection.outputBytes == 0
         else { return }
         record.note("\(watch.client.number) looks whether it knows all")
+        if watch.topics.contains(.dispatchers) { expectToKnowWays(watch) }
         expectToKnow(watch)
         if watch.isOn { record.count(.watcherKnows) }
+    }
+
+    /// How the ways are it knows sooner: that is told within 5 ms, whatever is counted meanwhile.
+    private func expectToKnowWays(_ watch: WatchAccount) {
+        for _ in 0..<3 {
+            scheduler.advance(by: .milliseconds(5))
+            scheduler.endTurn()
+            crowd.read()
+            guard watch.isOn, let service else { return }
+            if watch.known.ways == WatchedState(service).ways { return }
+        }
+        record.expect(false, "\(watch.client.number) is not told in time of the ways")
     }
 
     private func expectToKnow(_ watch: WatchAccount) {

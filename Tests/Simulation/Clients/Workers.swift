@@ -60,7 +60,12 @@ final class Workers: Actor, Duty {
     // MARK: Acts
 
     var acts: [Act] {
-        isCalm ? [] : [Act(4, subscribe), Act(12, answer), Act(1, unsubscribe), Act(1, vanish)]
+        guard !isCalm else { return [] }
+        // Where events grow too old, some do so on their way from one worker to another.
+        let isAgeing = side.lane.ages.mostAge != nil
+        return [
+            Act(isAgeing ? 8 : 4, subscribe), Act(12, answer), Act(1, unsubscribe), Act(isAgeing ? 3 : 1, vanish),
+        ]
     }
 
     private func subscribe() {

@@ -16,9 +16,14 @@ final class Destinations: Actor {
     var acts: [Act] {
         if isCalm { return [] }
         return [
-            Act(15) { [self] in record.pick(sides).answerOne() },
+            Act(15) { [self] in answerOne() },
             Act(1) { [self] in record.pick(sides).isBusy.toggle() },
         ]
+    }
+
+    private func answerOne() {
+        let asked = sides.filter(\.hasWaiting)
+        if !asked.isEmpty { record.pick(asked).answerOne() }
     }
 
     var isQuiet: Bool { !sides.contains(where: \.hasWaiting) }

@@ -61,6 +61,8 @@ final class FarSide: Sender {
     private let record: Record
     private let scheduler: any Scheduler
     private var waiting: [(batch: Batch, begin: Instant, then: (SendResult) -> Void)] = []
+    /// What it said last, as a number.
+    private var lastWord = 0
     /// Batches that are not answered before their time is over.
     private var silent: Set<Int> = []
     private(set) var inFlight: Set<SequenceNumber> = []
@@ -182,14 +184,20 @@ final class FarSide: Sender {
     }
 
     private func result(for batch: Batch) -> SendResult {
-        if key != nil, !lane.isPatchy, record.oneIn(key?.hasRefused == true ? 2 : 3) {
-            return .refused(.init(.never, cause: "HTTP 401", isUnauthorized: true, status: 401))
+        if let key, !lane.isPatchy {
+            // Between two 401s it may say something else.
+            if key.hasRefused, record.oneIn(3) { return .each(batch.events.map { _ in outcome() }) }
+            if record.oneIn(key.hasRefused ? 2 : 3) {
+                return .refused(.init(.never, cause: "HTTP 401", isUnauthorized: true, status: 401))
+            }
         }
         if patience.mostAge != nil, record.oneIn(4) {
             return .refused(.init(.again, cause: "HTTP 429", retryAfter: .seconds(2), status: 429))
         }
         if isBusy { return .refused(.init(.again, cause: "HTTP 503", status: 503)) }
-        switch record.number(0...13) {
+        // Often it says the same again.
+        lastWord = record.oneIn(3) ? lastWord : record.number(0...13)
+        switch lastWord {
         case 0...3: return .delivered
         case 4...5: return .refused(.init(.again, cause: "HTTP 503", status: 503))
         case 6: return .refused(.init(.again, cause: "HTTP 503", retryAfter: .seconds(2), status: 503))

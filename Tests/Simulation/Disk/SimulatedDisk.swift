@@ -57,6 +57,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         if isChange { try countDown() }
         if let fails = mood.fails, record.oneIn(fails) {
             record.count(.ioError)
+            record.detail("disk: fails")
             throw DiskFault(code: EIO)
         }
     }
@@ -107,6 +108,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     func rename(_ path: String, to new: String) throws(DiskFault) {
         try begin()
         guard let node = platter.names[path] else { throw DiskFault(code: ENOENT) }
+        record.detail("disk: renames \(path) to \(new)")
         platter.name(path, nil)
         platter.name(new, node)
     }

@@ -12,6 +12,8 @@ final class SimulatedStoreDesk: StoreDesk {
     private var jobs: [StoreJob] = []
     private var outcomes: [StoreOutcome] = []
 
+    /// Whether it has begun, given up or copied segments in its last turn.
+    private(set) var hasTurnedOver = false
     private let record: Record
 
     init(options: DiskEventStore.Options, _ record: Record) {
@@ -63,6 +65,7 @@ final class SimulatedStoreDesk: StoreDesk {
         guard hasWork, let engine else { return }
         let turn = jobs
         jobs = []
+        hasTurnedOver = false
         let before = (engine as? LogEngine)?.counts
         defer { if let before, let after = (engine as? LogEngine)?.counts { watch(before, after) } }
         guard !engine.turn(turn, report: report) else { return }
@@ -71,6 +74,7 @@ final class SimulatedStoreDesk: StoreDesk {
     }
 
     private func watch(_ before: LogCounts, _ after: LogCounts) {
+        hasTurnedOver = before != after
         if after.begun > before.begun { record.count(.segmentBegun) }
         if after.forgotten > before.forgotten { record.count(.segmentForgotten) }
         if after.copied > before.copied { record.count(.segmentCopied) }

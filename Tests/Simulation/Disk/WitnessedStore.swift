@@ -13,15 +13,13 @@ final class WitnessedStore: EventStore {
     private let opened: (StoredState, ([Chunk], [SequenceNumber]), [StoredLetter]) -> Void
 
     init(
-        _ disk: SimulatedDisk, _ kind: StoreKind, durability: Durability, _ scheduler: SimulatedScheduler,
-        _ ledger: Ledger,
+        _ disk: SimulatedDisk, _ kind: StoreKind, _ scene: Scene, _ scheduler: SimulatedScheduler, _ ledger: Ledger,
         opened: @escaping (StoredState, ([Chunk], [SequenceNumber]), [StoredLetter]) -> Void
     ) {
-        var options = DiskEventStore.Options(directory: "/data", durability: durability)
+        var options = DiskEventStore.Options(directory: "/data", durability: scene.durability)
         options.disk = disk
         options.kind = kind
-        // So small that a history has many of them.
-        (options.segmentSize, options.blockSize, options.mostUnfiledIDBytes) = (6 << 10, 512, 512)
+        (options.segmentSize, options.blockSize, options.mostUnfiledIDBytes) = (scene.segmentSize, 512, 512)
         let door = ClockDoor(scheduler)
         options.wall = { door.scheduler.wall }
         self.disk = disk

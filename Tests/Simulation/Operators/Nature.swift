@@ -40,7 +40,7 @@ final class Nature: Actor {
             record.note("the machine sleeps for \(duration) ms")
             scheduler.sleep(for: .milliseconds(duration))
         case 1: jump(by: record.pick([-5_000, -999, 999, 5_000]))
-        default: advance(by: record.pick([5_000, 70_000]))
+        default: advance(by: record.pick([2_000, 5_000, 70_000]))
         }
     }
 

@@ -5,6 +5,7 @@ import HeadgateCore
 /// Who operates the daemon: over a connection of its own that is never lost while the daemon lives, one thing after the other.
 final class Operator: Actor {
     private let record: Record
+    private let scheduler: SimulatedScheduler
     private let crowd: Crowd
     private let sides: [FarSide]
     private let letters: LetterDesk
@@ -15,10 +16,10 @@ final class Operator: Actor {
     private var isCalm = false
 
     init(
-        _ record: Record, _ crowd: Crowd, _ sides: [FarSide], _ ledger: Ledger, _ scene: Scene,
-        _ file: ConfigurationFile?
+        _ record: Record, _ scheduler: SimulatedScheduler, _ crowd: Crowd, _ sides: [FarSide], _ ledger: Ledger,
+        _ scene: Scene, _ file: ConfigurationFile?
     ) {
-        self.record = record
+        (self.record, self.scheduler) = (record, scheduler)
         letters = LetterDesk(record, ledger.letters)
         settings = SettingsDesk(record, sides, scene, ledger.orphans, file)
         changesSettings = scene.changesSettings
@@ -84,6 +85,16 @@ final class Operator: Actor {
         side.isPaused = false
         side.isHeld = false
         connection?.ask("dispatcher.resume", #"{"id":"\#(side.id)"}"#, .way(side, isPaused: false))
+    }
+
+    var isQuiet: Bool { !settings.isWaiting }
+
+    func goOn() -> Bool {
+        guard let connection, settings.isWaiting else { return false }
+        settings.goOn(connection, scheduler)
+        // Those who come back now may have been paused before they went.
+        if !settings.isWaiting { sides.forEach(resume) }
+        return true
     }
 
     func check() { if changesSettings { settings.check() } }

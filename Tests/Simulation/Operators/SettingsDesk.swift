@@ -16,6 +16,8 @@ final class SettingsDesk {
     private var kept = KeptSettings()
     private weak var service: Service?
     private var isCalm = false
+    /// Whether those that are gone stay so for a while.
+    private(set) var isWaiting = false
 
     init(
         _ record: Record, _ sides: [FarSide], _ scene: Scene, _ orphans: Orphans?, _ file: ConfigurationFile?
@@ -75,7 +77,10 @@ final class SettingsDesk {
             guard !isCalm else { return }
             side.isRemoved = isSet
             side.isGone = isSet
-            if isSet { orphans?.goes(side.id, isCertain: true) }
+            guard isSet else { return }
+            orphans?.goes(side.id, isCertain: true)
+            // At times it is back before anybody was told that it is gone.
+            if record.oneIn(3) { bringBack(side, connection) }
         }
         record.count(.dispatcherRemoved)
     }
@@ -168,13 +173,20 @@ final class SettingsDesk {
 
     // MARK: At the end
 
-    /// All are there again, and nothing holds them.
+    /// Nothing holds anything.
     func calmDown(_ connection: SimulatedClient) {
         isCalm = true
         guard scene.changesSettings else { return }
+        isWaiting = true
+        set(["barriers": .object(SettingsDesk.noBarriers), "store": ["max_events": 200]], connection)
+    }
+
+    /// All are there again, those that are gone once the daemon has had time to give up what it keeps for them.
+    func goOn(_ connection: SimulatedClient, _ scheduler: SimulatedScheduler) {
+        guard orphans?.isKeepingForNow != true else { return scheduler.advance(by: .seconds(5)) }
+        isWaiting = false
         file?.calmDown()
         for side in sides where side.isRemoved || side.id == ConfigurationFile.lane { bringBack(side, connection) }
-        set(["barriers": .object(SettingsDesk.noBarriers), "store": ["max_events": 200]], connection)
     }
 
     func check() {

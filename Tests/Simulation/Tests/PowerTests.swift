@@ -66,6 +66,20 @@ struct PowerTests {
         scene.losePower()
         #expect(try scene.open() == [1])
     }
+
+    @Test("Q8: what cannot be read for a while is neither damaged nor given up", arguments: PowerTests.seeds, StoreKind.allCases)
+    func unreadable(_ seed: Seed, _ kind: StoreKind) throws {
+        let scene = PowerScene(seed, kind)
+        try scene.open()
+        for number: SequenceNumber in 1...3 { #expect(scene.append(number) == nil) }
+        for _ in 0..<20 {
+            scene.kill()
+            scene.disk.mood.fails = 5
+            _ = try? scene.open()
+        }
+        scene.kill()
+        #expect(try scene.open() == [1, 2, 3])
+    }
 }
 
 /// A store on a disk, without a daemon.

@@ -33,7 +33,7 @@ final class Ages {
 
     /// A time to live for an event that a client is about to send; nil: none of its own.
     func timeToLive() -> Int? {
-        mostAge != nil && record.oneIn(3) ? record.pick([1, 300, 2_000, 20_000]) : nil
+        mostAge != nil && record.oneIn(3) ? record.pick([1, 300, 1_500, 3_000, 20_000]) : nil
     }
 
     /// Events are given to the store. What their clients asked for is in their data.

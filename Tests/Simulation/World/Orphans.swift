@@ -94,6 +94,9 @@ final class Orphans {
         if isDue { record.count(.orphanGivenUp) }
     }
 
+    /// Whether one is kept whose time will be over.
+    var isKeepingForNow: Bool { retention != nil && latest.keys.contains { known.values.contains($0) } }
+
     // MARK: At the end of a turn
 
     /// What is given up is written down some turns later.

@@ -5,7 +5,7 @@ enum Situation: String, CaseIterable {
     case duplicate, cutLine, garbage, lineTooLong, batch, halfClosed, lostClient
     case tooManyConnections, slowReader, pausedReading
     case storeMoved, moveInterrupted, moveGivenUp
-    case segmentBegun, segmentForgotten, segmentCopied, logRecovered
+    case diedAtTurnover, segmentBegun, segmentForgotten, segmentCopied, logRecovered
     case storeHeld, refusedByFullDisk, queueFull, ioError, syncFailed
     case killed, powerLost, diedInACall, startFailed, stoppedInOrder, endForgotten, unansweredKept
     case triedAgain, givenUp, neverTaken, split, toldApart, timedOut, answerLost

@@ -14,6 +14,8 @@ struct Scene {
     let storeKind: StoreKind
     /// Whether a start may ask for another kind of store than there is.
     let changesStoreKind: Bool
+    /// How large the segments of a log are, in bytes: so small that a history has many of them.
+    let segmentSize: Int
     private(set) var settings: DataObject = [:]
     /// How long the store keeps an event, in milliseconds, where that is short enough to be over.
     let mostAge: Int64?
@@ -47,7 +49,7 @@ struct Scene {
         hasVersions = rot == nil && record.oneIn(6)
         hasFile = changesSettings && record.oneIn(2)
         terms = ["a": first, "b": second, "c": second].merging(hasFile ? ["d": second] : [:]) { $1 }
-        let retention = changesSettings && record.oneIn(2) ? record.pick([1, 5, 30]) : nil
+        let retention = changesSettings && record.oneIn(2) ? record.pick([0, 1, 5, 30]) : nil
         orphanRetention = retention.map { Int64($0) * 1_000 }
         workTerms = WorkSide.Terms(dispatchLimit: record.number(1...4), inFlight: record.number(1...4))
         boardTerms = BoardTerms(record)
@@ -58,6 +60,7 @@ struct Scene {
         // What rots, and what other versions have written, is a database.
         storeKind = rot == nil && !hasVersions && record.oneIn(2) ? .log : .sqlite
         changesStoreKind = rot == nil && record.oneIn(3)
+        segmentSize = record.pick([3, 4, 6]) << 10
         let mostAge = record.oneIn(3) ? record.pick([2, 5, 60]) : nil
         self.mostAge = mostAge.map { Int64($0) * 1_000 }
         settings = [

@@ -15,7 +15,9 @@ final class Trouble: Actor {
     private var disk: SimulatedDisk { world.store.disk }
 
     var acts: [Act] {
-        isCalm ? [] : [Act(3, troubleDisk), Act(1, endLife), Act(6) { [world] in world.store.desk.takeTurn() }]
+        guard !isCalm else { return [] }
+        let acts = [Act(3, troubleDisk), Act(1, endLife), Act(6) { [world] in world.store.desk.takeTurn() }]
+        return world.store.desk.hasTurnedOver ? acts + [Act(4, endAtTurnover)] : acts
     }
 
     private func troubleDisk() {
@@ -36,6 +38,12 @@ final class Trouble: Actor {
         case 4: disk.callsToLive = record.number(0...30)
         default: heal()
         }
+    }
+
+    /// The worst moment for a log: of its segments some have just come and gone.
+    private func endAtTurnover() {
+        record.count(.diedAtTurnover)
+        world.die(record.oneIn(3) ? .killed : .powerless)
     }
 
     private func heal() {

@@ -55,11 +55,11 @@ final class World {
         workSide = WorkSide(ledger.lane("w"), scene.workTerms, record, scheduler)
         streamSide = scene.streamTerms.map { [scheduler] in StreamSide(ledger.lane("s"), $0, record, scheduler) }
         let disk = SimulatedDisk(platter, record)
-        store = WitnessedStore(disk, scene.storeKind, durability: scene.durability, scheduler, ledger) { _, _, _ in }
-        crowd = Crowd(record, scheduler, ledger)
+        store = WitnessedStore(disk, scene.storeKind, scene, scheduler, ledger) { _, _, _ in }
+        crowd = Crowd(record, scheduler, ledger, hasFloods: scene.storeKind == .log)
         let barrierClients = BarrierClients(record, crowd, sides, workSide)
         actors = [
-            crowd, Destinations(record, sides), Operator(record, crowd, sides, ledger, scene, file),
+            crowd, Destinations(record, sides), Operator(record, scheduler, crowd, sides, ledger, scene, file),
             Nature(record, scheduler, ledger.ages, sides),
             BoardClients(record, scheduler, crowd, scene.boardTerms), barrierClients,
             Workers(record, scheduler, crowd, workSide), Trouble(self), Ambush(self),
@@ -168,14 +168,14 @@ final class World {
         let disk = SimulatedDisk(platter, record)
         let isLax = if case .powerless = lastEnd { scene.durability == .normal } else { false }
         let kind = scene.changesStoreKind ? record.pick(StoreKind.allCases) : scene.storeKind
-        store = WitnessedStore(disk, kind, durability: scene.durability, scheduler, ledger) {
+        store = WitnessedStore(disk, kind, scene, scheduler, ledger) {
             [unowned self] state, found, letters in
             ledger.reopened(
                 state, found, letters, lost: lost, after: lastEnd, isLax: isLax || !wasWell && lastEnd == .stopped)
             ledger.ages.opened(state, isKept: lastEnd == .stopped && wasWell)
             (lost, lastEnd) = ([:], .killed)
         }
-        if !isWell, record.oneIn(6) { disk.callsToLive = record.number(0...(scene.changesStoreKind ? 150 : 40)) }
+        if !isWell { trouble(disk) }
         let options = DaemonOptions(
             configuration: file == nil ? nil : ConfigurationFile.path, socket: "/nowhere/socket",
             dataDirectory: "/nowhere")
@@ -200,6 +200,13 @@ final class World {
         guard store.disk.isDown else { return }
         record.count(.diedInACall)
         die(record.oneIn(2) ? .powerless : .killed)
+    }
+
+    /// A start has a disk that is not well, at times.
+    private func trouble(_ disk: SimulatedDisk) {
+        if record.oneIn(6) { disk.callsToLive = record.number(0...(scene.changesStoreKind ? 150 : 40)) }
+        guard record.oneIn(12) else { return }
+        if record.oneIn(2) { disk.mood.fails = record.pick([5, 30]) } else { disk.mood.failsToSync = 3 }
     }
 
     /// The daemon is gone, and the next is started.

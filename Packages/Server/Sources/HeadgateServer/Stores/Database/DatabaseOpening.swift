@@ -71,10 +71,15 @@ private struct DatabaseOpening {
                 verdict = row.text(0)
                 return false
             }
-            return verdict == "ok" ? error : .damaged(verdict)
+            return verdict == "ok" || DatabaseOpening.tellsOfReading(verdict) ? error : .damaged(verdict)
         } catch {
             return OpeningFault(error)
         }
+    }
+
+    /// Whether SQLite's check could not read a page, and so says nothing of what is in it: what cannot be read now may be read later.
+    private static func tellsOfReading(_ verdict: String) -> Bool {
+        ["unable to get the page", "failed to get page"].contains { verdict.contains($0) }
     }
 
     /// Sees to it that the file has the tables that it should have.
