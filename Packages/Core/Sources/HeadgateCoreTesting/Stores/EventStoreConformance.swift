@@ -39,7 +39,8 @@ public enum EventStoreConformance {
     public static let checks = appending + restarting + reading + letters + [randomUse]
 
     /// 400 random steps, with a restart every now and then, against a model that counts every event by itself.
-    private static let randomUse = Check("Q3: whatever was done, a restart gives back what a slow model says") { bench in
+    private static let randomUse = Check("Q3: whatever was done, a restart gives back what a slow model says") {
+        bench in
         for seed in Seeds.first(2) {
             var use = RandomStoreUse(bench, seed)
             for _ in 1...400 { try use.step() }

@@ -22,7 +22,8 @@ struct RandomStoreUse {
         case 80..<81: try change(.forgetDispatcher(dispatcher()))
         case 81..<87: try change(.trim(through: model.settled))
         case 87..<90: try change(.forgetIDs(through: Int64.random(in: 0...model.lastSequenceNumber, using: &random)))
-        case 90..<93: try change(.keep("name\(dispatcher())", Bool.random(using: &random) ? [UInt8(dispatcher())] : nil))
+        case 90..<93:
+            try change(.keep("name\(dispatcher())", Bool.random(using: &random) ? [UInt8(dispatcher())] : nil))
         case 93..<97: try checkReading()
         default: try checkRestart()
         }

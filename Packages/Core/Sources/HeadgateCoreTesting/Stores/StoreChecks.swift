@@ -69,7 +69,9 @@ extension EventStoreConformance {
         },
         Check("Q3: what each dispatcher has not settled is counted, by route, wherever its position is") { bench in
             let places: [(DispatcherNumber, SequenceNumber)] = [(1, 0), (2, 2), (3, 4), (4, 6), (5, 8)]
-            for (number, position) in places { try bench.write(.dispatcher(.at(position, number: number, id: "d\(number)"))) }
+            for (number, position) in places {
+                try bench.write(.dispatcher(.at(position, number: number, id: "d\(number)")))
+            }
             let routes: [RouteNumber: [DispatcherNumber]] = [1: [1, 2, 4], 2: [2, 3, 5]]
             try bench.append(.sample([(1, 1), (2, 2), (3, 1), (4, 2)], newRoutes: routes))
             try bench.append(.sample([(5, 2), (6, 1), (7, 1), (8, 2)]))
@@ -110,7 +112,9 @@ extension EventStoreConformance {
             try bench.expect(ids.last?.bytes, is: [UInt8](repeating: 60, count: 16), "the newest")
         },
         Check("Q3: what is not needed any more may go, but no number is given again") { bench in
-            for number in 1...300 as ClosedRange<SequenceNumber> { try bench.append(.sample(2 * number - 1...2 * number)) }
+            for number in 1...300 as ClosedRange<SequenceNumber> {
+                try bench.append(.sample(2 * number - 1...2 * number))
+            }
             try bench.write(.trim(through: .max))
             try bench.expect(bench.reopen().lastSequenceNumber, is: 600, "the last number")
             try bench.append(.sample(601...602))
@@ -129,7 +133,8 @@ extension EventStoreConformance {
     // MARK: Reading
 
     static let reading = [
-        Check("Q2: reading from inside a group gives the rest at least, and nothing behind the last gives nothing") { bench in
+        Check("Q2: reading from inside a group gives the rest at least, and nothing behind the last gives nothing") {
+            bench in
             try bench.append(.sample(10...20))
             let inside = try bench.read(after: 15)?.map(\.sequenceNumber) ?? []
             try bench.expect(inside.filter { $0 > 15 }, is: Array(16...20), "what is behind 15")

@@ -16,7 +16,8 @@ struct StoreMoveTests {
         scene.options.kind = kind
         try scene.open()
         let ids = RecentIDs(lastSequenceNumber: 6, receivedStamp: 900, count: 2, bytes: Array(1...32))
-        var group = Groups.of((1...6).map { ($0, $0 % 2 == 0 ? 2 : 1) }, newRoutes: [1: [1], 2: [1, 2]], recentIDs: ids)
+        var group = Groups.of(
+            (1...6).map { ($0, $0 % 2 == 0 ? 2 : 1) }, newRoutes: [1: [1], 2: [1, 2]], recentIDs: ids)
         group.groundwork.dispatchers = [.at(0), .at(0, number: 2, id: "archive")]
         group.groundwork.kept = ["key": [1, 2, 3]]
         #expect(scene.append(group) == nil && scene.append(Groups.of(7...9, route: 2, received: 2_000)) == nil)

@@ -47,7 +47,8 @@ final class DeadLetterTable {
             INSERT INTO dead_letters
                 (letter, dispatcher, seq, reason, status, attempts, first_failed_at, died_at, size, answer, checksum, record)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """, .optional(number), .integer(letter.dispatcher), .integer(letter.sequenceNumber), .text(letter.reason.rawValue),
+            """, .optional(number), .integer(letter.dispatcher), .integer(letter.sequenceNumber),
+            .text(letter.reason.rawValue),
             .optional(letter.status), .integer(letter.attempts), .integer(letter.firstFailedAt.milliseconds),
             .integer(letter.diedAt.milliseconds), .integer(letter.record.count), .optional(letter.answer),
             .integer(letter.record.withUnsafeBytes { DeadLetter.checksum(letter.sequenceNumber, $0) }),

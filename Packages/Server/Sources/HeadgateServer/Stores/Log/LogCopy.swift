@@ -43,7 +43,7 @@ final class LogCopy {
         let all = log.state.segments.dropLast().map { (entry: $0, needed: log.neededBytes(of: $0)) }
         let needed = all.reduce(0) { $0 + $1.needed }
         let taken = all.reduce(0) { $0 + $1.entry.file.size }
-        guard taken > 2 * needed + 2 * log.options.segmentSize else { return [] }
+        guard taken > 2 * needed + log.options.segmentSize else { return [] }
         let isSparse = { (place: Int) in all[place].needed * 2 < all[place].entry.file.size }
         let sparsest = all.indices.filter(isSparse).min { all[$0].needed < all[$1].needed }
         guard let sparsest else { return [] }

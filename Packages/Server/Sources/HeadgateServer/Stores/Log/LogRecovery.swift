@@ -56,7 +56,9 @@ struct LogRecovery {
             return try begin(founding, number: newest + 1)
         }
         var replay = try replay(chain)
-        if !unreadable.isEmpty { replay.state.lastSequenceNumber = max(replay.state.lastSequenceNumber, options.numberAhead) }
+        if !unreadable.isEmpty {
+            replay.state.lastSequenceNumber = max(replay.state.lastSequenceNumber, options.numberAhead)
+        }
         let outcome = try finish(replay, number: newest + 1)
         let used = Set(
             outcome.state.segments.map(\.file.number) + outcome.state.ids.files.map(\.file.number)

@@ -37,7 +37,9 @@ final class OverlayDisk: Disk, @unchecked Sendable {
     func list(_ directory: String) throws(DiskFault) -> [String] {
         let prefix = directory + "/"
         let gone = Set(changed.filter { $0.value == nil }.map(\.key))
-        let new = changed.filter { $0.value != nil && $0.key.hasPrefix(prefix) }.map { String($0.key.dropFirst(prefix.count)) }
+        let new = changed.filter { $0.value != nil && $0.key.hasPrefix(prefix) }.map {
+            String($0.key.dropFirst(prefix.count))
+        }
         let old = system.exists(directory) ? try system.list(directory) : []
         return Set(old.filter { !gone.contains(prefix + $0) } + new.filter { !$0.contains("/") }).sorted()
     }
