@@ -198,7 +198,7 @@ final class SegmentLog {
         let unneeded = unneeded(state, except: state.segments.last?.number ?? 0)
         if !unneeded.isEmpty {
             _ = try write([.changes([.forgotten(unneeded.map(\.number))])])
-            void += unneeded.map(\.file)
+            drop(unneeded.map(\.file))
             counts.forgotten += unneeded.count
             dropForgotten()
         }
@@ -217,11 +217,18 @@ final class SegmentLog {
     /// What was still needed of some segments lies in another now, which is on the disk.
     func replace(
         _ numbers: [UInt64], by copy: LogSegment, _ entry: LogSegmentEntry, letters: [LetterNumber: LetterPlace]
+    /// Notes files that nobody needs any more. A segment that was begun meanwhile may have done so already.
+    private func drop(_ files: [LogFile]) {
+        void += files.filter { !void.contains($0) }
+    }
+
     ) throws(DiskFault) {
         let old = state.segments.filter { numbers.contains($0.number) }.map(\.file)
-        sealed[copy.number] = copy
         _ = try write([.changes([.replaced(numbers, by: entry, letters: letters)])])
-        void += old
+        drop(old)
+        // A segment that was begun for this may have let go of all sources.
+        guard state.segments.contains(entry) else { return drop([entry.file]) }
+        sealed[copy.number] = copy
         counts.copied += old.count
         dropForgotten()
     }
