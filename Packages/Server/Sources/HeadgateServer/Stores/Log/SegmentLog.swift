@@ -14,7 +14,7 @@ final class SegmentLog {
     /// Files that nobody needs once what says so is on the disk.
     private var void: [LogFile] = []
     /// Nobody knows what of the front is on the disk.
-    private var isBroken = false
+    private(set) var isBroken = false
     private(set) var counts = LogCounts()
 
     init(_ recovered: LogRecovery.Outcome, options: StoreOptions) {
@@ -44,7 +44,9 @@ final class SegmentLog {
             laid.append((entry, front.lay(entry)))
             break
         }
-        try write(synced: options.durability == .full && laid.contains { $0.entry.isGroup })
+        try write(
+            synced: options.durability == .full && laid.contains { $0.entry.isGroup },
+            isReplacement: laid.contains { $0.entry.isReplacement })
         for (entry, range) in laid { apply(entry, at: range) }
         return laid.count
     }
@@ -53,10 +55,11 @@ final class SegmentLog {
     /// for another file, nobody could write down that some are needed no more.
     private var reserve: Int { files.isReady ? 0 : front.segment.file.size / 8 }
 
-    private func write(synced: Bool) throws(DiskFault) {
+    private func write(synced: Bool, isReplacement: Bool = false) throws(DiskFault) {
         do throws(DiskFault) { try front.write(synced: synced) } catch {
-            // A sync that failed may have lost what was written long before it, and another one says nothing of that.
-            if synced { isBroken = true }
+            // A sync that failed may have lost what was written long before it, and another one says nothing of that. And that
+            // a copy stands for its sources may be there all the same, for the next start to believe.
+            if synced || isReplacement { isBroken = true }
             throw error
         }
     }
@@ -279,3 +282,9 @@ enum LogEntry {
         if case .group = self { true } else { false }
     }
 }
+
+    /// Whether it says that a copy stands for segments.
+    var isReplacement: Bool {
+        guard case .changes(let changes) = self else { return false }
+        return changes.contains { if case .replaced = $0 { true } else { false } }
+    }

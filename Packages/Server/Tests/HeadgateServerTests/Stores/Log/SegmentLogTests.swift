@@ -62,6 +62,45 @@ struct SegmentLogTests {
             }
         }
     }
+
+    @Test(
+        "Q8, P1: nothing is lost where it could not be said that a copy stands for its sources, and was said",
+        arguments: [false, true])
+    func toldAllTheSame(goesOn: Bool) throws {
+        for fill in SegmentLogTests.fills {
+            let scene = try LogScene()
+            try scene.trackForTwo(1...60)
+            try scene.fill(fill)
+            let copy = try #require(try LogCopy(scene.log))
+            scene.disk.liesAbout = scene.log.files.path(scene.log.front.segment.file.number)
+            do { while try copy.step() {} } catch { copy.giveUp() }
+            scene.disk.liesAbout = nil
+            // Another process finds what there is now.
+            if !goesOn { try scene.reopen() }
+            try scene.track(61...120)
+            #expect(try scene.letters == [10], "\(fill)")
+            try scene.check([1: Array(61...120), 2: [10, 20, 30, 40, 50, 60]], "\(fill)")
+        }
+    }
+
+    @Test("Q8: the file of a copy that a recovery has taken for another segment is not removed")
+    func recovered() throws {
+        let scene = try LogScene(.full)
+        try scene.trackForTwo(1...60)
+        let before = Set(try scene.names)
+        let copy = try #require(try LogCopy(scene.log))
+        #expect(try copy.step())
+        let name = try #require(try scene.names.first { !before.contains($0) })
+        // It happens to be as long as a segment by now.
+        try #require(truncate(scene.options.logDirectory + "/" + name, off_t(scene.options.segmentSize)) == 0)
+        scene.disk.failsToSync = true
+        #expect(throws: DiskFault.self) { try scene.track(61...61) }
+        scene.disk.failsToSync = false
+        try scene.track(61...90)
+        #expect(scene.log.segments.contains { scene.log.files.path($0.file.number).hasSuffix(name) })
+        #expect(try !copy.step())
+        try scene.check([1: Array(61...90), 2: [10, 20, 30, 40, 50, 60]], "")
+    }
 }
 
 /// A log of small segments in a temporary directory.
