@@ -163,10 +163,15 @@ final class SegmentLog {
             writer.put(all: next.ids.recent) { $0.put($1) }
         }
         let file = LogFile(number: try files.makeEmpty(), size: writer.bytes.count)
-        let handle = try files.open(file.number)
-        try writer.write(to: handle, at: 0)
-        try handle.sync()
-        try files.syncNames()
+        do throws(DiskFault) {
+            let handle = try files.open(file.number)
+            try writer.write(to: handle, at: 0)
+            try handle.sync()
+            try files.syncNames()
+        } catch {
+            files.free(LogFile(number: file.number, size: 0))
+            throw error
+        }
         files.note(file)
         next.ids.filed(LogIDs.Filed(file: file, segment: header.number, last: last.lastSequenceNumber))
     }
@@ -212,6 +217,11 @@ final class SegmentLog {
         void = []
     }
 
+    /// Notes files that nobody needs any more. A segment that was begun meanwhile may have done so already.
+    private func drop(_ files: [LogFile]) {
+        void += files.filter { !void.contains($0) }
+    }
+
     private func dropForgotten() {
         let known = Set(state.segments.map(\.number))
         sealed = sealed.filter { known.contains($0.key) }
@@ -220,11 +230,6 @@ final class SegmentLog {
     /// What was still needed of some segments lies in another now, which is on the disk.
     func replace(
         _ numbers: [UInt64], by copy: LogSegment, _ entry: LogSegmentEntry, letters: [LetterNumber: LetterPlace]
-    /// Notes files that nobody needs any more. A segment that was begun meanwhile may have done so already.
-    private func drop(_ files: [LogFile]) {
-        void += files.filter { !void.contains($0) }
-    }
-
     ) throws(DiskFault) {
         let old = state.segments.filter { numbers.contains($0.number) }.map(\.file)
         _ = try write([.changes([.replaced(numbers, by: entry, letters: letters)])])
@@ -281,10 +286,10 @@ enum LogEntry {
     var isGroup: Bool {
         if case .group = self { true } else { false }
     }
-}
 
     /// Whether it says that a copy stands for segments.
     var isReplacement: Bool {
         guard case .changes(let changes) = self else { return false }
         return changes.contains { if case .replaced = $0 { true } else { false } }
     }
+}
