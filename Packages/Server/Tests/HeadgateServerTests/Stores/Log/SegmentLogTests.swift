@@ -83,6 +83,19 @@ struct SegmentLogTests {
         }
     }
 
+    @Test("Q7, P1: what was a file of ids that are forgotten is not removed once its number is another's")
+    func forgottenIDs() throws {
+        let scene = try LogScene()
+        scene.options.mostUnfiledIDBytes = 1
+        try scene.reopen()
+        try scene.track(1...60, remembersIDs: true)
+        try scene.change(.settled(1, Settled(through: 60)), .forgetIDs(through: 60))
+        try scene.log.makeRoom()
+        try scene.reopen()
+        try scene.track(61...120)
+        try scene.check([1: Array(61...120)], "")
+    }
+
     @Test("Q8: the file of a copy that a recovery has taken for another segment is not removed")
     func recovered() throws {
         let scene = try LogScene(.full)
@@ -146,10 +159,16 @@ private final class LogScene {
     }
 
     func track(
-        _ numbers: ClosedRange<SequenceNumber>, size: Int = 200, route: (SequenceNumber) -> RouteNumber = { _ in 1 }
+        _ numbers: ClosedRange<SequenceNumber>, size: Int = 200, remembersIDs: Bool = false,
+        route: (SequenceNumber) -> RouteNumber = { _ in 1 }
     ) throws {
         for number in numbers {
-            try write(.group(Groups.of([(number, route(number))], size: size, newRoutes: [1: [1], 2: [2]])))
+            let ids = RecentIDs(lastSequenceNumber: number, receivedStamp: 1, count: 1, bytes: [1])
+            try write(
+                .group(
+                    Groups.of(
+                        [(number, route(number))], size: size, newRoutes: [1: [1], 2: [2]],
+                        recentIDs: remembersIDs ? ids : nil)))
         }
     }
 
