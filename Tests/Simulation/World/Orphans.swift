@@ -17,8 +17,8 @@ final class Orphans {
     private var needed: Set<String> = []
     /// Since when it must count as gone in this life.
     private var latest: [String: Int64] = [:]
-    /// When it was first seen that one should have been given up, and how often that it was long ago.
-    private var overdue: [String: (first: Instant, times: Int)] = [:]
+    /// When it was first seen that one should have been given up, since when that it was long ago, and how often.
+    private var overdue: [String: (first: Instant, since: Instant?, times: Int)] = [:]
     /// Those of which the store knows.
     private var known: [DispatcherNumber: String] = [:]
     private var forgotten: Set<DispatcherNumber> = []
@@ -99,20 +99,24 @@ final class Orphans {
 
     // MARK: At the end of a turn
 
-    /// What is given up is written down some turns later.
-    private static let patience = 30
+    /// What is given up is written down some turns later, and where a write before it has failed some time.
+    private static let patience = (turns: 30, time: Duration.seconds(2))
 
     /// None is kept for much longer: the daemon looks once a minute.
     /// - Parameter isLeaving: whether a batch of one is still on its way.
     func check(isLeaving: (String) -> Bool) {
         guard let retention else { return }
         for (lane, since) in latest where ages.now >= since + retention && known.values.contains(lane) {
-            var found = overdue[lane] ?? (scheduler.now, 0)
-            if isLeaving(lane) { found = (scheduler.now, 0) }
-            if scheduler.now > found.first + .seconds(65) { found.times += 1 }
+            var found = overdue[lane] ?? (scheduler.now, nil, 0)
+            if isLeaving(lane) { found = (scheduler.now, nil, 0) }
+            if scheduler.now > found.first + .seconds(65) {
+                found = (found.first, found.since ?? scheduler.now, found.times + 1)
+            }
             overdue[lane] = found
+            let isLate = found.since.map { scheduler.now > $0 + Orphans.patience.time } ?? false
             record.expect(
-                found.times < Orphans.patience, "\(lane) has been gone for \(ages.now - since) ms, and is still kept")
+                found.times < Orphans.patience.turns || !isLate,
+                "\(lane) has been gone for \(ages.now - since) ms, and is still kept")
         }
     }
 }

@@ -82,7 +82,9 @@ final class LogCopy {
         return false
     }
 
+    /// A log that is recovered takes the file for one that nobody uses, and has used it for something else since, perhaps.
     func giveUp() {
+        guard log.counts.recovered == recoveries, !log.isBroken else { return }
         log.files.free(target.file)
     }
 

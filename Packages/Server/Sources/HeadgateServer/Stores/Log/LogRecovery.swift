@@ -266,6 +266,8 @@ struct LogRecovery {
         _ state: LogState, _ front: LogFront, known: LogSegment? = nil, next: UInt64
     ) throws(Fault) -> Outcome {
         var state = state
+        // Files of ids that are forgotten may be gone, and their numbers others' by now.
+        _ = state.ids.takeForgottenFiles()
         let sealed = try load(&state, known)
         return Outcome(
             files: files, state: state, sealed: sealed, front: front, nextNumber: next, warnings: warnings)

@@ -84,12 +84,13 @@ struct LogState {
         }
     }
 
+    /// Where none of the segments is left, nobody needs what the copy holds.
     private mutating func replace(
         _ numbers: [UInt64], _ copy: LogSegmentEntry, _ places: [LetterNumber: LetterPlace]
     ) {
-        let place = segments.firstIndex { numbers.contains($0.number) } ?? segments.endIndex
+        guard let place = segments.firstIndex(where: { numbers.contains($0.number) }) else { return }
         segments.removeAll { numbers.contains($0.number) }
-        segments.insert(copy, at: min(place, segments.endIndex))
+        segments.insert(copy, at: place)
         letters.move(places)
         damaged = damaged.filter { !numbers.contains($0.key.segment) }
     }

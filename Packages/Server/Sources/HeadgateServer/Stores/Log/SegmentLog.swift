@@ -14,7 +14,7 @@ final class SegmentLog {
     /// Files that nobody needs once what says so is on the disk.
     private var void: [LogFile] = []
     /// Nobody knows what of the front is on the disk.
-    private var isBroken = false
+    private(set) var isBroken = false
     private(set) var counts = LogCounts()
 
     init(_ recovered: LogRecovery.Outcome, options: StoreOptions) {
@@ -44,7 +44,9 @@ final class SegmentLog {
             laid.append((entry, front.lay(entry)))
             break
         }
-        try write(synced: options.durability == .full && laid.contains { $0.entry.isGroup })
+        try write(
+            synced: options.durability == .full && laid.contains { $0.entry.isGroup },
+            isReplacement: laid.contains { $0.entry.isReplacement })
         for (entry, range) in laid { apply(entry, at: range) }
         return laid.count
     }
@@ -53,10 +55,11 @@ final class SegmentLog {
     /// for another file, nobody could write down that some are needed no more.
     private var reserve: Int { files.isReady ? 0 : front.segment.file.size / 8 }
 
-    private func write(synced: Bool) throws(DiskFault) {
+    private func write(synced: Bool, isReplacement: Bool = false) throws(DiskFault) {
         do throws(DiskFault) { try front.write(synced: synced) } catch {
-            // A sync that failed may have lost what was written long before it, and another one says nothing of that.
-            if synced { isBroken = true }
+            // A sync that failed may have lost what was written long before it, and another one says nothing of that. And that
+            // a copy stands for its sources may be there all the same, for the next start to believe.
+            if synced || isReplacement { isBroken = true }
             throw error
         }
     }
@@ -160,10 +163,15 @@ final class SegmentLog {
             writer.put(all: next.ids.recent) { $0.put($1) }
         }
         let file = LogFile(number: try files.makeEmpty(), size: writer.bytes.count)
-        let handle = try files.open(file.number)
-        try writer.write(to: handle, at: 0)
-        try handle.sync()
-        try files.syncNames()
+        do throws(DiskFault) {
+            let handle = try files.open(file.number)
+            try writer.write(to: handle, at: 0)
+            try handle.sync()
+            try files.syncNames()
+        } catch {
+            files.free(LogFile(number: file.number, size: 0))
+            throw error
+        }
         files.note(file)
         next.ids.filed(LogIDs.Filed(file: file, segment: header.number, last: last.lastSequenceNumber))
     }
@@ -198,7 +206,7 @@ final class SegmentLog {
         let unneeded = unneeded(state, except: state.segments.last?.number ?? 0)
         if !unneeded.isEmpty {
             _ = try write([.changes([.forgotten(unneeded.map(\.number))])])
-            void += unneeded.map(\.file)
+            drop(unneeded.map(\.file))
             counts.forgotten += unneeded.count
             dropForgotten()
         }
@@ -207,6 +215,11 @@ final class SegmentLog {
         try sync()
         for file in void { files.free(file) }
         void = []
+    }
+
+    /// Notes files that nobody needs any more. A segment that was begun meanwhile may have done so already.
+    private func drop(_ files: [LogFile]) {
+        void += files.filter { !void.contains($0) }
     }
 
     private func dropForgotten() {
@@ -219,9 +232,11 @@ final class SegmentLog {
         _ numbers: [UInt64], by copy: LogSegment, _ entry: LogSegmentEntry, letters: [LetterNumber: LetterPlace]
     ) throws(DiskFault) {
         let old = state.segments.filter { numbers.contains($0.number) }.map(\.file)
-        sealed[copy.number] = copy
         _ = try write([.changes([.replaced(numbers, by: entry, letters: letters)])])
-        void += old
+        drop(old)
+        // A segment that was begun for this may have let go of all sources.
+        guard state.segments.contains(entry) else { return drop([entry.file]) }
+        sealed[copy.number] = copy
         counts.copied += old.count
         dropForgotten()
     }
@@ -270,5 +285,11 @@ enum LogEntry {
 
     var isGroup: Bool {
         if case .group = self { true } else { false }
+    }
+
+    /// Whether it says that a copy stands for segments.
+    var isReplacement: Bool {
+        guard case .changes(let changes) = self else { return false }
+        return changes.contains { if case .replaced = $0 { true } else { false } }
     }
 }

@@ -1,0 +1,230 @@
+import Foundation
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+/// What a log gives up and copies, wherever the segment that is written to ends just then.
+@Suite("The segments of a log")
+struct SegmentLogTests {
+    /// As many small changes as go into one segment and more.
+    private static let fills = 0..<40
+
+    @Test("Q10: no file is used for two segments, wherever one ends while those are given up that nobody needs")
+    func madeRoom() throws {
+        for fill in SegmentLogTests.fills {
+            let scene = try LogScene()
+            try scene.track(1...60)
+            try scene.change(.settled(1, Settled(through: 60)))
+            try scene.fill(fill)
+            try scene.log.makeRoom()
+            try scene.track(61...120)
+            try scene.check([1: Array(61...120)], "\(fill)")
+        }
+    }
+
+    @Test("Q10, P1: what was copied is there, wherever a segment ends while the copy is told of")
+    func copied() throws {
+        for fill in SegmentLogTests.fills {
+            let scene = try LogScene()
+            try scene.trackForTwo(1...60)
+            try scene.fill(fill)
+            let copy = try #require(try LogCopy(scene.log))
+            while try copy.step() {}
+            try scene.check([2: [10, 20, 30, 40, 50, 60]], "\(fill)")
+            #expect(try scene.letters == [10], "\(fill)")
+            try scene.track(61...120)
+            try scene.check([1: Array(61...120), 2: [10, 20, 30, 40, 50, 60]], "\(fill)")
+        }
+    }
+
+    @Test("Q10, P1: a copy is of no use where all that it was made of is not needed any more, and in nobody's way")
+    func copiedInVain() throws {
+        for fill in SegmentLogTests.fills {
+            var steps = 0
+            for last in [Int.max, 0] {
+                let scene = try LogScene()
+                try scene.trackForTwo(1...60, letter: nil)
+                try scene.beginSegment()
+                try scene.track(61...70, size: 900)
+                try scene.fill(fill)
+                let copy = try #require(try LogCopy(scene.log))
+                if last == .max {
+                    while try copy.step() { steps += 1 }
+                    continue
+                }
+                for _ in 0..<steps { #expect(try copy.step()) }
+                try scene.change(.settled(2, Settled(through: 60)))
+                #expect(try !copy.step())
+                try scene.check([1: Array(61...70), 2: []], "\(fill)")
+                try scene.track(71...90)
+                try scene.check([1: Array(61...90), 2: []], "\(fill)")
+            }
+        }
+    }
+
+    @Test(
+        "Q8, P1: nothing is lost where it could not be said that a copy stands for its sources, and was said",
+        arguments: [false, true])
+    func toldAllTheSame(goesOn: Bool) throws {
+        for fill in SegmentLogTests.fills {
+            let scene = try LogScene()
+            try scene.trackForTwo(1...60)
+            try scene.fill(fill)
+            let copy = try #require(try LogCopy(scene.log))
+            scene.disk.liesAbout = scene.log.files.path(scene.log.front.segment.file.number)
+            do { while try copy.step() {} } catch { copy.giveUp() }
+            scene.disk.liesAbout = nil
+            // Another process finds what there is now.
+            if !goesOn { try scene.reopen() }
+            try scene.track(61...120)
+            #expect(try scene.letters == [10], "\(fill)")
+            try scene.check([1: Array(61...120), 2: [10, 20, 30, 40, 50, 60]], "\(fill)")
+        }
+    }
+
+    @Test("Q7, P1: what was a file of ids that are forgotten is not removed once its number is another's")
+    func forgottenIDs() throws {
+        let scene = try LogScene()
+        scene.options.mostUnfiledIDBytes = 1
+        try scene.reopen()
+        try scene.track(1...60, remembersIDs: true)
+        try scene.change(.settled(1, Settled(through: 60)), .forgetIDs(through: 60))
+        try scene.log.makeRoom()
+        try scene.reopen()
+        try scene.track(61...120)
+        try scene.check([1: Array(61...120)], "")
+    }
+
+    @Test("Q8: the file of a copy that a recovery has taken for another segment is not removed")
+    func recovered() throws {
+        let scene = try LogScene(.full)
+        try scene.trackForTwo(1...60)
+        let before = Set(try scene.names)
+        let copy = try #require(try LogCopy(scene.log))
+        #expect(try copy.step())
+        let name = try #require(try scene.names.first { !before.contains($0) })
+        // It happens to be as long as a segment by now.
+        try #require(truncate(scene.options.logDirectory + "/" + name, off_t(scene.options.segmentSize)) == 0)
+        scene.disk.failsToSync = true
+        #expect(throws: DiskFault.self) { try scene.track(61...61) }
+        scene.disk.failsToSync = false
+        try scene.track(61...90)
+        #expect(scene.log.segments.contains { scene.log.files.path($0.file.number).hasSuffix(name) })
+        #expect(try !copy.step())
+        try scene.check([1: Array(61...90), 2: [10, 20, 30, 40, 50, 60]], "")
+    }
+}
+
+/// A log of small segments in a temporary directory.
+private final class LogScene {
+    let disk = FaultyDisk()
+    var options: StoreOptions
+    private(set) var log: SegmentLog
+
+    init(_ durability: Durability = .normal) throws {
+        options = StoreOptions(
+            directory: NSTemporaryDirectory() + "/headgate-log-" + UUID().uuidString, durability: durability)
+        (options.segmentSize, options.blockSize, options.disk) = (4_096, 512, disk)
+        try disk.makeDirectory(options.logDirectory)
+        log = try LogScene.open(options)
+        try change(.dispatcher(.at(0)), .dispatcher(.at(0, number: 2, id: "held")))
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: options.directory)
+    }
+
+    private static func open(_ options: StoreOptions) throws -> SegmentLog {
+        var recovery = LogRecovery(options)
+        let recovered = try recovery.run()
+        #expect(recovered.warnings == [])
+        return SegmentLog(recovered, options: options)
+    }
+
+    func reopen() throws {
+        log = try LogScene.open(options)
+    }
+
+    var names: [String] { get throws { try disk.list(options.logDirectory) } }
+
+    // MARK: Writing
+
+    private func write(_ entry: LogEntry) throws {
+        #expect(try log.write([entry]) == 1)
+    }
+
+    func change(_ changes: StoreChange...) throws {
+        try write(.changes(changes.map { .asked($0) }))
+    }
+
+    func track(
+        _ numbers: ClosedRange<SequenceNumber>, size: Int = 200, remembersIDs: Bool = false,
+        route: (SequenceNumber) -> RouteNumber = { _ in 1 }
+    ) throws {
+        for number in numbers {
+            let ids = RecentIDs(lastSequenceNumber: number, receivedStamp: 1, count: 1, bytes: [1])
+            try write(
+                .group(
+                    Groups.of(
+                        [(number, route(number))], size: size, newRoutes: [1: [1], 2: [2]],
+                        recentIDs: remembersIDs ? ids : nil)))
+        }
+    }
+
+    /// Every tenth event is for a dispatcher that is held; the other has settled its own.
+    /// - Parameter letter: an event about which there is a dead letter.
+    func trackForTwo(_ numbers: ClosedRange<SequenceNumber>, letter: SequenceNumber? = 10) throws {
+        if let letter { try change(.deadLetter(.sample(letter))) }
+        try track(numbers) { $0 % 10 == 0 ? 2 : 1 }
+        try change(.settled(1, Settled(through: numbers.upperBound)))
+    }
+
+    func fill(_ count: Int) throws {
+        for _ in 0..<count { try change(.keep("name", Array(repeating: 0, count: 40))) }
+    }
+
+    /// What comes now is in another segment than what came before.
+    func beginSegment() throws {
+        let count = log.counts.begun
+        while log.counts.begun == count { try fill(1) }
+    }
+
+    // MARK: Looking
+
+    var letters: [SequenceNumber] {
+        get throws { try log.state.letters.entries.compactMap { try log.letter($0)?.sequenceNumber } }
+    }
+
+    /// The log has what dispatchers have not settled, in order, in files that are each one segment's; and so it has for
+    /// another process.
+    func check(_ expected: [DispatcherNumber: [SequenceNumber]], _ comment: Comment) throws {
+        try look(expected, comment)
+        try reopen()
+        try look(expected, comment)
+    }
+
+    private func look(_ expected: [DispatcherNumber: [SequenceNumber]], _ comment: Comment) throws {
+        let files = log.segments.map(\.file.number)
+        #expect(Set(files).count == files.count, comment)
+        let blocks = log.segments.flatMap(\.index.blocks).map(\.stretch.first)
+        #expect(blocks == blocks.sorted(), comment)
+        for (number, events) in expected {
+            let settled = try #require(log.state.dispatchers[number]).settled
+            #expect(try self.events(route: RouteNumber(number)).filter { !settled.contains($0) } == events, comment)
+        }
+    }
+
+    private func events(route: RouteNumber) throws -> [SequenceNumber] {
+        var found: [SequenceNumber] = []
+        for segment in log.segments {
+            for block in segment.index.blocks {
+                try segment.visitGroups(block) { stretch, bytes in
+                    let chunk = Chunk(bytes: Array(bytes), lastSequenceNumber: stretch.last)
+                    found += chunk.filter { $0.route == route }.map(\.sequenceNumber)
+                }
+            }
+        }
+        return found
+    }
+}

@@ -1,0 +1,57 @@
+@testable import HeadgateServer
+
+/// The system's disk, with calls that fail when a test says so. Nothing has to survive a power failure, so nothing is synced.
+///
+/// `@unchecked`: a test has one thread.
+final class FaultyDisk: Disk, @unchecked Sendable {
+    /// What is written to this file is written, and counts as failed.
+    var liesAbout: String?
+    /// Whether syncing fails.
+    var failsToSync = false
+    private let disk = SystemDisk()
+
+    var sqliteName: String? { nil }
+
+    func makeDirectory(_ path: String) throws(DiskFault) { try disk.makeDirectory(path) }
+
+    func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
+        FaultyFile(try disk.open(path, creating: creating), path, on: self)
+    }
+
+    func exists(_ path: String) -> Bool { disk.exists(path) }
+    func size(of path: String) -> Int { disk.size(of: path) }
+    func list(_ directory: String) throws(DiskFault) -> [String] { try disk.list(directory) }
+    func rename(_ path: String, to new: String) throws(DiskFault) { try disk.rename(path, to: new) }
+    func remove(_ path: String) throws(DiskFault) { try disk.remove(path) }
+    func syncDirectory(_ path: String) throws(DiskFault) {}
+}
+
+private final class FaultyFile: DiskFile {
+    private let file: any DiskFile
+    private let path: String
+    private let disk: FaultyDisk
+
+    init(_ file: any DiskFile, _ path: String, on disk: FaultyDisk) {
+        (self.file, self.path, self.disk) = (file, path, disk)
+    }
+
+    func size() throws(DiskFault) -> Int { try file.size() }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(DiskFault) -> Int {
+        try file.read(into: buffer, at: offset)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
+        try file.write(bytes, at: offset)
+        if disk.liesAbout == path { throw DiskFault(code: 5) }
+    }
+
+    func resize(to count: Int) throws(DiskFault) { try file.resize(to: count) }
+    func preallocate(_ count: Int) throws(DiskFault) { try file.preallocate(count) }
+
+    func sync() throws(DiskFault) {
+        if disk.failsToSync { throw DiskFault(code: 5) }
+    }
+
+    func lock() throws(DiskFault) -> Bool { try file.lock() }
+}
