@@ -154,7 +154,9 @@ final class SimulatedClient {
 
     /// What only one dispatcher wants fills segments of which the others need little.
     private func flood() {
-        let list = (0..<record.number(2...5)).map { _ in "{\(event(events.id(record), filling: record.number(100...600)))}" }
+        let list = (0..<record.number(2...5)).map { _ in
+            "{\(event(events.id(record), filling: record.number(100...600)))}"
+        }
         let params = #""method":"track_many","params":{"events":[\#(list.joined(separator: ","))]}"#
         send(message(params, .trackMany(list.count)))
     }

@@ -67,7 +67,9 @@ struct PowerTests {
         #expect(try scene.open() == [1])
     }
 
-    @Test("Q8: what cannot be read for a while is neither damaged nor given up", arguments: PowerTests.seeds, StoreKind.allCases)
+    @Test(
+        "Q8: what cannot be read for a while is neither damaged nor given up", arguments: PowerTests.seeds,
+        StoreKind.allCases)
     func unreadable(_ seed: Seed, _ kind: StoreKind) throws {
         let scene = PowerScene(seed, kind)
         try scene.open()

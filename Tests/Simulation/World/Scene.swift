@@ -12,7 +12,7 @@ struct Scene {
 
     let durability: Durability
     let storeKind: StoreKind
-    /// How large the segments of a log are, in bytes: so small that a history has many of them.
+    /// How large the segments of a log are, in bytes: so small that a history has many of them. Some become larger.
     let segmentSize: Int
     private(set) var settings: DataObject = [:]
     /// How long the store keeps an event, in milliseconds, where that is short enough to be over.
@@ -57,7 +57,7 @@ struct Scene {
         durability = record.oneIn(4) ? .normal : .full
         // What rots, and what other versions have written, is a database.
         storeKind = rot == nil && !hasVersions && record.oneIn(2) ? .log : .sqlite
-        segmentSize = record.pick([3, 4, 6]) << 10
+        segmentSize = record.pick([1, 1, 3, 6]) << 10
         let mostAge = record.oneIn(3) ? record.pick([2, 5, 60]) : nil
         self.mostAge = mostAge.map { Int64($0) * 1_000 }
         settings = [
