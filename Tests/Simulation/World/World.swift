@@ -157,7 +157,7 @@ final class World {
     private func beginAfresh() {
         record.note("somebody takes the store away")
         for path in platter.names.keys.sorted() { platter.name(path, nil) }
-        service = try? start()
+        service = try? start(isWell: true)
         record.insist(service != nil, "the daemon does not start with nothing")
         if let service { for actor in actors { actor.lifeBegan(service) } }
     }
