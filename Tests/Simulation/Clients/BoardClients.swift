@@ -7,7 +7,7 @@ import HeadgateData
 final class BoardClients: Actor, Duty {
     private let record: Record
     private let scheduler: any Scheduler
-    private let crowd: Crowd
+    private unowned let crowd: Crowd
     private let terms: BoardTerms
     private let account: BoardAccount
     private var servings: [Serving] = []

@@ -6,17 +6,27 @@ import HeadgateData
 /// Clients that serve the board before a dispatcher.
 final class KeyClients: Actor, Duty {
     private let record: Record
-    private let crowd: Crowd
+    private let scheduler: SimulatedScheduler
+    private unowned let crowd: Crowd
     private let side: FarSide
     private let account: KeyAccount
     private var serving: [SimulatedClient] = []
     private var runs: [(client: SimulatedClient, request: Int)] = []
     private var isCalm = false
 
-    init(_ record: Record, _ crowd: Crowd, _ side: FarSide, _ account: KeyAccount) {
-        (self.record, self.crowd, self.side, self.account) = (record, crowd, side, account)
+    init(
+        _ record: Record, _ scheduler: SimulatedScheduler, _ crowd: Crowd, _ side: FarSide, _ account: KeyAccount
+    ) {
+        (self.record, self.scheduler, self.crowd, self.side, self.account) = (record, scheduler, crowd, side, account)
         side.key = account
         crowd.duties.append(self)
+    }
+
+    /// Whether those who serve do so at once, and at once say what they have to say.
+    private var isQuick = false
+
+    func lifeBegan(_ service: Service) {
+        isQuick = record.oneIn(2)
     }
 
     func lifeEnded(_ end: LifeEnd) {
@@ -28,8 +38,10 @@ final class KeyClients: Actor, Duty {
         if isCalm { return [] }
         let isServed = serving.contains(where: \.isTalking)
         return [
-            Act(isServed ? 2 : 20, serve), Act(runs.isEmpty ? 0 : 60, answer), Act(1, leave),
+            Act(isServed ? 2 : isQuick ? 100 : 20, serve), Act(runs.isEmpty ? 0 : 60, answer), Act(1, leave),
             Act(side.hasWaiting ? 30 : 0, side.answerOne),
+            // Who was refused waits before another key is asked for.
+            Act(account.hasRefused ? 12 : 0) { [scheduler] in scheduler.advance(by: .seconds(2)) },
         ]
     }
 
@@ -39,6 +51,7 @@ final class KeyClients: Actor, Duty {
         client.ask(
             "board.serve", #"{"board":"\#(KeyTerms.board)"}"#,
             .told { [record] in record.expect($0.isResult, "\(client.number) may not serve the key: \($0)") })
+        if isQuick { client.connection.tell(most: 5_000) }
     }
 
     private func leave() {
@@ -57,6 +70,7 @@ final class KeyClients: Actor, Duty {
         let mayWait = side.lane.hasHadSome || !side.lane.damaged().isEmpty
         record.expect(mayWait, "a key is asked for, and \(side.id) never had anything to send")
         runs.append((client, id))
+        if isQuick, !isCalm { answer() }
     }
 
     private func answer() {
@@ -69,8 +83,7 @@ final class KeyClients: Actor, Duty {
         case 1: run.client.answer(run.request, result: #"{"done":true,"output":{"other":"\#(key)"}}"#)
         default: give(key, run)
         }
-        // Many a process is quick.
-        if record.oneIn(2) { run.client.connection.tell(most: 5_000) }
+        if isQuick { run.client.connection.tell(most: 5_000) }
     }
 
     private func give(_ key: String, _ run: (client: SimulatedClient, request: Int)) {

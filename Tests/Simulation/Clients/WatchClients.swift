@@ -8,7 +8,7 @@ import HeadgateWire
 final class WatchClients: Actor, Duty {
     private let record: Record
     private let scheduler: SimulatedScheduler
-    private let crowd: Crowd
+    private unowned let crowd: Crowd
     private let ledger: Ledger
     /// All watches that were asked for in this life.
     private var watches: [WatchAccount] = []

@@ -6,13 +6,15 @@ import HeadgateData
 /// Clients that work for a dispatcher (Behaviour K3): they subscribe, answer, hang and go away.
 final class Workers: Actor, Duty {
     private let record: Record
-    private let scheduler: any Scheduler
-    private let crowd: Crowd
+    private let scheduler: SimulatedScheduler
+    private unowned let crowd: Crowd
     private let side: WorkSide
     /// Those who subscribed in this life.
     private var workers: [Worker] = []
     private weak var service: Service?
     private var isCalm = false
+    /// Whether nobody works before all is calm: what waits for them keeps what all others have settled.
+    private let comeLate: Bool
 
     private final class Worker {
         let client: SimulatedClient
@@ -32,11 +34,12 @@ final class Workers: Actor, Duty {
         }
     }
 
-    init(_ record: Record, _ scheduler: any Scheduler, _ crowd: Crowd, _ side: WorkSide) {
+    init(_ record: Record, _ scheduler: SimulatedScheduler, _ crowd: Crowd, _ side: WorkSide) {
         self.record = record
         self.scheduler = scheduler
         self.crowd = crowd
         self.side = side
+        comeLate = record.oneIn(6)
         side.mostAtOnce = { [unowned self] in workers.reduce(0) { $0 + $1.credit } }
         side.departed = { [unowned self] in workers.count { !$0.client.isTalking } }
         side.lost = { [unowned self] in counted(.evicted) + counted(.expired) }
@@ -60,11 +63,12 @@ final class Workers: Actor, Duty {
     // MARK: Acts
 
     var acts: [Act] {
-        guard !isCalm else { return [] }
+        guard !isCalm, !comeLate else { return [] }
         // Where events grow too old, some do so on their way from one worker to another.
         let isAgeing = side.lane.ages.mostAge != nil
         return [
-            Act(isAgeing ? 8 : 4, subscribe), Act(12, answer), Act(1, unsubscribe), Act(isAgeing ? 3 : 1, vanish),
+            Act(isAgeing ? 8 : 4, subscribe), Act(12, answer), Act(1, unsubscribe), Act(1, vanish),
+            Act(isAgeing && !side.isIdle ? 40 : 0, outlive),
         ]
     }
 
@@ -108,6 +112,20 @@ final class Workers: Actor, Duty {
         guard let worker = pick({ !$0.loans.isEmpty && !$0.client.isOperator }) else { return }
         record.count(.workerLost)
         if record.oneIn(3) { worker.client.finish() } else { worker.client.lose() }
+    }
+
+    /// A part of what a worker has in hand becomes too old, the worker goes away, and another gets the rest.
+    private func outlive() {
+        let waits = { [side] (worker: Worker) in worker.loans.lazy.compactMap(side.timeUntilPartIsOver).first }
+        guard let worker = pick({ !$0.client.isOperator && waits($0) != nil }), let wait = waits(worker),
+            let other = crowd.talking(), other !== worker.client
+        else { return }
+        subscribe(other, credit: 3, mostEvents: 5)
+        other.connection.tell(most: 5_000)
+        scheduler.advance(by: wait)
+        record.count(.workerLost)
+        worker.client.lose()
+        worker.client.connection.tell(most: 5_000)
     }
 
     private func pick(_ isMeant: (Worker) -> Bool) -> Worker? {

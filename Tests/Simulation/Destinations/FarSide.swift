@@ -187,7 +187,7 @@ final class FarSide: Sender {
         if let key, !lane.isPatchy {
             // Between two 401s it may say something else.
             if key.hasRefused, record.oneIn(3) { return .each(batch.events.map { _ in outcome() }) }
-            if record.oneIn(key.hasRefused ? 2 : 3) {
+            if record.oneIn(2) {
                 return .refused(.init(.never, cause: "HTTP 401", isUnauthorized: true, status: 401))
             }
         }

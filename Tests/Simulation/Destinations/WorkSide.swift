@@ -140,7 +140,7 @@ final class WorkSide: SenderWitness {
         let isSame = events.map(\.plainId) == loan.ids || isRest(loan, of: jobs[place])
         record.expect(isSame, "\(lane.id) gives \(loan.ids) as another batch")
         if !jobs[place].loans.isEmpty { record.count(.workTakenOver) }
-        if loan.ids.count < events.count { record.count(.workOutdated) }
+        if loan.ids.count < events.count { record.count(.workShortened) }
         jobs[place].loans.append(loan)
     }
 
@@ -153,6 +153,15 @@ final class WorkSide: SenderWitness {
         let events = job.batch.events
         return events.map(\.plainId).filter(loan.ids.contains) == loan.ids
             && events.allSatisfy { loan.ids.contains($0.plainId) || lane.ages.isOver($0.sequenceNumber) }
+    }
+
+    /// After how long a part of what somebody has read is too old, and the rest not; nil: never, or nobody waits for it.
+    func timeUntilPartIsOver(_ loan: Loan) -> Duration? {
+        guard let job = jobs.first(where: { $0.loans.contains { $0 === loan } }),
+            let end = lane.ages.partEnds(of: job.batch.events.map(\.sequenceNumber))
+        else { return nil }
+        let wait = Duration.milliseconds(end - lane.ages.now)
+        return scheduler.now + wait < job.begin + terms.lease ? wait : nil
     }
 
     /// Whether somebody who has read this is still waited for, beyond doubt.

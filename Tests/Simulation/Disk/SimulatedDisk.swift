@@ -22,6 +22,8 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     private(set) var isDown = false
     /// After how many more calls that change something the daemon is gone.
     var callsToLive: Int?
+    /// After how many more calls one fails, and no more than that one.
+    var callsToFault: Int?
     fileprivate let record: Record
     /// SQLite holds on to it only as long as a file is open.
     private lazy var sqlite = SQLiteDisk(self)
@@ -34,7 +36,10 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     var sqliteName: String? { sqlite.name }
 
     /// Whether nothing will go wrong.
-    var isWell: Bool { !mood.isFull && mood.fails == nil && mood.failsToSync == nil && callsToLive == nil && !isDown }
+    var isWell: Bool {
+        !mood.isFull && mood.fails == nil && mood.failsToSync == nil && callsToFault == nil && callsToLive == nil
+            && !isDown
+    }
 
     /// The daemon is gone.
     func end() {
@@ -43,9 +48,9 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 
     /// Does something to which nothing happens.
     func whileWell<Result>(_ body: () -> Result) -> Result {
-        let before = mood
-        defer { mood = before }
-        mood = Mood()
+        let before = (mood, callsToFault)
+        defer { (mood, callsToFault) = before }
+        (mood, callsToFault) = (Mood(), nil)
         return body()
     }
 
@@ -55,11 +60,17 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     fileprivate func begin(isChange: Bool = true) throws(DiskFault) {
         guard !isDown else { throw DiskFault(code: EIO) }
         if isChange { try countDown() }
-        if let fails = mood.fails, record.oneIn(fails) {
+        if isFaultDue() || mood.fails.map(record.oneIn) == true {
             record.count(.ioError)
             record.detail("disk: fails")
             throw DiskFault(code: EIO)
         }
+    }
+
+    private func isFaultDue() -> Bool {
+        guard let left = callsToFault else { return false }
+        callsToFault = left > 0 ? left - 1 : nil
+        return left == 0
     }
 
     private func countDown() throws(DiskFault) {

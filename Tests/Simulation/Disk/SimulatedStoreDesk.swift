@@ -12,8 +12,9 @@ final class SimulatedStoreDesk: StoreDesk {
     private var jobs: [StoreJob] = []
     private var outcomes: [StoreOutcome] = []
 
-    /// Whether it has begun, given up or copied segments in its last turn.
-    private(set) var hasTurnedOver = false
+    /// Whether it has begun segments in its last turn, and whether it has given up some.
+    private(set) var hasBegunSegment = false
+    private(set) var hasGivenUpSegments = false
     private let record: Record
 
     init(options: DiskEventStore.Options, _ record: Record) {
@@ -65,7 +66,7 @@ final class SimulatedStoreDesk: StoreDesk {
         guard hasWork, let engine else { return }
         let turn = jobs
         jobs = []
-        hasTurnedOver = false
+        (hasBegunSegment, hasGivenUpSegments) = (false, false)
         let before = (engine as? LogEngine)?.counts
         defer { if let before, let after = (engine as? LogEngine)?.counts { watch(before, after) } }
         guard !engine.turn(turn, report: report) else { return }
@@ -74,7 +75,8 @@ final class SimulatedStoreDesk: StoreDesk {
     }
 
     private func watch(_ before: LogCounts, _ after: LogCounts) {
-        hasTurnedOver = before != after
+        hasBegunSegment = after.begun > before.begun
+        hasGivenUpSegments = after.forgotten > before.forgotten || after.copied > before.copied
         if after.begun > before.begun { record.count(.segmentBegun) }
         if after.forgotten > before.forgotten { record.count(.segmentForgotten) }
         if after.copied > before.copied { record.count(.segmentCopied) }

@@ -57,7 +57,7 @@ final class Operator: Actor {
         return [
             Act(5) { [self] in operate(connection, record.pick(there)) },
             Act(3) { [self] in letters.operate(connection, record.pick(there)) },
-            Act(changesSettings ? 5 : 0) { [settings] in settings.operate(connection) },
+            Act(changesSettings ? settings.haste : 0) { [settings] in settings.operate(connection) },
         ] + (rules.map { [Act(3, changeRules($0, connection))] } ?? [])
     }
 

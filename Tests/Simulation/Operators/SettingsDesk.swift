@@ -40,10 +40,14 @@ final class SettingsDesk {
         if case .powerless = end { kept.losePower() }
     }
 
+    /// How often something is set, beside what else happens.
+    var haste: Int { scene.orphanRetention == nil ? 5 : 15 }
+
     func operate(_ connection: SimulatedClient) {
         if file != nil, record.oneIn(3) { return reload(connection) }
         let side = record.pick(sides.filter { $0.id != ConfigurationFile.lane })
-        switch record.number(0...7) {
+        // Where queues are given up soon, dispatchers go and come back all the time.
+        switch record.number(scene.orphanRetention == nil || record.oneIn(2) ? 0...7 : 0...1) {
         case 0...1: if side.isRemoved { bringBack(side, connection) } else { remove(side, connection) }
         case 2: if !side.isRemoved { change(side, connection) }
         case 3: keep(record.oneIn(3) ? ["shutdown_timeout_ms": 999] : room, connection)

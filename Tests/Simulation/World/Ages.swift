@@ -33,7 +33,7 @@ final class Ages {
 
     /// A time to live for an event that a client is about to send; nil: none of its own.
     func timeToLive() -> Int? {
-        mostAge != nil && record.oneIn(3) ? record.pick([1, 300, 1_500, 3_000, 20_000]) : nil
+        mostAge != nil && record.oneIn(2) ? record.pick([1, 300, 300, 1_200, 3_000, 20_000]) : nil
     }
 
     /// Events are given to the store. What their clients asked for is in their data.
@@ -59,6 +59,13 @@ final class Ages {
     /// Whether an event is of no more use.
     func isOver(_ number: SequenceNumber) -> Bool {
         ends[number].map { $0 <= now } ?? false
+    }
+
+    /// When the first of some events are of no more use, where others are not yet; nil where all are at once, or never.
+    func partEnds(of numbers: [SequenceNumber]) -> Int64? {
+        let those = numbers.compactMap { ends[$0] }.sorted()
+        guard let first = those.first, let last = those.last, first < last, first > now else { return nil }
+        return first
     }
 
     /// When all of these are of no more use; nil when some never are.

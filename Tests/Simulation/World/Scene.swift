@@ -14,7 +14,7 @@ struct Scene {
     let storeKind: StoreKind
     /// Whether a start may ask for another kind of store than there is.
     let changesStoreKind: Bool
-    /// How large the segments of a log are, in bytes: so small that a history has many of them.
+    /// How large the segments of a log are, in bytes: so small that a history has many of them. Some become larger.
     let segmentSize: Int
     private(set) var settings: DataObject = [:]
     /// How long the store keeps an event, in milliseconds, where that is short enough to be over.
@@ -60,7 +60,7 @@ struct Scene {
         // What rots, and what other versions have written, is a database.
         storeKind = rot == nil && !hasVersions && record.oneIn(2) ? .log : .sqlite
         changesStoreKind = rot == nil && record.oneIn(3)
-        segmentSize = record.pick([3, 4, 6]) << 10
+        segmentSize = record.pick([1, 1, 3, 6]) << 10
         let mostAge = record.oneIn(3) ? record.pick([2, 5, 60]) : nil
         self.mostAge = mostAge.map { Int64($0) * 1_000 }
         settings = [

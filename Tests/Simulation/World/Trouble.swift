@@ -17,7 +17,8 @@ final class Trouble: Actor {
     var acts: [Act] {
         guard !isCalm else { return [] }
         let acts = [Act(3, troubleDisk), Act(1, endLife), Act(6) { [world] in world.store.desk.takeTurn() }]
-        return world.store.desk.hasTurnedOver ? acts + [Act(4, endAtTurnover)] : acts
+        let desk = world.store.desk
+        return acts + [Act(desk.hasGivenUpSegments ? 60 : desk.hasBegunSegment ? 4 : 0, endAtTurnover)]
     }
 
     private func troubleDisk() {
@@ -48,7 +49,7 @@ final class Trouble: Actor {
 
     private func heal() {
         record.note("the disk is well")
-        disk.mood = SimulatedDisk.Mood()
+        (disk.mood, disk.callsToFault) = (SimulatedDisk.Mood(), nil)
         world.store.desk.isHeld = false
     }
 

@@ -69,7 +69,7 @@ final class World {
             actors.append(Streams(record, streamSide))
         }
         if let key = scene.key, let side = sides.first(where: { $0.id == key.lane }) {
-            actors.append(KeyClients(record, crowd, side, KeyAccount(key, record, scheduler)))
+            actors.append(KeyClients(record, scheduler, crowd, side, KeyAccount(key, record, scheduler)))
         }
         if record.oneIn(3) { actors.append(Programs(record, scheduler, crowd, ledger)) }
         if record.oneIn(2) { actors.append(WatchClients(record, scheduler, crowd, ledger)) }
@@ -205,8 +205,12 @@ final class World {
     /// A start has a disk that is not well, at times.
     private func trouble(_ disk: SimulatedDisk) {
         if record.oneIn(6) { disk.callsToLive = record.number(0...(scene.changesStoreKind ? 150 : 40)) }
-        guard record.oneIn(12) else { return }
-        if record.oneIn(2) { disk.mood.fails = record.pick([5, 30]) } else { disk.mood.failsToSync = 3 }
+        switch record.number(0...11) {
+        case 0: disk.mood.fails = record.pick([5, 30])
+        case 1: disk.mood.failsToSync = 3
+        case 2...4: disk.callsToFault = record.number(0...60)
+        default: break
+        }
     }
 
     /// The daemon is gone, and the next is started.
@@ -233,7 +237,7 @@ final class World {
         }
         // What went without power is not known before a store was opened again.
         if lastEnd != .powerless { lastEnd = end }
-        letGo()
+        let leaving = letGo()
         store.disk.end()
         store.desk.end()
         switch end {
@@ -247,14 +251,20 @@ final class World {
         case .stopped: scheduler.restart()
         }
         for actor in actors { actor.lifeEnded(end) }
+        // Boards hold those who serve them. What they make of their going comes to nothing.
+        for number in leaving?.sessions ?? [] { leaving?.service.boards.providerLeft(number) }
+        scheduler.restart()
         if !isResting { BetweenLives(self, platter).spoil(scene, crowd) }
     }
 
     /// Nothing of the daemon is held on to: sessions hold it, and it holds them.
-    private func letGo() {
-        guard let leaving = service else { return }
-        for session in Array(leaving.sessions.all) { leaving.sessions.remove(session) }
+    /// - Returns: the daemon, and the numbers of its sessions.
+    private func letGo() -> (service: Service, sessions: [Int])? {
+        guard let leaving = service else { return nil }
+        let sessions = Array(leaving.sessions.all)
+        for session in sessions { leaving.sessions.remove(session) }
         service = nil
+        return (leaving, sessions.map(\.number))
     }
 
     private func stop() {

@@ -92,7 +92,7 @@ private struct OutcomesReport: TopicReport {
 
 extension DispatcherOutcomes {
     /// What has come since, for who was told these; nil when it is nothing that is told: not every counter is an outcome.
-    fileprivate func news(to told: DispatcherOutcomes?) -> DispatcherOutcomes? {
+    func news(to told: DispatcherOutcomes?) -> DispatcherOutcomes? {
         guard let told else { return self }
         let news = since(told)
         let isNew = DispatcherCounter.allCases.contains { $0.nameAsOutcome != nil && news.counters[$0] != 0 }

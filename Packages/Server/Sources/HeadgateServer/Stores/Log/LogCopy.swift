@@ -152,7 +152,7 @@ final class LogCopy {
         let entry = LogSegmentEntry(
             number: header.number, file: whole.file, summary: summary.lowerBound, end: end,
             events: whole.index.events)
-        try log.replace(sources.map(\.number), by: whole, entry, letters: places)
+        if try !log.replace(sources.map(\.number), by: whole, entry, letters: places) { giveUp() }
     }
 }
 

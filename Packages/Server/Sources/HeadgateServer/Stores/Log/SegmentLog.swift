@@ -228,17 +228,31 @@ final class SegmentLog {
     }
 
     /// What was still needed of some segments lies in another now, which is on the disk.
+    /// - Returns: false where one of them is not there any more: then nothing is to stand for them.
     func replace(
         _ numbers: [UInt64], by copy: LogSegment, _ entry: LogSegmentEntry, letters: [LetterNumber: LetterPlace]
-    ) throws(DiskFault) {
+    ) throws(DiskFault) -> Bool {
+        let change = LogEntry.changes([.replaced(numbers, by: entry, letters: letters)])
+        // The next segment is begun before: some of them may go with that, and the copy is not one of the log's yet.
+        try makeRoom(for: change)
         let old = state.segments.filter { numbers.contains($0.number) }.map(\.file)
-        _ = try write([.changes([.replaced(numbers, by: entry, letters: letters)])])
-        drop(old)
-        // A segment that was begun for this may have let go of all sources.
-        guard state.segments.contains(entry) else { return drop([entry.file]) }
+        guard old.count == numbers.count else { return false }
+        _ = try write([change])
         sealed[copy.number] = copy
+        drop(old)
         counts.copied += old.count
         dropForgotten()
+        return true
+    }
+
+    /// Begins the next segment, unless there is room for an entry.
+    private func makeRoom(for entry: LogEntry) throws(DiskFault) {
+        try mend()
+        let mark = front.mark
+        let need = front.lay(entry).count
+        let hasRoom = front.hasRoom()
+        front.takeBack(to: mark)
+        if !hasRoom { try roll(for: need) }
     }
 
     /// A block is damaged, and does not hold any more what its summary says.

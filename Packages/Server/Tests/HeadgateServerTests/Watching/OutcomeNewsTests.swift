@@ -1,0 +1,40 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateCore
+@testable import HeadgateServer
+
+@Suite("What is new of outcomes")
+struct OutcomeNewsTests {
+    private let told: DispatcherOutcomes = {
+        var counters = Counters<DispatcherCounter>()
+        counters.count(.sent, 3)
+        return DispatcherOutcomes(dispatcher: "collect", incarnation: 1, counters: counters, lastError: "HTTP 413")
+    }()
+
+    @Test("B10: an attempt that failed as the one before is none: nothing became of an event")
+    func failedOnly() {
+        var present = told
+        present.counters.count(.failed)
+        #expect(present.news(to: told) == nil)
+        present.lastError = "HTTP 503"
+        #expect(present.news(to: told)?.lastError == "HTTP 503")
+    }
+
+    @Test("B10: what became of events is counted from what was told")
+    func counted() {
+        var present = told
+        present.counters.count(.retried, 2)
+        let news = present.news(to: told)
+        #expect(news?.counters[.retried] == 2 && news?.counters[.sent] == 0)
+    }
+
+    @Test("B10: a dispatcher that has come back counts from nothing")
+    func back() {
+        var present = told
+        (present.incarnation, present.counters) = (2, Counters())
+        #expect(present.news(to: told) == nil)
+        present.counters.count(.sent)
+        #expect(present.news(to: told)?.counters[.sent] == 1)
+    }
+}

@@ -1,0 +1,127 @@
+import HeadgateCoreTesting
+import HeadgateData
+import HeadgateSeeds
+import Testing
+
+@testable import HeadgateCore
+@testable import HeadgateServer
+
+/// A log of which one dispatcher still needs a little of each segment, and all others nothing.
+@Suite("What is still needed of sparse segments is copied, and stays where it is")
+struct LogCopyTests {
+    @Test("Q10: also where the copy is told of by the first frame of the next segment", arguments: 0...60)
+    func atTheEndOfASegment(_ count: Int) throws {
+        let scene = try LogCopyScene()
+        for _ in 0..<count { scene.change() }
+        scene.doChores()
+        // What is begun now looks through all segments.
+        for _ in 0..<40 { scene.change() }
+        #expect(scene.copied > 0)
+        #expect(scene.needed() == scene.meant)
+        try scene.reopen()
+        #expect(scene.needed() == scene.meant)
+    }
+
+    @Test("Q5, Q10: also where a sync fails meanwhile, and the log is mended", arguments: 0...12)
+    func mended(_ steps: Int) throws {
+        let scene = try LogCopyScene()
+        for _ in 0..<steps { scene.doChore() }
+        scene.disk.mood.failsToSync = 1
+        #expect(scene.append(route: 1, size: 20) != nil)
+        scene.disk.mood.failsToSync = nil
+        scene.doChores()
+        #expect(scene.needed() == scene.meant)
+        try scene.reopen()
+        #expect(scene.needed() == scene.meant)
+    }
+}
+
+/// Dispatcher 1 has settled all that it gets; dispatcher 2 gets every fifth event, and settles none.
+private final class LogCopyScene {
+    /// The events that are needed.
+    private(set) var meant: [SequenceNumber] = []
+    private(set) var disk: SimulatedDisk
+    private let platter = Platter()
+    private let record = Record(seed: Seed(1))
+    private var engine: (any StoreEngine)?
+    private var last: SequenceNumber = 0
+
+    init() throws {
+        disk = SimulatedDisk(platter, record)
+        try open()
+        for number: DispatcherNumber in 1...2 {
+            write(.dispatcher(StoredDispatcher(number: number, id: "d\(number)", settled: Settled(through: 0))))
+        }
+        for place in 0..<30 {
+            let isNeeded = place % 5 == 0
+            #expect(append(route: isNeeded ? 2 : 1, size: isNeeded ? 10 : 600) == nil)
+            if isNeeded { meant.append(last) }
+        }
+        write(.settled(1, Settled(through: last)))
+        // A start has all segments looked at.
+        try reopen()
+    }
+
+    private func open() throws {
+        var options = SQLiteEventStore.Options(directory: "/data")
+        options.disk = disk
+        (options.kind, options.segmentSize, options.blockSize) = (.log, 4 << 10, 512)
+        engine = try options.openEngine().0
+    }
+
+    func reopen() throws {
+        disk.end()
+        disk = SimulatedDisk(platter, record)
+        try open()
+    }
+
+    // MARK: Writing
+
+    func append(route: RouteNumber, size: Int) -> StoreFault? {
+        var writer = RecordWriter()
+        let draft = EventDraft(id: "e\(last + 1)", data: #"{"p":"\#(String(repeating: "p", count: size))"}"#)
+        let bytes = draft.withTracked(route: route, spareId: "") { event in
+            writer.append(
+                event, sequenceNumber: last + 1, receivedAt: Timestamp(milliseconds: 0), receivedStamp: 0)
+        }
+        let group = AppendGroup(
+            chunk: Chunk(bytes: writer.take(), lastSequenceNumber: last + 1),
+            tallies: [route: Tally(events: 1, bytes: bytes)], ages: GroupAges(),
+            newRoutes: last == 0 ? [1: [1], 2: [1, 2]] : [:], recentIDs: nil)
+        let fault = engine?.commit([.append(group)]).first ?? nil
+        if fault == nil { last += 1 }
+        engine?.lastAppended = last
+        return fault
+    }
+
+    private func write(_ change: StoreChange) {
+        _ = engine?.commit([.write([change])])
+    }
+
+    /// Changes something small.
+    func change() { write(.keep("name", [1])) }
+
+    // MARK: Chores
+
+    func doChore() {
+        engine?.resumeChores()
+        engine?.doSomeChores()
+    }
+
+    func doChores() {
+        for _ in 0..<200 where engine?.hasChores == true { doChore() }
+    }
+
+    /// How many segments have a copy that stands for them.
+    var copied: Int { (engine as? LogEngine)?.counts.copied ?? 0 }
+
+    /// The events that can be read and are for the dispatcher that needs some.
+    func needed() -> [SequenceNumber] {
+        var (numbers, place): ([SequenceNumber], SequenceNumber) = ([], 0)
+        while let chunk = try? engine?.read(after: place).get() {
+            numbers += chunk.filter { $0.route == 2 }.map(\.sequenceNumber)
+            place = chunk.lastSequenceNumber
+        }
+        return numbers
+    }
+}
