@@ -196,4 +196,5 @@ def main():
             sys.exit(f"{test} ended with {end.returncode}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -148,8 +148,14 @@ export type Outcome = "delivered" | "retry" | "dead";
 /** Outcomes by the events' ids. Events that are not named are delivered. */
 export type Outcomes = {[id: string]: Outcome} | Map<string, Outcome>;
 
-/** Delivers a batch. What it throws has all events of the batch retried. */
-export type Work = (batch: Batch) => Outcomes | void | null | undefined | Promise<Outcomes | void | null | undefined>;
+/**
+ * Delivers a batch. What it throws has all events of the batch retried. The signal is aborted when the connection is lost,
+ * for then the batch goes to another worker, and when the client is closed.
+ */
+export type Work = (
+    batch: Batch,
+    signal: AbortSignal,
+) => Outcomes | void | null | undefined | Promise<Outcomes | void | null | undefined>;
 
 export interface WorkerOptions extends Patience {
     /** How many batches it takes at once. Default: 1. */

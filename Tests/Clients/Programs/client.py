@@ -9,7 +9,9 @@ import os
 import sys
 import threading
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../Packages/Client/Python"))
+sys.path.insert(0, os.environ.get("CERTIFIED_PACKAGE") or os.path.join(
+    os.path.dirname(os.path.abspath(__file__)), "../../../Packages/Client/Python"
+))  # fmt: skip
 import headgate  # noqa: E402
 
 logging.disable()  # handlers that fail do so because they are asked to

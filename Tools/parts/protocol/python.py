@@ -25,8 +25,8 @@ def declared(one):
     return f"{one.name}: Optional[{kind}] = None"
 
 
-def given(method):
-    """The params of a call."""
+def given(method, givens):
+    """The params of a call; `givens` is the function that leaves out what is not given."""
     if not method.params:
         return "None"
     if all(one.is_required for one in method.params):
@@ -34,10 +34,18 @@ def given(method):
     names = (
         f"{one.name}={one.name}" + (" or None" if one.schema.get("default") is False else "") for one in method.params
     )
-    return f"_given({', '.join(names)})"
+    return f"{givens}({', '.join(names)})"
 
 
 def calls(_, plain):
+    yield from functions(plain, "def", "self.call", "_member", "_given")
+
+
+def async_calls(_, plain):
+    yield from functions(plain, "async def", "await self.call", "headgate._member", "headgate._given")
+
+
+def functions(plain, define, caller, member, givens):
     for place, method in enumerate(plain):
         if place:
             yield ""
@@ -46,22 +54,22 @@ def calls(_, plain):
         if only:
             result = "int" if only.kind == "integer" else f"List[{element_of(only)}]"
         parameters = ["self", *map(declared, method.ordered()), "deadline: Optional[float] = None"]
-        first = f"    def {method.called('python')}({', '.join(parameters)}) -> {result}:"
+        first = f"    {define} {method.called('python')}({', '.join(parameters)}) -> {result}:"
         if len(first) <= 120:
             yield first
         else:
-            yield f"    def {method.called('python')}("
+            yield f"    {define} {method.called('python')}("
             yield f"        {', '.join(parameters)}"
             yield f"    ) -> {result}:"
         yield from comment(method)
-        call = f'self.call("{method.name}", {given(method)}, deadline)'
+        call = f'{caller}("{method.name}", {given(method, givens)}, deadline)'
         if method.is_answered_empty:
             yield f"        {call}"
         elif not only:
             yield f"        return {call}"
         else:
             kind = "int" if only.kind == "integer" else "list"
-            yield f'        found: {result} = _member({call}, "{only.name}", {kind})'
+            yield f'        found: {result} = {member}({call}, "{only.name}", {kind})'
             yield "        return found"
 
 
@@ -75,8 +83,16 @@ def comment(method):
 
 def certified(_, plain):
     """An entry of a dictionary for each."""
+    yield from entries(plain, '{{"{name}": {call}}}')
+
+
+def async_certified(_, plain):
+    yield from entries(plain, 'member("{name}", {call})')
+
+
+def entries(plain, in_member):
     for method in plain:
         call = f"client.{method.called('python')}(**values)"
         if method.only_result:
-            call = f'{{"{method.only_result.name}": {call}}}'
+            call = in_member.format(name=method.only_result.name, call=call)
         yield f'    "{method.name}": lambda client, values: {call},'

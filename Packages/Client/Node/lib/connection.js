@@ -35,6 +35,7 @@ class Connection {
     #wasConnected = false;
     #lastFailure = null;
     #socket = null;
+    #present = new AbortController();
     #lines = new Lines();
     #output = [];
     #timer = null;
@@ -43,7 +44,10 @@ class Connection {
     #waiters = new Set();
     #isLeaving = false;
 
-    /** takeRequest: called with each request of the daemon, and a function that writes the answer to it. */
+    /**
+     * takeRequest: called with each request of the daemon, a function that writes the answer to it, and a signal that is
+     * aborted when nobody wants the answer any more.
+     */
     constructor(path, hello, options, takeRequest) {
         this.path = path;
         this.options = options;
@@ -286,6 +290,8 @@ class Connection {
         this.#socket = null;
         this.#output = [];
         if (!socket) return;
+        this.#present.abort();
+        this.#present = new AbortController();
         if (!isOrderly) return socket.destroy();
         // What the daemon says now counts no more; but its end of the connection has to be read.
         socket.resume();
@@ -354,7 +360,7 @@ class Connection {
             if (socket !== this.#socket || !["open", "draining"].includes(this.#phase)) return;
             this.#output.push(encode({jsonrpc: "2.0", id, ...answer}) + "\n");
             this.#schedule();
-        });
+        }, this.#present.signal);
     }
 
     #answered(number, result, error) {

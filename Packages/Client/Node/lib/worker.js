@@ -52,7 +52,7 @@ class Workers {
     }
 
     /** The daemon asks something. */
-    async take(method, params, answer) {
+    async take(method, params, answer, signal) {
         if (method !== "dispatch") return answer({error: {code: -32601, message: `there is no method ${method}`}});
         const dispatcher = isObject(params) ? params.dispatcher : undefined;
         if (typeof dispatcher !== "string") {
@@ -65,7 +65,7 @@ class Workers {
             return answer({error: {code: -32000, message: "this client does not serve it", data}});
         }
         try {
-            answer({result: read(await served.work(params))});
+            answer({result: read(await served.work(params, signal))});
         } catch (error) {
             answer({error: {code: -32603, message: String(error)}});
         }

@@ -156,18 +156,20 @@ test("an outcome that there is not is an error", async (t) => {
     assert.equal((await connection.read()).error.code, -32603);
 });
 
-test("an answer on a later connection is dropped", async (t) => {
+test("a worker is told that its connection is lost, and its answer is dropped", async (t) => {
     const [daemon, client] = await pair(t);
-    let finish;
-    const granted = client.subscribe("jobs", () => new Promise((resolve) => (finish = resolve)));
+    let finish, signal;
+    const granted = client.subscribe("jobs", (_, given) => new Promise((resolve) => ([finish, signal] = [resolve, given])));
     const first = await daemon.greet();
     first.answer(await first.request("dispatcher.subscribe"), {});
     await granted;
     first.tell({id: "d", method: "dispatch", params: {dispatcher: "jobs", batch: "b", attempt: 1, events: []}});
     assert.equal(await first.isSilent(), true);
+    assert.equal(signal.aborted, false);
     first.socket.destroy();
     const second = await daemon.greet();
     second.answer(await second.request("dispatcher.subscribe"), {});
+    assert.equal(signal.aborted, true);
     finish();
     assert.equal(await second.isSilent(), true);
 });

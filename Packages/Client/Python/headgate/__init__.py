@@ -7,7 +7,11 @@ All calls of a client share one connection, made when it is first needed and aga
 an id before it is sent, and is sent under this id until it is acknowledged: a restart of the daemon loses none and
 doubles none (Behaviour Q7). Calls wait for the daemon, for ever unless the options or a `deadline` say otherwise.
 
-A client may be used by any number of threads. Deadlines are seconds; what ends in `_ms` goes to the daemon as it is.
+A client may be used by any number of threads. Deadlines are seconds; what ends in `_ms` goes to the daemon as it is. In a
+process that is forked off, a client begins with a connection of its own: what was under way, and what was served, stays
+with the parent.
+
+`headgate.aio` has the same for asyncio, and `headgate.logs` a handler for logging.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ import select
 import socket
 import threading
 import time
+import weakref
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
@@ -430,14 +435,51 @@ class _Connection:
         self._generation = 0
         self._input, self._output = bytearray(), bytearray()
         self._told: Deque[Callable[[], None]] = collections.deque()
-        self._wake_in, self._wake_out = socket.socketpair()
-        self._wake_in.setblocking(False)
-        self._wake_out.setblocking(False)
+        self._wake_in: Optional[socket.socket] = None
+        self._wake_out: Optional[socket.socket] = None
         self._is_woken = False
-        self._thread = threading.Thread(target=self._run, name="headgate-client", daemon=True)
-        self._thread.start()
+        self._thread: Optional[threading.Thread] = None
+        self._listeners: List[Callable[[], None]] = []
+        self.on_fork: Callable[[], None] = lambda: None
+        _connections.add(self)
+
+    def _start(self) -> None:
+        """Starts the thread when there is something to do: before that there is nothing that a fork could break."""
+        if self._thread is None:
+            self._wake_in, self._wake_out = socket.socketpair()
+            self._wake_in.setblocking(False)
+            self._wake_out.setblocking(False)
+            self._is_woken = False
+            self._thread = threading.Thread(target=self._run, args=(self._wake_in,), name="headgate-client", daemon=True)
+            self._thread.start()
+
+    def begin_anew(self) -> None:
+        """In a process that was forked off: neither the thread nor the connection is this process's."""
+        self.lock = threading.Condition(threading.RLock())
+        self._disconnect()
+        for end in (self._wake_in, self._wake_out):
+            if end is not None:
+                end.close()
+        self._thread = None
+        self._calls, self._waiting, self._postponed = {}, collections.deque(), []
+        self._held_bytes, self._unanswered, self._unanswered_bytes = 0, 0, 0
+        self._told.clear()
+        self._listeners.clear()
+        self._earliest, self._failures = None, 0
+        if self._phase != "closed":
+            self._rest()
+        self.on_fork()
 
     # MARK: From any thread
+
+    @property
+    def is_closed(self) -> bool:
+        return self._phase == "closed"
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether all calls but the standing ones are answered."""
+        return all(call.standing for call in self._calls.values())
 
     @property
     def has_room(self) -> bool:
@@ -463,13 +505,39 @@ class _Connection:
                 self._earliest = call.deadline if self._earliest is None else min(self._earliest, call.deadline)
             if self._phase == "idle":
                 self._seek()
+            self._start()
             self._wake()
+
+    def begin_if_room(self, call: _Call) -> bool:
+        """Makes a call if there is room for it; never waits."""
+        with self.lock:
+            if not self.has_room:
+                return False
+            self.begin(call)
+            return True
+
+    def when_changed(self, listener: Callable[[], None]) -> None:
+        """Calls once, when the next call has ended or the client is closed; with the lock, so it must not wait."""
+        with self.lock:
+            self._listeners.append(listener)
+
+    def forget(self, listener: Callable[[], None]) -> None:
+        """Does not call what has not been called yet."""
+        with self.lock:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+    def _notify(self) -> None:
+        self.lock.notify_all()
+        listeners, self._listeners = self._listeners, []
+        for listener in listeners:
+            listener()
 
     def drain(self, deadline: Optional[float]) -> None:
         """Waits until all calls but the standing ones are answered."""
         with self.lock:
             moment = None if deadline is None else time.monotonic() + deadline
-            self._wait(lambda: all(call.standing for call in self._calls.values()), moment)
+            self._wait(lambda: self.is_drained, moment)
 
     def _wait(self, condition: Callable[[], bool], moment: Optional[float]) -> None:
         if self.is_own_thread() and not condition():
@@ -510,20 +578,23 @@ class _Connection:
                 self._disconnect()
                 self._fail_all(HeadgateError.local("closed", "the client is closed"))
                 self._phase = "closed"
-                self.lock.notify_all()
+                self._notify()
                 self._wake()
-        if not self.is_own_thread():
-            self._thread.join()
+            thread = self._thread
+        if thread is None:
+            self._tell()
+        elif not self.is_own_thread():
+            thread.join()
 
     def _wake(self) -> None:
-        if not self._is_woken and not self.is_own_thread():
+        if self._wake_out is not None and not self._is_woken and not self.is_own_thread():
             self._is_woken = True
             with contextlib.suppress(OSError):  # full is woken too
                 self._wake_out.send(b"w")
 
     # MARK: The thread
 
-    def _run(self) -> None:
+    def _run(self, wake_in: socket.socket) -> None:
         while True:
             with self.lock:
                 self._pass_time(time.monotonic())
@@ -531,7 +602,7 @@ class _Connection:
                 ended = self._phase == "closed"
                 connection, timeout = self._socket, self._timeout()
                 poll = select.poll()
-                poll.register(self._wake_in, select.POLLIN)
+                poll.register(wake_in, select.POLLIN)
                 # With the lock: `close` may come from another thread.
                 if connection is not None:
                     poll.register(connection, select.POLLIN | (select.POLLOUT if self._output else 0))
@@ -541,11 +612,14 @@ class _Connection:
                 break
             poll.poll(timeout)
             with self.lock:
-                self._drain_wakes()
+                self._drain_wakes(wake_in)
                 if connection is not None and connection is self._socket:
                     self._read(connection)
-        self._wake_in.close()
-        self._wake_out.close()
+        with self.lock:
+            wake_in.close()
+            if self._wake_out is not None:
+                self._wake_out.close()
+            self._wake_out = None
 
     def _tell(self) -> bool:
         """Tells callers what came of their calls, outside the lock: they may call again in turn."""
@@ -565,10 +639,10 @@ class _Connection:
             moments.append(self._until)
         return max(0.0, min(moments) - time.monotonic()) * 1000 + 1 if moments else None
 
-    def _drain_wakes(self) -> None:
+    def _drain_wakes(self, wake_in: socket.socket) -> None:
         self._is_woken = False
         with contextlib.suppress(OSError):
-            while self._wake_in.recv(64):
+            while wake_in.recv(64):
                 pass
 
     def _write(self) -> None:
@@ -656,7 +730,8 @@ class _Connection:
         call.on_grant(result)
         if not call.was_granted:
             call.was_granted, call.deadline = True, None
-            self._told.append(lambda: call.future.set_result(result))
+            future = call.future
+            self._told.append(lambda: future.set_result(result))
 
     def _refused(self, call: _Call, error: HeadgateError) -> None:
         if error.reason == "shutting_down" and call.repeatable:
@@ -863,7 +938,10 @@ class _Connection:
         if self._calls.pop(call.number, None) is not None:
             self._unmark(call)
             self._held_bytes -= len(call.line)
-            self.lock.notify_all()
+            # Calls that were given up while there is no daemon must not be remembered until there is one.
+            if len(self._waiting) > 2 * len(self._calls) + 1024:
+                self._waiting = collections.deque(number for number in self._waiting if number in self._calls)
+            self._notify()
 
     def _finish(self, call: _Call, outcome: Union[JSONObject, HeadgateError]) -> None:
         self._remove(call)
@@ -882,6 +960,38 @@ class _Connection:
     def _fail_all(self, error: HeadgateError) -> None:
         for call in list(self._calls.values()):
             self._finish(call, error)
+
+
+_connections: weakref.WeakSet[_Connection] = weakref.WeakSet()
+_forking: List[_Connection] = []
+
+
+def _before_fork() -> None:
+    _id_lock.acquire()
+    _forking.extend(_connections)
+    for connection in _forking:
+        connection.lock.acquire()
+
+
+def _after_fork_in_parent() -> None:
+    for connection in _forking:
+        connection.lock.release()
+    _forking.clear()
+    _id_lock.release()
+
+
+def _after_fork_in_child() -> None:
+    global _last_id
+    _last_id = (0, 0)  # counting on from the parent's last one might give the ids that it gives
+    _id_lock.release()
+    for connection in _forking:
+        connection.begin_anew()
+    _forking.clear()
+
+
+os.register_at_fork(
+    before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child
+)
 
 
 def _copy(error: HeadgateError) -> HeadgateError:
@@ -927,10 +1037,43 @@ class _Staff:
 class _Served:
     """A worker's subscription or a served board."""
 
-    def __init__(self, standing: _Standing, handle: Callable[[JSONObject], JSONObject], threads: int, name: str) -> None:
+    def __init__(self, standing: _Standing) -> None:
         self.standing = standing
-        self.handle = handle
-        self.staff = _Staff(threads, name)
+
+    def take(self, params: JSONObject, answer: Callable[[JSONObject], None]) -> None:
+        """Handles what the daemon asks; the member `result` or `error` of the answer is told when there is one. On the
+        connection's thread, with its lock."""
+        raise NotImplementedError
+
+    def dismiss(self) -> None:
+        """Nothing more will come."""
+
+
+class _Staffed(_Served):
+    """One whose handler runs on threads of its own."""
+
+    def __init__(self, standing: _Standing, handle: Callable[[JSONObject], JSONObject], threads: int, name: str) -> None:
+        super().__init__(standing)
+        self._handle = handle
+        self._staff = _Staff(threads, name)
+
+    def take(self, params: JSONObject, answer: Callable[[JSONObject], None]) -> None:
+        self._staff.run(lambda: self._run(params, answer))
+
+    def dismiss(self) -> None:
+        self._staff.dismiss()
+
+    def _run(self, params: JSONObject, answer: Callable[[JSONObject], None]) -> None:
+        try:
+            answer({"result": self._handle(params)})
+        except Exception as error:
+            answer(_failure(error))
+
+
+def _failure(error: Exception) -> JSONObject:
+    """The answer of a handler that failed."""
+    _log.error("a handler failed", exc_info=error)
+    return {"error": {"code": -32603, "message": f"{type(error).__name__}: {error}"}}
 
 
 class _OwnBarrier:
@@ -992,12 +1135,19 @@ class Watch:
         with self._lock:
             connection = self._client._connection
             moment = None if deadline is None else time.monotonic() + deadline
-            connection._wait(lambda: bool(self._news or self._ended or self._is_closed), moment)
-            if self._news:
-                return self._news.popleft()
-            if self._is_closed:
-                return None
-            raise _copy(self._ended or HeadgateError.local("closed", "the client is closed"))
+            connection._wait(lambda: self._is_readable, moment)
+            return self._read()
+
+    @property
+    def _is_readable(self) -> bool:
+        return bool(self._news or self._ended or self._is_closed)
+
+    def _read(self) -> Optional[News]:
+        if self._news:
+            return self._news.popleft()
+        if self._is_closed:
+            return None
+        raise _copy(self._ended or HeadgateError.local("closed", "the client is closed"))
 
     def close(self) -> None:
         """Ends the watch."""
@@ -1006,7 +1156,7 @@ class Watch:
                 return
             self._is_closed = True
             self._news.clear()
-            self._lock.notify_all()
+            self._notify()
             self._client._watches.pop(self._id or "", None)
             if self._client._connection.abandon(self._standing):
                 self._client._tell("unwatch", {"watch": self._id})
@@ -1025,8 +1175,9 @@ class Watch:
         if not isinstance(result.get("watch"), str):
             self._client._connection.abandon(self._standing)
             return self._end(HeadgateError.local("bad_answer", "a result of watch without its id"))
-        self._id = result["watch"]
-        self._client._watches[self._id] = self
+        id: str = result["watch"]
+        self._id = id
+        self._client._watches[id] = self
         self._add(News("began"))
 
     def _interrupted(self, error: HeadgateError) -> None:
@@ -1036,12 +1187,16 @@ class Watch:
     def _end(self, error: HeadgateError) -> None:
         self._client._watches.pop(self._id or "", None)
         self._ended = error
+        self._notify()
+
+    def _notify(self) -> None:
+        """There is something to read, or nothing more will be. With the lock."""
         self._lock.notify_all()
 
     def _add(self, news: News) -> None:
         if len(self._news) < self.LONGEST_BACKLOG:
             self._news.append(news)
-            return self._lock.notify_all()
+            return self._notify()
         self._news.clear()
         self._client._watches.pop(self._id or "", None)
         self._client._tell("unwatch", {"watch": self._id})
@@ -1079,12 +1234,19 @@ class Client:
         self._boards: Dict[str, _Served] = {}
         self._status: Optional[_Standing] = None
         self._connection = _Connection(self.socket_path, hello, options, self._take_request, self._take_change)
+        self._connection.on_fork = self._forget
+
+    def _forget(self) -> None:
+        """In a process that was forked off: what is served is the parent's."""
+        for watch in list(self._watches.values()):
+            watch._end(HeadgateError.local("closed", "the watch is the parent process's"))
+        self._watches, self._barriers, self._workers, self._boards, self._status = {}, {}, {}, {}, None
 
     def close(self) -> None:
         """Closes the connection. Calls under way, and later ones, end with `closed`."""
         self._connection.close()
         for served in [*self._workers.values(), *self._boards.values()]:
-            served.staff.dismiss()
+            served.dismiss()
         self._workers, self._boards = {}, {}
 
     def drain(self, deadline: Optional[float] = None) -> None:
@@ -1132,13 +1294,7 @@ class Client:
     def track_many(self, events: Iterable[Event], deadline: Optional[float] = None) -> ManyReceipt:
         """Tracks events all together: all are stored, or none. They go in one message, which the daemon bounds."""
         params = {"events": [_with_id(dict(event)) for event in events]}
-        result = self._wait_for(_Call("track_many", params, True, deadline))
-        ids = result.get("ids")
-        if not isinstance(ids, list):
-            raise HeadgateError.local("bad_answer", "a result of track_many without ids")
-        return ManyReceipt(
-            ids, result.get("first_seq"), result.get("last_seq"), result.get("duplicates", 0), result.get("unrouted", 0)
-        )
+        return _many_receipt(self._wait_for(_Call("track_many", params, True, deadline)))
 
     # MARK: Looking and operating
 
@@ -1156,13 +1312,7 @@ class Client:
         """Has dispatchers send what they have queued, through flushable barriers (Behaviour F1). With `wait` it tells how
         that ended. `flush` is an id to cancel it by."""
         params = _given(dispatchers=dispatchers, wait=wait or None, timeout_ms=timeout_ms, flush=flush)
-        result = self.call("flush", params, deadline)
-        if wait and result.get("ended") not in ("settled", "timeout", "cancelled"):
-            raise HeadgateError.local("bad_answer", "a flush that did not end in a known way")
-        answer: Flush = {"flush": result.get("flush", "")}
-        if wait:
-            answer["ended"], answer["dispatchers"] = result["ended"], result.get("dispatchers", {})
-        return answer
+        return _flush(self.call("flush", params, deadline), wait)
 
     def dispatchers(self, deadline: Optional[float] = None) -> List[Dispatcher]:
         """All dispatchers, with what they have done and what holds them."""
@@ -1184,7 +1334,8 @@ class Client:
     ) -> QueuedEvents:  # fmt: skip
         """The next events of a dispatcher's queue, behind a sequence number if one is given."""
         result = self.call("queue.peek", _given(dispatcher=dispatcher, limit=limit, after=after), deadline)
-        return {"events": _member(result, "events", list), "next": result.get("next")}
+        page: QueuedEvents = _page(result, "events")
+        return page
 
     def purge(self, dispatcher: str, before_seq: Optional[int] = None, deadline: Optional[float] = None) -> int:
         """Empties a dispatcher's queue, up to a sequence number. Gives how many events went."""
@@ -1197,7 +1348,8 @@ class Client:
     ) -> DeadLetters:  # fmt: skip
         """A page of the dead letters (Behaviour D10)."""
         result = self.call("dead_letters.list", _given(dispatcher=dispatcher, limit=limit, after=after), deadline)
-        return {"dead_letters": _member(result, "dead_letters", list), "next": result.get("next")}
+        page: DeadLetters = _page(result, "dead_letters")
+        return page
 
     def requeue_dead_letters(
         self, dispatcher: Optional[str] = None, letters: Optional[Sequence[Any]] = None,
@@ -1257,15 +1409,18 @@ class Client:
     def application_status(self, status: str, deadline: Optional[float] = None) -> None:
         """Announces `foreground`, `background` or `exiting` (Behaviour B26, F5). What was announced last is announced
         again on each connection, but for `exiting`."""
+        self._wait_for(self._announcement(status, deadline))
+
+    def _announcement(self, status: str, deadline: Optional[float]) -> _Call:
         params = {"status": status}
         with self._connection.lock:
             earlier, self._status = self._status, None
             if earlier is not None:
                 self._connection.abandon(earlier)
-            call = _Call("application.status", params, False, deadline)
-            if status != "exiting":
-                call = self._status = _Standing("application.status", params, deadline)
-        self._wait_for(call)
+            if status == "exiting":
+                return _Call("application.status", params, False, deadline)
+            self._status = _Standing("application.status", params, deadline)
+            return self._status
 
     # MARK: Barriers
 
@@ -1281,16 +1436,19 @@ class Client:
         """Registers a barrier of this client's (Behaviour B29). It is registered again on each connection, as it was set
         last."""
         params = _given(id=id, state=state, scopes=scopes, flushable=flushable, on_disconnect=on_disconnect)
+        self._wait_for(self._registration(params, deadline))
+
+    def _registration(self, params: JSONObject, deadline: Optional[float]) -> _Standing:
         barrier = _OwnBarrier(params)
         barrier.standing = _Standing(
             "barrier.register", params, deadline, on_end=lambda _: self._drop(barrier), further=barrier.further
         )
         with self._connection.lock:
-            earlier = self._barriers.get(id)
+            earlier = self._barriers.get(params["id"])
             if earlier is not None:
                 self._connection.abandon(earlier.standing)
-            self._barriers[id] = barrier
-        self._wait_for(barrier.standing)
+            self._barriers[params["id"]] = barrier
+        return barrier.standing
 
     def set_barrier(
         self, id: str, state: Optional[str] = None, *, flushable: Optional[bool] = None,
@@ -1298,27 +1456,42 @@ class Client:
     ) -> None:  # fmt: skip
         """Changes a barrier of this client's, for all its scopes or for one dispatcher."""
         change = _given(id=id, state=state, flushable=flushable, dispatcher=dispatcher, reason=reason)
+        call, undo = self._begin_change(change, deadline)
+        try:
+            self._wait_for_begun(call)
+        except HeadgateError as error:
+            undo(error)
+            raise
+
+    def _begin_change(
+        self, change: JSONObject, deadline: Optional[float]
+    ) -> Tuple[_Call, Callable[[HeadgateError], None]]:
+        """Begins to set a barrier; what it gives besides is to be told of a failure."""
         with self._connection.lock:
-            barrier = self._barriers.get(id)
+            barrier = self._barriers.get(change["id"])
             # Before it is sent: a connection that breaks meanwhile must not bring the old state back.
             if barrier is not None:
                 barrier.apply(change)
             call = _Call("barrier.set", change, barrier is not None, deadline)
             self._connection.begin(call)
-        try:
-            self._wait_for_begun(call)
-        except HeadgateError as error:
-            if barrier is not None and error.code and dispatcher is not None:
-                barrier.exceptions.pop(dispatcher, None)
-            raise
+
+        def undo(error: HeadgateError) -> None:
+            if barrier is not None and error.code and "dispatcher" in change:
+                barrier.exceptions.pop(change["dispatcher"], None)
+
+        return call, undo
 
     def unregister_barrier(self, id: str, force: bool = False, deadline: Optional[float] = None) -> None:
         """Takes a barrier away; with `force` that of another owner as well."""
+        is_there, is_own = self._let_go(id)
+        if is_there:
+            self._leave("barrier.unregister", _given(id=id, force=force or None), is_own, deadline)
+
+    def _let_go(self, id: str) -> Tuple[bool, bool]:
+        """Registers a barrier no more; gives whether the daemon has it, and whether it was this client's."""
         with self._connection.lock:
             barrier = self._barriers.pop(id, None)
-            is_there = barrier is None or self._connection.abandon(barrier.standing)
-        if is_there:
-            self._leave("barrier.unregister", _given(id=id, force=force or None), barrier is not None, deadline)
+            return barrier is None or self._connection.abandon(barrier.standing), barrier is not None
 
     def _drop(self, barrier: _OwnBarrier) -> None:
         if self._barriers.get(barrier.params["id"]) is barrier:
@@ -1333,7 +1506,7 @@ class Client:
         """Delivers a worker dispatcher's batches (Behaviour K3), up to `credit` at once, each on a thread of its own."""
         params = _given(id=dispatcher, credit=credit if credit != 1 else None, limit=limit)
         standing = _Standing("dispatcher.subscribe", params, deadline)
-        served = _Served(standing, lambda params: _work(work, params), max(1, credit), "headgate-worker")
+        served = _Staffed(standing, lambda params: _outcomes(work(_batch(params))), max(1, credit), "headgate-worker")
         self._serve(self._workers, dispatcher, served)
 
     def unsubscribe(self, dispatcher: str, deadline: Optional[float] = None) -> None:
@@ -1347,7 +1520,7 @@ class Client:
         """Serves a board (Behaviour A1), up to `threads` activations at once."""
         params = _given(board=board, barrier=barrier, bypass_gateway=bypass_gateway or None)
         standing = _Standing("board.serve", params, deadline)
-        served = _Served(standing, lambda params: _run(run, params), max(1, threads), "headgate-board")
+        served = _Staffed(standing, lambda params: _run(run, params), max(1, threads), "headgate-board")
         self._serve(self._boards, board, served)
 
     def unserve_board(self, board: str, deadline: Optional[float] = None) -> None:
@@ -1362,24 +1535,35 @@ class Client:
         return self.call("board.activate", params, deadline)
 
     def _serve(self, table: Dict[str, _Served], name: str, served: _Served) -> None:
+        end = self._enter(table, name, served)
+        try:
+            self._wait_for(served.standing)
+        except BaseException:
+            end()
+            raise
+
+    def _enter(self, table: Dict[str, _Served], name: str, served: _Served) -> Callable[[], None]:
+        """From now on it is served, until what is given is called, or the daemon refuses it."""
+
         def end(_: HeadgateError) -> None:
             if table.get(name) is served:
                 del table[name]
-            served.staff.dismiss()
+            served.dismiss()
 
         served.standing.on_end = end
         with self._connection.lock:
             earlier = table.get(name)
             if earlier is not None:
-                served.staff.dismiss()
+                served.dismiss()
                 raise HeadgateError.local("misuse", f"{name} is served by this client already")
             table[name] = served
-        try:
-            self._wait_for(served.standing)
-        except BaseException:
+
+        def leave() -> None:
             with self._connection.lock:
+                self._connection.abandon(served.standing)
                 end(HeadgateError.local("closed", ""))
-            raise
+
+        return leave
 
     def _stop_serving(
         self, table: Dict[str, _Served], name: str, method: str, params: JSONObject, deadline: Optional[float]
@@ -1395,7 +1579,7 @@ class Client:
         finally:
             with self._connection.lock:
                 table.pop(name, None)
-            served.staff.dismiss()
+            served.dismiss()
 
     def _take_request(self, generation: int, method: str, id: Any, params: Any) -> None:
         """The daemon asks something. On the connection's thread, with its lock."""
@@ -1408,16 +1592,9 @@ class Client:
         elif params[table[1]] not in table[0]:
             refusal = {"code": -32000, "message": "this client does not serve it", "data": {"reason": "not_found"}}
         else:
-            served = table[0][params[table[1]]]
-            return served.staff.run(lambda: self._handle(served, generation, id, params))
+            connection = self._connection
+            return table[0][params[table[1]]].take(params, lambda said: connection.answer(generation, {"id": id, **said}))
         self._connection.answer(generation, {"id": id, "error": refusal})
-
-    def _handle(self, served: _Served, generation: int, id: Any, params: JSONObject) -> None:
-        try:
-            self._connection.answer(generation, {"id": id, "result": served.handle(params)})
-        except Exception as error:
-            _log.exception("a handler failed")
-            self._connection.answer(generation, {"id": id, "error": {"code": -32603, "message": _complaint(error)}})
 
     def _take_change(self, params: JSONObject) -> None:
         watch = self._watches.get(str(params.get("watch")))
@@ -1474,6 +1651,26 @@ def _receipt(result: JSONObject) -> Receipt:
     return Receipt(id, result.get("seq"), result.get("duplicate") is True, result.get("unrouted") is True)
 
 
+def _many_receipt(result: JSONObject) -> ManyReceipt:
+    return ManyReceipt(
+        _member(result, "ids", list), result.get("first_seq"), result.get("last_seq"), result.get("duplicates", 0),
+        result.get("unrouted", 0),
+    )  # fmt: skip
+
+
+def _flush(result: JSONObject, wait: bool) -> Flush:
+    if wait and result.get("ended") not in ("settled", "timeout", "cancelled"):
+        raise HeadgateError.local("bad_answer", "a flush that did not end in a known way")
+    answer: Flush = {"flush": result.get("flush", "")}
+    if wait:
+        answer["ended"], answer["dispatchers"] = result["ended"], result.get("dispatchers", {})
+    return answer
+
+
+def _page(result: JSONObject, name: str) -> Any:
+    return {name: _member(result, name, list), "next": result.get("next")}
+
+
 def _pass_on(answer: Future[JSONObject], read: Callable[[JSONObject], Answer], to: Future[Answer]) -> None:
     try:
         result = read(answer.result())
@@ -1493,9 +1690,11 @@ def _outcome(answer: Future[Receipt]) -> Union[Receipt, HeadgateError]:
 _OUTCOMES: Set[str] = {"delivered", "retry", "dead"}
 
 
-def _work(work: Work, params: JSONObject) -> JSONObject:
-    batch = Batch(params["dispatcher"], params["batch"], params.get("attempt", 1), params["events"])
-    outcomes = work(batch)
+def _batch(params: JSONObject) -> Batch:
+    return Batch(params["dispatcher"], params["batch"], params.get("attempt", 1), params["events"])
+
+
+def _outcomes(outcomes: Optional[Mapping[str, str]]) -> JSONObject:
     if not outcomes:
         return {}
     unknown = set(outcomes.values()) - _OUTCOMES
@@ -1504,17 +1703,19 @@ def _work(work: Work, params: JSONObject) -> JSONObject:
     return {"outcomes": dict(outcomes)}
 
 
-def _run(run: Run, params: JSONObject) -> JSONObject:
-    activation = Activation(
+def _activation(params: JSONObject) -> Activation:
+    return Activation(
         params["board"], params["activation"], params.get("input"), params.get("mainboard"),
         params.get("as_barrier") is True,
     )  # fmt: skip
-    try:
-        output = run(activation)
-    except Refused:
-        return {"done": False}
+
+
+def _done(output: Any) -> JSONObject:
     return {"done": True} if output is None else {"done": True, "output": output}
 
 
-def _complaint(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+def _run(run: Run, params: JSONObject) -> JSONObject:
+    try:
+        return _done(run(_activation(params)))
+    except Refused:
+        return {"done": False}

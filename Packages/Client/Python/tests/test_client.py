@@ -1,51 +1,15 @@
 """The Python client in its own process: what the drivers of Tests/Clients, which see a program only, cannot see."""
 
-import pathlib
-import sys
+import os
 import threading
 import unittest
 import unittest.mock
+import warnings
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parents[3] / "Tests" / "Clients")]
-
-import headgate  # noqa: E402
-from fake_daemon import PATIENCE, FakeDaemon  # noqa: E402
-
-OPTIONS = headgate.Options(backoff_base=0.01, backoff_cap=0.1)
+from support import PATIENCE, DaemonTests, headgate
 
 
-class ClientTests(unittest.TestCase):
-    def setUp(self):
-        self.daemon = FakeDaemon()
-        self.addCleanup(self.daemon.__exit__)
-
-    def client(self, **options):
-        client = headgate.Client(
-            "test", "1.0", socket_path=self.daemon.path, options=headgate.Options(**{**vars(OPTIONS), **options})
-        )
-        self.addCleanup(client.close)
-        return client
-
-    def in_background(self, work):
-        """Begins what waits for the daemon, which is this thread; gives how to wait for its end."""
-        outcome = []
-
-        def run():
-            try:
-                outcome.append(work())
-            except headgate.HeadgateError as error:
-                outcome.append(error)
-
-        thread = threading.Thread(target=run, daemon=True)
-        thread.start()
-
-        def end():
-            thread.join(PATIENCE)
-            return outcome[0]
-
-        return end
-
+class ClientTests(DaemonTests):
     def test_greeting(self):
         client = headgate.Client("shop", "2.1", socket_path=self.daemon.path, namespace="till")
         self.addCleanup(client.close)
@@ -55,15 +19,20 @@ class ClientTests(unittest.TestCase):
 
     def test_deadline(self):
         client = self.client()
-        end = self.in_background(lambda: client.ping(deadline=0.05))
-        connection = self.daemon.greet()
-        request = connection.request("ping")
-        self.assertEqual(end().reason, "timed_out")
-        # An answer that nobody waits for any more is no error.
-        connection.answer(request, {})
         end = self.in_background(client.ping)
+        connection = self.daemon.greet()
         connection.answer(connection.request("ping"), {})
         self.assertIsNone(end())
+        end = self.in_background(lambda: client.ping(deadline=0.01))
+        self.assertEqual(end().reason, "timed_out")
+        end = self.in_background(client.discover)
+        request = connection.read()
+        if request["method"] == "ping":
+            # It had been written; an answer that nobody waits for any more is no error.
+            connection.answer(request, {})
+            request = connection.read()
+        connection.answer(request, {})
+        self.assertEqual(end(), {})
 
     def test_deadline_without_a_daemon(self):
         self.daemon.stop_listening()
@@ -217,6 +186,56 @@ class ClientTests(unittest.TestCase):
         first.close()
         second = self.daemon.greet()
         self.assertEqual(second.request("application.status")["params"], {"status": "background"})
+
+
+    def test_fork(self):
+        """A process that is forked off has a connection and ids of its own, and leaves to its parent what is its parent's."""
+        client = self.client()
+        end = self.in_background(lambda: client.subscribe("jobs", lambda batch: None))
+        first = self.daemon.greet()
+        first.answer(first.request("dispatcher.subscribe"), {})
+        end()
+        pending = client.track_soon({"event": "parent's"})
+        request = first.request("track")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of later Pythons: that there are threads, which is what this is about
+            child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                client.drain(0)  # nothing is under way here
+                status = 0 if client.track("child's", deadline=PATIENCE).seq == 7 else 2
+            finally:
+                os._exit(status)
+        second = self.daemon.greet()
+        childs = second.request("track")
+        self.assertEqual(childs["params"]["event"], "child's")
+        second.acknowledge(childs, seq=7)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        first.acknowledge(request, seq=8)
+        self.assertEqual(pending.result(PATIENCE).seq, 8)
+        first.expect_silence()
+
+    def test_fork_of_an_idle_client(self):
+        """A client that has not been used has no thread yet; one that is closed stays so."""
+        client, closed = self.client(), self.client()
+        closed.close()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                client.track("x", deadline=PATIENCE)
+                try:
+                    closed.ping()
+                except headgate.HeadgateError as error:
+                    status = 0 if error.reason == "closed" else 2
+            finally:
+                os._exit(status)
+        connection = self.daemon.greet()
+        connection.acknowledge(connection.request("track"))
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
 
 
 class ValueTests(unittest.TestCase):

@@ -1,0 +1,571 @@
+"""The client of Headgate for asyncio: that of `headgate`, with the same promises, where whatever waits is awaited.
+
+    async with headgate.aio.Client("shop", "2.1") as client:
+        await client.track("signup", {"plan": "free"})
+
+A call that is cancelled is taken back if it was not written yet; if it was, it may have been done, and only its answer is
+not waited for. The connection has a thread of its own, so a loop that is busy holds up no other client. A client belongs to
+the loop on which it is first used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import contextlib
+import time
+from concurrent.futures import Future
+from typing import Any, AsyncIterable, AsyncIterator, Awaitable, Callable, Deque, Dict, Iterable, List, Mapping
+from typing import Optional, Sequence, Set, Union
+
+import headgate
+from headgate import Activation, Barrier, Batch, DeadLetters, Dispatcher, Event, Flush, HeadgateError, JSONObject
+from headgate import ManyReceipt, News, Options, QueuedEvents, Receipt, Refused
+
+__all__ = ["Client", "Run", "Watch", "Work"]
+
+Work = Callable[[Batch], Awaitable[Optional[Mapping[str, str]]]]
+"""Delivers a batch; see `headgate.Work`."""
+
+Run = Callable[[Activation], Awaitable[Any]]
+"""Runs a board; see `headgate.Run`."""
+
+
+class Client:
+    """A client of the daemon, for one loop; see the module. Failures are those of `headgate.Client`.
+
+    As a context manager it waits at the end of the block until all is answered, then closes; after an exception it
+    closes at once.
+    """
+
+    def __init__(
+        self, name: str, version: str = "", *, socket_path: Optional[str] = None, namespace: Optional[str] = None,
+        options: Options = Options(),
+    ) -> None:  # fmt: skip
+        """A client that connects when it is first called; see `headgate.Client`."""
+        self._core = headgate.Client(name, version, socket_path=socket_path, namespace=namespace, options=options)
+        self._connection = self._core._connection
+        self._line: Deque[asyncio.Future[None]] = collections.deque()
+
+    @property
+    def socket_path(self) -> str:
+        return self._core.socket_path
+
+    async def close(self) -> None:
+        """Closes the connection. Calls under way, and later ones, end with `closed`; handlers are cancelled."""
+        await asyncio.get_running_loop().run_in_executor(None, self._core.close)
+
+    async def drain(self, deadline: Optional[float] = None) -> None:
+        """Waits until all calls are answered."""
+        await self._until(lambda: self._connection.is_drained, _moment(deadline))
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(self, kind: Optional[type], *_: object) -> None:
+        try:
+            if kind is None:
+                await self.drain()
+        finally:
+            await asyncio.shield(self.close())
+
+    # MARK: Tracking
+
+    async def track(
+        self, event: str, data: Optional[Mapping[str, Any]] = None, *, id: Optional[str] = None,
+        key: Optional[str] = None, time: Optional[str] = None, dispatchers: Optional[Sequence[str]] = None,
+        ttl_ms: Optional[int] = None, deadline: Optional[float] = None,
+    ) -> Receipt:  # fmt: skip
+        """Tracks an event, and returns when the daemon has stored it (Behaviour P1). Waits for room first."""
+        params = headgate._given(
+            event=event, data=data, id=id, key=key, time=time, dispatchers=dispatchers, ttl_ms=ttl_ms
+        )
+        call = headgate._Call("track", headgate._with_id(params), True, deadline)
+        return headgate._receipt(await self._answer(call, await self._begin_in_turn(call)))
+
+    async def track_soon(self, event: Event, deadline: Optional[float] = None) -> asyncio.Future[Receipt]:
+        """Tracks an event without waiting for its acknowledgement, which the future gets. Events keep the order of these
+        calls. Waits only while too many are unanswered. A future that is cancelled takes its event back, if it was not
+        written yet."""
+        call = headgate._Call("track", headgate._with_id(dict(event)), True, deadline)
+        answer = await self._begin_in_turn(call)
+        receipt: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
+        answer.add_done_callback(lambda done: _pass_on(done, receipt))
+        receipt.add_done_callback(lambda done: self._take_back(call, done))
+        return receipt
+
+    def _take_back(self, call: headgate._Call, receipt: asyncio.Future[Receipt]) -> None:
+        if receipt.cancelled():
+            self._connection.abandon(call)
+
+    async def track_each(
+        self, events: Union[Iterable[Event], AsyncIterable[Event]], deadline: Optional[float] = None
+    ) -> List[Union[Receipt, HeadgateError]]:
+        """Tracks events each on its own, in their order, without waiting in between. Gives what came of each, in the
+        same order; one that is refused does not hinder the others."""
+        receipts: List[asyncio.Future[Receipt]] = []
+        try:
+            async for event in _each(events):
+                receipts.append(await self.track_soon(event, deadline))
+            return [await _outcome(receipt) for receipt in receipts]
+        except BaseException:
+            for receipt in receipts:
+                receipt.cancel()
+            raise
+
+    async def track_many(self, events: Iterable[Event], deadline: Optional[float] = None) -> ManyReceipt:
+        """Tracks events all together: all are stored, or none. They go in one message, which the daemon bounds."""
+        params = {"events": [headgate._with_id(dict(event)) for event in events]}
+        call = headgate._Call("track_many", params, True, deadline)
+        return headgate._many_receipt(await self._answer(call, await self._begin_in_turn(call)))
+
+    # MARK: Looking and operating
+
+    async def call(
+        self, method: str, params: Optional[Mapping[str, Any]] = None, deadline: Optional[float] = None
+    ) -> JSONObject:
+        """Calls any method; see `headgate.Client.call`."""
+        is_repeatable = method in headgate._REPEATABLE
+        return await self._wait_for(headgate._Call(method, dict(params or {}), is_repeatable, deadline))
+
+    async def flush(
+        self, dispatchers: Optional[Sequence[str]] = None, *, wait: bool = False, timeout_ms: Optional[int] = None,
+        flush: Optional[str] = None, deadline: Optional[float] = None,
+    ) -> Flush:  # fmt: skip
+        """Has dispatchers send what they have queued, through flushable barriers (Behaviour F1). With `wait` it tells how
+        that ended. `flush` is an id to cancel it by."""
+        params = headgate._given(dispatchers=dispatchers, wait=wait or None, timeout_ms=timeout_ms, flush=flush)
+        return headgate._flush(await self.call("flush", params, deadline), wait)
+
+    async def dispatchers(self, deadline: Optional[float] = None) -> List[Dispatcher]:
+        """All dispatchers, with what they have done and what holds them."""
+        result = await self.call("dispatcher.list", None, deadline)
+        found: List[Dispatcher] = headgate._member(result, "dispatchers", list)
+        return found
+
+    async def pause(
+        self, dispatcher: str, reason: Optional[str] = None, flushable: bool = False, deadline: Optional[float] = None
+    ) -> None:
+        """Closes the way to a dispatcher by its ManualBarrier, which survives a restart (Behaviour B23)."""
+        params = headgate._given(id=dispatcher, reason=reason, flushable=flushable or None)
+        await self.call("dispatcher.pause", params, deadline)
+
+    async def resume(self, dispatcher: str, deadline: Optional[float] = None) -> None:
+        """Opens it again."""
+        await self.call("dispatcher.resume", {"id": dispatcher}, deadline)
+
+    async def peek(
+        self, dispatcher: str, limit: Optional[int] = None, after: Optional[int] = None,
+        deadline: Optional[float] = None,
+    ) -> QueuedEvents:  # fmt: skip
+        """The next events of a dispatcher's queue, behind a sequence number if one is given."""
+        params = headgate._given(dispatcher=dispatcher, limit=limit, after=after)
+        page: QueuedEvents = headgate._page(await self.call("queue.peek", params, deadline), "events")
+        return page
+
+    async def purge(self, dispatcher: str, before_seq: Optional[int] = None, deadline: Optional[float] = None) -> int:
+        """Empties a dispatcher's queue, up to a sequence number. Gives how many events went."""
+        params = headgate._given(dispatcher=dispatcher, before_seq=before_seq)
+        return int(headgate._member(await self.call("queue.purge", params, deadline), "purged", int))
+
+    async def dead_letters(
+        self, dispatcher: Optional[str] = None, limit: Optional[int] = None, after: Any = None,
+        deadline: Optional[float] = None,
+    ) -> DeadLetters:  # fmt: skip
+        """A page of the dead letters (Behaviour D10)."""
+        params = headgate._given(dispatcher=dispatcher, limit=limit, after=after)
+        page: DeadLetters = headgate._page(await self.call("dead_letters.list", params, deadline), "dead_letters")
+        return page
+
+    async def requeue_dead_letters(
+        self, dispatcher: Optional[str] = None, letters: Optional[Sequence[Any]] = None,
+        deadline: Optional[float] = None,
+    ) -> int:  # fmt: skip
+        """Queues dead letters again under their ids; gives how many."""
+        params = headgate._given(dispatcher=dispatcher, letters=letters)
+        return int(headgate._member(await self.call("dead_letters.requeue", params, deadline), "count", int))
+
+    async def purge_dead_letters(
+        self, dispatcher: Optional[str] = None, letters: Optional[Sequence[Any]] = None,
+        deadline: Optional[float] = None,
+    ) -> int:  # fmt: skip
+        """Throws dead letters away; gives how many."""
+        params = headgate._given(dispatcher=dispatcher, letters=letters)
+        return int(headgate._member(await self.call("dead_letters.purge", params, deadline), "count", int))
+
+    async def activate(
+        self, board: str, input: Any = None, *, mainboard: Optional[str] = None, timeout_ms: Optional[int] = None,
+        wait_ms: Optional[int] = None, deadline: Optional[float] = None,
+    ) -> JSONObject:  # fmt: skip
+        """Activates a board, and gives its `done` and `output`. A barrier that refuses it is the error `cancelled`."""
+        params = headgate._given(
+            board=board, input=input, mainboard=mainboard, timeout_ms=timeout_ms, wait_ms=wait_ms
+        )
+        return await self.call("board.activate", params, deadline)
+
+    # written by Tools/protocol: async_calls
+    async def ping(self, deadline: Optional[float] = None) -> None:
+        """Answers, and does nothing else."""
+        await self.call("ping", None, deadline)
+
+    async def discover(self, deadline: Optional[float] = None) -> JSONObject:
+        """The protocol as the daemon describes it: an OpenRPC document."""
+        return await self.call("rpc.discover", None, deadline)
+
+    async def cancel_flush(self, flush: str, deadline: Optional[float] = None) -> None:
+        """Ends a flush; what it did not send waits again. (`flush`: its id)"""
+        await self.call("flush.cancel", {"flush": flush}, deadline)
+
+    async def status(self, deadline: Optional[float] = None) -> JSONObject:
+        """How things stand: what a person asks first."""
+        return await self.call("status", None, deadline)
+
+    async def config(self, layer: Optional[str] = None, deadline: Optional[float] = None) -> JSONObject:
+        """The settings in force, or those of one layer; secrets are blanked. (`layer`: only what it says)"""
+        return await self.call("config.get", headgate._given(layer=layer), deadline)
+
+    async def set_config(
+        self, patch: Mapping[str, Any], persist: bool = False, deadline: Optional[float] = None
+    ) -> None:
+        """Merges a patch into the programmatic layer; null removes. (`patch`: what is merged; `persist`: whether it
+        outlives a restart)"""
+        await self.call("config.set", headgate._given(patch=patch, persist=persist or None), deadline)
+
+    async def reload_config(self, deadline: Optional[float] = None) -> List[str]:
+        """Reads the configuration file again. Gives the places that differ."""
+        found: List[str] = headgate._member(await self.call("config.reload", None, deadline), "changed", list)
+        return found
+    # end of what Tools/protocol has written
+
+    async def watch(self, topics: Optional[Sequence[str]] = None, deadline: Optional[float] = None) -> Watch:
+        """Watches what happens in the daemon; None is all there is. Returns when the watch has begun."""
+        watch = Watch(self._core, headgate._given(topics=topics))
+        watch._inner._standing.deadline = _moment(deadline)
+        await self._wait_for(watch._inner._standing)
+        return watch
+
+    async def application_status(self, status: str, deadline: Optional[float] = None) -> None:
+        """Announces `foreground`, `background` or `exiting` (Behaviour B26, F5). What was announced last is announced
+        again on each connection, but for `exiting`."""
+        await self._wait_for(self._core._announcement(status, deadline))
+
+    # MARK: Barriers
+
+    async def barriers(self, deadline: Optional[float] = None) -> List[Barrier]:
+        """All barriers, with what they hold and why (Behaviour B10)."""
+        result = await self.call("barrier.list", None, deadline)
+        found: List[Barrier] = headgate._member(result, "barriers", list)
+        return found
+
+    async def register_barrier(
+        self, id: str, state: str, *, scopes: Union[str, Sequence[str], None] = None, flushable: Optional[bool] = None,
+        on_disconnect: Optional[str] = None, deadline: Optional[float] = None,
+    ) -> None:  # fmt: skip
+        """Registers a barrier of this client's (Behaviour B29). It is registered again on each connection, as it was set
+        last."""
+        params = headgate._given(
+            id=id, state=state, scopes=scopes, flushable=flushable, on_disconnect=on_disconnect
+        )
+        await self._wait_for(self._core._registration(params, deadline))
+
+    async def set_barrier(
+        self, id: str, state: Optional[str] = None, *, flushable: Optional[bool] = None,
+        dispatcher: Optional[str] = None, reason: Optional[str] = None, deadline: Optional[float] = None,
+    ) -> None:  # fmt: skip
+        """Changes a barrier of this client's, for all its scopes or for one dispatcher."""
+        change = headgate._given(id=id, state=state, flushable=flushable, dispatcher=dispatcher, reason=reason)
+        call, undo = self._core._begin_change(change, deadline)
+        try:
+            await self._answer(call, _listen(call))
+        except HeadgateError as error:
+            undo(error)
+            raise
+
+    async def unregister_barrier(self, id: str, force: bool = False, deadline: Optional[float] = None) -> None:
+        """Takes a barrier away; with `force` that of another owner as well."""
+        is_there, is_own = self._core._let_go(id)
+        if is_there:
+            await self._leave("barrier.unregister", headgate._given(id=id, force=force or None), is_own, deadline)
+
+    # MARK: Workers and boards
+
+    async def subscribe(
+        self, dispatcher: str, work: Work, *, credit: int = 1, limit: Optional[int] = None,
+        deadline: Optional[float] = None,
+    ) -> None:  # fmt: skip
+        """Delivers a worker dispatcher's batches (Behaviour K3), up to `credit` at once, each in a task of its own."""
+        params = headgate._given(id=dispatcher, credit=credit if credit != 1 else None, limit=limit)
+
+        async def handle(params: JSONObject) -> JSONObject:
+            return headgate._outcomes(await work(headgate._batch(params)))
+
+        standing = headgate._Standing("dispatcher.subscribe", params, deadline)
+        await self._serve(self._core._workers, dispatcher, _Tasks(standing, handle))
+
+    async def unsubscribe(self, dispatcher: str, deadline: Optional[float] = None) -> None:
+        """Takes no more batches; returns when those that are here are settled."""
+        params = {"id": dispatcher}
+        await self._stop_serving(self._core._workers, dispatcher, "dispatcher.unsubscribe", params, deadline)
+
+    async def serve_board(
+        self, board: str, run: Run, *, barrier: Optional[Mapping[str, Any]] = None, bypass_gateway: bool = False,
+        deadline: Optional[float] = None,
+    ) -> None:  # fmt: skip
+        """Serves a board (Behaviour A1), each activation in a task of its own."""
+        params = headgate._given(board=board, barrier=barrier, bypass_gateway=bypass_gateway or None)
+
+        async def handle(params: JSONObject) -> JSONObject:
+            try:
+                return headgate._done(await run(headgate._activation(params)))
+            except Refused:
+                return {"done": False}
+
+        await self._serve(self._core._boards, board, _Tasks(headgate._Standing("board.serve", params, deadline), handle))
+
+    async def unserve_board(self, board: str, deadline: Optional[float] = None) -> None:
+        """Serves it no more."""
+        await self._stop_serving(self._core._boards, board, "board.unserve", {"board": board}, deadline)
+
+    async def _serve(self, table: Dict[str, headgate._Served], name: str, served: _Tasks) -> None:
+        leave = self._core._enter(table, name, served)
+        try:
+            await self._wait_for(served.standing)
+        except BaseException:
+            leave()
+            raise
+
+    async def _stop_serving(
+        self, table: Dict[str, headgate._Served], name: str, method: str, params: JSONObject,
+        deadline: Optional[float],
+    ) -> None:  # fmt: skip
+        served = table.get(name)
+        if served is None:
+            raise HeadgateError(-32000, f"{name} is not served by this client", "not_found")
+        try:
+            if self._connection.abandon(served.standing):
+                await self._leave(method, params, True, deadline)
+        finally:
+            table.pop(name, None)
+            served.dismiss()
+
+    async def _leave(self, method: str, params: JSONObject, is_own: bool, deadline: Optional[float]) -> None:
+        try:
+            await self.call(method, params, deadline)
+        except HeadgateError as error:
+            if not is_own or error.reason not in ("disconnected", "shutting_down"):
+                raise
+
+    # MARK: Calls
+
+    async def _wait_for(self, call: headgate._Call) -> JSONObject:
+        answer = _listen(call)
+        self._connection.begin(call)
+        return await self._answer(call, answer)
+
+    async def _answer(self, call: headgate._Call, answer: asyncio.Future[JSONObject]) -> JSONObject:
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            self._connection.abandon(call)
+            raise
+
+    async def _begin_in_turn(self, call: headgate._Call) -> asyncio.Future[JSONObject]:
+        """Begins a call when there is room, and all that waited for room before have begun."""
+        answer = _listen(call)
+        if self._line or not self._connection.has_room:
+            await self._wait_in_line(call)
+        else:
+            self._connection.begin(call)
+        return answer
+
+    async def _wait_in_line(self, call: headgate._Call) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._line.append(turn)
+        try:
+            with _in_time():
+                if self._line[0] is not turn:
+                    await asyncio.wait_for(turn, _left(call.deadline))
+                await self._until(lambda: self._connection.has_room, call.deadline)
+            self._connection.begin(call)
+        finally:
+            self._line.remove(turn)
+            if self._line and not self._line[0].done():
+                self._line[0].set_result(None)
+
+    async def _until(self, condition: Callable[[], bool], moment: Optional[float]) -> None:
+        with _in_time():
+            await asyncio.wait_for(self._changes_until(condition), _left(moment))
+
+    async def _changes_until(self, condition: Callable[[], bool]) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            changed: asyncio.Future[None] = loop.create_future()
+
+            def tell(changed: asyncio.Future[None] = changed) -> None:
+                _soon(loop, lambda: _end(changed))
+
+            with self._connection.lock:
+                if condition() or self._connection.is_closed:
+                    return
+                self._connection.when_changed(tell)
+            try:
+                await changed
+            finally:
+                self._connection.forget(tell)
+
+
+class Watch:
+    """What happens in the daemon, as an asynchronous iterator of `News`, until `close`; see `headgate.Watch`."""
+
+    def __init__(self, core: headgate.Client, params: JSONObject) -> None:
+        self._inner = _WatchOfLoop(core, params)
+
+    def __aiter__(self) -> AsyncIterator[News]:
+        return self
+
+    async def __anext__(self) -> News:
+        news = await self.next()
+        if news is None:
+            raise StopAsyncIteration
+        return news
+
+    async def next(self, deadline: Optional[float] = None) -> Optional[News]:
+        """The next news; None when the watch was closed. Raises why it ended otherwise, or `timed_out`."""
+        with _in_time():
+            return await asyncio.wait_for(self._inner.read(), deadline)
+
+    async def close(self) -> None:
+        """Ends the watch."""
+        self._inner.close()
+
+    async def __aenter__(self) -> Watch:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+class _WatchOfLoop(headgate.Watch):
+    """A watch whose reader waits in a loop."""
+
+    def __init__(self, core: headgate.Client, params: JSONObject) -> None:
+        super().__init__(core, params)
+        self._loop = asyncio.get_running_loop()
+        self._has_news = asyncio.Event()
+
+    def _notify(self) -> None:
+        super()._notify()
+        _soon(self._loop, self._has_news.set)
+
+    async def read(self) -> Optional[News]:
+        while True:
+            self._has_news.clear()
+            with self._lock:
+                if self._is_readable:
+                    return self._read()
+            await self._has_news.wait()
+
+
+class _Tasks(headgate._Served):
+    """A worker's subscription or a served board whose handler runs in tasks of the loop."""
+
+    def __init__(self, standing: headgate._Standing, handle: Callable[[JSONObject], Awaitable[JSONObject]]) -> None:
+        super().__init__(standing)
+        self._handle = handle
+        self._loop = asyncio.get_running_loop()
+        self._running: Set[asyncio.Task[None]] = set()
+
+    def take(self, params: JSONObject, answer: Callable[[JSONObject], None]) -> None:
+        _soon(self._loop, lambda: self._begin(params, answer))
+
+    def dismiss(self) -> None:
+        _soon(self._loop, self._cancel)
+
+    def _cancel(self) -> None:
+        for task in self._running:
+            task.cancel()
+
+    def _begin(self, params: JSONObject, answer: Callable[[JSONObject], None]) -> None:
+        task = self._loop.create_task(self._run(params, answer))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def _run(self, params: JSONObject, answer: Callable[[JSONObject], None]) -> None:
+        try:
+            answer({"result": await self._handle(params)})
+        except Exception as error:
+            answer(headgate._failure(error))
+
+
+def _soon(loop: asyncio.AbstractEventLoop, act: Callable[[], object]) -> None:
+    """Does something in a loop. From any thread; a loop that is closed already does nothing more."""
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(act)
+
+
+def _end(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _listen(call: headgate._Call) -> asyncio.Future[JSONObject]:
+    """The answer of a call, for the running loop."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[JSONObject] = loop.create_future()
+    call.future.add_done_callback(lambda done: _soon(loop, lambda: _copy(done, answer)))
+    return answer
+
+
+def _copy(done: Future[JSONObject], answer: asyncio.Future[JSONObject]) -> None:
+    if answer.done():
+        return
+    error = done.exception()
+    if error is not None:
+        answer.set_exception(error)
+    else:
+        answer.set_result(done.result())
+
+
+def _pass_on(done: asyncio.Future[JSONObject], receipt: asyncio.Future[Receipt]) -> None:
+    if done.cancelled():
+        return
+    try:
+        result = headgate._receipt(done.result())
+    except HeadgateError as error:
+        if not receipt.done():
+            receipt.set_exception(error)
+    else:
+        if not receipt.done():
+            receipt.set_result(result)
+
+
+async def _outcome(receipt: asyncio.Future[Receipt]) -> Union[Receipt, HeadgateError]:
+    try:
+        return await receipt
+    except HeadgateError as error:
+        return error
+
+
+async def _each(events: Union[Iterable[Event], AsyncIterable[Event]]) -> AsyncIterator[Event]:
+    if isinstance(events, AsyncIterable):
+        async for event in events:
+            yield event
+    else:
+        for event in events:
+            yield event
+
+
+def _moment(deadline: Optional[float]) -> Optional[float]:
+    return None if deadline is None else time.monotonic() + deadline
+
+
+def _left(moment: Optional[float]) -> Optional[float]:
+    return None if moment is None else max(0.0, moment - time.monotonic())
+
+
+@contextlib.contextmanager
+def _in_time() -> Any:
+    try:
+        yield
+    except asyncio.TimeoutError:
+        raise HeadgateError.local("timed_out", "no answer came in time") from None

@@ -1,0 +1,235 @@
+"""A handler for `logging` that tracks what is logged.
+
+    logging.getLogger().addHandler(headgate.logs.Handler("shop", "2.1"))
+
+It never waits and never raises: what it cannot track it drops, counts, and tells of in an event of its own as soon as
+there is room again.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import sys
+import threading
+import traceback
+from concurrent.futures import Future
+from datetime import datetime, timezone
+from typing import Any, Dict, Optional
+
+import headgate
+from headgate import HeadgateError, JSONObject, Options
+
+__all__ = ["Handler"]
+
+# What every record has; whatever else is there came by `extra`.
+_USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+_DEEPEST = 8
+
+
+class Handler(logging.Handler):
+    """Tracks each record as an event whose data are `level`, `logger`, `message`, `file`, `line`, `function`, `process`,
+    `thread`, with an exception `exception`, and what the program gave as `extra`. Its time is that of the record.
+
+    Records are dropped while there is no room (reason `buffer_full`), when the daemon refuses them or the program ends
+    before they are acknowledged (the reason of the error), and when they cannot be made into an event (`bad_record`). The
+    next event that can be tracked is preceded by one named `EVENT.dropped`: `count`, `reasons` with the count of each, and
+    `since`. What is left at the end is written to standard error. Records of the logger `headgate` are left alone, for the
+    client writes them itself.
+
+    A handler may be used by any number of threads, and in processes that are forked off.
+    """
+
+    def __init__(
+        self, program: str = "python", version: str = "", *, client: Optional[headgate.Client] = None,
+        event: str = "log", level: int = logging.NOTSET, socket_path: Optional[str] = None,
+        flush_timeout: float = 2.0, options: Options = Options(),
+    ) -> None:  # fmt: skip
+        """program, version: what the events' `context.client` says.
+        client: one of the program's own, which it closes itself, in place of one for the handler.
+        event: the events' name.
+        flush_timeout: how many seconds `flush` waits, which `logging` calls when the program ends.
+        """
+        super().__init__(level)
+        self._client = client or headgate.Client(program, version, socket_path=socket_path, options=options)
+        self._is_own = client is None
+        self._event = event
+        self._flush_timeout = flush_timeout
+        self._dropped = _Dropped()
+        self._thread = threading.local()
+
+    def createLock(self) -> None:
+        """It needs none: threads must not wait for each other."""
+        self.lock = _NoLock()  # type: ignore[assignment]
+
+    @property
+    def dropped(self) -> Dict[str, int]:
+        """How many records have been dropped so far, by reason."""
+        return self._dropped.all()
+
+    def filter(self, record: logging.LogRecord) -> Any:
+        """Leaves out what the client itself has to say: to track it might bring more of it."""
+        return record.name.split(".", 1)[0] != "headgate" and super().filter(record)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Tracks a record, or drops it."""
+        # A signal's handler may log while this thread is in here.
+        if getattr(self._thread, "is_busy", False):
+            return self._dropped.add("buffer_full")
+        self._thread.is_busy = True
+        try:
+            self._emit(record)
+        except Exception:
+            self._dropped.add("bad_record")
+        finally:
+            self._thread.is_busy = False
+
+    def flush(self) -> None:
+        """Waits until all is acknowledged, but no longer than `flush_timeout`."""
+        try:
+            self._tell_of_dropped()
+            self._client.drain(self._flush_timeout)
+        except HeadgateError:
+            pass  # what is not acknowledged is counted when it is given up
+
+    def close(self) -> None:
+        """Closes the client, if it is the handler's own, and tells of what has not been told yet."""
+        super().close()
+        if self._is_own:
+            self._client.close()
+        reasons = self._dropped.take()[0]
+        if reasons:
+            text = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+            print(f"headgate: log records dropped: {text}", file=sys.stderr)
+
+    def _emit(self, record: logging.LogRecord) -> None:
+        event = {"event": self._event, "data": _data(record), "time": _moment(record.created)}
+        self._tell_of_dropped()
+        if not self._track(event, lambda reason: self._dropped.add(reason)):
+            self._dropped.add("buffer_full")
+
+    def _tell_of_dropped(self) -> None:
+        if not self._dropped or not self._client._connection.has_room:
+            return
+        reasons, since = self._dropped.take()
+        if not reasons:
+            return  # another thread was faster
+        data = {"count": sum(reasons.values()), "reasons": reasons, "since": _moment(since)}
+        event = {"event": f"{self._event}.dropped", "data": data}
+
+        def put_back(_: str) -> None:
+            self._dropped.put_back(reasons, since)
+
+        if not self._track(event, put_back):
+            put_back("")
+
+    def _track(self, event: JSONObject, failed: Any) -> bool:
+        """Tracks an event if there is room."""
+        call = headgate._Call("track", headgate._with_id(event), True, None)
+        call.future.add_done_callback(lambda done: _judge(done, failed))
+        try:
+            return self._client._connection.begin_if_room(call)
+        except HeadgateError:
+            return False  # it is closed
+
+
+class _NoLock:
+    """What `logging` takes for a lock."""
+
+    def acquire(self) -> None:
+        pass
+
+    def release(self) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def _judge(done: Future[JSONObject], failed: Any) -> None:
+    error = done.exception()
+    if error is not None:
+        failed((error.reason if isinstance(error, HeadgateError) else None) or "refused")
+
+
+class _Dropped:
+    """What is dropped and not told of yet, and what has ever been dropped, by reason."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._untold: Dict[str, int] = {}
+        self._ever: Dict[str, int] = {}
+        self._since = 0.0
+
+    def __bool__(self) -> bool:
+        return bool(self._untold)
+
+    def add(self, reason: str) -> None:
+        with self._lock:
+            self._ever[reason] = self._ever.get(reason, 0) + 1
+            if not self._untold:
+                self._since = _now()
+            self._untold[reason] = self._untold.get(reason, 0) + 1
+
+    def take(self) -> Any:
+        """What is to be told of, and since when."""
+        with self._lock:
+            untold, self._untold = self._untold, {}
+            return untold, self._since
+
+    def put_back(self, reasons: Dict[str, int], since: float) -> None:
+        """It could not be told."""
+        with self._lock:
+            self._since = since
+            for reason, count in reasons.items():
+                self._untold[reason] = self._untold.get(reason, 0) + count
+
+    def all(self) -> Dict[str, int]:
+        with self._lock:
+            return dict(self._ever)
+
+
+def _now() -> float:
+    return datetime.now(timezone.utc).timestamp()
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _data(record: logging.LogRecord) -> JSONObject:
+    extra = {name: _plain(value) for name, value in vars(record).items() if name not in _USUAL}
+    data: JSONObject = {
+        **extra, "level": record.levelname, "logger": record.name, "message": _text(record.getMessage()),
+        "file": _text(record.pathname), "line": record.lineno, "function": record.funcName,
+        "process": record.process, "thread": record.threadName,
+    }  # fmt: skip
+    if record.exc_info and record.exc_info[0] is not None:
+        data["exception"] = _text("".join(traceback.format_exception(*record.exc_info)).rstrip("\n"))
+    elif record.exc_text:
+        data["exception"] = _text(record.exc_text)
+    if record.stack_info:
+        data["stack"] = _text(record.stack_info)
+    return data
+
+
+def _text(text: str) -> str:
+    """Without what UTF-8 cannot have."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """A value as JSON can have it; what it cannot is as `repr` shows it."""
+    if value is None or isinstance(value, (bool, int)) or isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, str):
+        return _text(value)
+    if depth < _DEEPEST and isinstance(value, dict):
+        return {_text(str(name)): _plain(member, depth + 1) for name, member in value.items()}
+    if depth < _DEEPEST and isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(member, depth + 1) for member in value]
+    return _text(repr(value))

@@ -1,0 +1,49 @@
+"""What the tests of the Python client share."""
+
+import pathlib
+import sys
+import threading
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[3] / "Tests" / "Clients")]
+
+import headgate  # noqa: E402
+from fake_daemon import PATIENCE, FakeDaemon  # noqa: E402
+
+OPTIONS = headgate.Options(backoff_base=0.01, backoff_cap=0.1)
+
+
+class DaemonTests(unittest.TestCase):
+    """Tests that have a fake daemon."""
+
+    def setUp(self):
+        self.daemon = FakeDaemon()
+        self.addCleanup(self.daemon.__exit__)
+
+    def options(self, **options):
+        return headgate.Options(**{**vars(OPTIONS), **options})
+
+    def client(self, **options):
+        client = headgate.Client("test", "1.0", socket_path=self.daemon.path, options=self.options(**options))
+        self.addCleanup(client.close)
+        return client
+
+    def in_background(self, work):
+        """Begins what waits for the daemon, which is this thread; gives how to wait for its end."""
+        outcome = []
+
+        def run():
+            try:
+                outcome.append(work())
+            except headgate.HeadgateError as error:
+                outcome.append(error)
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+
+        def end():
+            thread.join(PATIENCE)
+            return outcome[0]
+
+        return end

@@ -1,0 +1,244 @@
+"""The client for asyncio in its own process."""
+
+import asyncio
+import threading
+import unittest
+
+from support import PATIENCE, DaemonTests, headgate
+
+import headgate.aio  # noqa: E402
+
+
+class AioTests(DaemonTests):
+    def run_client(self, work, **options):
+        """Runs a coroutine function with a client in a loop of its own, while this thread is the daemon; gives how to wait
+        for its end."""
+
+        async def main():
+            client = headgate.aio.Client(
+                "test", "1.0", socket_path=self.daemon.path, options=self.options(**options)
+            )
+            try:
+                return await work(client)
+            finally:
+                await client.close()
+
+        return self.in_background(lambda: asyncio.run(main()))
+
+    def test_cancelled_call_is_taken_back(self):
+        """What is not written yet never goes out."""
+
+        async def work(client):
+            calls = [asyncio.create_task(client.track(name)) for name in ("taken back", "kept")]
+            await asyncio.sleep(0)
+            calls[0].cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await calls[0]
+            receipt = await calls[1]
+            return receipt.seq
+
+        end = self.run_client(work)
+        connection = self.daemon.accept()
+        hello = connection.request("hello")
+        connection.answer(hello, {})
+        message = connection.request("track")
+        # Of what was written before it was cancelled only the answer is not waited for.
+        if message["params"]["event"] == "taken back":
+            message = connection.request("track")
+        self.assertEqual(message["params"]["event"], "kept")
+        connection.acknowledge(message, seq=7)
+        self.assertEqual(end(), 7)
+
+    def test_cancelled_before_the_greeting(self):
+        is_cancelled = threading.Event()
+
+        async def work(client):
+            first = asyncio.create_task(client.track("taken back"))
+            soon = await client.track_soon({"event": "taken back, too"})
+            kept = await client.track_soon({"event": "kept"})
+            first.cancel()
+            soon.cancel()
+            await asyncio.wait([first])
+            is_cancelled.set()
+            return (await kept).seq
+
+        end = self.run_client(work)
+        connection = self.daemon.accept()
+        hello = connection.request("hello")
+        self.assertTrue(is_cancelled.wait(PATIENCE))
+        connection.answer(hello, {})
+        message = connection.request("track")
+        self.assertEqual(message["params"]["event"], "kept")
+        connection.acknowledge(message, seq=7)
+        self.assertEqual(end(), 7)
+
+    def test_timeout(self):
+        async def work(client):
+            await client.ping()
+            with self.assertRaises(asyncio.TimeoutError):
+                await asyncio.wait_for(client.ping(), 0.01)
+            with self.assertRaises(headgate.HeadgateError) as caught:
+                await client.ping(deadline=0.01)
+            return caught.exception.reason
+
+        end = self.run_client(work)
+        connection = self.daemon.greet()
+        connection.answer(connection.request("ping"), {})
+        self.assertEqual(end(), "timed_out")
+
+    def test_room_in_the_order_of_the_calls(self):
+        """Whoever waits for room gets it in turn, also when others before have gone away."""
+
+        async def work(client):
+            tasks = []
+            for n in range(12):
+                deadline = PATIENCE if n % 2 else None
+                tasks.append(asyncio.create_task(client.track("x", {"n": n}, deadline=deadline)))
+                await asyncio.sleep(0)
+            tasks[5].cancel()
+            tasks[2].cancel()
+            with self.assertRaises(headgate.HeadgateError) as caught:
+                await client.track("late", deadline=0.01)
+            self.assertEqual(caught.exception.reason, "timed_out")
+            waits.set()
+            outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+            return [type(outcome).__name__ for outcome in outcomes]
+
+        waits = threading.Event()
+        end = self.run_client(work, max_unanswered=2)
+        connection = self.daemon.greet()
+        self.assertTrue(waits.wait(PATIENCE))
+        order = []
+        for _ in range(10):
+            request = connection.request("track")
+            order.append(request["params"]["data"]["n"])
+            connection.acknowledge(request)
+        wanted = [n for n in range(12) if n not in (2, 5)]
+        self.assertEqual(order, wanted)
+        outcomes = end()
+        self.assertEqual([outcomes[2], outcomes[5]], ["CancelledError"] * 2)
+        self.assertEqual([outcomes[n] for n in wanted], ["Receipt"] * 10)
+
+    def test_block_waits_for_its_answers(self):
+        async def track():
+            async with headgate.aio.Client("test", socket_path=self.daemon.path) as client:
+                receipts = [await client.track_soon({"event": "x"}) for _ in range(3)]
+            return [receipt.done() for receipt in receipts]
+
+        end = self.in_background(lambda: asyncio.run(track()))
+        connection = self.daemon.greet()
+        for request in connection.requests("track", 3):
+            connection.acknowledge(request)
+        self.assertEqual(end(), [True] * 3)
+
+    def test_close_ends_calls(self):
+        async def work(client):
+            await client.ping()
+            call = asyncio.create_task(client.ping())
+            watch = asyncio.create_task(client.watch())
+            await asyncio.sleep(0)
+            await client.close()
+            outcomes = await asyncio.gather(call, watch, return_exceptions=True)
+            return [outcome.reason for outcome in outcomes]
+
+        end = self.run_client(work)
+        connection = self.daemon.greet()
+        connection.answer(connection.request("ping"), {})
+        self.assertEqual(end(), ["closed", "closed"])
+
+    def test_worker_in_tasks(self):
+        """Batches are handled at once, and may call the client."""
+
+        async def work(client):
+            both = asyncio.Barrier(2) if hasattr(asyncio, "Barrier") else None
+
+            async def deliver(batch):
+                if both is not None:
+                    await both.wait()
+                await client.track("done", id=batch.batch)
+                return {"1": "retry"}
+
+            await client.subscribe("jobs", deliver, credit=2)
+            await asyncio.get_running_loop().run_in_executor(None, is_over.wait, PATIENCE)
+            await client.unsubscribe("jobs")
+
+        is_over = threading.Event()
+        end = self.run_client(work)
+        connection = self.daemon.greet()
+        request = connection.request("dispatcher.subscribe")
+        self.assertEqual(request["params"], {"id": "jobs", "credit": 2})
+        connection.answer(request, {})
+        for id in ("a", "b"):
+            params = {"dispatcher": "jobs", "batch": id, "events": []}
+            connection.tell({"id": id, "method": "dispatch", "params": params})
+        for request in connection.requests("track", 2):
+            connection.acknowledge(request)
+        answers = [connection.read() for _ in range(2)]
+        self.assertEqual({answer["id"] for answer in answers}, {"a", "b"})
+        self.assertEqual([answer["result"] for answer in answers], [{"outcomes": {"1": "retry"}}] * 2)
+        is_over.set()
+        connection.answer(connection.request("dispatcher.unsubscribe"), {})
+        self.assertIsNone(end())
+
+    def test_subscription_that_is_cancelled(self):
+        """It may be begun again."""
+        is_asked = threading.Event()
+
+        async def work(client):
+            async def deliver(batch):
+                return None
+
+            first = asyncio.create_task(client.subscribe("jobs", deliver))
+            await asyncio.get_running_loop().run_in_executor(None, is_asked.wait, PATIENCE)
+            first.cancel()
+            await asyncio.wait([first])
+            await client.subscribe("jobs", deliver)
+            with self.assertRaises(headgate.HeadgateError) as caught:
+                await client.subscribe("jobs", deliver)
+            return first.cancelled(), caught.exception.reason
+
+        end = self.run_client(work)
+        connection = self.daemon.greet()
+        connection.request("dispatcher.subscribe")
+        is_asked.set()
+        connection.answer(connection.request("dispatcher.subscribe"), {})
+        self.assertEqual(end(), (True, "misuse"))
+
+    def test_watch(self):
+        async def work(client):
+            heard = []
+            async with await client.watch(["clients"]) as watch:
+                async for news in watch:
+                    heard.append(news.kind)
+                    if news.kind == "changed":
+                        break
+                with self.assertRaises(headgate.HeadgateError) as caught:
+                    await watch.next(deadline=0.01)
+                self.assertEqual(caught.exception.reason, "timed_out")
+            await client.ping()  # what was written before has gone out, then
+            return heard, await watch.next()
+
+        end = self.run_client(work)
+        connection = self.daemon.greet()
+        connection.answer(connection.request("watch"), {"watch": "w"})
+        connection.tell({"method": "changed", "params": {"watch": "w", "topic": "clients"}})
+        self.assertEqual(connection.request("unwatch")["params"], {"watch": "w"})
+        connection.answer(connection.request("ping"), {})
+        self.assertEqual(end(), (["began", "changed"], None))
+
+    def test_listeners_do_not_pile_up(self):
+        """Who gives up waiting for room is forgotten."""
+
+        async def work(client):
+            first = await client.track_soon({"event": "x"})
+            for _ in range(20):
+                with self.assertRaises(headgate.HeadgateError):
+                    await client.track("y", deadline=0.001)
+            first.cancel()
+            return len(client._connection._listeners), len(client._line)
+
+        self.assertEqual(self.run_client(work, max_unanswered=1)(), (0, 0))
+
+
+if __name__ == "__main__":
+    unittest.main()
