@@ -116,29 +116,35 @@ struct StoreMove {
 
     /// - Returns: the new store, or the old one with a warning where that is not to be had.
     private func move(_ old: OpenedStore) throws(StoreFault) -> OpenedStore {
+        let leftBehind: Int
         do throws(StoreFault) {
-            let leftBehind = try copy(old)
-            old.engine.finish()
+            leftBehind = try copy(old)
             try StoreMove.fault("cannot note what is done") { () throws(DiskFault) in
                 try note(.moved, to: options.kind)
-                try finishInterrupted()
             }
-            var new = try options.open(options.kind, in: directory)
-            new.leftBehind = leftBehind
-            new.state.warnings = old.state.warnings + new.state.warnings
-            if leftBehind > 0 {
-                new.state.warnings.append("\(leftBehind) events were damaged and are lost, as the store was moved")
-            }
-            return new
         } catch {
-            // Once it is said that all is moved there is no way back; the next start goes on.
+            // Where it may be said that all is moved there is no way back; the next start goes on.
             if disk.exists(path(.moved, to: options.kind)) { throw error }
-            try? takeBack(to: options.kind)
-            var old = old
-            old.state.warnings.append(
-                "the event store stays \(old.kind.rawValue): what it holds could not be moved (\(error.message))")
-            return old
+            return stay(with: old, error)
         }
+        // From here on the new store is the one that counts, whatever fails.
+        old.engine.finish()
+        try StoreMove.fault("cannot remove what was moved") { () throws(DiskFault) in try finishInterrupted() }
+        var new = try options.open(options.kind, in: directory)
+        new.leftBehind = leftBehind
+        new.state.warnings = old.state.warnings + new.state.warnings
+        if leftBehind > 0 {
+            new.state.warnings.append("\(leftBehind) events were damaged and are lost, as the store was moved")
+        }
+        return new
+    }
+
+    private func stay(with old: OpenedStore, _ fault: StoreFault) -> OpenedStore {
+        try? takeBack(to: options.kind)
+        var old = old
+        old.state.warnings.append(
+            "the event store stays \(old.kind.rawValue): what it holds could not be moved (\(fault.message))")
+        return old
     }
 
     /// Makes the new store, and sees to it that it is on the disk.
