@@ -63,10 +63,10 @@ private final class LogCopyScene {
     }
 
     private func open() throws {
-        var options = SQLiteEventStore.Options(directory: "/data")
+        var options = DiskEventStore.Options(directory: "/data")
         options.disk = disk
         (options.kind, options.segmentSize, options.blockSize) = (.log, 4 << 10, 512)
-        engine = try options.openEngine().0
+        engine = try options.open().engine
     }
 
     func reopen() throws {
