@@ -28,10 +28,10 @@ class Daemon:
         self.durability = "full"
         self.process: subprocess.Popen | None = None
 
-    def start(self, durability: str, environment: dict[str, str]) -> None:
+    def start(self, durability: str, kind: str, environment: dict[str, str]) -> None:
         self.durability = durability
         configuration = self.folder / "headgate.json"
-        configuration.write_text(json.dumps(settings(durability)))
+        configuration.write_text(json.dumps(settings(durability, kind)))
         arguments = ["--config", configuration, "--socket", self.socket, "--data", self.data]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen([self.program, *arguments], stderr=log, env=os.environ | environment)
@@ -80,12 +80,13 @@ def result(method: str, answer: dict) -> dict:
     return answer["result"]
 
 
-def settings(durability: str) -> dict:
+def settings(durability: str, kind: str) -> dict:
     """One file that is always written, one whose dispatcher is paused, and a worker's dispatcher."""
     patient = {"max_attempts": 1_000_000, "backoff": {"base_ms": 1, "cap_ms": 20}, "annotate_queued": False}
     file = {"kind": "file", "dispatch_limit": 500, "byte_limit": 200_000, "keep": 1_000_000, **patient}
     return {
         "durability": durability,
+        "store": {"kind": kind},
         "shutdown_timeout_ms": 1_000,
         "dispatchers": {
             "archive": {**file, "path": "archive.ndjson", "rotate_bytes": 1 << 20},

@@ -103,8 +103,7 @@ class Disk:
     def __init__(self, folder: pathlib.Path) -> None:
         """All that is there counts as synced."""
         self.folder = folder
-        self.inode = folder.stat().st_ino
-        paths = {path.name: path for path in folder.iterdir()}
+        paths = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
         self.names = {name: File(path.read_bytes()) for name, path in paths.items()}
         self.files = {paths[name].stat().st_ino: file for name, file in self.names.items()}
         # Names that have changed, and the file that was made under one.
@@ -124,10 +123,11 @@ class Disk:
         return self.files[inode]
 
     def sync(self, inode: int, through: int) -> None:
-        if inode == self.inode:
+        file = self.files.get(inode)
+        if file is None:
+            # A directory. What is in others is synced with it, as file systems with one journal have it.
             self.sync_names(through)
             return
-        file = self.files[inode]
         self.sync_names(max((change.position for change, made in self.unsynced if made is file), default=-1) + 1)
         file.sync(through)
 
@@ -148,13 +148,15 @@ class Disk:
         """Leaves in the directory what a start after the cut finds."""
         for _ in range(chance.randint(0, len(self.unsynced))):
             self.name(*self.unsynced.popleft())
-        for path in self.folder.iterdir():
-            path.unlink()
+        for path in self.folder.rglob("*"):
+            if path.is_file():
+                path.unlink()
         for name, file in self.names.items():
             # The memory that a database's users share is made anew when there are none.
             if name.endswith("-shm"):
                 continue
             file.tear(chance)
             path = self.folder / name
+            path.parent.mkdir(0o700, exist_ok=True)
             path.write_bytes(file.content)
             path.chmod(0o600)

@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const char suffix[] = "-wal";
 static _Thread_local long left = -1;
 
 static int is_log(int descriptor) {
@@ -20,8 +19,7 @@ static int is_log(int descriptor) {
     while (count > 0) link[end++] = digits[--count];
     link[end] = 0;
     ssize_t length = readlink(link, path, sizeof path);
-    ssize_t tail = (ssize_t)sizeof suffix - 1;
-    return length > tail && memcmp(path + length - tail, suffix, (size_t)tail) == 0;
+    return length > 4 && (memcmp(path + length - 4, "-wal", 4) == 0 || memcmp(path + length - 4, ".log", 4) == 0);
 }
 
 /* How many writes are to go; -1: there is no such file. */

@@ -49,7 +49,7 @@ class Life:
             self.daemon.kill()
             self.drain()
             fault.prepare_again()
-            self.daemon.start(self.durability(), fault.environment)
+            self.daemon.start(self.durability(), self.kind(), fault.environment)
             self.work(0.003)
         fault.strike(self.parties)
         self.drain()
@@ -59,12 +59,16 @@ class Life:
     def start(self, fault: Kill) -> None:
         """Starts the daemon that comes to that end, and holds it to what the one before acknowledged."""
         fault.prepare()
-        self.daemon.start(self.durability(), fault.environment)
+        self.daemon.start(self.durability(), self.kind(), fault.environment)
         for tracker in self.trackers:
             self.check(tracker)
 
     def durability(self) -> str:
         return self.chance.choice(["full", "full", "full", "normal"])
+
+    def kind(self) -> str:
+        """Another kind of store has what is stored moved at the start."""
+        return self.chance.choice(["log", "log", "log", "sqlite"])
 
     def work(self, least: float = 0.02) -> None:
         """Lets all work, short times as likely as long ones."""
