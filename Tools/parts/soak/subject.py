@@ -27,8 +27,13 @@ class Subject:
         self.archive = folder / "archive.ndjson"
         self.log = folder / "log"
         self.configuration = folder / "headgate.json"
-        self.configuration.write_text(json.dumps(settings(collector, self.archive)))
+        self.collector = collector
+        self.configure("sqlite")
         self.process: subprocess.Popen | None = None
+
+    def configure(self, kind: str) -> None:
+        """Says how the store keeps what it has. Another kind than before has it moved at the next start."""
+        self.configuration.write_text(json.dumps({**settings(self.collector, self.archive), "store": {"kind": kind}}))
 
     def start(self) -> None:
         arguments = ["--config", self.configuration, "--socket", self.socket, "--data", self.folder / "data"]
@@ -78,16 +83,8 @@ class Subject:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stored_mebibytes(self) -> float:
-        """What is on disk, but for the pages that the store will use again."""
-        files = sum(file.stat().st_size for file in (self.folder / "data").iterdir())
-        with contextlib.closing(sqlite3.connect(self.database)) as database:
-            free, size = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_size"))
-        return (files - free * size) / (1 << 20)
-
-    def remembered(self) -> int:
-        """How many ids lie in the store, also those that are to be forgotten."""
-        with contextlib.closing(sqlite3.connect(self.database)) as database:
-            return database.execute("SELECT ifnull(sum(count), 0) FROM recent_ids").fetchone()[0]
+        """What is on disk, with what the store will use again."""
+        return sum(file.stat().st_size for file in (self.folder / "data").rglob("*") if file.is_file()) / (1 << 20)
 
     def remember(self, ids: int) -> None:
         """Has the store hold so many ids as a busy daemon with larger limits would have left them. It is not running."""
