@@ -4,6 +4,9 @@ final class KnownDispatchers {
     /// The highest number that was given. While it may not be written down that a dispatcher is given up, its number must not be
     /// another's, who would take over its dead letters.
     private var newest: DispatcherNumber
+    /// The numbers of those that were given up, by id. Who comes back has its number again: while it may not be written down that it was
+    /// given up, the store knows it under no other.
+    private var former: [String: DispatcherNumber] = [:]
     private let events: EventQueue
     private let settlements: Settlements
 
@@ -37,8 +40,11 @@ final class KnownDispatchers {
     }
 
     private func new(_ id: String) -> StoredDispatcher {
-        newest += 1
-        return StoredDispatcher(number: newest, id: id, settled: Settled(through: events.lastStored))
+        let number = former.removeValue(forKey: id) ?? newest + 1
+        newest = max(newest, number)
+        // What the one before it had settled, and could not be written, is not this one's.
+        settlements.settled(number) { nil }
+        return StoredDispatcher(number: number, id: id, settled: Settled(through: events.lastStored))
     }
 
     /// So much has been settled by one that is about to be gone.
@@ -61,6 +67,7 @@ final class KnownDispatchers {
         events.backlog.remove(dispatcher.number)
         events.groundwork.forget(dispatcher.number)
         all[dispatcher.id] = nil
+        former[dispatcher.id] = dispatcher.number
         settlements.add(.forgetDispatcher(dispatcher.number))
         return count
     }
