@@ -134,6 +134,12 @@ final class SimulatedClient {
         connection.send(Array((line + "\n").utf8))
     }
 
+    /// Sends an event.
+    func track() {
+        let id = events.id(record)
+        send(message(#""method":"track","params":{\#(event(id))}"#, .track(id, isOrdered: true)))
+    }
+
     func sendSomething() {
         switch record.number(0...14) {
         case 0:

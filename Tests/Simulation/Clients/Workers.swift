@@ -118,7 +118,7 @@ final class Workers: Actor, Duty {
     private func outlive() {
         let waits = { [side] (worker: Worker) in worker.loans.lazy.compactMap(side.timeUntilPartIsOver).first }
         guard let worker = pick({ !$0.client.isOperator && waits($0) != nil }), let wait = waits(worker),
-            let other = crowd.talking(), other !== worker.client
+            let other = crowd.operatorsOwn, other.isTalking
         else { return }
         subscribe(other, credit: 3, mostEvents: 5)
         other.connection.tell(most: 5_000)

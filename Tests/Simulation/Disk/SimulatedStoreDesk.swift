@@ -61,6 +61,17 @@ final class SimulatedStoreDesk: StoreDesk {
     /// Whether a change of what is kept waits.
     var hasWrite: Bool { jobs.contains { if case .write = $0 { true } else { false } } }
 
+    /// Whether events wait.
+    var hasAppend: Bool { jobs.contains { if case .append = $0 { true } else { false } } }
+
+    /// Whether it waits to be written down that a dispatcher is given up.
+    var hasForgetting: Bool {
+        jobs.contains { job in
+            guard case .write(let changes) = job else { return false }
+            return changes.contains { if case .forgetDispatcher = $0 { true } else { false } }
+        }
+    }
+
     /// Carries out what waits, together.
     func takeTurn() {
         guard hasWork, let engine else { return }

@@ -61,6 +61,13 @@ final class Operator: Actor {
         ] + (rules.map { [Act(3, changeRules($0, connection))] } ?? [])
     }
 
+    /// Has a dispatcher come back that is gone, if there is one, and get an event.
+    func haveOneBack() {
+        guard let connection, settings.bringOneBack(connection) else { return }
+        connection.track()
+        connection.connection.tell(most: 5_000)
+    }
+
     private func changeRules(_ account: RuleAccount, _ connection: SimulatedClient) -> () -> Void {
         { [settings] in settings.changeRules(account, connection) }
     }

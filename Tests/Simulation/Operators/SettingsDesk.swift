@@ -89,6 +89,13 @@ final class SettingsDesk {
         record.count(.dispatcherRemoved)
     }
 
+    /// - Returns: whether there is one that is gone.
+    func bringOneBack(_ connection: SimulatedClient) -> Bool {
+        let gone = sides.filter { $0.isGone && $0.id != ConfigurationFile.lane }
+        if !gone.isEmpty { bringBack(record.pick(gone), connection) }
+        return !gone.isEmpty
+    }
+
     private func bringBack(_ side: FarSide, _ connection: SimulatedClient) {
         side.isGone = false
         side.isHeld = false

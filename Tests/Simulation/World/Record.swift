@@ -25,7 +25,7 @@ enum Situation: String, CaseIterable {
     case triedForLong, triedTooLong
     case orphanGivenUp, fileRead, fileRefused
     case recordRotted, anythingRotted, damagedPutAside, olderTaken, newerRefused
-    case writeAmbushed, settingsKept, settingsNotKept
+    case writeAmbushed, forgettingAmbushed, settingsKept, settingsNotKept
     case keyUsed, keyRefused, keyRefusedAgain
     case rulesChanged, ruledOut, changedBeforeStore, changedBeforeSending, droppedBeforeStore, droppedBeforeSending
 }

@@ -58,11 +58,13 @@ final class World {
         store = WitnessedStore(disk, scene.storeKind, scene, scheduler, ledger) { _, _, _ in }
         crowd = Crowd(record, scheduler, ledger, hasFloods: scene.storeKind == .log)
         let barrierClients = BarrierClients(record, crowd, sides, workSide)
+        let people = Operator(record, scheduler, crowd, sides, ledger, scene, file)
         actors = [
-            crowd, Destinations(record, sides), Operator(record, scheduler, crowd, sides, ledger, scene, file),
+            crowd, Destinations(record, sides), people,
             Nature(record, scheduler, ledger.ages, sides),
             BoardClients(record, scheduler, crowd, scene.boardTerms), barrierClients,
-            Workers(record, scheduler, crowd, workSide), Trouble(self), Ambush(self),
+            Workers(record, scheduler, crowd, workSide), Trouble(self),
+            Ambush(self) { [unowned people] in people.haveOneBack() },
         ]
         if let streamSide {
             streamSide.closing = { [unowned barrierClients] in barrierClients.closing("s") }

@@ -146,6 +146,25 @@ struct LeavingTests {
         #expect(bench.counters[.expired] == 2)
     }
 
+    @Test(
+        "Q3, P1: who comes back before it can be written down that it was given up gets what comes then, also after a kill"
+    )
+    func backUnwritten() throws {
+        var limits = StoreLimits()
+        limits.orphanRetention = .zero
+        let bench = bench(limits)
+        bench.store.memory.fault = .noRoom("full")
+        bench.gate.removeDispatcher("collect")
+        bench.advance(by: .seconds(61))
+        #expect(bench.gate.dispatchers.known["collect"] == nil)
+        comeBack(bench)
+        // Events are written at once, and what could not be written before is not yet.
+        bench.store.memory.fault = nil
+        bench.track(1)
+        try bench.restart()
+        #expect(bench.sender.sent == [[1]])
+    }
+
     @Test("Q3, D10: a number is not given to another while the store may not know that its dispatcher is given up")
     func numbers() {
         var limits = StoreLimits()
