@@ -4,15 +4,9 @@ final class KnownDispatchers {
     /// The highest number that was given. While it may not be written down that a dispatcher is given up, its number must not be
     /// another's, who would take over its dead letters.
     private var newest: DispatcherNumber
-<<<<<<< HEAD
     /// The numbers of those that were given up. Where that is not written down, the next start finds such a dispatcher
     /// under its old number, and nobody under another.
     private var forgotten: [String: DispatcherNumber] = [:]
-=======
-    /// The numbers of those that were given up, by id. Who comes back has its number again: while it may not be written down that it was
-    /// given up, the store knows it under no other.
-    private var former: [String: DispatcherNumber] = [:]
->>>>>>> h-proof
     private let events: EventQueue
     private let settlements: Settlements
 
@@ -46,15 +40,10 @@ final class KnownDispatchers {
     }
 
     private func new(_ id: String) -> StoredDispatcher {
-<<<<<<< HEAD
         let number = forgotten.removeValue(forKey: id) ?? newest + 1
-        newest = max(newest, number)
-=======
-        let number = former.removeValue(forKey: id) ?? newest + 1
         newest = max(newest, number)
         // What the one before it had settled, and could not be written, is not this one's.
         settlements.settled(number) { nil }
->>>>>>> h-proof
         return StoredDispatcher(number: number, id: id, settled: Settled(through: events.lastStored))
     }
 
@@ -79,11 +68,7 @@ final class KnownDispatchers {
         events.backlog.remove(dispatcher.number)
         events.groundwork.forget(dispatcher.number)
         all[dispatcher.id] = nil
-<<<<<<< HEAD
         forgotten[dispatcher.id] = dispatcher.number
-=======
-        former[dispatcher.id] = dispatcher.number
->>>>>>> h-proof
         settlements.add(.forgetDispatcher(dispatcher.number))
         return count
     }
