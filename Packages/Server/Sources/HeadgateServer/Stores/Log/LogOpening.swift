@@ -47,7 +47,7 @@ struct LogOpening {
         _ recovered: LogRecovery.Outcome, _ warnings: [String]
     ) throws(LogRecovery.Fault) -> (LogEngine, StoredState) {
         var state = StoredState()
-        state.dispatchers = recovered.state.dispatchers.values.sorted { $0.number < $1.number }
+        state.dispatchers = dispatchers(recovered.state)
         state.routes = recovered.state.routes
         state.lastSequenceNumber = recovered.state.lastSequenceNumber
         state.newestStamp = recovered.state.newestStamp
@@ -60,12 +60,22 @@ struct LogOpening {
 
     // MARK: What waits
 
+    /// What nobody needs may still be there, or not: it counts as settled by all, whoever has not said so.
+    private func dispatchers(_ state: LogState) -> [StoredDispatcher] {
+        state.dispatchers.values.sorted { $0.number < $1.number }.map { dispatcher in
+            var dispatcher = dispatcher
+            let settled = dispatcher.settled
+            dispatcher.settled = Settled(through: max(settled.position, state.trimmedThrough), and: settled.ranges)
+            return dispatcher
+        }
+    }
+
     /// Counts what each dispatcher has not settled from what the blocks say they hold; few need to be looked into.
     private func unsettled(
         _ recovered: LogRecovery.Outcome
     ) throws(LogRecovery.Fault) -> [DispatcherNumber: [RouteNumber: Tally]] {
         var count = BacklogCount(
-            dispatchers: Array(recovered.state.dispatchers.values), routes: recovered.state.routes)
+            dispatchers: dispatchers(recovered.state), routes: recovered.state.routes)
         let sealed = recovered.state.segments.compactMap { recovered.sealed[$0.number] }
         for segment in (sealed + [recovered.front.segment]).reversed() where !count.isComplete {
             for block in segment.index.blocks.reversed() {

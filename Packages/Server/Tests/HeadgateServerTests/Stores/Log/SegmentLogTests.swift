@@ -83,6 +83,16 @@ struct SegmentLogTests {
         }
     }
 
+    @Test("Q4, Q8: what nobody needs waits for nobody after a restart, and is not missed where it is gone")
+    func trimmed() throws {
+        let scene = try LogScene()
+        try scene.track(1...5)
+        try scene.change(.settled(2, Settled(through: 0, and: [4...4])), .trim(through: 3))
+        let state = try scene.options.open().state
+        #expect(state.dispatchers.map(\.settled) == [Settled(through: 3), Settled(through: 4)])
+        #expect(state.unsettled[1]?[1]?.events == 2)
+    }
+
     @Test("Q7, P1: what was a file of ids that are forgotten is not removed once its number is another's")
     func forgottenIDs() throws {
         let scene = try LogScene()
