@@ -105,6 +105,9 @@ final class LogEngine: StoreEngine {
         let lost = block.stretch.tallies.merging(found, uniquingKeysWith: -).filter { $0.value.events > 0 }
         guard !lost.isEmpty else { return }
         quarantinedEvents += lost.values.reduce(0) { $0 + $1.events }
+        if let bytes = try? segment.read(block.range) {
+            log.files.putAside(bytes, as: "\(segment.number)-\(block.range.lowerBound)")
+        }
         log.lose(lost, of: segment, at: block.range.lowerBound)
     }
 

@@ -28,6 +28,8 @@ final class LogFiles {
 
     /// So many files are kept ready, not more.
     private static let mostSpare = 2
+    /// So many damaged pieces are kept.
+    private static let mostPutAside = 64
     /// Bytes of the smallest segment that is worth while.
     private static let leastSegment = 64 << 10
 
@@ -135,6 +137,19 @@ final class LogFiles {
         try disk.syncDirectory(directory)
         leave(file)
         return name
+    }
+
+    /// Keeps bytes of a segment that were found damaged for people to look into, some of them: the segment is used again.
+    func putAside(_ bytes: [UInt8], as name: String) {
+        let folder = directory + "/damaged"
+        do throws(DiskFault) {
+            try disk.makeDirectory(folder)
+            guard try disk.list(folder).count < LogFiles.mostPutAside else { return }
+            let file = try disk.open(folder + "/" + name, creating: true)
+            try bytes.lend { (bytes) throws(DiskFault) in try file.write(bytes, at: 0) }
+        } catch {
+            // It is for people, and nothing relies on it.
+        }
     }
 
     private func leave(_ file: LogFile) {

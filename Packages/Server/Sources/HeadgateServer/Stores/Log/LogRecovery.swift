@@ -39,6 +39,8 @@ struct LogRecovery {
     private var warnings: [String] = []
     /// Files that were written to, and say nothing any more of what they are.
     private var unreadable: [LogFile] = []
+    /// Those of them that the rest of the log knows nothing of.
+    private var lost: [LogFile] = []
 
     init(_ options: StoreOptions, through limit: LogPlace? = nil) {
         (self.options, self.limit) = (options, limit)
@@ -56,20 +58,19 @@ struct LogRecovery {
             return try begin(founding, number: newest + 1)
         }
         var replay = try replay(chain)
-        if !unreadable.isEmpty {
-            replay.state.lastSequenceNumber = max(replay.state.lastSequenceNumber, options.numberAhead)
-        }
+        let known = Set(replay.state.segments.map(\.file) + replay.state.ids.files.map(\.file))
+        lost = unreadable.filter { !known.contains($0) }
+        if !lost.isEmpty { replay.state.lastSequenceNumber = max(replay.state.lastSequenceNumber, options.numberAhead) }
         let outcome = try finish(replay, number: newest + 1)
         let used = Set(
             outcome.state.segments.map(\.file.number) + outcome.state.ids.files.map(\.file.number)
                 + [outcome.front.segment.file.number])
-        let lost = unreadable.filter { !used.contains($0.number) }
         for file in all where !used.contains(file.number) && !lost.contains(file) { files.free(file) }
-        return try setAside(lost, outcome)
+        return try setAside(outcome)
     }
 
     /// What cannot be read any more is kept for people, and its numbers are not given again.
-    private func setAside(_ lost: [LogFile], _ outcome: Outcome) throws(Fault) -> Outcome {
+    private func setAside(_ outcome: Outcome) throws(Fault) -> Outcome {
         var outcome = outcome
         for file in lost {
             let name = try Fault.of { () throws(DiskFault) in try files.setAside(file) }
@@ -213,7 +214,7 @@ struct LogRecovery {
     // MARK: Going on
 
     private mutating func finish(_ replay: Replay, number: UInt64) throws(Fault) -> Outcome {
-        if limit == nil, unreadable.isEmpty, let last = replay.reading.survey.frames.last, last.frame.kind == .closed,
+        if limit == nil, lost.isEmpty, let last = replay.reading.survey.frames.last, last.frame.kind == .closed,
             replay.doubtful.isEmpty || replay.doubtful.first?.offset == last.offset
         {
             // Where another segment could not be begun, this one has its summary already.

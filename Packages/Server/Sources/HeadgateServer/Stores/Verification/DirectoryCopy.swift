@@ -1,7 +1,7 @@
 import Glibc
 import HeadgateCore
 
-/// A copy of a data directory among the system's temporary files. It is gone with this object.
+/// A copy of what a data directory has of stores, among the system's temporary files. It is gone with this object.
 final class DirectoryCopy {
     let path: String
     private let disk = SystemDisk()
@@ -28,7 +28,7 @@ final class DirectoryCopy {
             let (from, to) = (source + "/" + name, target + "/" + name)
             switch DirectoryCopy.kind(of: from) {
             case S_IFDIR where name == "log": try copy(from, to: to)
-            case S_IFREG: try copyFile(from, to: to)
+            case S_IFREG where DirectoryCopy.isOfStore(name): try copyFile(from, to: to)
             default: break
             }
         }
@@ -45,6 +45,11 @@ final class DirectoryCopy {
             try bytes.lend { (bytes) throws(DiskFault) in try to.write(bytes, at: place) }
             place += bytes.count
         }
+    }
+
+    /// Destinations may have their files in the same directory.
+    private static func isOfStore(_ name: String) -> Bool {
+        ["events.db", "events.db-wal"].contains(name) || name.hasSuffix(".log") || name.contains("-to-")
     }
 
     private static let piece = 1 << 20

@@ -19,8 +19,9 @@ final class OverlayDisk: Disk, @unchecked Sendable {
         }
         let isThere = changed[path] == nil && system.exists(path)
         guard isThere || creating else { throw DiskFault(code: ENOENT) }
-        let file = OverlayFile(isThere ? try system.openForReading(path) : nil)
-        changed[path] = file
+        // What is only read is not held: there may be more files than a process may have open.
+        let file = OverlayFile(isThere ? try system.openForReading(path) : nil) { [unowned self] in changed[path] = $0 }
+        if !isThere { changed[path] = file }
         return file
     }
 
@@ -67,9 +68,11 @@ private final class OverlayFile: DiskFile {
     private let base: (any DiskFile)?
     /// All of it, once something was written.
     private var own: [UInt8]?
+    /// Called before something is written to what is on the disk.
+    private let willChange: (OverlayFile) -> Void
 
-    init(_ base: (any DiskFile)?) {
-        self.base = base
+    init(_ base: (any DiskFile)?, willChange: @escaping (OverlayFile) -> Void) {
+        (self.base, self.willChange) = (base, willChange)
         if base == nil { own = [] }
     }
 
@@ -110,7 +113,10 @@ private final class OverlayFile: DiskFile {
     func lock() throws(DiskFault) -> Bool { try base?.lock() ?? true }
 
     private func change(atLeast count: Int) throws(DiskFault) {
-        if own == nil { own = try base?.read(0..<(try base?.size() ?? 0)) ?? [] }
+        if own == nil {
+            own = try base?.read(0..<(try base?.size() ?? 0)) ?? []
+            willChange(self)
+        }
         let missing = count - (own?.count ?? 0)
         if missing > 0 { own?.append(contentsOf: repeatElement(0, count: missing)) }
     }
