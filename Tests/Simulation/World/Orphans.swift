@@ -81,6 +81,13 @@ final class Orphans {
     /// What is given up is written down some turns later.
     private static let patience = 30
 
+    /// Nothing waits for those that are given up: nobody would ever settle it.
+    /// - Parameter waiting: how many events wait for one.
+    func check(_ waiting: (DispatcherNumber) -> Int) {
+        let stray = forgotten.first { known[$0] == nil && waiting($0) > 0 }
+        record.expect(stray == nil, "events wait for \(stray ?? 0), which is given up")
+    }
+
     /// None is kept for much longer: the daemon looks once a minute.
     func check() {
         guard let retention else { return }

@@ -1,7 +1,7 @@
-import HeadgateCore
 import HeadgateData
 import HeadgateSeeds
 
+@testable import HeadgateCore
 @testable import HeadgateServer
 
 /// One history: a daemon that is started, dies and is started again on what the disk then has, and everybody around it, on one
@@ -114,6 +114,10 @@ final class World {
         if !record.oneIn(3) { store.desk.takeTurn() }
         crowd.read()
         checkAges()
+        if let service {
+            let backlog = service.gate.events.backlog
+            ledger.orphans?.check { backlog.unsettled(of: $0).events }
+        }
         if service != nil, !store.desk.hasWork, !store.desk.isHeld { ledger.orphans?.check() }
     }
 
