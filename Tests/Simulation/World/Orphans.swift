@@ -102,6 +102,13 @@ final class Orphans {
     /// What is given up is written down some turns later, and where a write before it has failed some time.
     private static let patience = (turns: 30, time: Duration.seconds(2))
 
+    /// Nothing waits for those that are given up: nobody would ever settle it.
+    /// - Parameter waiting: how many events wait for one.
+    func checkForgotten(_ waiting: (DispatcherNumber) -> Int) {
+        let stray = forgotten.first { known[$0] == nil && waiting($0) > 0 }
+        record.expect(stray == nil, "events wait for \(stray ?? 0), which is given up")
+    }
+
     /// None is kept for much longer: the daemon looks once a minute.
     /// - Parameter isLeaving: whether a batch of one is still on its way.
     func check(isLeaving: (String) -> Bool) {

@@ -1,7 +1,7 @@
-import HeadgateCore
 import HeadgateData
 import HeadgateSeeds
 
+@testable import HeadgateCore
 @testable import HeadgateServer
 
 /// One history: a daemon that is started, dies and is started again on what the disk then has, and everybody around it, on one
@@ -114,7 +114,10 @@ final class World {
         if !record.oneIn(3) { store.desk.takeTurn() }
         crowd.read()
         checkAges()
-        guard service != nil, !store.desk.hasWork, !store.desk.isHeld else { return }
+        guard let service else { return }
+        let backlog = service.gate.events.backlog
+        ledger.orphans?.checkForgotten { backlog.unsettled(of: $0).events }
+        guard !store.desk.hasWork, !store.desk.isHeld else { return }
         ledger.orphans?.check { [sides] id in sides.contains { $0.id == id && $0.hasWaiting } }
     }
 
