@@ -25,6 +25,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case rules
     /// The hours of a schedule, by the clocks of any zone.
     case schedules
+    /// The frames of the log, and a start on them.
+    case segments
     /// The loader of settings.
     case settings
     /// What JetStream says of messages.
@@ -54,6 +56,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .records: RecordsTarget.run(input)
         case .rules: RulesTarget.run(input)
         case .schedules: SchedulesTarget.run(input)
+        case .segments: SegmentsTarget.run(input)
         case .settings: SettingsTarget.run(input)
         case .streams: StreamsTarget.run(input)
         case .times: TimesTarget.run(input)
@@ -74,6 +77,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .database, .records: 384
         case .client, .message: 512
         case .settings: 1024
+        case .segments: 4096
         }
     }
 
@@ -81,7 +85,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     public var isReadByC: Bool {
         switch self {
         case .client, .database, .endpoints, .http, .message, .rules, .settings, .times, .workers: true
-        case .answers, .blobs, .framer, .netlink, .records, .schedules, .streams, .variables, .zones: false
+        case .answers, .blobs, .framer, .netlink, .records, .schedules, .segments, .streams, .variables, .zones: false
         }
     }
 }

@@ -14,11 +14,12 @@ struct FuzzReplayTests {
         }
     }
 
-    @Test("Q8: whatever lies in the store's rows is read, put aside or passed over, and what is written reads the same")
+    @Test("Q8: whatever lies in the store's rows and frames is read, put aside or passed over, and what is written reads the same")
     func stored() async {
         await #expect(processExitsWith: .success) {
             for target in [FuzzTarget.blobs, .records] { try Replay.run(target, rounds: 3_000) }
             try Replay.run(.database, rounds: 500)
+            try Replay.run(.segments, rounds: 500)
         }
     }
 

@@ -111,6 +111,20 @@ struct LogReader {
         try takeAll { (reader) throws(Unsound) in try reader.take() }
     }
 
+    /// How many bytes something takes, or where in a file it lies.
+    mutating func takeSize() throws(Unsound) -> Int {
+        let size = try take(UInt64.self)
+        guard size < 1 << 40 else { throw Unsound() }
+        return Int(size)
+    }
+
+    /// A number of an event or of a dead letter: none comes to more, and to count on from one that does would leave what numbers can say.
+    mutating func takeSequenceNumber() throws(Unsound) -> Int64 {
+        let number = try take(Int64.self)
+        guard 0...StoreSchema.mostEvents ~= number else { throw Unsound() }
+        return number
+    }
+
     mutating func takeOptional() throws(Unsound) -> Int64? {
         try take(UInt8.self) == 0 ? nil : try take(Int64.self)
     }

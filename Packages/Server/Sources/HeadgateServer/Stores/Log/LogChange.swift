@@ -73,7 +73,7 @@ enum LogChange {
         guard let tag = Tag(rawValue: try reader.take()) else { throw LogReader.Unsound() }
         switch tag {
         case .letter:
-            self = .letter(StoredLetter(number: try reader.take(), letter: try reader.takeLetter()))
+            self = .letter(StoredLetter(number: try reader.takeSequenceNumber(), letter: try reader.takeLetter()))
         case .lettersGone:
             self = .lettersGone(try reader.takeNumbers())
         case .forgotten:
@@ -179,6 +179,6 @@ extension LogReader {
     }
 
     mutating func takePlace() throws(Unsound) -> LogPlace {
-        LogPlace(segment: try take(), offset: Int(truncatingIfNeeded: try take(UInt64.self)))
+        LogPlace(segment: try take(), offset: try takeSize())
     }
 }

@@ -33,7 +33,7 @@ extension LogWriter {
 
 extension LogReader {
     mutating func takeStretch() throws(Unsound) -> LogStretch {
-        let (first, last) = (try take(SequenceNumber.self), try take(SequenceNumber.self))
+        let (first, last) = (try takeSequenceNumber(), try takeSequenceNumber())
         let ages = GroupAges(
             firstReceipt: try take(), lastReceipt: try take(), firstExpiry: try take(), lastExpiry: try take())
         guard first <= last, let tallies = TallyBlob.decode(try takePiece()) else { throw Unsound() }

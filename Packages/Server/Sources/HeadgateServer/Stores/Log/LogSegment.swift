@@ -62,8 +62,11 @@ final class LogSegment {
 extension DiskFile {
     /// Reads a piece; it may end before the range does.
     func read(_ range: Range<Int>) throws(DiskFault) -> [UInt8] {
+        // What a damaged file says of its size takes no memory.
+        let isLarge = range.count > 1 << 20
+        let most = isLarge ? max(0, min(range.count, try size() - range.lowerBound)) : range.count
         var fault: DiskFault?
-        let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+        let bytes = [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
             do throws(DiskFault) {
                 count = try read(into: UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
             } catch { fault = error }

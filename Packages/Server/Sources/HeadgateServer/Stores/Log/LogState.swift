@@ -193,13 +193,13 @@ extension LogWriter {
 extension LogReader {
     mutating func takeSegmentEntry() throws(Unsound) -> LogSegmentEntry {
         LogSegmentEntry(
-            number: try take(), file: try takeFile(), summary: Int(truncatingIfNeeded: try take(UInt64.self)),
-            end: Int(truncatingIfNeeded: try take(UInt64.self)),
+            number: try take(), file: try takeFile(), summary: try takeSize(),
+            end: try takeSize(),
             events: LogEvents(first: try take(), last: try take()))
     }
 
     mutating func takeFile() throws(Unsound) -> LogFile {
-        LogFile(number: try take(), size: Int(truncatingIfNeeded: try take(UInt64.self)))
+        LogFile(number: try take(), size: try takeSize())
     }
 
     mutating func takeLetterPlace() throws(Unsound) -> LetterPlace {
@@ -208,7 +208,7 @@ extension LogReader {
 
     mutating func takeState() throws(Unsound) -> LogState {
         var state = LogState()
-        state.lastSequenceNumber = try take()
+        state.lastSequenceNumber = try takeSequenceNumber()
         state.newestStamp = try takeOptional()
         state.trimmedThrough = try take()
         for dispatcher in try takeAll({ (reader) throws(Unsound) in try reader.takeDispatcher() }) {
@@ -216,7 +216,7 @@ extension LogReader {
         }
         state.routes = try takeRoutes()
         state.kept = try takeKept()
-        let newest = try take(LetterNumber.self)
+        let newest = try takeSequenceNumber()
         state.letters = LetterIndex(
             entries: try takeAll { (reader) throws(Unsound) in try reader.takeLetterEntry() }, newest: newest)
         state.ids = try takeLogIDs()
@@ -233,6 +233,6 @@ extension LogReader {
     private mutating func takeLetterEntry() throws(Unsound) -> LetterIndex.Entry {
         LetterIndex.Entry(
             number: try take(), dispatcher: try take(), sequenceNumber: try take(), place: try takeLetterPlace(),
-            size: Int(truncatingIfNeeded: try take(UInt64.self)))
+            size: try takeSize())
     }
 }
