@@ -14,7 +14,7 @@ struct FuzzReplayTests {
         }
     }
 
-    @Test("Q8: whatever lies in the store's rows and frames is read, put aside or passed over, and what is written reads the same")
+    @Test("Q8: whatever lies in the store's rows and frames is read or passed over, and what is written reads the same")
     func stored() async {
         await #expect(processExitsWith: .success) {
             for target in [FuzzTarget.blobs, .records] { try Replay.run(target, rounds: 3_000) }

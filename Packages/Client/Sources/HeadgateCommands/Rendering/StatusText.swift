@@ -32,7 +32,8 @@ struct StatusText {
         let bytes = Quantity.bytes(store.get(key: "bytes") ?? 0)
         let oldest = store.get(key: "oldest_ms", as: Int.self)
         let age = oldest.map { ", the oldest \(Quantity.time(.milliseconds($0))) old" } ?? ""
-        return line("store", "\(PlainText.line("\(kind), durability \(durability)")): \(events), \(bytes)\(age)")
+        let disk = store.get(key: "disk_bytes", as: Int.self).map { ", \(Quantity.bytes($0)) on disk" } ?? ""
+        return line("store", "\(PlainText.line("\(kind), durability \(durability)")): \(events), \(bytes)\(age)\(disk)")
     }
 
     /// The ids of clients that are remembered, where there are any.

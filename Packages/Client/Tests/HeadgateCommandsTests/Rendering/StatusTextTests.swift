@@ -30,7 +30,8 @@ import Testing
         let status: DataObject = [
             "version": "0.1.0", "uptime_ms": 7_500_000, "ready": true,
             "store": [
-                "kind": "sqlite", "durability": "full", "events": 12, "bytes": 3_500, "oldest_ms": 4_000,
+                "kind": "log", "durability": "full", "events": 12, "bytes": 3_500, "oldest_ms": 4_000,
+                "disk_bytes": 16_777_216,
                 "dedupe": ["ids": 12_345, "since": "2027-01-15T11:58:00.000Z"],
             ],
             "clients": 1, "network": ["state": "connected", "kind": "ethernet"],
@@ -43,7 +44,7 @@ import Testing
             text.hasPrefix(
                 """
                 headgate  0.1.0, up 2 h 5 min, ready, 1 client
-                store     sqlite, durability full: 12 events, 3.4 KiB, the oldest 4 s old
+                store     log, durability full: 12 events, 3.4 KiB, the oldest 4 s old, 16.0 MiB on disk
                 ids       12 345 remembered, the oldest 2 min old
                 network   connected (ethernet)
                 counters  received 1 234, line too long 2
