@@ -26,20 +26,12 @@ struct LogRecovery {
         case damaged(String)
     }
 
-    /// A file that says that it is a segment of the front.
-    private struct Source {
-        var file: LogFile
-        var header: LogHeader
-    }
-
     private let options: StoreOptions
     /// Behind this nothing counts; nil where all does that can be read.
     private let limit: LogPlace?
     private let files: LogFiles
     private var warnings: [String] = []
-    /// Files that were written to, and say nothing any more of what they are.
-    private var unreadable: [LogFile] = []
-    /// Those of them that the rest of the log knows nothing of.
+    /// Files that say nothing any more of what they are, and of which the rest of the log knows nothing.
     private var lost: [LogFile] = []
 
     init(_ options: StoreOptions, through limit: LogPlace? = nil) {
@@ -49,23 +41,20 @@ struct LogRecovery {
 
     /// - Parameter founding: what a log begins with that is begun here.
     mutating func run(_ founding: Founding = Founding()) throws(Fault) -> Outcome {
-        let all = try Fault.of { () throws(DiskFault) in try files.list() }
-        let (sources, newest) = try headers(all)
-        guard let chain = try chain(sources) else {
-            guard sources.isEmpty, unreadable.isEmpty else {
-                throw .damaged("no segment of it can be read from its beginning")
-            }
-            return try begin(founding, number: newest + 1)
+        let inventory = try LogInventory(files)
+        guard let chain = try inventory.chain(through: limit) else {
+            guard inventory.isEmpty else { throw .damaged("no segment of it can be read from its beginning") }
+            return try begin(founding, inventory)
         }
         var replay = try replay(chain)
         let known = Set(replay.state.segments.map(\.file) + replay.state.ids.files.map(\.file))
-        lost = unreadable.filter { !known.contains($0) }
+        lost = inventory.unreadable.filter { !known.contains($0) }
         if !lost.isEmpty { replay.state.lastSequenceNumber = max(replay.state.lastSequenceNumber, options.numberAhead) }
-        let outcome = try finish(replay, number: newest + 1)
+        let outcome = try finish(replay, inventory)
         let used = Set(
             outcome.state.segments.map(\.file.number) + outcome.state.ids.files.map(\.file.number)
                 + [outcome.front.segment.file.number])
-        for file in all where !used.contains(file.number) && !lost.contains(file) { files.free(file) }
+        for file in inventory.all where !used.contains(file.number) && !lost.contains(file) { files.free(file) }
         return try setAside(outcome)
     }
 
@@ -79,90 +68,18 @@ struct LogRecovery {
         return outcome
     }
 
-    // MARK: What there is
-
-    private mutating func headers(_ all: [LogFile]) throws(Fault) -> (front: [Source], newest: UInt64) {
-        var (front, newest): ([Source], UInt64) = ([], 0)
-        for file in all {
-            let bytes = try Fault.of { () throws(DiskFault) in try files.open(file.number).read(0..<LogHeader.size) }
-            switch bytes.withUnsafeBytes(LogHeader.read) {
-            case .none:
-                // A header is written last, and at once: where there is something else there was one.
-                if bytes.contains(where: { $0 != 0 }) { unreadable.append(file) }
-            case .newer(let version):
-                throw .newer(
-                    "\(files.path(file.number)) was written by a newer headgated (version \(version), "
-                        + "this one knows \(LogHeader.version)); it was left as it is")
-            case .header(let header):
-                newest = max(newest, header.number)
-                if header.use == .front { front.append(Source(file: file, header: header)) }
-            }
-        }
-        return (front, newest)
-    }
-
-    /// What a segment of the front says.
-    private struct Reading {
-        var source: Source
-        var bytes: [UInt8]
-        var survey: LogSurvey
-
-        func content(_ frame: LogFrame, _ offset: Int) -> ArraySlice<UInt8> {
-            let begin = offset - LogHeader.size + LogFrame.headerSize
-            return bytes[begin..<begin + frame.length]
-        }
-
-        /// The state that it begins with.
-        var snapshot: LogState? {
-            guard let first = survey.frames.first, first.offset == LogHeader.size, first.frame.kind == .snapshot
-            else { return nil }
-            return content(first.frame, first.offset).withUnsafeBytes { bytes in
-                var reader = LogReader(bytes)
-                return try? reader.takeState()
-            }
-        }
-    }
-
-    /// - Parameter end: where it ends at the latest.
-    private func read(_ source: Source, through end: Int) throws(Fault) -> Reading {
-        let bytes = try Fault.of { () throws(DiskFault) in
-            try files.open(source.file.number).read(LogHeader.size..<max(source.file.size, LogHeader.size))
-        }
-        let survey = bytes.withUnsafeBytes { bytes in
-            let start = LogPlace(segment: source.header.number, offset: LogHeader.size)
-            return LogSurvey(
-                LogScan(bytes, from: start, behind: source.header.checksum), from: LogHeader.size, through: end)
-        }
-        return Reading(source: source, bytes: bytes, survey: survey)
-    }
-
-    /// The newest segment that begins with a state, and those behind it whose own is damaged; nil where there is none.
-    private func chain(_ sources: [Source]) throws(Fault) -> [Reading]? {
-        var chain: [Reading] = []
-        for source in sources.sorted(by: { $0.header.number > $1.header.number }) {
-            if let limit, source.header.number > limit.segment { continue }
-            let end = chain.first.map(\.source.header.previousEnd) ?? limit?.offset ?? .max
-            if let next = chain.first, next.source.header.previous != source.header.number { continue }
-            let reading = try read(source, through: end)
-            if reading.snapshot != nil { return [reading] + chain }
-            // One that was begun when the power went says nothing. One that had been on the disk does.
-            if reading.survey.certain > LogHeader.size { chain.insert(reading, at: 0) }
-        }
-        return nil
-    }
-
     // MARK: What it says
 
     /// What frames make, one behind the other.
     private struct Replay {
         var state: LogState
         var tail: LogSegment
-        var reading: Reading
+        var reading: LogReading
         /// What is not beyond doubt on the disk.
         var doubtful: ArraySlice<(frame: LogFrame, offset: Int)>
     }
 
-    private mutating func replay(_ chain: [Reading]) throws(Fault) -> Replay {
+    private mutating func replay(_ chain: [LogReading]) throws(Fault) -> Replay {
         var state = chain[0].snapshot ?? LogState()
         for (place, reading) in chain.enumerated() {
             let segment = segment(reading.source)
@@ -213,7 +130,7 @@ struct LogRecovery {
 
     // MARK: Going on
 
-    private mutating func finish(_ replay: Replay, number: UInt64) throws(Fault) -> Outcome {
+    private mutating func finish(_ replay: Replay, _ inventory: LogInventory) throws(Fault) -> Outcome {
         if limit == nil, lost.isEmpty, let last = replay.reading.survey.frames.last, last.frame.kind == .closed,
             replay.doubtful.isEmpty || replay.doubtful.first?.offset == last.offset
         {
@@ -222,12 +139,13 @@ struct LogRecovery {
             let front = LogFront(
                 replay.tail, replay.reading.source.header, end: last.offset, last: last.frame.previous,
                 summary: summary?.offset ?? 0)
-            return try outcome(replay.state, front, next: number)
+            return try outcome(replay.state, front, next: inventory.newest + 1, inventory)
         }
-        return try rewrite(replay, number: number)
+        return try rewrite(replay, inventory)
     }
 
-    private mutating func rewrite(_ replay: Replay, number: UInt64) throws(Fault) -> Outcome {
+    private mutating func rewrite(_ replay: Replay, _ inventory: LogInventory) throws(Fault) -> Outcome {
+        let number = inventory.newest + 1
         var state = replay.state
         let end = replay.reading.survey.certain
         let old = entry(replay.tail, end: end, summary: 0)
@@ -244,32 +162,33 @@ struct LogRecovery {
             try apply(frame, content, at: range.lowerBound, of: front.segment, to: &state)
         }
         try Fault.of { () throws(DiskFault) in try front.begin(synced: true) }
-        return try outcome(state, front, known: replay.tail, next: number + 1)
+        return try outcome(state, front, known: replay.tail, next: number + 1, inventory)
     }
 
-    private mutating func begin(_ founding: Founding, number: UInt64) throws(Fault) -> Outcome {
+    private mutating func begin(_ founding: Founding, _ inventory: LogInventory) throws(Fault) -> Outcome {
+        let number = inventory.newest + 1
         let state = LogState(founding)
         let header = LogHeader(use: .front, number: number, previous: 0, previousEnd: 0)
         let front = try front(header, atLeast: LogFront.size(for: state), state)
         try Fault.of { () throws(DiskFault) in try front.begin(synced: true) }
-        return try outcome(state, front, next: number + 1)
+        return try outcome(state, front, next: number + 1, inventory)
     }
 
     /// A segment that begins with a state, in a file of its own: one that was used before may be needed after all, if the power
     /// goes now.
     private func front(_ header: LogHeader, atLeast size: Int, _ state: LogState) throws(Fault) -> LogFront {
         let file = try Fault.of { () throws(DiskFault) in try files.take(atLeast: size) }
-        return LogFront(segment(Source(file: file, header: header)), header, state)
+        return LogFront(segment(LogSource(file: file, header: header)), header, state)
     }
 
     /// - Parameter known: a segment that has been read already.
     private mutating func outcome(
-        _ state: LogState, _ front: LogFront, known: LogSegment? = nil, next: UInt64
+        _ state: LogState, _ front: LogFront, known: LogSegment? = nil, next: UInt64, _ inventory: LogInventory
     ) throws(Fault) -> Outcome {
         var state = state
         // Files of ids that are forgotten may be gone, and their numbers others' by now.
         _ = state.ids.takeForgottenFiles()
-        let sealed = try load(&state, known)
+        let sealed = try load(&state, known, inventory)
         return Outcome(
             files: files, state: state, sealed: sealed, front: front, nextNumber: next, warnings: warnings)
     }
@@ -279,7 +198,7 @@ struct LogRecovery {
             number: segment.number, file: segment.file, summary: summary, end: end, events: segment.index.events)
     }
 
-    private func segment(_ source: Source) -> LogSegment {
+    private func segment(_ source: LogSource) -> LogSegment {
         LogSegment(
             number: source.header.number, file: source.file, files: files, index: LogIndex(blockSize: options.blockSize)
         )
@@ -289,12 +208,12 @@ struct LogRecovery {
 
     /// Reads what each of the segments holds. One that is not there any more is left out.
     private mutating func load(
-        _ state: inout LogState, _ known: LogSegment?
+        _ state: inout LogState, _ known: LogSegment?, _ inventory: LogInventory
     ) throws(Fault) -> [UInt64: LogSegment] {
         var sealed: [UInt64: LogSegment] = [:]
         for entry in state.segments {
             let isKnown = entry.number == known?.number
-            guard let segment = isKnown ? known : try load(entry) else {
+            guard let segment = isKnown ? known : try load(entry, inventory) else {
                 warnings.append("the segment \(entry.number) of the log in \(files.directory) is not there any more")
                 state.forget(entry.number)
                 continue
@@ -307,26 +226,14 @@ struct LogRecovery {
         return sealed
     }
 
-    private mutating func load(_ entry: LogSegmentEntry) throws(Fault) -> LogSegment? {
-        guard files.isThere(entry.file.number) else { return nil }
-        // What cannot be read now may be read later: it is not given up for that.
-        let bytes = try Fault.of { () throws(DiskFault) in
-            try files.open(entry.file.number).read(0..<LogHeader.size)
-        }
-        let header: LogHeader
-        switch bytes.withUnsafeBytes(LogHeader.read) {
-        case .header(let found) where found.number == entry.number: header = found
-        case .none where unreadable.contains(entry.file):
-            // Each frame says by itself whose it is.
-            header = LogHeader(use: .copy, number: entry.number, previous: 0, previousEnd: 0)
-        case .header, .newer, .none: return nil
-        }
-        let segment = segment(Source(file: entry.file, header: header))
+    private func load(_ entry: LogSegmentEntry, _ inventory: LogInventory) throws(Fault) -> LogSegment? {
+        guard let source = try inventory.source(entry) else { return nil }
+        let segment = segment(source)
         if let index = try summary(of: segment, at: entry.summary) {
             segment.index = index
             return segment
         }
-        let reading = try read(Source(file: entry.file, header: header), through: entry.end)
+        let reading = try inventory.read(source, through: entry.end)
         for (frame, offset) in reading.survey.frames where frame.kind == .group {
             reading.content(frame, offset).withUnsafeBytes { bytes in
                 guard let group = try? LogGroup.Pieces(bytes) else { return }

@@ -1,0 +1,115 @@
+import HeadgateCore
+
+/// A file that says what it is a segment of.
+struct LogSource {
+    var file: LogFile
+    var header: LogHeader
+}
+
+/// What a segment says.
+struct LogReading {
+    var source: LogSource
+    var bytes: [UInt8]
+    var survey: LogSurvey
+
+    func content(_ frame: LogFrame, _ offset: Int) -> ArraySlice<UInt8> {
+        let begin = offset - LogHeader.size + LogFrame.headerSize
+        return bytes[begin..<begin + frame.length]
+    }
+
+    /// The state that it begins with.
+    var snapshot: LogState? {
+        guard let first = survey.frames.first, first.offset == LogHeader.size, first.frame.kind == .snapshot
+        else { return nil }
+        return content(first.frame, first.offset).withUnsafeBytes { bytes in
+            var reader = LogReader(bytes)
+            return try? reader.takeState()
+        }
+    }
+}
+
+/// What files a log has, as each of them says by itself, and in what order they are to be read.
+struct LogInventory {
+    typealias Fault = LogRecovery.Fault
+
+    let files: LogFiles
+    /// All files.
+    let all: [LogFile]
+    /// Those that say that they are segments of the front.
+    private(set) var sources: [LogSource] = []
+    /// The highest number that a file says.
+    private(set) var newest: UInt64 = 0
+    /// Files that were written to, and say nothing any more of what they are.
+    private(set) var unreadable: [LogFile] = []
+
+    init(_ files: LogFiles) throws(Fault) {
+        self.files = files
+        all = try Fault.of { () throws(DiskFault) in try files.list() }
+        for file in all { try take(file) }
+    }
+
+    private mutating func take(_ file: LogFile) throws(Fault) {
+        let bytes = try Fault.of { () throws(DiskFault) in try files.open(file.number).read(0..<LogHeader.size) }
+        switch bytes.withUnsafeBytes(LogHeader.read) {
+        case .none:
+            // A header is written last, and at once: where there is something else there was one.
+            if bytes.contains(where: { $0 != 0 }) { unreadable.append(file) }
+        case .newer(let version):
+            throw .newer(
+                "\(files.path(file.number)) was written by a newer headgated (version \(version), "
+                    + "this one knows \(LogHeader.version)); it was left as it is")
+        case .header(let header):
+            newest = max(newest, header.number)
+            if header.use == .front { sources.append(LogSource(file: file, header: header)) }
+        }
+    }
+
+    /// Whether there was nothing yet.
+    var isEmpty: Bool { sources.isEmpty && unreadable.isEmpty }
+
+    /// The newest segment that begins with a state, and those behind it whose own is damaged; nil where there is none.
+    /// - Parameter limit: behind this nothing counts; nil where all does that can be read.
+    func chain(through limit: LogPlace?) throws(Fault) -> [LogReading]? {
+        var chain: [LogReading] = []
+        for source in sources.sorted(by: { $0.header.number > $1.header.number }) {
+            if let limit, source.header.number > limit.segment { continue }
+            let end = chain.first.map(\.source.header.previousEnd) ?? limit?.offset ?? .max
+            if let next = chain.first, next.source.header.previous != source.header.number { continue }
+            let reading = try read(source, through: end)
+            if reading.snapshot != nil { return [reading] + chain }
+            // One that was begun when the power went says nothing. One that had been on the disk does.
+            if reading.survey.certain > LogHeader.size { chain.insert(reading, at: 0) }
+        }
+        return nil
+    }
+
+    /// - Parameter end: where it ends at the latest.
+    func read(_ source: LogSource, through end: Int) throws(Fault) -> LogReading {
+        let bytes = try Fault.of { () throws(DiskFault) in
+            try files.open(source.file.number).read(LogHeader.size..<max(source.file.size, LogHeader.size))
+        }
+        let survey = bytes.withUnsafeBytes { bytes in
+            let start = LogPlace(segment: source.header.number, offset: LogHeader.size)
+            return LogSurvey(
+                LogScan(bytes, from: start, behind: source.header.checksum), from: LogHeader.size, through: end)
+        }
+        return LogReading(source: source, bytes: bytes, survey: survey)
+    }
+
+    /// The file of a segment that is written no more; nil where it is not there, or another's by now.
+    func source(_ entry: LogSegmentEntry) throws(Fault) -> LogSource? {
+        guard files.isThere(entry.file.number) else { return nil }
+        // What cannot be read now may be read later: it is not given up for that.
+        let bytes = try Fault.of { () throws(DiskFault) in
+            try files.open(entry.file.number).read(0..<LogHeader.size)
+        }
+        switch bytes.withUnsafeBytes(LogHeader.read) {
+        case .header(let found) where found.number == entry.number: return LogSource(file: entry.file, header: found)
+        case .none where unreadable.contains(entry.file):
+            // Each frame says by itself whose it is.
+            let header = LogHeader(use: .copy, number: entry.number, previous: 0, previousEnd: 0)
+            return LogSource(file: entry.file, header: header)
+        case .header, .newer, .none: return nil
+        }
+    }
+}
