@@ -63,6 +63,8 @@ final class ConfigurationFile {
             throw SettingsFault(path: "", message: "\(path) cannot be read")
         case .sound(let object, let terms):
             wasSound = true
+            // A change of its settings is somebody's hand in it (Behaviour D7).
+            if object != inForce { side.isHeld = false }
             inForce = object
             comesIntoForce(terms)
             return object
