@@ -80,7 +80,8 @@ final class Orphans {
 
     private func isOver(_ lane: String) -> Bool {
         guard let retention, let since = earliest[lane] else { return false }
-        return ages.now >= since + retention
+        // What was noted on a scale that was bent back since says nothing.
+        return ages.now >= since + retention || ages.now < since
     }
 
     /// The store is asked to forget one: not before its time.
