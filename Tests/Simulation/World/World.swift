@@ -249,6 +249,7 @@ final class World {
         case .powerless:
             record.count(.powerLost)
             platter.losePower(record)
+            if record.counts[.clockJumped] != nil { ledger.orphans?.isBent = true }
             scheduler.reboot(after: .seconds(record.number(0...60)))
         case .killed:
             record.count(.killed)
