@@ -121,13 +121,6 @@ extension EventStoreConformance {
             try bench.expect(bench.numbers(after: 600), is: [601, 602], "what came afterwards")
             try bench.expect(bench.reopen().lastSequenceNumber, is: 602, "the last number")
         },
-        Check("Q3: who asks of a store that is closed is told so") { bench in
-            bench.close()
-            defer { try? bench.open() }
-            guard bench.store.kind != "memory" else { return }
-            let fault: StoreFault? = bench.answer { bench.store.append(.sample(1...1), then: $0) }
-            try bench.expect(fault != nil, "an append to a closed store counts")
-        },
     ]
 
     // MARK: Reading

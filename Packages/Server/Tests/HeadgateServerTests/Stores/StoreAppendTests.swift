@@ -8,33 +8,6 @@ import Testing
 struct StoreAppendTests {
     let scene = StoreScene()
 
-    @Test("Q2: groups are kept and answered in the order in which they came")
-    func inOrder() throws {
-        try scene.open()
-        var answered: [SequenceNumber] = []
-        for number in 1...50 as ClosedRange<SequenceNumber> {
-            scene.store.append(Groups.of(2 * number - 1...2 * number)) { fault in
-                #expect(fault == nil)
-                answered.append(number)
-            }
-        }
-        scene.write()
-        #expect(answered == Array(1...50))
-        #expect(try scene.numbers() == Array(1...100))
-    }
-
-    @Test("Q5: no answer comes before the call returns")
-    func answersLater() throws {
-        try scene.open()
-        var answers = 0
-        scene.store.append(Groups.of(1...1)) { _ in answers += 1 }
-        scene.store.read(after: 0) { _ in answers += 1 }
-        scene.store.write([]) { _ in answers += 1 }
-        #expect(answers == 0)
-        scene.write()
-        #expect(answers == 3)
-    }
-
     @Test("Q5: what waits together is committed together, reads in between or not")
     func coalesce() throws {
         let database = try StoreDatabase.open(scene.options).0

@@ -23,46 +23,6 @@ struct StoreLetterTests {
         }
     }
 
-    @Test("D10: letters come back as they were put aside, also after a restart")
-    func comesBack() throws {
-        try scene.open()
-        let record = Groups.of(7...7).chunk.bytes
-        scene.write(.deadLetter(.sample(7, dispatcher: 3, record: record)))
-        _ = try scene.reopen()
-        let page = try read(LetterQuery(limit: 10))
-        #expect(page.letters == [StoredLetter(number: 1, letter: .sample(7, dispatcher: 3, record: record))])
-        #expect(page.letters.first?.letter.event?.sequenceNumber == 7)
-        #expect(page.next == nil && page.newest == 1)
-    }
-
-    @Test("D10: a query means a dispatcher, numbers, a stretch, or all of these")
-    func queries() throws {
-        try scene.open()
-        bury(1...9)
-        #expect(try read(LetterQuery(limit: 3)).letters.map(\.number) == [1, 2, 3])
-        #expect(try read(LetterQuery(limit: 3)).next == 3)
-        #expect(try read(LetterQuery(dispatcher: 2, limit: 9)).letters.map(\.number) == [2, 4, 6, 8])
-        #expect(try read(LetterQuery(letters: [9, 2, 5, 44], limit: 9)).letters.map(\.number) == [2, 5, 9])
-        var query = LetterQuery(dispatcher: 1, letters: [1, 2, 5, 7, 9], limit: 9)
-        query.after = 1
-        query.through = 7
-        #expect(try read(query).letters.map(\.number) == [5, 7])
-        #expect(try read(LetterQuery(letters: [], limit: 9)).letters.isEmpty)
-    }
-
-    @Test("D10: purged letters are gone, no more than were asked for; their numbers are not given again")
-    func purge() throws {
-        try scene.open()
-        bury(1...6)
-        #expect(try purge(LetterQuery(dispatcher: 1, limit: 2)) == 2)
-        #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [2, 4, 5, 6])
-        #expect(try purge(LetterQuery(limit: 9)) == 4)
-        #expect(try purge(LetterQuery(limit: 9)) == 0)
-        _ = try scene.reopen()
-        bury(7...7)
-        #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [7])
-    }
-
     @Test("D10: a purge means what was put aside before it was asked for, though all is carried out at once")
     func purgeInOrder() throws {
         let (database, _) = try StoreDatabase.open(scene.options)

@@ -7,15 +7,6 @@ import Testing
 struct StoreStateTests {
     let scene = StoreScene()
 
-    @Test("Q3: a fresh store is empty")
-    func fresh() throws {
-        let state = try scene.open()
-        #expect(state.dispatchers.isEmpty && state.routes.isEmpty && state.unsettled.isEmpty)
-        #expect(state.recentIDs.isEmpty && state.kept.isEmpty && state.warnings.isEmpty)
-        #expect(state.lastSequenceNumber == 0)
-        #expect(try scene.read(after: 0) == nil)
-    }
-
     @Test("Q3: dispatchers, routes and groups come back")
     func comesBack() throws {
         try scene.open()
@@ -40,35 +31,6 @@ struct StoreStateTests {
         scene.append(Groups.of(1...1, newRoutes: [1: [1], 2: [2], 3: [3], 4: [1, 2]]))
         #expect(scene.write(.forgetRoutes([2, 4, 77])) == nil)
         #expect(try scene.reopen().routes == [1: [1], 3: [3]])
-    }
-
-    @Test("Q3: a position inside a group counts the events behind it, for each dispatcher and route")
-    func positionInsideGroup() throws {
-        try scene.open()
-        for (number, position) in [(1, 0), (2, 2), (3, 4), (4, 6), (5, 8)] as [(DispatcherNumber, SequenceNumber)] {
-            scene.write(
-                .dispatcher(.at(0, number: number, id: "d\(number)")), .settled(number, Settled(through: position)))
-        }
-        let routes: [RouteNumber: [DispatcherNumber]] = [1: [1, 2, 4], 2: [2, 3, 5]]
-        scene.append(Groups.of([(1, 1), (2, 2), (3, 1), (4, 2)], newRoutes: routes))
-        scene.append(Groups.of([(5, 2), (6, 1), (7, 1), (8, 2)]))
-        let unsettled = try scene.reopen().unsettled.mapValues { $0.mapValues(\.events) }
-        #expect(unsettled == [1: [1: 4], 2: [1: 3, 2: 3], 3: [2: 2], 4: [1: 1], 5: [:]])
-    }
-
-    @Test("Q2: what is settled behind a position does not count, whether a range holds whole groups or parts of some")
-    func gaps() throws {
-        try scene.open()
-        let settled = Settled(through: 2, and: [4...4, 6...13, 15...16])
-        scene.write(.dispatcher(.at(0)), .dispatcher(.at(0, number: 2, id: "archive")))
-        scene.append(Groups.of([(1, 1), (2, 2), (3, 1), (4, 2)], newRoutes: [1: [1, 2], 2: [1]]))
-        for first in [5, 9, 13] as [SequenceNumber] {
-            scene.append(Groups.of((first..<first + 4).map { ($0, $0.isMultiple(of: 2) ? 2 : 1) }))
-        }
-        scene.write(.settled(1, settled))
-        let state = try scene.reopen()
-        #expect(state.dispatchers.first?.settled == settled)
-        #expect(state.unsettled.mapValues { $0.mapValues(\.events) } == [1: [1: 2, 2: 1], 2: [1: 8]])
     }
 
     @Test("Q3: bytes are counted as the queue counts them")

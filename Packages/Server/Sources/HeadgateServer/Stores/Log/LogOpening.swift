@@ -53,7 +53,7 @@ struct LogOpening {
         state.newestStamp = recovered.state.newestStamp
         state.kept = recovered.state.kept
         state.warnings = warnings + recovered.warnings
-        state.unsettled = try unsettled(recovered)
+        state.unsettled = try unsettled(recovered, of: state.dispatchers)
         state.recentIDs = try recentIDs(recovered)
         return (LogEngine(recovered, directory: directory, options: options), state)
     }
@@ -72,10 +72,9 @@ struct LogOpening {
 
     /// Counts what each dispatcher has not settled from what the blocks say they hold; few need to be looked into.
     private func unsettled(
-        _ recovered: LogRecovery.Outcome
+        _ recovered: LogRecovery.Outcome, of dispatchers: [StoredDispatcher]
     ) throws(LogRecovery.Fault) -> [DispatcherNumber: [RouteNumber: Tally]] {
-        var count = BacklogCount(
-            dispatchers: dispatchers(recovered.state), routes: recovered.state.routes)
+        var count = BacklogCount(dispatchers: dispatchers, routes: recovered.state.routes)
         let sealed = recovered.state.segments.compactMap { recovered.sealed[$0.number] }
         for segment in (sealed + [recovered.front.segment]).reversed() where !count.isComplete {
             for block in segment.index.blocks.reversed() {
