@@ -1,6 +1,7 @@
 import Glibc
 import HeadgateCore
 import HeadgateData
+import HeadgateTransport
 
 /// The event store that is used unless a program brings another: a log of segments, or an SQLite database, in a directory of its own
 /// (Behaviour Q1).
@@ -64,6 +65,13 @@ public final class DiskEventStore: EventStore {
     /// - Parameter post: runs work on the scheduler soon; it is called from the store's thread, and on the scheduler.
     public convenience init(options: Options, post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
         self.init(desk: ThreadedStoreDesk(options: options), kind: options.kind, post: post)
+    }
+
+    /// A store whose scheduler is an event loop.
+    convenience init(options: Options, loop: EventLoop) {
+        let desk = ThreadedStoreDesk(options: options, loop: loop)
+        self.init(desk: desk, kind: options.kind) { loop.submit($0) }
+        desk.onOutcomes = { [door] in door.store?.takeOutcomes() }
     }
 
     /// - Parameter desk: where its jobs are carried out.
