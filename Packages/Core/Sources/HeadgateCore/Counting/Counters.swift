@@ -18,6 +18,10 @@ public struct Counters<List: CounterList>: Sendable, Equatable {
     /// Nothing has happened yet.
     public init() {}
 
+    fileprivate init(_ counts: [Int]) {
+        self.counts = counts
+    }
+
     /// How often it has happened.
     public subscript(counter: List) -> Int { counts[counter.rawValue] }
 
@@ -70,14 +74,23 @@ public enum EventCounter: Int, CounterList {
 
 /// The service's counters of events: the one place where these are counted.
 public final class EventCounts {
-    /// As they stand now.
-    public private(set) var all = Counters<EventCounter>()
+    /// At a place of their own: what is counted several times an event is to cost next to nothing.
+    private let counts = UnsafeMutableBufferPointer<Int>.allocate(capacity: EventCounter.allCases.count)
 
-    public init() {}
+    public init() {
+        counts.initialize(repeating: 0)
+    }
+
+    deinit {
+        counts.deallocate()
+    }
+
+    /// As they stand now.
+    public var all: Counters<EventCounter> { Counters(Array(counts)) }
 
     /// Counts something once, or as often as it has happened.
     public func count(_ counter: EventCounter, _ times: Int = 1) {
-        all.count(counter, times)
+        counts[counter.rawValue] += times
     }
 }
 

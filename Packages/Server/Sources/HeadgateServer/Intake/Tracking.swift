@@ -298,30 +298,36 @@ extension RPCError {
 /// Bytes that are made for events while these are taken in, at places that do not change until all are let go of at
 /// once. One block is kept for the events to come, so that taking in a usual event allocates nothing.
 final class ByteArena {
-    private var blocks: [UnsafeMutableRawBufferPointer]
-    /// How much of the last block is taken.
+    /// The one that is kept.
+    private let first = UnsafeMutableRawBufferPointer.allocate(byteCount: ByteArena.blockSize, alignment: 8)
+    private var others: [UnsafeMutableRawBufferPointer] = []
+    /// The one that is being filled, and how much of it is taken.
+    private var last: UnsafeMutableRawBufferPointer
     private var used = 0
 
     private static let blockSize = 16 * 1024
 
     init() {
-        blocks = [.allocate(byteCount: ByteArena.blockSize, alignment: 8)]
+        last = first
     }
 
     deinit {
-        for block in blocks { block.deallocate() }
+        clear()
+        first.deallocate()
     }
 
     /// Room for so many bytes, which are not set yet.
     func room(for count: Int) -> UnsafeMutableRawBufferPointer {
-        var last = blocks[blocks.count - 1]
-        if last.count - used < count {
-            last = .allocate(byteCount: max(count, ByteArena.blockSize), alignment: 8)
-            blocks.append(last)
-            used = 0
-        }
-        defer { used += count }
-        return UnsafeMutableRawBufferPointer(rebasing: last[used..<used + count])
+        if last.count - used < count { addBlock(for: count) }
+        let start = used
+        used = start + count
+        return UnsafeMutableRawBufferPointer(rebasing: last[start..<start + count])
+    }
+
+    private func addBlock(for count: Int) {
+        last = .allocate(byteCount: max(count, ByteArena.blockSize), alignment: 8)
+        others.append(last)
+        used = 0
     }
 
     /// Copies bytes.
@@ -334,9 +340,10 @@ final class ByteArena {
     /// Lets go of all that was taken.
     func clear() {
         used = 0
-        guard blocks.count > 1 else { return }
-        for block in blocks.dropFirst() { block.deallocate() }
-        blocks.removeSubrange(1...)
+        guard !others.isEmpty else { return }
+        for block in others { block.deallocate() }
+        others.removeAll()
+        last = first
     }
 }
 
