@@ -52,6 +52,7 @@ import Testing
         "config.get": { _ = try await $0.settings(HeadgateClient.SettingsLayer.allCases[0]) },
         "config.set": { _ = try await $0.changeSettings([:], persist: true) },
         "config.reload": { _ = try await $0.reloadSettings() },
+        "metrics": { _ = try await $0.metrics() },
         // end of what Tools/protocol has written
     ]
 

@@ -30,6 +30,8 @@ public final class EventQueue {
     private var toldForgotten = 0
     private var recent: RecentChunks
     private var isCommitDue = false
+    /// How long clients waited for the acknowledgements of events that were stored (Behaviour O1).
+    public private(set) var acknowledging = Histogram(.seconds)
     public private(set) var lastSequenceNumber: SequenceNumber = 0
     /// The newest event that is stored.
     private(set) var lastStored: SequenceNumber = 0
@@ -76,10 +78,13 @@ public final class EventQueue {
     // MARK: Time
 
     /// The present on the age scale.
-    func presentStamp() -> Int64 {
+    func presentStamp() -> Int64 { present().stamp }
+
+    /// The present on the monotonic clock, and on the age scale.
+    private func present() -> Present {
         let now = scheduler.now
         ages.look(now: now, sinceBoot: scheduler.sinceBoot)
-        return ages.stamp(now)
+        return Present(now: now, stamp: ages.stamp(now))
     }
 
     /// Where the age scale stands now, beside all clocks.
@@ -96,9 +101,9 @@ public final class EventQueue {
 
     /// Gives an event its place, or says why not. What was offered in one turn is committed in one group.
     public func admit(_ event: TrackedEvent) -> Admission {
-        let now = presentStamp()
+        let now = present()
         let fingerprint = event.identity.map(dedupeKey.fingerprint)
-        if let fingerprint, let first = dedupe.find(fingerprint, at: now) { return .duplicate(first) }
+        if let fingerprint, let first = dedupe.find(fingerprint, at: now.stamp) { return .duplicate(first) }
         guard event.route != RouteTable.nobody else { return .unrouted }
         switch refusal(of: Tally(events: 1, bytes: event.storedByteCount(lastSequenceNumber + 1))) {
         case .queueFull: return .queueFull
@@ -110,11 +115,11 @@ public final class EventQueue {
     /// Gives events their places, all of them or, when there is no room for those that are new, none.
     /// - Returns: what became of each, in their order.
     public func admit(all events: [TrackedEvent]) throws(AdmissionRefusal) -> [Admission] {
-        let now = presentStamp()
+        let now = present()
         var plan = AdmissionPlan(after: lastSequenceNumber)
         for event in events {
             let fingerprint = event.identity.map(dedupeKey.fingerprint)
-            plan.add(event, fingerprint, remembered: fingerprint.flatMap { dedupe.find($0, at: now) })
+            plan.add(event, fingerprint, remembered: fingerprint.flatMap { dedupe.find($0, at: now.stamp) })
         }
         if let refusal = refusal(of: plan.new) { throw refusal }
         for (event, entry) in zip(events, plan.entries) {
@@ -126,13 +131,14 @@ public final class EventQueue {
     /// Puts an event into the group in the making.
     @discardableResult
     private func gather(
-        _ event: TrackedEvent, _ fingerprint: DedupeWindow.Fingerprint?, at now: Int64
+        _ event: TrackedEvent, _ fingerprint: DedupeWindow.Fingerprint?, at now: Present
     ) -> SequenceNumber {
         lastSequenceNumber += 1
         gathering.append(
             event, known: fingerprint, sequenceNumber: lastSequenceNumber, receivedAt: scheduler.wall,
-            receivedStamp: now)
-        if let fingerprint { dedupe.insert(fingerprint, sequenceNumber: lastSequenceNumber, stamp: now) }
+            receivedStamp: now.stamp)
+        gathering.arrivals.note(at: now.now)
+        if let fingerprint { dedupe.insert(fingerprint, sequenceNumber: lastSequenceNumber, stamp: now.stamp) }
         commitAtEndOfTurn()
         return lastSequenceNumber
     }
@@ -210,7 +216,7 @@ public final class EventQueue {
         guard let chunk = gathering.takeChunk() else { return waiters.tell(nil) }
         let group = gathering.group(
             chunk, newRoutes: routes.takeUnsaved(), groundwork: groundwork, forgottenIDs: newlyForgotten())
-        committing = CommittingGroup(group: group, waiters: waiters)
+        committing = CommittingGroup(group: group, waiters: waiters, arrivals: gathering.arrivals)
         gathering = GatheringGroup(expecting: chunk.bytes.count)
         store.append(group) { [weak self] fault in self?.committed(fault) }
     }
@@ -231,6 +237,7 @@ public final class EventQueue {
             backlog.add(tally, route: route, dispatchers: routes.dispatchers(of: route))
         }
         host?.stored(group.group.tallies, behind: previous)
+        group.arrivals.acknowledged(at: scheduler.now, in: &acknowledging)
         group.waiters.tell(nil)
     }
 
@@ -295,6 +302,13 @@ public final class EventQueue {
         toldForgotten = dedupe.forgotten
         return dedupe.forgottenThrough
     }
+}
+
+/// What time it is.
+private struct Present {
+    let now: Instant
+    /// On the age scale.
+    let stamp: Int64
 }
 
 extension EventQueue: EventSource {
