@@ -7,7 +7,7 @@ extension Command {
         name: "metrics", summary: "Print what the daemon counts and measures, as Prometheus reads it.",
         options: [.json],
         notes: """
-            What is printed is what a textfile collector reads: write it to a file of another name, and give that its own \
+            What is printed is what a textfile collector reads: write it to a file of another name, and give that its own
             name when it is whole.
             """
     ) { invocation in
