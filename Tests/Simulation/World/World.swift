@@ -233,6 +233,7 @@ final class World {
 
     private func lose(_ end: LifeEnd) {
         checkAges()
+        checkMetrics()
         record.note("the daemon is gone: \(end)")
         if let gate = service?.gate {
             for id in ledger.lanes.keys { lost[id] = gate.counts.lost }
@@ -310,6 +311,17 @@ final class World {
             side.lane.check(summary?.counters)
         }
         if let service { ledger.check(service.gate.counts.all) }
+        checkMetrics(of: sides)
+    }
+
+    /// The metrics agree with status, and with what was seen at the destinations.
+    private func checkMetrics(of sides: [FarSide] = []) {
+        guard let service else { return }
+        let metrics = MetricsAccount(service)
+        metrics.check(service, record)
+        for side in sides where !side.isGone && !side.lane.isPatchy {
+            side.lane.check(metrics.dispatcher(side.lane.id))
+        }
     }
 
     private func goOn(lettingTimePass: Bool) {

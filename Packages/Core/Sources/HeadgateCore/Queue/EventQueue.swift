@@ -31,7 +31,9 @@ public final class EventQueue {
     private var recent: RecentChunks
     private var isCommitDue = false
     /// What the clocks said when the first event of this turn came.
-    private var arrival: (stamp: Int64, wall: Timestamp)?
+    private var arrival: Receipt?
+    /// How long clients waited for the acknowledgements of events that were stored (Behaviour O1).
+    public private(set) var acknowledging = Histogram(.seconds)
     public private(set) var lastSequenceNumber: SequenceNumber = 0
     /// The newest event that is stored.
     private(set) var lastStored: SequenceNumber = 0
@@ -78,10 +80,13 @@ public final class EventQueue {
     // MARK: Time
 
     /// The present on the age scale.
-    func presentStamp() -> Int64 {
+    func presentStamp() -> Int64 { present().stamp }
+
+    /// The present on the monotonic clock, and on the age scale.
+    private func present() -> Present {
         let now = scheduler.now
         ages.look(now: now, sinceBoot: scheduler.sinceBoot)
-        return ages.stamp(now)
+        return Present(now: now, stamp: ages.stamp(now))
     }
 
     /// Where the age scale stands now, beside all clocks.
@@ -92,12 +97,13 @@ public final class EventQueue {
     }
 
     /// When what comes in this turn is received: all of it at one moment, so that the clocks are read once.
-    private func receipt() -> (stamp: Int64, wall: Timestamp) {
+    private func receipt() -> Receipt {
         if let arrival { return arrival }
-        let now = (stamp: presentStamp(), wall: scheduler.wall)
-        arrival = now
+        let present = present()
+        let receipt = Receipt(now: present.now, stamp: present.stamp, wall: scheduler.wall)
+        arrival = receipt
         atEndOfTurn()
-        return now
+        return receipt
     }
 
     /// By the wall clock, when what comes in this turn is received.
@@ -140,12 +146,13 @@ public final class EventQueue {
     /// Puts an event into the group in the making.
     @discardableResult
     private func gather(
-        _ event: TrackedEvent, _ fingerprint: DedupeWindow.Fingerprint?, at now: (stamp: Int64, wall: Timestamp)
+        _ event: TrackedEvent, _ fingerprint: DedupeWindow.Fingerprint?, at now: Receipt
     ) -> SequenceNumber {
         lastSequenceNumber += 1
         gathering.append(
             event, known: fingerprint, sequenceNumber: lastSequenceNumber, receivedAt: now.wall,
             receivedStamp: now.stamp)
+        gathering.arrivals.note(at: now.now)
         if let fingerprint { dedupe.insert(fingerprint, sequenceNumber: lastSequenceNumber, stamp: now.stamp) }
         atEndOfTurn()
         return lastSequenceNumber
@@ -227,7 +234,7 @@ public final class EventQueue {
         guard let chunk = gathering.takeChunk() else { return waiters.tell(nil) }
         let group = gathering.group(
             chunk, newRoutes: routes.takeUnsaved(), groundwork: groundwork, forgottenIDs: newlyForgotten())
-        committing = CommittingGroup(group: group, waiters: waiters)
+        committing = CommittingGroup(group: group, waiters: waiters, arrivals: gathering.arrivals)
         gathering = GatheringGroup(expecting: chunk.bytes.count)
         store.append(group) { [weak self] fault in self?.committed(fault) }
     }
@@ -248,6 +255,7 @@ public final class EventQueue {
             backlog.add(tally, route: route, dispatchers: routes.dispatchers(of: route))
         }
         host?.stored(group.group.tallies, behind: previous)
+        group.arrivals.acknowledged(at: scheduler.now, in: &acknowledging)
         group.waiters.tell(nil)
     }
 
@@ -312,6 +320,21 @@ public final class EventQueue {
         toldForgotten = dedupe.forgotten
         return dedupe.forgottenThrough
     }
+}
+
+/// What time it is.
+private struct Present {
+    let now: Instant
+    /// On the age scale.
+    let stamp: Int64
+}
+
+/// When something was received, by all clocks.
+private struct Receipt {
+    let now: Instant
+    /// On the age scale.
+    let stamp: Int64
+    let wall: Timestamp
 }
 
 extension EventQueue: EventSource {
