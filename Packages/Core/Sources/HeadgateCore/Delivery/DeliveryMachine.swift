@@ -131,12 +131,12 @@ struct DeliveryMachine {
     mutating func beginFreshening() { look = .freshening(isAll: true) }
 
     /// What is to be done next in a look; nil when it is over.
-    mutating func step(_ now: @autoclosure () -> DeliveryConditions, from source: some EventSource) -> [Order]? {
+    mutating func step(_ now: DeliveryConditions, from source: some EventSource) -> [Order]? {
         switch look {
         case .freshening(let isAll): freshen(isAll, source)
-        case .sending(let hasDropped): sendNext(hasDropped, now(), source)
+        case .sending(let hasDropped): sendNext(hasDropped, now, source)
         case .laying, .resting: rest(source)
-        case .marking: mark(now(), source)
+        case .marking: mark(now, source)
         case .over: nil
         }
     }
