@@ -45,7 +45,7 @@ import Testing
             partner.work = { done.withLock { $0 = true } }
             loop.betweenTurns(partner)
         }
-        done.withLock(when: { $0 }) { _ in }
+        done.wait(until: { $0 })
     }
 
     @Test("A loop whose thread is in a turn cannot be taken over")
@@ -53,7 +53,7 @@ import Testing
         let loop = try EventLoop.onNewThread(named: "test")
         let isRunning = Guarded(false)
         loop.submit { isRunning.withLock { $0 = true } }
-        isRunning.withLock(when: { $0 }) { _ in }
+        isRunning.wait(until: { $0 })
         #expect(!loop.takeOver(ifGoneFor: .zero))
         loop.stop()
     }
@@ -64,7 +64,8 @@ import Testing
         #expect(!loop.takeOver(ifGoneFor: .seconds(3_600)))
         loop.stop()
         gone.withLock { $0 = .mayComeBack }
-        partner.ended.withLock(when: { $0 != nil }) { #expect($0 == true) }
+        partner.ended.wait(until: { $0 != nil })
+        #expect(partner.ended.withLock { $0 } == true)
     }
 
     @Test("While a loop's thread is gone another takes the loop over; the first has the other's part from then on")
@@ -81,7 +82,7 @@ import Testing
         #expect(!loop.runTakenOver())
         #expect(ranHere.withLock { $0 })
         #expect(partner.ended.withLock { $0 } == false)
-        partner.changed.withLock(when: { $0 == 1 }) { _ in }
+        partner.changed.wait(until: { $0 == 1 })
         #expect(loop.isClosed)
     }
 
@@ -129,10 +130,10 @@ import Testing
         let place = Guarded(Whereabouts.inTheLoop)
         partner.work = {
             place.withLock { $0 = .gone }
-            place.withLock(when: { $0 == .mayComeBack }) { _ in }
+            place.wait(until: { $0 == .mayComeBack })
         }
         loop.submit { loop.betweenTurns(partner) }
-        place.withLock(when: { $0 == .gone }) { _ in }
+        place.wait(until: { $0 == .gone })
         return (loop, partner, place)
     }
 }

@@ -75,7 +75,7 @@ public final class DiskEventStore: EventStore {
     /// A store whose scheduler is an event loop.
     convenience init(options: Options, loop: EventLoop) {
         let desk = ThreadedStoreDesk(options: options, loop: loop)
-        self.init(desk: desk, kind: options.kind) { loop.submit($0) }
+        self.init(desk: desk, kind: options.kind, syncTimes: options.disk.syncTimes) { loop.submit($0) }
         desk.onOutcomes = { [door] in door.store?.takeOutcomes() }
     }
 

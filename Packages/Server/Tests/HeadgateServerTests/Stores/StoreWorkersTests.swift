@@ -48,7 +48,8 @@ import Testing
         }
         #expect(answers.withLock { $0 }.isEmpty)
         scene.disk.hangs.withLock { $0 = false }
-        answers.withLock(when: { $0.count == 5 }) { #expect($0 == [201, 202, 203, 204, 205]) }
+        answers.wait(until: { $0.count == 5 })
+        #expect(answers.withLock { $0 } == [201, 202, 203, 204, 205])
         scene.append(206...300)
         #expect(scene.numbers() == Array(1...300))
         await scene.end()
@@ -99,7 +100,7 @@ private final class Scene: Sendable {
             body(store.withLock { $0 }.store)
             isDone.withLock { $0 = true }
         }
-        isDone.withLock(when: { $0 }) { _ in }
+        isDone.wait(until: { $0 })
     }
 
     func submitAppend(
@@ -119,7 +120,7 @@ private final class Scene: Sendable {
         for group in groups {
             let isDone = Guarded(false)
             submitAppend(group, size: size) { isDone.withLock { $0 = true } }
-            isDone.withLock(when: { $0 }) { _ in }
+            isDone.wait(until: { $0 })
         }
     }
 
@@ -135,7 +136,8 @@ private final class Scene: Sendable {
                     answer.withLock { $0 = chunk?.map(\.sequenceNumber).filter { $0 > place } ?? [] }
                 }
             }
-            let found = answer.withLock(when: { $0 != nil }) { $0 } ?? []
+            answer.wait(until: { $0 != nil })
+            let found = answer.withLock { $0 } ?? []
             if found.isEmpty { return numbers }
             numbers += found
         }
@@ -144,7 +146,7 @@ private final class Scene: Sendable {
     func end(removing: Bool = true) async {
         let isClosed = Guarded(false)
         onLoop { store in store?.close { isClosed.withLock { $0 = true } } }
-        isClosed.withLock(when: { $0 }) { _ in }
+        isClosed.wait(until: { $0 })
         onLoop { [store] _ in store.withLock { $0.store = nil } }
         loop.stop()
         await loop.waitUntilClosed()
@@ -168,7 +170,7 @@ private final class StallingDisk: Disk {
 
     func synced() {
         if loop.isCurrent { onLoop.withLock { $0 += 1 } }
-        hangs.withLock(when: { !$0 }) { _ in }
+        hangs.wait(until: { !$0 })
     }
 
     var sqliteName: String? { nil }

@@ -79,7 +79,7 @@ public final class EventLoop: @unchecked Sendable {
         guard !isClosed else { return }
         owner.store(Self.callingThread, ordering: .relaxed)
         while let partner = serve() {
-            guard partner.changePlaces() else { return hasEnded.withLock(when: { $0 }) { _ in } }
+            guard partner.changePlaces() else { return hasEnded.wait(until: { $0 }) }
         }
     }
 
@@ -351,7 +351,9 @@ extension EventLoop {
 }
 
 extension Duration {
-    fileprivate var wholeNanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
+    fileprivate var wholeNanoseconds: Int64 {
+        components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
+    }
 }
 
 // MARK: A thread of its own

@@ -45,7 +45,12 @@ public final class Guarded<Value: Sendable>: @unchecked Sendable {
         return result
     }
 
-    /// The same, for at most so many milliseconds: whether the value is as wanted by then or not.
+    /// Waits until the value is as wanted: holds the thread up until then.
+    public func wait(until isWanted: (Value) -> Bool) {
+        withLock(when: isWanted, { _ in })
+    }
+
+    /// The same as ``withLock(when:_:)``, for at most so many milliseconds: whether the value is as wanted by then or not.
     public func withLock<Result>(
         when isWanted: (Value) -> Bool, atMost milliseconds: Int, _ body: (inout Value) -> Result
     ) -> Result {
