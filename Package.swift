@@ -73,7 +73,9 @@ let package = Package(
             path: "Tests/Fuzz", sources: ["Sources/FuzzTargets", "Tests/FuzzReplayTests"]),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["headgated", "headgate", "headgate-console", "CertifiedClient", "EmbeddedServer", .client, .data],
+            dependencies: [
+                "headgated", "headgate", "headgate-console", "CertifiedClient", "EmbeddedServer", .client, .data,
+            ],
             path: "Tests/EndToEnd"),
     ]
 )

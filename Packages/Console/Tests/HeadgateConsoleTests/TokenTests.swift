@@ -9,7 +9,9 @@ struct TokenTests {
     func matching() throws {
         let token = try #require(Token("abcdef"))
         #expect(token.matches("abcdef"))
-        for offer in ["", "a", "abcde", "abcdefa", "abcdefabcdef", "Abcdef", "abcdeg"] { #expect(!token.matches(offer)) }
+        for offer in ["", "a", "abcde", "abcdefa", "abcdefabcdef", "Abcdef", "abcdeg"] {
+            #expect(!token.matches(offer))
+        }
     }
 
     @Test("What a cookie cannot carry is no token")

@@ -118,6 +118,9 @@ public struct BarrierText {
     /// What would open a barrier that holds these dispatchers.
     public func opening(of barrier: ListedBarrier, holding ids: [String]) -> String {
         if barrier.isWaiting { return "opens once it says so" }
+        if barrier.kind == "WorkerBarrier" {
+            return "opens when `headgate worker \(ids.first ?? "ID")` takes its batches"
+        }
         if barrier.kind == "RemoteBarrier" || barrier.owner != nil { return remote(barrier) }
         switch barrier.word {
         case "manual": return "`headgate resume \(ids.first ?? "ID")` opens it"

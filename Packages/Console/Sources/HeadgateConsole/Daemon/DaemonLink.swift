@@ -44,7 +44,6 @@ final class DaemonLink {
         self.isAttended = isAttended
         guard !isAttended else { return look() }
         timer.cancel()
-        history.pause()
         guard let watch else { return }
         self.watch = nil
         connection.abandon(watch)

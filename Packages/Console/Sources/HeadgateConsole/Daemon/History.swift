@@ -24,6 +24,8 @@ struct History: Sendable {
 
     /// So long is a step.
     static let interval = 2.0
+    /// Looks that lie further apart do not belong together, in seconds.
+    private static let longestStride = 10.0
     /// So many steps are kept.
     static let length = 450
 
@@ -46,19 +48,14 @@ struct History: Sendable {
     /// - Parameter time: seconds on a clock that never jumps.
     mutating func take(_ look: Look, at time: Double) {
         defer { last = (time, look) }
-        guard let last, time > last.time, let step = Self.step(from: last.look, to: look, seconds: time - last.time)
+        // Where nobody looked there is a gap: of a longer while only the average would be known.
+        guard let last, time > last.time, time - last.time <= Self.longestStride,
+            let step = Self.step(from: last.look, to: look, seconds: time - last.time)
         else { return }
         let end = Int(time / Self.interval)
-        // What nobody looked at is a gap: of a longer while only the average would be known.
-        let isGap = time - last.time > 4 * Self.interval
-        let begin = isGap ? end : min(end, Int(last.time / Self.interval) + 1)
+        let begin = min(end, Int(last.time / Self.interval) + 1)
         for number in begin...end { ring[number % Self.length] = (number, step) }
         newest = end
-    }
-
-    /// Nobody looks for a while: what happens until then is not known.
-    mutating func pause() {
-        last = nil
     }
 
     /// The steps of the last quarter of an hour, the oldest first; nil where nobody looked.

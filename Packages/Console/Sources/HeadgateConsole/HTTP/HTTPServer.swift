@@ -213,14 +213,16 @@ final class HTTPExchange {
 
     private func readHeaders() {
         let context = Unmanaged.passUnretained(self).toOpaque()
-        MHD_get_connection_values(connection, cmicrohttpd_headers, { context, _, name, value in
-            guard let context, let name else { return cmicrohttpd_yes }
-            let exchange = Unmanaged<HTTPExchange>.fromOpaque(context).takeUnretainedValue()
-            exchange.request.headers.append(
-                HTTPRequest.Header(
-                    name: String(cString: name).lowercased(), value: value.map { String(cString: $0) } ?? ""))
-            return cmicrohttpd_yes
-        }, context)
+        MHD_get_connection_values(
+            connection, cmicrohttpd_headers,
+            { context, _, name, value in
+                guard let context, let name else { return cmicrohttpd_yes }
+                let exchange = Unmanaged<HTTPExchange>.fromOpaque(context).takeUnretainedValue()
+                exchange.request.headers.append(
+                    HTTPRequest.Header(
+                        name: String(cString: name).lowercased(), value: value.map { String(cString: $0) } ?? ""))
+                return cmicrohttpd_yes
+            }, context)
     }
 
     // MARK: Answers

@@ -36,11 +36,3 @@ struct PageFeed: Sendable {
         regions.filter { $0.version > known }.map(\.event)
     }
 }
-
-/// A part of a page that changes while one looks at it.
-struct Region: Equatable, Sendable {
-    /// The id of its element.
-    let id: String
-    /// What is in the element.
-    let html: HTML
-}

@@ -69,7 +69,8 @@ struct HTML: Equatable, Sendable, ExpressibleByStringInterpolation {
             case "\"": text += "&quot;"
             case "'": text += "&#39;"
             case "\t", "\n": text.unicodeScalars.append(scalar)
-            case "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}", "\0"..."\u{1F}", "\u{7F}"..."\u{9F}": text += "\u{FFFD}"
+            case "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}", "\0"..."\u{1F}", "\u{7F}"..."\u{9F}":
+                text += "\u{FFFD}"
             default: text.unicodeScalars.append(scalar)
             }
         }

@@ -6,7 +6,8 @@ enum RefusalPage {
         let body: HTML = """
             <!DOCTYPE html>
             <html lang="en">
-            <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>\(title)</title></head>
+            <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>\(title)</title>
+            <link rel="stylesheet" href="/assets/console.css"></head>
             <body><main><h1>\(title)</h1><p>\(words)</p>\(hint(status))</main></body>
             </html>
 
@@ -21,6 +22,7 @@ enum RefusalPage {
         case 401: "Not known"
         case 403: "Not allowed"
         case 404: "Not found"
+        case 503: "Away"
         case 421: "Not here"
         default: "Not done"
         }
