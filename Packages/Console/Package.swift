@@ -23,6 +23,11 @@ let package = Package(
             ]),
         .testTarget(
             name: "HeadgateConsoleTests",
-            dependencies: ["HeadgateConsole", .product(name: "HeadgateData", package: "Core")]),
+            dependencies: [
+                "HeadgateConsole", .product(name: "HeadgateData", package: "Core"),
+                .product(name: "HeadgateWire", package: "Transport"),
+                .product(name: "HeadgateClient", package: "Client"),
+                .product(name: "HeadgateCommands", package: "Client"),
+            ]),
     ]
 )

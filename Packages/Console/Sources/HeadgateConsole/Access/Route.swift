@@ -43,6 +43,7 @@ enum Route: Equatable, Sendable {
 
     /// What is found at a path; nil where there is nothing.
     init?(path: some StringProtocol, query: FormFields) {
+        guard path.first == "/" else { return nil }
         var parts: [String] = []
         for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
             guard let text = URLText.decoded(part) else { return nil }

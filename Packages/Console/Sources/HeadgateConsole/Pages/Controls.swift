@@ -88,7 +88,7 @@ extension Route.Change.Act {
         case .resume: "Resumed."
         case .flush: "The flush has begun."
         case .purge: "\(Quantity.counted(count, "event")) purged."
-        case .requeue: "\(Quantity.counted(count, "event")) go again."
+        case .requeue: "\(Quantity.counted(count, "event")) sent again."
         case .bury: "\(Quantity.counted(count, "dead letter")) purged."
         }
     }

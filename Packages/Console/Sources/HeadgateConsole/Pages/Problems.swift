@@ -93,11 +93,11 @@ struct Problems {
         let losses = [
             (dispatcher.dead, "given up", "Look at its dead letters, mend the cause, and requeue or purge them."),
             (
-                dispatcher.expired, "lost: they were older than `max_age_s` or their `ttl_ms`",
+                dispatcher.expired, "lost: too old, by `max_age_s` or their `ttl_ms`",
                 "Raise `store.max_age_s`, or find out what held them so long."
             ),
             (
-                dispatcher.evicted, "lost: they had to make room, or were purged",
+                dispatcher.evicted, "lost: to make room, or purged",
                 "Raise `store.max_events` or `store.max_bytes`, or let it reject instead."
             ),
         ]
