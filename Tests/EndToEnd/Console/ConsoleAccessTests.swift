@@ -41,10 +41,15 @@ import Testing
         }
     }
 
-    @Test("Every answer tells browsers to load nothing from elsewhere, to guess no types, to keep nothing, and to frame nothing")
+    @Test(
+        "Every answer tells browsers to load nothing from elsewhere, to guess no types, to keep nothing, and to frame nothing"
+    )
     func headers() async throws {
         try await withConsole { console in
-            for answer in [try await console.get("/"), try await console.ask("GET", "/"), try await console.get("/assets/console.js")] {
+            for answer in [
+                try await console.get("/"), try await console.ask("GET", "/"),
+                try await console.get("/assets/console.js"),
+            ] {
                 let policy = try #require(answer.header("Content-Security-Policy"))
                 #expect(policy.contains("default-src 'none'") && policy.contains("script-src 'self'"))
                 #expect(!policy.contains("unsafe") && policy.contains("frame-ancestors 'none'"))
@@ -100,7 +105,11 @@ import Testing
             let console = scene.console(showing: scene.idleDaemon())
             var tokens: [String] = []
             for arguments in [["--token-file", console.tokenPath], ["--token-file", console.tokenPath], [], []] {
-                if arguments.isEmpty { try await console.start() } else { try await console.start(arguments[0], arguments[1]) }
+                if arguments.isEmpty {
+                    try await console.start()
+                } else {
+                    try await console.start(arguments[0], arguments[1])
+                }
                 tokens.append(console.token)
                 console.process?.signal(SIGTERM)
                 #expect(try await console.process?.exitCode() == 0)
@@ -116,7 +125,11 @@ import Testing
             #expect((400..<500).contains(try await console.get("/", ["X": long]).status))
             #expect((400..<500).contains(try await console.get("/\(long)").status))
             #expect(try await console.post("/dispatchers/collect/pause", "reason=\(long)").status == 413)
-            for text in ["\r\n\r\n", "\0\0\0\0\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"] {
+            for text in [
+                "\r\n\r\n", "\0\0\0\0\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n",
+                "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+                "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            ] {
                 let connection = try await ConsoleConnection(port: console.port)
                 try await connection.send(text: text)
                 connection.close()

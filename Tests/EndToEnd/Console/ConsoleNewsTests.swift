@@ -61,7 +61,10 @@ import Testing
                 let another = try await console.news(of: "/")
                 try await another.until("an answer") { $0.contains("\r\n\r\n") }
                 var isLetIn = true
-                try await another.until("a status") { isLetIn = $0.hasPrefix("HTTP/1.1 200"); return true }
+                try await another.until("a status") {
+                    isLetIn = $0.hasPrefix("HTTP/1.1 200")
+                    return true
+                }
                 return isLetIn
             }
         }

@@ -68,7 +68,8 @@ import Testing
         }
     }
 
-    @Test("O3: all pages share one watch of the daemon, which ends with the last of them; then nothing is asked any more")
+    @Test(
+        "O3: all pages share one watch of the daemon, which ends with the last of them; then nothing is asked any more")
     func unattended() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(["dispatchers": ["collect": ["kind": "file", "path": "e"]]])

@@ -110,9 +110,10 @@ class Browser:
         element = self._ask("POST", "/element", {"using": "css selector", "value": selector})[ELEMENT]
         self._ask("POST", f"/element/{element}/value", {"text": text})
 
-    def press_tab(self):
+    def press(self, key):
+        """A key by its character (WebDriver, 17.4.2)."""
         self._ask("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": [
-            {"type": "keyDown", "value": "\ue004"}, {"type": "keyUp", "value": "\ue004"}]}]})
+            {"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]}]})
 
     def look_as(self, width, theme, height=900):
         """The window's width in pixels, and `light` or `dark`."""
@@ -122,9 +123,11 @@ class Browser:
                            features=[{"name": "prefers-color-scheme", "value": theme},
                                      {"name": "prefers-reduced-motion", "value": "reduce"}])
 
-    def picture(self, kind="png", whole=False, quality=None):
-        """A picture of the window, or of the whole page, as bytes."""
+    def picture(self, kind="png", whole=False, quality=None, clip=None):
+        """A picture of the window, of the whole page, or of a piece of it, as bytes."""
         params = {"format": kind, "captureBeyondViewport": whole}
+        if clip:
+            params["clip"] = clip
         if quality:
             params["quality"] = quality
         if whole:

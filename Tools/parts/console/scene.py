@@ -11,6 +11,13 @@ import threading
 from browser import eventually
 
 
+def free_port():
+    """A port that nobody has now: a console that starts again has to have the same."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 class Destination:
     """An HTTP server that takes events, or refuses them with a status."""
 
@@ -84,7 +91,7 @@ class Scene:
             [f"{products}/headgated", "--config", self.configuration, "--socket", self.socket,
              "--data", os.path.join(folder, "data")], os.path.join(folder, "headgated.log"))
         self.console = Program(
-            [f"{products}/headgate-console", "--listen", "127.0.0.1:0", "--socket", self.socket,
+            [f"{products}/headgate-console", "--listen", f"127.0.0.1:{free_port()}", "--socket", self.socket,
              "--token-file", os.path.join(folder, "token"), "--allow-control"],
             os.path.join(folder, "console.log"))
         self.url = None

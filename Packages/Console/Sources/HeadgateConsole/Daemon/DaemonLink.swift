@@ -56,6 +56,16 @@ final class DaemonLink {
         look()
     }
 
+    /// Calls `then` once the state is that of a moment after this one: something was changed.
+    func whenLookedAnew(_ then: @escaping () -> Void) {
+        ask("status") { [weak self] result in
+            guard let self else { return }
+            if let status = try? result.get() { self.state.take(status: status, at: self.now) }
+            then()
+            self.changed()
+        }
+    }
+
     /// Asks the daemon something. What comes of it is told once, within a few seconds.
     func ask(
         _ method: String, _ params: DataObject = [:], _ completion: @escaping (Result<DataObject, any Error>) -> Void

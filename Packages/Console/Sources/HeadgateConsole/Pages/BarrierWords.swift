@@ -15,7 +15,7 @@ struct BarrierWords {
             let flush = barrier.isFlushable ? "A flush passes it." : "A flush does not pass it."
             return """
                 <li><b>\(id)</b> since \(Words.moment(barrier.since, clock))\(age(barrier)): \(cause). \
-                It \(Words.prose(text.opening(of: barrier, holding: [dispatcher.id]))). \(flush)</li>
+                \(Words.prose(Words.sentence(text.opening(of: barrier, holding: [dispatcher.id])))) \(flush)</li>
 
                 """
         }

@@ -172,7 +172,8 @@ final class PageDesk {
             case .success(let answer):
                 let count: Int? = answer.get(key: "count") ?? answer.get(key: "purged")
                 let query = "?done=\(URLText.encoded(change.act.rawValue))" + (count.map { "&count=\($0)" } ?? "")
-                then(.seeOther(Route.Page.dispatcher(change.dispatcher).target + query))
+                // The page that follows shows what was done.
+                daemon.whenLookedAnew { then(.seeOther(Route.Page.dispatcher(change.dispatcher).target + query)) }
             case .failure(let error): fail(error, then)
             }
         }

@@ -75,7 +75,7 @@ struct Problems {
             let since = barrier.since.map { " since \(clock.text($0))" } ?? ""
             return Problem(
                 title: "\(barrier.id) holds \(dispatcher.id)\(since)\(cause)",
-                advice: sentence(words.opening(of: barrier, holding: [dispatcher.id])), dispatcher: dispatcher.id)
+                advice: Words.sentence(words.opening(of: barrier, holding: [dispatcher.id])), dispatcher: dispatcher.id)
         }
     }
 
@@ -114,10 +114,6 @@ struct Problems {
             guard count > 0 else { return nil }
             return Problem(title: "\(Quantity.grouped(count)) \(what) since the daemon started", advice: advice)
         }
-    }
-
-    private func sentence(_ words: String) -> String {
-        words.prefix(1).uppercased() + words.dropFirst() + "."
     }
 
     /// The words of barriers whose holding is what they are there for, and of the one that goes with a failure.

@@ -6,8 +6,8 @@ enum RefusalPage {
         let body: HTML = """
             <!DOCTYPE html>
             <html lang="en">
-            <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>\(title)</title>
-            <link rel="stylesheet" href="/assets/console.css"></head>
+            <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>\(title)</title>\
+            \(style(status))</head>
             <body><main><h1>\(title)</h1><p>\(words)</p>\(hint(status))</main></body>
             </html>
 
@@ -26,6 +26,11 @@ enum RefusalPage {
         case 421: "Not here"
         default: "Not done"
         }
+    }
+
+    /// Whoever is not let in gets no style either.
+    private static func style(_ status: Int) -> HTML {
+        status == 401 ? "" : "<link rel=\"stylesheet\" href=\"/assets/console.css\">"
     }
 
     /// A browser that comes from another site does not show its cookie: a link of this page does.

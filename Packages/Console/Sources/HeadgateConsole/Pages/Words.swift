@@ -51,6 +51,11 @@ enum Words {
         return "<div><dt>\(name)</dt><dd>\(value)\(note)</dd></div>"
     }
 
+    /// Words with a capital at their beginning and a full stop at their end.
+    static func sentence(_ words: String) -> String {
+        words.prefix(1).uppercased() + words.dropFirst() + "."
+    }
+
     /// A sentence in which words between backticks are to be typed.
     static func prose(_ text: String) -> HTML {
         let parts = text.split(separator: "`", omittingEmptySubsequences: false).map(String.init)

@@ -43,7 +43,9 @@ struct AccessRuleTests {
 
     // MARK: The token
 
-    @Test("Nothing is shown without the token", arguments: ["/", "/barriers", "/live?page=/", "/assets/console.css", "/none"])
+    @Test(
+        "Nothing is shown without the token",
+        arguments: ["/", "/barriers", "/live?page=/", "/assets/console.css", "/none"])
     func unknown(target: String) {
         #expect(status(rule().judge(request(target))) == 401)
     }
@@ -82,7 +84,9 @@ struct AccessRuleTests {
                 == .signedIn(cookie: cookie, location: "/event?id=a%26b"))
     }
 
-    @Test("The way on never leads to another machine", arguments: ["//evil.example/?token=secret", "/\\evil?token=secret"])
+    @Test(
+        "The way on never leads to another machine",
+        arguments: ["//evil.example/?token=secret", "/\\evil?token=secret"])
     func openRedirect(target: String) {
         guard case .signedIn(_, let location) = rule().judge(request(target)) else {
             Issue.record("not signed in")
@@ -138,7 +142,10 @@ struct AccessRuleTests {
 
     @Test(
         "The address, localhost and names that were allowed are the console's",
-        arguments: ["127.0.0.1:9477", "127.0.0.1", "localhost:9477", "localhost", "LocalHost:80", "con.example", "CON.example:443", "b:8"])
+        arguments: [
+            "127.0.0.1:9477", "127.0.0.1", "localhost:9477", "localhost", "LocalHost:80", "con.example",
+            "CON.example:443", "b:8",
+        ])
     func allowedHosts(host: String) {
         #expect(rule(names: ["con.Example", "b:8"]).judge(request("/healthz", host: host)) == .health)
     }
@@ -168,7 +175,9 @@ struct AccessRuleTests {
 
     @Test(
         "A form of another page is refused",
-        arguments: ["null", "http://evil.example", "http://127.0.0.1:9478", "http://127.0.0.1:9477.evil", "127.0.0.1:9477", ""])
+        arguments: [
+            "null", "http://evil.example", "http://127.0.0.1:9478", "http://127.0.0.1:9477.evil", "127.0.0.1:9477", "",
+        ])
     func foreignOrigin(origin: String) {
         let post = known("POST", "/dispatchers/a/pause", ["origin": origin])
         #expect(status(rule(control: true).judge(post)) == 403)
@@ -196,7 +205,9 @@ struct AccessRuleTests {
         #expect(status(rule().judge(request(target))) == 400)
     }
 
-    @Test("What is not there is 404, for those who have the token", arguments: ["/none", "/dispatchers", "/%ff", "/live", "/live?page=/live", "/assets/../x"])
+    @Test(
+        "What is not there is 404, for those who have the token",
+        arguments: ["/none", "/dispatchers", "/%ff", "/live", "/live?page=/live", "/assets/../x"])
     func absent(target: String) {
         #expect(status(rule().judge(known(target))) == 404)
     }

@@ -40,7 +40,8 @@ struct RouteTests {
         }
     }
 
-    @Test("There is no news of what is no page", arguments: ["/live", "/assets/console.css", "/dispatchers/a/pause", "x"])
+    @Test(
+        "There is no news of what is no page", arguments: ["/live", "/assets/console.css", "/dispatchers/a/pause", "x"])
     func live(target: String) {
         #expect(route("/live?page=\(URLText.encoded(target))") == nil)
     }

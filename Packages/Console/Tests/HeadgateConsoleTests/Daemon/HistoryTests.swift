@@ -35,7 +35,8 @@ struct HistoryTests {
         var history = History()
         for time in [0.0, 2, 4, 60, 62] { history.take(look(Int(time)), at: time) }
         let steps = history.steps(at: 62)
-        #expect(steps.suffix(32).map { $0 != nil } == [false, true, true] + Array(repeating: false, count: 28) + [true])
+        #expect(
+            steps.suffix(32).map { $0 != nil } == [false, true, true] + Array(repeating: false, count: 28) + [true])
     }
 
     @Test("A daemon that began anew has no rate from before")

@@ -10,7 +10,11 @@ struct URLTextTests {
         for text in ["", "abc", "a b+c", "ä/€?#&=%", "\0\n\u{7f}"] {
             let encoded = URLText.encoded(text)
             #expect(URLText.decoded(encoded) == text && URLText.decoded(encoded, isForm: true) == text)
-            #expect(encoded.utf8.allSatisfy { "%-._~".utf8.contains($0) || Character(Unicode.Scalar($0)).isLetter || Character(Unicode.Scalar($0)).isNumber })
+            #expect(
+                encoded.utf8.allSatisfy {
+                    "%-._~".utf8.contains($0) || Character(Unicode.Scalar($0)).isLetter
+                        || Character(Unicode.Scalar($0)).isNumber
+                })
         }
     }
 

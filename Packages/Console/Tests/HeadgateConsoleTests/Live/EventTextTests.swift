@@ -13,7 +13,9 @@ struct EventTextTests {
     func framing() {
         #expect(text("a") == "event: region\ndata: a\n\n")
         #expect(text("a\nb") == "event: region\ndata: a\ndata: b\n\n")
-        #expect(text("a\n\nevent: x\r\ndata: y\rz") == "event: region\ndata: a\ndata: \ndata: event: x\ndata: data: y\ndata: z\n\n")
+        #expect(
+            text("a\n\nevent: x\r\ndata: y\rz")
+                == "event: region\ndata: a\ndata: \ndata: event: x\ndata: data: y\ndata: z\n\n")
         #expect(text("") == "event: region\ndata: \n\n")
     }
 }

@@ -15,7 +15,9 @@ struct HTMLTests {
         #expect(outer.text == "<p title=\"\(safe)\">\(inner.text)\(inner.text)\(inner.text)7</p>")
     }
 
-    @Test("Characters that hide, or turn the line around, become marks", arguments: ["\0", "\u{1b}", "\u{202e}", "\u{2066}", "\u{85}"])
+    @Test(
+        "Characters that hide, or turn the line around, become marks",
+        arguments: ["\0", "\u{1b}", "\u{202e}", "\u{2066}", "\u{85}"])
     func hidden(words: String) {
         let html: HTML = "\(words)"
         #expect(html.text == "\u{fffd}")

@@ -1,9 +1,9 @@
 import HeadgateClient
-@testable import HeadgateCommands
 import HeadgateData
 import HeadgateWire
 import Testing
 
+@testable import HeadgateCommands
 @testable import HeadgateConsole
 
 /// Pages, as the server makes them.
@@ -38,13 +38,17 @@ struct PageTests {
     private func pages() throws -> [HTML] {
         let shell = Shell(state: state, clock: clock, socketPath: Self.hostile, allowsControl: true)
         let dispatcher = try #require(state.dispatchers.first)
-        let event: DataObject = ["id": .string(Self.hostile), "event": .string(Self.hostile), "data": .string(Self.hostile)]
+        let event: DataObject = [
+            "id": .string(Self.hostile), "event": .string(Self.hostile), "data": .string(Self.hostile),
+        ]
         let contents = DispatcherPage.Contents(
             waiting: try PeekedEvents(["events": [.object(event)], "next": 4]),
             letters: try DeadLetterPage(["dead_letters": [["event": .object(event), "answer": .string(Self.hostile)]]]),
             settings: ["dispatchers": .object([Self.hostile: ["kind": .string(Self.hostile)]])])
         let own = DispatcherPage(state: state, history: History(), clock: clock, dispatcher: dispatcher)
-        let trace: DataObject = ["event": .string(Self.hostile), "dispatchers": .object([Self.hostile: ["state": .string(Self.hostile)]])]
+        let trace: DataObject = [
+            "event": .string(Self.hostile), "dispatchers": .object([Self.hostile: ["state": .string(Self.hostile)]]),
+        ]
         let bodies = [
             OverviewPage(state: state, history: History(), time: 0).html, BarriersPage(state: state, clock: clock).html,
             ClientsPage(state: state).html, ProblemsPage(state: state, clock: clock).html,

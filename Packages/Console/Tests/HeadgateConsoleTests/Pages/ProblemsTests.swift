@@ -1,8 +1,8 @@
 import HeadgateClient
-@testable import HeadgateCommands
 import HeadgateData
 import Testing
 
+@testable import HeadgateCommands
 @testable import HeadgateConsole
 
 /// What an operator should know.
@@ -46,16 +46,23 @@ struct ProblemsTests {
         #expect(titles(held(by: word)).first?.hasPrefix("b holds web") == true)
     }
 
-    @Test("Barriers that open and close as they are meant to are no problem", arguments: ["batching", "rate", "interval", "schedule"])
+    @Test(
+        "Barriers that open and close as they are meant to are no problem",
+        arguments: ["batching", "rate", "interval", "schedule"])
     func usual(word: String) {
         #expect(titles(held(by: word)) == [])
     }
 
     @Test("Each counter of something that went wrong is told once it counts")
     func counters() {
-        let names = ["quarantined", "rejected", "rejected_connections", "slow_readers_closed", "line_too_long", "failed_notifications", "collector_errors", "barrier_errors", "transformation_errors"]
+        let names = [
+            "quarantined", "rejected", "rejected_connections", "slow_readers_closed", "line_too_long",
+            "failed_notifications", "collector_errors", "barrier_errors", "transformation_errors",
+        ]
         for name in names {
-            #expect(titles(["ready": true, "counters": .object([name: 1_500])]).first?.hasPrefix("1 500 ") == true, "\(name)")
+            #expect(
+                titles(["ready": true, "counters": .object([name: 1_500])]).first?.hasPrefix("1 500 ") == true,
+                "\(name)")
         }
     }
 
