@@ -88,6 +88,7 @@ import Testing
             try "another".write(toFile: console.tokenPath, atomically: true, encoding: .utf8)
             console.process?.signal(SIGHUP)
             _ = try await page.everything()
+            try await eventually("the new address") { console.log.contains("/?token=another\n") }
             #expect(try await console.get("/").status == 401)
             #expect(try await console.get("/", ["Authorization": "Bearer another"]).status == 200)
 

@@ -17,7 +17,7 @@ final class Console {
     init(_ options: ConsoleOptions, on loop: EventLoop) throws {
         self.loop = loop
         tokenFile = options.tokenFile.map(TokenFile.init)
-        let token = try tokenFile?.token() ?? .random()
+        let token = try tokenFile?.token() ?? .fresh()
         socket = try ConsoleSocket(options.listen)
         access = AccessRule(
             socket.address, token: token, names: options.hosts, allowsControl: options.allowsControl)
@@ -53,10 +53,12 @@ final class Console {
 
     /// Reads the token's file again. With another token in it, links and cookies with the old one are worth nothing any
     /// more, and open pages have to come again.
-    func readTokenAgain() throws(TokenFile.Fault) {
-        guard let token = try tokenFile?.token(), token != access.token else { return }
+    /// - Returns: whether it is another one.
+    func readTokenAgain() throws(TokenFile.Fault) -> Bool {
+        guard let token = try tokenFile?.token(), token != access.token else { return false }
         access.token = token
         live.endAll()
+        return true
     }
 
     private func answer(_ request: HTTPRequest, _ exchange: HTTPExchange) {

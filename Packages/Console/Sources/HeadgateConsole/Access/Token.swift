@@ -13,7 +13,7 @@ struct Token: Equatable, Sendable {
     }
 
     /// A new one, of 256 bits of the system's chance.
-    static func random() -> Token {
+    static func fresh() -> Token {
         var generator = SystemRandomNumberGenerator()
         let words = (0..<4).map { _ in generator.next() as UInt64 }
         return Token(unchecked: words.map { Self.hexadecimal($0) }.joined())
@@ -69,7 +69,7 @@ struct TokenFile: Sendable {
 
     /// Nobody who comes at the same time gets a file that is not whole, and nobody's file is replaced.
     private func made() throws(Fault) -> Token {
-        let token = Token.random()
+        let token = Token.fresh()
         let draft = "\(path).\(getpid())"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure("create") }

@@ -29,7 +29,7 @@ public enum ConsoleProgram {
             let loop = try EventLoop()
             let console = try Console(options, on: loop)
             let signals = try follow(console, loop)
-            write("headgate-console ready \(console.url)\n", to: STDERR_FILENO)
+            tellReady(console)
             withExtendedLifetime(signals) { loop.run() }
             return 0
         } catch {
@@ -47,12 +47,16 @@ public enum ConsoleProgram {
         }
         let reload = try LoopSignal(SIGHUP, on: loop) {
             do throws(TokenFile.Fault) {
-                try console.readTokenAgain()
+                if try console.readTokenAgain() { tellReady(console) }
             } catch {
                 write("headgate-console: \(error.message): the old token stays\n", to: STDERR_FILENO)
             }
         }
         return stop + [reload]
+    }
+
+    private static func tellReady(_ console: Console) {
+        write("headgate-console ready \(console.url)\n", to: STDERR_FILENO)
     }
 
     /// Each open page is a connection: as many as the system grants.

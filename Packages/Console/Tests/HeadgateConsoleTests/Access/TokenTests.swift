@@ -21,7 +21,7 @@ struct TokenTests {
 
     @Test("Each made token is another one, of 256 bits")
     func chance() {
-        let tokens = (0..<20).map { _ in Token.random().text }
+        let tokens = (0..<20).map { _ in Token.fresh().text }
         #expect(Set(tokens).count == 20 && tokens.allSatisfy { $0.count == 64 })
     }
 }
