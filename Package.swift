@@ -7,12 +7,14 @@ let package = Package(
     products: [
         .executable(name: "headgated", targets: ["headgated"]),
         .executable(name: "headgate", targets: ["headgate"]),
+        .executable(name: "headgate-console", targets: ["headgate-console"]),
     ],
     dependencies: [
         .package(path: "Packages/Core"),
         .package(path: "Packages/Transport"),
         .package(path: "Packages/Server"),
         .package(path: "Packages/Client"),
+        .package(path: "Packages/Console"),
     ],
     targets: [
         .executableTarget(
@@ -20,6 +22,9 @@ let package = Package(
             linkerSettings: .selfContained),
         .executableTarget(
             name: "headgate", dependencies: [.commands], path: "Tools/headgate", linkerSettings: .selfContained),
+        .executableTarget(
+            name: "headgate-console", dependencies: [.console], path: "Tools/headgate-console",
+            linkerSettings: .selfContained),
         .executableTarget(
             name: "SwiftTracker", dependencies: [.client, .data], path: "Tools/parts/demo/SwiftTracker"),
         .executableTarget(
@@ -52,6 +57,9 @@ let package = Package(
             name: "HeadgateCommandsTests", dependencies: [.commands, .client, .clientTesting, .data, .wire, .seeds],
             path: "Packages/Client/Tests/HeadgateCommandsTests"),
         .testTarget(
+            name: "HeadgateConsoleTests", dependencies: [.console, .commands, .client, .wire, .data],
+            path: "Packages/Console/Tests/HeadgateConsoleTests"),
+        .testTarget(
             name: "ModulesTests", dependencies: [.data, .core, .wire, .transport, .server, .client],
             path: "Tests/Modules"),
         .testTarget(
@@ -65,7 +73,9 @@ let package = Package(
             path: "Tests/Fuzz", sources: ["Sources/FuzzTargets", "Tests/FuzzReplayTests"]),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["headgated", "headgate", "CertifiedClient", "EmbeddedServer", .client, .data],
+            dependencies: [
+                "headgated", "headgate", "headgate-console", "CertifiedClient", "EmbeddedServer", .client, .data,
+            ],
             path: "Tests/EndToEnd"),
     ]
 )
@@ -80,6 +90,7 @@ extension Target.Dependency {
     static let server = product(name: "HeadgateServer", package: "Server")
     static let commands = product(name: "HeadgateCommands", package: "Client")
     static let clientTesting = product(name: "HeadgateClientTesting", package: "Client")
+    static let console = product(name: "HeadgateConsole", package: "Console")
     static let client = product(name: "HeadgateClient", package: "Client")
 }
 

@@ -36,7 +36,7 @@ struct ArchitectureDocumentTests {
 
     /// `Server/Sessions/Session.swift`, anywhere.
     private static var place: Regex<(Substring, Substring, Substring)> {
-        #/`(Core|Server|Transport|Client)/([A-Za-z0-9+/.]+)`/#
+        #/`(Core|Server|Transport|Client|Console)/([A-Za-z0-9+/.]+)`/#
     }
 
     /// The same at the beginning of a table's row.

@@ -4,12 +4,15 @@
 # OWNER:GROUP MODE PLACE
 places='root:root 755 /usr/bin/headgate
 root:root 755 /usr/bin/headgated
+root:root 755 /usr/bin/headgate-console
 root:root 644 /etc/headgate/headgate.json
 root:root 644 /etc/logrotate.d/headgate
 root:root 644 /lib/systemd/system/headgate.service
 root:root 644 /lib/systemd/system/headgate.socket
+root:root 644 /lib/systemd/system/headgate-console.service
 root:root 644 /usr/share/man/man1/headgate.1.gz
 root:root 644 /usr/share/man/man8/headgated.8.gz
+root:root 644 /usr/share/man/man8/headgate-console.8.gz
 headgate:headgate 700 /var/lib/headgate
 headgate:headgate 750 /var/log/headgate'
 
@@ -24,7 +27,7 @@ inside() {
 }
 
 libraries() {
-    inside ldd /usr/bin/headgate /usr/bin/headgated
+    inside ldd /usr/bin/headgate /usr/bin/headgated /usr/bin/headgate-console
 }
 
 missing_libraries() {
@@ -55,7 +58,7 @@ test_bare() {
         inside setpriv --reuid headgate --regid headgate --init-groups \
         headgated --check --config /etc/headgate/headgate.json
     prints "the units are enabled for the day that systemd is there" "/etc/systemd/system/multi-user.target.wants/headgate.service
-/etc/systemd/system/sockets.target.wants/headgate.socket" inside sh -c "find /etc/systemd/system -name 'headgate.*' | sort"
+/etc/systemd/system/sockets.target.wants/headgate.socket" inside sh -c "find /etc/systemd/system -name 'headgate*' | sort"
     succeeds "it is purged" inside dpkg --purge headgate
     prints "nothing is left of it" "" diff <(echo "$before") <(everything)
     refused "nor its user" '' inside getent passwd headgate
@@ -68,7 +71,7 @@ test_terminals() {
     install_in "$root" man-db groff zsh fish bash-completion mandoc >/dev/null 2>&1
     inside dpkg -i /root/headgate.deb >/dev/null
     local page
-    for page in man1/headgate.1 man8/headgated.8; do
+    for page in man1/headgate.1 man8/headgated.8 man8/headgate-console.8; do
         prints "$page is clean to groff" "" inside sh -c "man --warnings=w -l /usr/share/man/$page.gz 2>&1 >/dev/null"
         # The pages follow the programs, not a calendar.
         prints "$page is clean to mandoc" "" \

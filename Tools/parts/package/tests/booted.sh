@@ -38,7 +38,8 @@ test_booted() {
 
     succeeds "it is installed" in_booted dpkg -i /root/headgate.deb
     prints "systemd finds no fault with the units" "" in_booted systemd-analyze verify \
-        /lib/systemd/system/headgate.service /lib/systemd/system/headgate.socket
+        /lib/systemd/system/headgate.service /lib/systemd/system/headgate.socket \
+        /lib/systemd/system/headgate-console.service
     in_booted systemd-analyze security --no-pager headgate.service | tail -n 1
     prints "both units are enabled" $'enabled\nenabled' in_booted systemctl is-enabled headgate.socket headgate.service
     prints "both are active" $'active\nactive' in_booted systemctl is-active headgate.socket headgate.service
@@ -51,6 +52,7 @@ test_booted() {
     test_reload
     test_watching
     test_activation
+    test_console
     test_logrotate
 }
 
@@ -127,6 +129,26 @@ test_activation() {
     prints "and it is active" active unit ActiveState
     becomes "all events are in the log" $'1\n1\n1' sh -c \
         "$(declare -f in_booted logged); booted=$booted log=$log; for event in signup after_kill after_stop; do logged \$event; done"
+}
+
+# The status and the first line of what the console answers.
+ask_console() {
+    in_booted curl -sS -o /root/answer -w '%{http_code} ' "$@" 2>&1
+    in_booted head -n 1 /root/answer
+}
+
+test_console() {
+    section "The console"
+    install_in "$root" curl >/dev/null 2>&1
+    prints "it is off until it is switched on" disabled in_booted sh -c "systemctl is-enabled headgate-console; true"
+    succeeds "it is switched on" in_booted systemctl enable --now headgate-console
+    becomes "it says that the daemon is ready" "200 ok" ask_console http://127.0.0.1:9477/healthz
+    shows "it shows nothing without its token" '^401 ' ask_console http://127.0.0.1:9477/
+    prints "the token is its user's alone" "headgate:headgate 600" \
+        in_booted stat -c '%U:%G %a' /var/lib/headgate-console/token
+    shows "and opens the pages" '^200 <!DOCTYPE html>' ask_console -H \
+        "Authorization: Bearer $(in_booted cat /var/lib/headgate-console/token)" http://127.0.0.1:9477/
+    in_booted systemctl disable --now headgate-console >/dev/null 2>&1
 }
 
 test_logrotate() {

@@ -31,7 +31,7 @@ public enum WatchUpdate: Sendable, Equatable {
     case clients([ListedClient])
 
     /// Reads the params of `changed`; nil when they are of a topic that this version does not know.
-    init?(_ params: JSONView) {
+    public init?(_ params: JSONView) {
         let params = DataObject(params)
         let removed: [String] = params.get(key: "removed") ?? []
         switch params.get(key: "topic", as: String.self).flatMap(WatchTopic.init(rawValue:)) {

@@ -2,10 +2,24 @@ import HeadgateClient
 import HeadgateData
 
 /// Says of barriers in words what holds whom, since when, why, and what would open it (Behaviour B10).
-struct BarrierText {
+public struct BarrierText {
     let dispatchers: [ListedDispatcher]
     let clock: WallClock
     let style: Style
+
+    /// Words without colours.
+    /// - Parameters:
+    ///   - dispatchers: all there are.
+    ///   - clock: the present moment, and how times are read.
+    public init(dispatchers: [ListedDispatcher], clock: WallClock) {
+        self.init(dispatchers: dispatchers, clock: clock, style: Style(isColoured: false))
+    }
+
+    init(dispatchers: [ListedDispatcher], clock: WallClock, style: Style) {
+        self.dispatchers = dispatchers
+        self.clock = clock
+        self.style = style
+    }
 
     /// All barriers: those that hold somebody with a sentence each, the others shortly below.
     func list(_ barriers: [ListedBarrier]) -> String {
@@ -70,7 +84,7 @@ struct BarrierText {
     // MARK: Why
 
     /// Why a barrier holds these dispatchers; nil where there is nothing to say.
-    func cause(of barrier: ListedBarrier, holding ids: [String]) -> String? {
+    public func cause(of barrier: ListedBarrier, holding ids: [String]) -> String? {
         let reason = barrier.reason.map(clock.localised)
         if barrier.isWaiting { return reason ?? "it has not said yet whether it is open" }
         switch barrier.word {
@@ -102,8 +116,11 @@ struct BarrierText {
     // MARK: What would open it
 
     /// What would open a barrier that holds these dispatchers.
-    func opening(of barrier: ListedBarrier, holding ids: [String]) -> String {
+    public func opening(of barrier: ListedBarrier, holding ids: [String]) -> String {
         if barrier.isWaiting { return "opens once it says so" }
+        if barrier.kind == "WorkerBarrier" {
+            return "opens when `headgate worker \(ids.first ?? "ID")` takes its batches"
+        }
         if barrier.kind == "RemoteBarrier" || barrier.owner != nil { return remote(barrier) }
         switch barrier.word {
         case "manual": return "`headgate resume \(ids.first ?? "ID")` opens it"

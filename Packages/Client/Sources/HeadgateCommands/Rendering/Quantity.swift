@@ -2,14 +2,14 @@ import Glibc
 import HeadgateData
 
 /// Quantities in words that people read.
-enum Quantity {
+public enum Quantity {
     /// `1 event`, `2 events`, `1 000 000 events`.
-    static func counted(_ count: Int, _ noun: String) -> String {
+    public static func counted(_ count: Int, _ noun: String) -> String {
         "\(grouped(count)) \(noun)\(count == 1 ? "" : "s")"
     }
 
     /// A number with its digits in groups.
-    static func grouped(_ number: Int) -> String {
+    public static func grouped(_ number: Int) -> String {
         var text = ""
         for (place, digit) in String(number.magnitude).reversed().enumerated() {
             if place > 0, place % 3 == 0 { text = " " + text }
@@ -19,7 +19,7 @@ enum Quantity {
     }
 
     /// `0 s`, `850 ms`, `12 s`, `3 min`, `2 h 5 min`, `4 d 1 h`.
-    static func time(_ duration: Duration) -> String {
+    public static func time(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         guard seconds > 0 || attoseconds > 0 else { return "0 s" }
         guard seconds > 0 else { return "\(attoseconds / 1_000_000_000_000_000) ms" }
@@ -32,7 +32,7 @@ enum Quantity {
     }
 
     /// `512 B`, `3.4 KiB`, `1.0 GiB`.
-    static func bytes(_ count: Int) -> String {
+    public static func bytes(_ count: Int) -> String {
         guard count >= 1_024 else { return "\(count) B" }
         var tenths = count / 1_024 * 10 + count % 1_024 * 10 / 1_024
         var units = ["KiB", "MiB", "GiB", "TiB"][...]
@@ -44,7 +44,7 @@ enum Quantity {
     }
 
     /// How many a second: `0`, `0.3`, `9.5`, `12`, `1 234`.
-    static func rate(_ perSecond: Double) -> String {
+    public static func rate(_ perSecond: Double) -> String {
         guard perSecond > 0 else { return "0" }
         guard perSecond < 9.95 else { return grouped(Int(exactly: perSecond.rounded()) ?? .max) }
         let tenths = Int((perSecond * 10).rounded(.up))
@@ -57,14 +57,14 @@ enum Quantity {
 }
 
 /// The time of day, as people where the tool runs read it.
-struct WallClock: Sendable {
+public struct WallClock: Sendable {
     /// The present moment.
-    let now: Timestamp
+    public let now: Timestamp
     /// How many seconds the local time is ahead of UTC at a moment.
-    let offset: @Sendable (Timestamp) -> Int
+    public let offset: @Sendable (Timestamp) -> Int
 
     /// The machine's clock and zone.
-    static var local: WallClock {
+    public static var local: WallClock {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         let now = Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
@@ -76,18 +76,18 @@ struct WallClock: Sendable {
     }
 
     /// `09:41:55`, or with the day if it is another one: `2026-11-19 09:41:55`.
-    func text(_ moment: Timestamp) -> String {
+    public func text(_ moment: Timestamp) -> String {
         let (day, time) = parts(moment)
         return day == parts(now).day ? time : "\(day) \(time)"
     }
 
     /// How long ago a moment was; zero if it is still to come.
-    func age(_ moment: Timestamp) -> Duration {
+    public func age(_ moment: Timestamp) -> Duration {
         .milliseconds(max(0, now.milliseconds - moment.milliseconds))
     }
 
     /// How long it is until a moment; zero if it has passed.
-    func wait(until moment: Timestamp) -> Duration {
+    public func wait(until moment: Timestamp) -> Duration {
         .milliseconds(max(0, moment.milliseconds - now.milliseconds))
     }
 
@@ -97,7 +97,7 @@ struct WallClock: Sendable {
     }
 
     /// A text with the moments in it, which the wire has in UTC, as they are read here.
-    func localised(_ text: String) -> String {
+    public func localised(_ text: String) -> String {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         return words.map { Timestamp(rfc3339: String($0)).map(self.text) ?? String($0) }.joined(separator: " ")
     }

@@ -1,0 +1,33 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+let package = Package(
+    name: "Console",
+    products: [.library(name: "HeadgateConsole", targets: ["HeadgateConsole"])],
+    dependencies: [.package(path: "../Core"), .package(path: "../Transport"), .package(path: "../Client")],
+    targets: [
+        .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .target(
+            name: "HeadgateConsole",
+            dependencies: [
+                "CMicrohttpd", .product(name: "HeadgateData", package: "Core"),
+                .product(name: "HeadgateWire", package: "Transport"),
+                .product(name: "HeadgateTransport", package: "Transport"),
+                .product(name: "HeadgateClient", package: "Client"),
+                .product(name: "HeadgateCommands", package: "Client"),
+            ],
+            // In the program itself: it is one file, wherever it is put.
+            resources: [
+                .embedInCode("Assets/console.css"), .embedInCode("Assets/console.js"),
+                .embedInCode("Assets/icon.svg"),
+            ]),
+        .testTarget(
+            name: "HeadgateConsoleTests",
+            dependencies: [
+                "HeadgateConsole", .product(name: "HeadgateData", package: "Core"),
+                .product(name: "HeadgateWire", package: "Transport"),
+                .product(name: "HeadgateClient", package: "Client"),
+                .product(name: "HeadgateCommands", package: "Client"),
+            ]),
+    ]
+)

@@ -1,0 +1,43 @@
+#ifndef HEADGATE_CMICROHTTPD_SHIM_H
+#define HEADGATE_CMICROHTTPD_SHIM_H
+
+#include <microhttpd.h>
+
+#include <stddef.h>
+
+// Hidden from Swift: functions that take variable arguments, and names that are macros, too.
+
+static const enum MHD_Result cmicrohttpd_yes = MHD_YES;
+static const enum MHD_Result cmicrohttpd_no = MHD_NO;
+static const enum MHD_ValueKind cmicrohttpd_headers = MHD_HEADER_KIND;
+static const enum MHD_ResponseMemoryMode cmicrohttpd_copied = MHD_RESPMEM_MUST_COPY;
+
+/// What a server is made with, besides its callbacks.
+struct cmicrohttpd_limits {
+    unsigned int connections;
+    /// For the head of one connection's request, and for what is written at once.
+    size_t bytes_per_connection;
+    /// A connection on which nothing moves for so long is closed.
+    unsigned int idle_seconds;
+};
+
+/// Starts a server on a socket that listens already. It has no thread: somebody has to call MHD_run.
+static inline struct MHD_Daemon *cmicrohttpd_start(int listening, struct cmicrohttpd_limits limits,
+                                                   void *(*begin)(void *, const char *, struct MHD_Connection *),
+                                                   MHD_AccessHandlerCallback handle,
+                                                   MHD_RequestCompletedCallback end, void *context) {
+    return MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, context,
+        MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_CONNECTION_LIMIT, limits.connections,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, limits.bytes_per_connection, MHD_OPTION_CONNECTION_TIMEOUT,
+        limits.idle_seconds, MHD_OPTION_URI_LOG_CALLBACK, begin, context, MHD_OPTION_NOTIFY_COMPLETED, end, context,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+}
+
+/// The descriptor that can be read when MHD_run has something to do.
+static inline int cmicrohttpd_descriptor(struct MHD_Daemon *daemon) {
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    return info ? info->epoll_fd : -1;
+}
+
+#endif

@@ -1,0 +1,103 @@
+/// Judges requests: who may have what. It knows nothing of sockets (Protocol, The console).
+struct AccessRule: Equatable, Sendable {
+    /// What opens the pages.
+    var token: Token
+    /// By which names browsers may call.
+    let hosts: HostRule
+    /// Whether changes are let through.
+    let allowsControl: Bool
+    /// The name of the cookie that holds the token. Browsers tell cookies of one host not apart by port: consoles of one
+    /// machine do so by name.
+    let cookie: String
+
+    init(_ address: ListenAddress, token: Token, names: [String], allowsControl: Bool) {
+        self.token = token
+        hosts = HostRule(address, names: names)
+        self.allowsControl = allowsControl
+        cookie = "headgate_console" + (address.port.map { "_\($0)" } ?? "")
+    }
+
+    /// What becomes of a request.
+    enum Verdict: Equatable, Sendable {
+        /// It is answered with this status, and words for people.
+        case refused(Int, String)
+        /// Its method is none of these.
+        case wrongMethod(allowed: String)
+        /// How the daemon is, in a word.
+        case health
+        /// Numbers for Prometheus; whether in the format of OpenMetrics.
+        case metrics(isOpenMetrics: Bool)
+        /// The token was in the address: the browser keeps it as this cookie, and goes on to that address.
+        case signedIn(cookie: String, location: String)
+        /// It is let through.
+        case granted(Route)
+    }
+
+    /// Judges a request.
+    func judge(_ request: HTTPRequest) -> Verdict {
+        guard let host = request.value("host"), hosts.allows(host) else {
+            return .refused(421, "This name is not the console's. --host NAME allows another one.")
+        }
+        guard request.path.first == "/", let query = request.query else {
+            return .refused(400, "This is no address of a page.")
+        }
+        switch request.path {
+        case "/healthz": return isReading(request) ? .health : .wrongMethod(allowed: "GET, HEAD")
+        case "/metrics": return isReading(request) ? metrics(request) : .wrongMethod(allowed: "GET, HEAD")
+        default: return judgePrivate(request, query, host: host)
+        }
+    }
+
+    private func judgePrivate(_ request: HTTPRequest, _ query: FormFields, host: String) -> Verdict {
+        if let offer = query["token"], isReading(request) {
+            guard token.matches(offer) else { return Self.unknown }
+            return signIn(request, query)
+        }
+        guard isKnown(request) else { return Self.unknown }
+        guard let route = Route(path: request.path, query: query) else {
+            return .refused(404, "There is no such page.")
+        }
+        guard case .change(let change) = route else {
+            return isReading(request) ? .granted(route) : .wrongMethod(allowed: "GET, HEAD")
+        }
+        return judge(change, request, host: host)
+    }
+
+    private func judge(_ change: Route.Change, _ request: HTTPRequest, host: String) -> Verdict {
+        guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
+        guard allowsControl else {
+            return .refused(403, "This console only shows: it was started without --allow-control.")
+        }
+        guard let origin = request.value("origin")?.lowercased(),
+            ["http://", "https://"].contains(where: { origin == $0 + host.lowercased() })
+        else { return .refused(403, "This did not come from a page of the console.") }
+        return .granted(.change(change))
+    }
+
+    private func isReading(_ request: HTTPRequest) -> Bool {
+        request.method == "GET" || request.method == "HEAD"
+    }
+
+    private func isKnown(_ request: HTTPRequest) -> Bool {
+        if request.cookies(cookie).contains(where: token.matches) { return true }
+        guard let words = request.value("authorization")?.split(separator: " "), words.count == 2 else { return false }
+        return words[0].lowercased() == "bearer" && token.matches(String(words[1]))
+    }
+
+    private func signIn(_ request: HTTPRequest, _ query: FormFields) -> Verdict {
+        // An address that begins with two slashes, or with one and what browsers take for one, names another machine.
+        let path = request.path.dropFirst().first.map { "/\\".contains($0) } ?? false ? "/" : request.path
+        let rest = query.without("token").text
+        return .signedIn(
+            cookie: "\(cookie)=\(token.text); Path=/; HttpOnly; SameSite=Strict",
+            location: path + (rest.isEmpty ? "" : "?\(rest)"))
+    }
+
+    private func metrics(_ request: HTTPRequest) -> Verdict {
+        let isOpenMetrics = request.values("accept").contains { $0.contains("application/openmetrics-text") }
+        return .metrics(isOpenMetrics: isOpenMetrics)
+    }
+
+    private static let unknown = Verdict.refused(
+        401, "This needs the console's token: open the address that it wrote when it started.")
+}

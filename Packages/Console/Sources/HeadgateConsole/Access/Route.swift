@@ -1,0 +1,124 @@
+/// What the console serves to those who have the token.
+enum Route: Equatable, Sendable {
+    /// A page.
+    case page(Page)
+    /// News of a page, as they come.
+    case live(Page)
+    /// A file that pages use.
+    case asset(Asset)
+    /// A change.
+    case change(Change)
+
+    /// A page.
+    enum Page: Hashable, Sendable {
+        case overview, barriers, clients, problems
+        case dispatcher(String)
+        /// What waits for a dispatcher, behind this sequence number.
+        case queue(String, after: Int64?)
+        /// What a dispatcher gave up, behind this letter.
+        case deadLetters(String, after: Int?)
+        /// The way of one event; nil asks for its id.
+        case event(String?)
+    }
+
+    /// A file.
+    enum Asset: String, CaseIterable, Sendable {
+        case style = "console.css"
+        case script = "console.js"
+        case icon = "icon.svg"
+    }
+
+    /// Something that a page may do to a dispatcher.
+    struct Change: Equatable, Sendable {
+        let dispatcher: String
+        let act: Act
+
+        /// What is done.
+        enum Act: String, CaseIterable, Sendable {
+            case pause, resume, flush, purge
+            case requeue = "dead-letters/requeue"
+            case bury = "dead-letters/purge"
+        }
+    }
+
+    /// What is found at a path; nil where there is nothing.
+    init?(path: some StringProtocol, query: FormFields) {
+        guard path.first == "/" else { return nil }
+        var parts: [String] = []
+        for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+            guard let text = URLText.decoded(part) else { return nil }
+            parts.append(text)
+        }
+        if let asset = parts.count == 2 && parts[0] == "assets" ? Asset(rawValue: parts[1]) : nil {
+            self = .asset(asset)
+        } else if parts == ["live"] {
+            guard let route = query["page"].flatMap(Route.init(target:)), case .page(let page) = route else {
+                return nil
+            }
+            self = .live(page)
+        } else if let page = Page(parts, query) {
+            self = .page(page)
+        } else if let change = Change(parts) {
+            self = .change(change)
+        } else {
+            return nil
+        }
+    }
+
+    /// What is found at a path with its query.
+    private init?(target: String) {
+        let path = target.prefix { $0 != "?" }
+        guard let query = FormFields(target.dropFirst(path.count + 1)) else { return nil }
+        self.init(path: path, query: query)
+    }
+}
+
+extension Route.Page {
+    fileprivate init?(_ parts: [String], _ query: FormFields) {
+        switch parts {
+        case [""]: self = .overview
+        case ["barriers"]: self = .barriers
+        case ["clients"]: self = .clients
+        case ["problems"]: self = .problems
+        case ["event"]: self = .event(query["id"].flatMap { $0.isEmpty ? nil : $0 })
+        default:
+            guard parts.count >= 2, parts[0] == "dispatchers", !parts[1].isEmpty else { return nil }
+            switch parts[2...] {
+            case []: self = .dispatcher(parts[1])
+            case ["queue"]: self = .queue(parts[1], after: query["after"].flatMap(Int64.init))
+            case ["dead-letters"]: self = .deadLetters(parts[1], after: query["after"].flatMap(Int.init))
+            default: return nil
+            }
+        }
+    }
+
+    /// Where the page is.
+    var target: String {
+        switch self {
+        case .overview: "/"
+        case .barriers: "/barriers"
+        case .clients: "/clients"
+        case .problems: "/problems"
+        case .dispatcher(let id): "/dispatchers/\(URLText.encoded(id))"
+        case .queue(let id, let after):
+            "/dispatchers/\(URLText.encoded(id))/queue" + (after.map { "?after=\($0)" } ?? "")
+        case .deadLetters(let id, let after):
+            "/dispatchers/\(URLText.encoded(id))/dead-letters" + (after.map { "?after=\($0)" } ?? "")
+        case .event(let id): "/event" + (id.map { "?id=\(URLText.encoded($0))" } ?? "")
+        }
+    }
+}
+
+extension Route.Change {
+    fileprivate init?(_ parts: [String]) {
+        guard parts.count >= 3, parts[0] == "dispatchers", !parts[1].isEmpty,
+            let act = Act(rawValue: parts[2...].joined(separator: "/"))
+        else { return nil }
+        self.init(dispatcher: parts[1], act: act)
+    }
+
+    /// Where it is posted to.
+    var target: String {
+        "/dispatchers/\(URLText.encoded(dispatcher))/\(act.rawValue)"
+    }
+}

@@ -1,0 +1,92 @@
+import Glibc
+
+/// The word that opens the console's pages.
+struct Token: Equatable, Sendable {
+    /// It is in URLs, cookies and headers: printable ASCII without spaces and without what ends a cookie.
+    let text: String
+
+    /// A token of somebody's; nil where it is empty or has characters that a cookie cannot carry.
+    init?(_ text: String) {
+        let fits = text.utf8.allSatisfy { (0x21...0x7e).contains($0) && !Self.endsCookie.contains($0) }
+        guard !text.isEmpty, fits else { return nil }
+        self.text = text
+    }
+
+    /// A new one, of 256 bits of the system's chance.
+    static func fresh() -> Token {
+        var generator = SystemRandomNumberGenerator()
+        let words = (0..<4).map { _ in generator.next() as UInt64 }
+        return Token(unchecked: words.map { Self.hexadecimal($0) }.joined())
+    }
+
+    private init(unchecked text: String) {
+        self.text = text
+    }
+
+    private static func hexadecimal(_ word: UInt64) -> String {
+        let digits = String(word, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    private static let endsCookie = Set(#"",;\"#.utf8)
+
+    /// Whether somebody knows it. The time that it takes tells nothing but the length of what was offered.
+    func matches(_ offer: String) -> Bool {
+        let own = Array(text.utf8)
+        var difference = own.count ^ offer.utf8.count
+        for (place, byte) in offer.utf8.enumerated() { difference |= Int(own[place % own.count] ^ byte) }
+        return difference == 0
+    }
+}
+
+/// The file in which the token is kept.
+struct TokenFile: Sendable {
+    let path: String
+
+    /// Why there is no token; for people.
+    struct Fault: Error, CustomStringConvertible {
+        let message: String
+        var description: String { message }
+    }
+
+    /// Reads the token; makes one, and the file with mode 0600, where it is missing.
+    func token() throws(Fault) -> Token {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            guard errno == ENOENT else { throw failure("open") }
+            return try made()
+        }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: Self.longest + 1)
+        let count = read(descriptor, &bytes, bytes.count)
+        guard count >= 0 else { throw failure("read") }
+        let words = String(decoding: bytes.prefix(count), as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        guard count <= Self.longest, words.count == 1, let token = Token(String(words[0])) else {
+            throw Fault(message: "\(path) holds no token: one word of printable ASCII is wanted")
+        }
+        return token
+    }
+
+    /// Nobody who comes at the same time gets a file that is not whole, and nobody's file is replaced.
+    private func made() throws(Fault) -> Token {
+        let token = Token.fresh()
+        let draft = "\(path).\(getpid())"
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure("create") }
+        defer { unlink(draft) }
+        let bytes = Array("\(token.text)\n".utf8)
+        let isWhole = write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
+        guard close(descriptor) == 0, isWhole else { throw failure("write") }
+        guard link(draft, path) == 0 else {
+            guard errno == EEXIST else { throw failure("link") }
+            return try self.token()
+        }
+        return token
+    }
+
+    private func failure(_ call: String) -> Fault {
+        Fault(message: "\(path): \(call): \(String(cString: strerror(errno)))")
+    }
+
+    private static let longest = 4_096
+}

@@ -1,0 +1,88 @@
+/// What the console's command line asks for (Protocol, The console).
+struct ConsoleOptions: Equatable, Sendable {
+    /// Where the console listens.
+    var listen = ListenAddress.usual
+    /// The daemon's socket; nil is the usual place.
+    var socketPath: String?
+    /// Where the token is kept; nil makes one for this start.
+    var tokenFile: String?
+    /// Whether pages may change something.
+    var allowsControl = false
+    /// Names besides the address and `localhost` by which browsers may call it.
+    var hosts: [String] = []
+
+    /// What is to be done.
+    enum Request: Equatable, Sendable {
+        case help, version
+        case run(ConsoleOptions)
+    }
+
+    /// A command line that makes no sense.
+    struct UsageFault: Error, Equatable {
+        let message: String
+    }
+
+    /// Reads what stands behind the program's name. `--name VALUE` and `--name=VALUE` are the same.
+    static func parse(_ words: [String]) throws(UsageFault) -> Request {
+        if words.contains("--help") { return .help }
+        if words.contains("--version") { return .version }
+        var options = ConsoleOptions()
+        var rest = words[...]
+        while let word = rest.popFirst() {
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            try options.take(parts[0], parts.count == 2 ? parts[1] : nil, &rest)
+        }
+        return .run(options)
+    }
+
+    private mutating func take(
+        _ name: String, _ attached: String?, _ rest: inout ArraySlice<String>
+    ) throws(UsageFault) {
+        if name == "--allow-control" {
+            guard attached == nil else { throw UsageFault(message: "\(name) has no value") }
+            allowsControl = true
+            return
+        }
+        guard ["--listen", "--socket", "--token-file", "--host"].contains(name) else {
+            throw UsageFault(message: name.hasPrefix("-") ? "there is no option \(name)" : "what is \(name)?")
+        }
+        guard let value = attached ?? rest.popFirst(), !value.isEmpty else {
+            throw UsageFault(message: "\(name): the value is missing")
+        }
+        try set(name, value)
+    }
+
+    private mutating func set(_ name: String, _ value: String) throws(UsageFault) {
+        switch name {
+        case "--listen":
+            do throws(ListenAddress.Fault) {
+                listen = try ListenAddress(value)
+            } catch {
+                throw UsageFault(message: "--listen: \(error.message)")
+            }
+        case "--socket": socketPath = value
+        case "--token-file": tokenFile = value
+        default: hosts.append(value)
+        }
+    }
+
+    /// How it is used.
+    static let usage = """
+        usage: headgate-console [--listen ADDRESS] [--socket PATH] [--token-file FILE] [--allow-control] [--host NAME …]
+
+        Serves a web page about the daemon, /metrics for Prometheus and /healthz, on this machine alone.
+
+          --listen ADDRESS   127.0.0.1:PORT, [::1]:PORT or the path of a Unix socket (default: 127.0.0.1:9477);
+                             port 0 takes a free one
+          --socket PATH      the daemon's socket (default: $HEADGATE_SOCKET, or the usual place)
+          --token-file FILE  the token that opens the pages; it is made where it is missing. SIGHUP reads it again.
+                             Without the option each start has a token of its own
+          --allow-control    lets the pages pause, resume, flush, requeue and purge
+          --host NAME        another name by which browsers may call it, as behind a proxy; any number of them
+          --help, --version  explain, or tell the version
+
+        The line `headgate-console ready URL` on standard error says that it serves; the URL has the token in it.
+        Exit codes: 0 stopped in order, 1 failed, 2 usage.
+
+        """
+}

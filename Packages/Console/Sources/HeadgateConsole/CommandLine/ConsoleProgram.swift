@@ -1,0 +1,74 @@
+import Glibc
+import HeadgateClient
+import HeadgateData
+import HeadgateTransport
+
+/// The program `headgate-console` (Protocol, The console; Behaviour O3).
+public enum ConsoleProgram {
+    /// Does what the arguments, without the program's name, ask for; gives the process's exit code: 0, 1 for what
+    /// failed, 2 for a command line that makes no sense.
+    public static func run(_ arguments: [String]) -> Int32 {
+        do throws(ConsoleOptions.UsageFault) {
+            switch try ConsoleOptions.parse(arguments) {
+            case .help: write(ConsoleOptions.usage, to: STDOUT_FILENO)
+            case .version: write("headgate-console \(Version.current)\n", to: STDOUT_FILENO)
+            case .run(let options): return serve(options)
+            }
+            return 0
+        } catch {
+            write("headgate-console: \(error.message)\n\n\(ConsoleOptions.usage)", to: STDERR_FILENO)
+            return 2
+        }
+    }
+
+    private static func serve(_ options: ConsoleOptions) -> Int32 {
+        // Whoever reads a page may leave in the middle of it; a write then fails, and that is enough.
+        signal(SIGPIPE, SIG_IGN)
+        raiseDescriptorLimit()
+        do {
+            let loop = try EventLoop()
+            let console = try Console(options, on: loop)
+            let signals = try follow(console, loop)
+            tellReady(console)
+            withExtendedLifetime(signals) { loop.run() }
+            return 0
+        } catch {
+            write("headgate-console: \(error)\n", to: STDERR_FILENO)
+            return 1
+        }
+    }
+
+    private static func follow(_ console: Console, _ loop: EventLoop) throws -> [LoopSignal] {
+        let stop = try [SIGTERM, SIGINT].map { signal in
+            try LoopSignal(signal, on: loop) {
+                console.close()
+                loop.stop()
+            }
+        }
+        let reload = try LoopSignal(SIGHUP, on: loop) {
+            do throws(TokenFile.Fault) {
+                if try console.readTokenAgain() { tellReady(console) }
+            } catch {
+                write("headgate-console: \(error.message): the old token stays\n", to: STDERR_FILENO)
+            }
+        }
+        return stop + [reload]
+    }
+
+    private static func tellReady(_ console: Console) {
+        write("headgate-console ready \(console.url)\n", to: STDERR_FILENO)
+    }
+
+    /// Each open page is a connection: as many as the system grants.
+    private static func raiseDescriptorLimit() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+
+    private static func write(_ text: String, to descriptor: Int32) {
+        let bytes = Array(text.utf8)
+        _ = Glibc.write(descriptor, bytes, bytes.count)
+    }
+}

@@ -1,0 +1,114 @@
+import HeadgateClient
+import HeadgateData
+import HeadgateTransport
+
+/// The console: pages about one daemon, for whoever has the token (Behaviour O3). It lives on its loop's thread.
+final class Console {
+    private var access: AccessRule
+    private let tokenFile: TokenFile?
+    private let socket: ConsoleSocket
+    private let loop: EventLoop
+    private let daemon: DaemonLink
+    private let live: LivePages
+    private let pages: PageDesk
+    private var server: HTTPServer?
+
+    /// A console that serves at once.
+    init(_ options: ConsoleOptions, on loop: EventLoop) throws {
+        self.loop = loop
+        tokenFile = options.tokenFile.map(TokenFile.init)
+        let token = try tokenFile?.token() ?? .fresh()
+        socket = try ConsoleSocket(options.listen)
+        access = AccessRule(
+            socket.address, token: token, names: options.hosts, allowsControl: options.allowsControl)
+        let board = Board()
+        daemon = DaemonLink(socketPath: options.socketPath, on: loop) { board.live?.changed() }
+        let pages = PageDesk(daemon: daemon, allowsControl: options.allowsControl, loop: loop)
+        let daemon = daemon
+        live = LivePages(on: loop, render: pages.regions) { daemon.attend($0) }
+        self.pages = pages
+        board.live = live
+        server = try HTTPServer(listening: socket.descriptor, on: loop) { [weak self] request, exchange in
+            self?.answer(request, exchange)
+        }
+    }
+
+    /// Joins what is made before what it tells.
+    private final class Board {
+        weak var live: LivePages?
+    }
+
+    /// The address of the first page, with the token.
+    var url: String {
+        socket.address.url("/?token=\(URLText.encoded(access.token.text))")
+    }
+
+    /// Ends everything.
+    func close() {
+        live.endAll()
+        server?.close()
+        server = nil
+        daemon.close()
+    }
+
+    /// Reads the token's file again. With another token in it, links and cookies with the old one are worth nothing any
+    /// more, and open pages have to come again.
+    /// - Returns: whether it is another one.
+    func readTokenAgain() throws(TokenFile.Fault) -> Bool {
+        guard let token = try tokenFile?.token(), token != access.token else { return false }
+        access.token = token
+        live.endAll()
+        return true
+    }
+
+    private func answer(_ request: HTTPRequest, _ exchange: HTTPExchange) {
+        switch access.judge(request) {
+        case .refused(let status, let words): exchange.answer(.response(RefusalPage.response(status, words)))
+        case .wrongMethod(let allowed):
+            exchange.answer(.response(.words(405, "Only \(allowed).").with("Allow", allowed)))
+        case .health: tellHealth(exchange)
+        case .metrics(let isOpenMetrics): tellMetrics(isOpenMetrics, exchange)
+        case .signedIn(let cookie, let location):
+            exchange.answer(.response(.seeOther(location).with("Set-Cookie", cookie)))
+        case .granted(let route): serve(route, request, exchange)
+        }
+    }
+
+    private func serve(_ route: Route, _ request: HTTPRequest, _ exchange: HTTPExchange) {
+        switch route {
+        case .asset(let asset): exchange.answer(.response(asset.response))
+        case .page(let page): pages.serve(page, request) { exchange.answer(.response($0)) }
+        case .change(let change): pages.perform(change, request) { exchange.answer(.response($0)) }
+        case .live(let page):
+            guard let reader = live.reader(of: page, wake: { [weak exchange] in exchange?.resume() }) else {
+                let answer = HTTPResponse.words(503, "Too many pages are open.").with("Retry-After", "10")
+                return exchange.answer(.response(answer))
+            }
+            exchange.answer(.events(reader))
+        }
+    }
+
+    // MARK: For machines
+
+    private func tellHealth(_ exchange: HTTPExchange) {
+        daemon.ask("status") { result in
+            switch result {
+            case .success(let status):
+                let isReady: Bool = status.get(key: "ready") ?? false
+                exchange.answer(.response(isReady ? .word(200, "ok") : .word(503, "not_ready")))
+            case .failure(ClientError.refused(let error)):
+                exchange.answer(.response(.word(503, error.reason?.rawValue ?? "refused")))
+            case .failure: exchange.answer(.response(.word(503, "away")))
+            }
+        }
+    }
+
+    private func tellMetrics(_ isOpenMetrics: Bool, _ exchange: HTTPExchange) {
+        daemon.ask("metrics") { result in
+            switch result {
+            case .success(let metrics): exchange.answer(.response(MetricsText.response(metrics, isOpenMetrics)))
+            case .failure(let error): exchange.answer(.response(.words(503, "the daemon is away: \(error)")))
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import HeadgateClient
+import HeadgateData
+import HeadgateTransport
+import HeadgateWire
+
+/// The console's way to the daemon.
+///
+/// While somebody looks there is one watch and one question every two seconds, whatever the number of pages. Nothing is
+/// asked while nobody does. A daemon that is away is looked for as often as it is asked for.
+final class DaemonLink {
+    private let loop: EventLoop
+    private let connection: ClientConnection
+    /// Told when the state has changed.
+    private let changed: () -> Void
+    private(set) var state = DaemonState()
+    private(set) var history = History()
+    private var isAttended = false
+    private var watch: ClientConnection.Call?
+    private var isAsking = false
+    private var waiting: [() -> Void] = []
+    private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.look() }
+
+    private static let patience = Duration.seconds(5)
+    private static let interval = Duration.seconds(2)
+
+    init(socketPath: String?, on loop: EventLoop, changed: @escaping () -> Void) {
+        self.loop = loop
+        self.changed = changed
+        var options = ClientOptions()
+        // The console tells at once that the daemon is away, and asks again by itself.
+        options.connectTimeout = .zero
+        options.reconnectTimeout = .zero
+        options.greetingTimeout = Self.patience
+        connection = ClientConnection(
+            to: socketPath ?? SocketPlace.usual, as: ClientIdentity(name: "headgate-console", version: Version.current),
+            options: options, on: loop)
+    }
+
+    /// The path of the daemon's socket.
+    var socketPath: String { connection.socketPath }
+
+    /// Somebody looks, or nobody does any more.
+    func attend(_ isAttended: Bool) {
+        self.isAttended = isAttended
+        guard !isAttended else { return look() }
+        timer.cancel()
+        guard let watch else { return }
+        self.watch = nil
+        connection.abandon(watch)
+    }
+
+    /// Calls `then` once the state is that of the present moment, or the daemon is known to be away.
+    func whenFresh(_ then: @escaping () -> Void) {
+        if isAttended, state.presence == .serving { return then() }
+        waiting.append(then)
+        look()
+    }
+
+    /// Calls `then` once the state is that of a moment after this one: something was changed.
+    func whenLookedAnew(_ then: @escaping () -> Void) {
+        ask("status") { [weak self] result in
+            guard let self else { return }
+            if let status = try? result.get() { self.state.take(status: status, at: self.now) }
+            then()
+            self.changed()
+        }
+    }
+
+    /// Asks the daemon something. What comes of it is told once, within a few seconds.
+    func ask(
+        _ method: String, _ params: DataObject = [:], _ completion: @escaping (Result<DataObject, any Error>) -> Void
+    ) {
+        connection.call(method, params, deadline: Self.patience) { result in
+            completion(Result { DataObject(try result.get()) })
+        }
+    }
+
+    /// Ends everything.
+    func close() {
+        attend(false)
+        connection.close()
+    }
+
+    private var now: Timestamp { loop.wallNow }
+
+    // MARK: Looking
+
+    private func look() {
+        if isAttended { timer.arm(after: Self.interval) }
+        guard !isAsking else { return }
+        isAsking = true
+        ask("status") { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .success(let status): self.take(status)
+            case .failure(let error):
+                self.state.fail(error, at: self.now)
+                self.looked()
+            }
+        }
+    }
+
+    private func take(_ status: DataObject) {
+        state.take(status: status, at: now)
+        guard isAttended else { return looked() }
+        follow()
+        ask("metrics") { [weak self] result in
+            guard let self else { return }
+            self.state.take(metrics: (try? result.get()).map(MetricTable.init))
+            self.history.take(History.Look(self.state), at: Double(self.loop.monotonicNow) / 1e9)
+            self.looked()
+        }
+    }
+
+    private func looked() {
+        isAsking = false
+        let waiting = self.waiting
+        self.waiting = []
+        for then in waiting { then() }
+        changed()
+    }
+
+    private func follow() {
+        guard watch == nil else { return }
+        watch = connection.watch([.dispatchers, .barriers, .clients]) { [weak self] in self?.take($0) }
+    }
+
+    private func take(_ news: WatchNews) {
+        switch news {
+        case .began: return
+        case .changed(let params):
+            guard let update = WatchUpdate(params) else { return }
+            state.take(update, at: now)
+        case .interrupted(let error): state.fail(error, at: now)
+        case .ended(let error):
+            // The next look begins another.
+            watch = nil
+            guard isAttended, !(error is CancellationError) else { return }
+            state.fail(error, at: now)
+        }
+        changed()
+    }
+}

@@ -1,0 +1,78 @@
+import Glibc
+import HeadgateTransport
+
+/// The socket on which the console listens.
+final class ConsoleSocket {
+    /// Where it listens, with the port that the system gave.
+    let address: ListenAddress
+    /// The descriptor, which is the server's to close.
+    let descriptor: Int32
+    /// Removes the file of a Unix socket with itself.
+    private let file: BoundSocket?
+
+    /// Why nothing listens; for people.
+    struct Fault: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Binds and listens.
+    init(_ address: ListenAddress) throws {
+        switch address {
+        case .path(let path):
+            let bound = try BoundSocket(at: path, backlog: Self.backlog)
+            file = bound
+            descriptor = fcntl(bound.descriptor, F_DUPFD_CLOEXEC, 0)
+            self.address = address
+        case .ipv4(let numbers, let port):
+            var name = sockaddr_in()
+            name.sin_family = sa_family_t(AF_INET)
+            name.sin_port = port.bigEndian
+            name.sin_addr.s_addr = numbers.reversed().reduce(0) { $0 << 8 | UInt32($1) }
+            file = nil
+            descriptor = try Self.listen(AF_INET, &name, address)
+            self.address = address.at(port: Self.port(of: descriptor) ?? port)
+        case .ipv6(let port):
+            var name = sockaddr_in6()
+            name.sin6_family = sa_family_t(AF_INET6)
+            name.sin6_port = port.bigEndian
+            name.sin6_addr = in6addr_loopback
+            file = nil
+            descriptor = try Self.listen(AF_INET6, &name, address)
+            self.address = address.at(port: Self.port(of: descriptor) ?? port)
+        }
+    }
+
+    private static func listen<Name>(_ family: Int32, _ name: inout Name, _ address: ListenAddress) throws -> Int32 {
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(family, type, 0)
+        guard descriptor >= 0 else { throw fault(address) }
+        // A console that starts again finds connections of the last one that are not quite over.
+        var yes: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        let isBound = withUnsafeBytes(of: &name) { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) { bind(descriptor, $0.baseAddress, socklen_t(bytes.count)) == 0 }
+        }
+        guard isBound, Glibc.listen(descriptor, backlog) == 0 else {
+            let fault = fault(address)
+            close(descriptor)
+            throw fault
+        }
+        return descriptor
+    }
+
+    private static func fault(_ address: ListenAddress) -> Fault {
+        Fault(description: "\(address.host ?? ""):\(address.port ?? 0): \(String(cString: strerror(errno)))")
+    }
+
+    /// Both families have the port at the same place.
+    private static func port(of descriptor: Int32) -> UInt16? {
+        var name = sockaddr_in6()
+        var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let code = withUnsafeMutableBytes(of: &name) { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) { getsockname(descriptor, $0.baseAddress, &size) }
+        }
+        return code == 0 ? UInt16(bigEndian: name.sin6_port) : nil
+    }
+
+    private static let backlog: Int32 = 1_024
+}

@@ -1,0 +1,152 @@
+import CMicrohttpd
+import HeadgateTransport
+
+/// One request, and what becomes of it.
+final class HTTPExchange {
+    private weak var server: HTTPServer?
+    private let connection: OpaquePointer
+    private var request = HTTPRequest()
+    private var stage = Stage.head
+    private var isTooLarge = false
+    private var isSuspended = false
+    private var stream: (any StreamSource)?
+
+    private enum Stage {
+        /// The head has been read, or is being read.
+        case head
+        /// The body is being read.
+        case body
+        /// The answer is awaited.
+        case asked
+        /// The answer is there.
+        case answered(HTTPAnswer)
+        /// The answer is the library's.
+        case queued
+        /// Nobody wants an answer any more.
+        case over
+    }
+
+    init(on connection: OpaquePointer, of server: HTTPServer, target: String) {
+        self.connection = connection
+        self.server = server
+        request.target = target
+    }
+
+    /// More of the body has come.
+    func take(_ bytes: UnsafeRawBufferPointer) {
+        isTooLarge = isTooLarge || request.body.count + bytes.count > Self.longestBody
+        if !isTooLarge { request.body += bytes }
+    }
+
+    /// The library can go on with the request.
+    /// - Returns: whether it may; else it closes the connection.
+    func proceed(method: String, _ handler: HTTPServer.Handler) -> Bool {
+        switch stage {
+        case .head:
+            request.method = method
+            readHeaders()
+            stage = .body
+            let length = request.value("content-length").flatMap(Int.init) ?? 0
+            return length <= Self.longestBody || queue(.words(413, "That is too much."))
+        case .body where isTooLarge:
+            return queue(.words(413, "That is too much."))
+        case .body:
+            stage = .asked
+            handler(request, self)
+            if case .answered(let answer) = stage { return queue(answer) }
+            suspend()
+            return true
+        case .answered(let answer): return queue(answer)
+        case .asked, .queued, .over: return true
+        }
+    }
+
+    /// Lets the library go on with what was suspended: the answer is there, or the stream has more to say.
+    func resume() {
+        guard isSuspended else { return }
+        isSuspended = false
+        MHD_resume_connection(connection)
+        server?.turnSoon()
+    }
+
+    func end() {
+        stage = .over
+        isSuspended = false
+        stream?.readerLeft()
+        stream = nil
+    }
+
+    private func suspend() {
+        isSuspended = true
+        MHD_suspend_connection(connection)
+    }
+
+    /// Answers the request; once.
+    func answer(_ answer: HTTPAnswer) {
+        guard case .asked = stage else {
+            if case .events(let source) = answer { source.readerLeft() }
+            return
+        }
+        stage = .answered(answer)
+        resume()
+    }
+
+    private func readHeaders() {
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        MHD_get_connection_values(
+            connection, cmicrohttpd_headers,
+            { context, _, name, value in
+                guard let context, let name else { return cmicrohttpd_yes }
+                let exchange = Unmanaged<HTTPExchange>.fromOpaque(context).takeUnretainedValue()
+                exchange.request.headers.append(
+                    HTTPRequest.Header(
+                        name: String(cString: name).lowercased(), value: value.map { String(cString: $0) } ?? ""))
+                return cmicrohttpd_yes
+            }, context)
+    }
+
+    // MARK: Answers
+
+    private func queue(_ answer: HTTPAnswer) -> Bool {
+        switch answer {
+        case .response(let response): return queue(response)
+        case .events(let source):
+            stream = source
+            // The exchange outlives the response: the library lets go of it before it tells of the end.
+            let response = MHD_create_response_from_callback(
+                UInt64.max, Self.pieceSize, Self.read, Unmanaged.passUnretained(self).toOpaque(), nil)
+            let headers = [HTTPRequest.Header(name: "Content-Type", value: "text/event-stream; charset=utf-8")]
+            return queue(response, status: 200, headers)
+        }
+    }
+
+    private func queue(_ response: HTTPResponse) -> Bool {
+        var body = response.body
+        let made = body.withUnsafeMutableBytes {
+            MHD_create_response_from_buffer($0.count, $0.baseAddress, cmicrohttpd_copied)
+        }
+        return queue(made, status: response.status, response.headers)
+    }
+
+    private func queue(_ response: OpaquePointer?, status: Int, _ headers: [HTTPRequest.Header]) -> Bool {
+        guard let response else { return false }
+        defer { MHD_destroy_response(response) }
+        for header in headers + HTTPResponse.securityHeaders {
+            MHD_add_response_header(response, header.name, header.value)
+        }
+        stage = .queued
+        return MHD_queue_response(connection, UInt32(status), response) == cmicrohttpd_yes
+    }
+
+    private static let read: MHD_ContentReaderCallback = { context, _, buffer, count in
+        guard let context, let buffer else { return -1 }
+        let exchange = Unmanaged<HTTPExchange>.fromOpaque(context).takeUnretainedValue()
+        guard let bytes = exchange.stream?.read(atMost: count) else { return -1 }
+        if bytes.isEmpty { exchange.suspend() }
+        UnsafeMutableRawBufferPointer(start: buffer, count: count).copyBytes(from: bytes)
+        return bytes.count
+    }
+
+    private static let longestBody = 16_384
+    private static let pieceSize = 8_192
+}

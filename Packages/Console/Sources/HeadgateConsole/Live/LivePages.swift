@@ -1,0 +1,145 @@
+import HeadgateTransport
+
+/// All pages that somebody looks at, and how they are told what changes.
+///
+/// A page is rendered once for all who look at it, at most a few times a second, and not at all when nobody does.
+final class LivePages {
+    private let loop: EventLoop
+    private let render: (Route.Page) -> [Region]
+    /// Told when the first one comes, and when the last one has left.
+    private let attended: (Bool) -> Void
+    private var open: [Route.Page: OpenPage] = [:]
+    private var readers = 0
+    private var isDue = false
+    private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.refresh() }
+    private lazy var signs = LoopTimer(on: loop) { [weak self] in self?.giveSigns() }
+
+    private struct OpenPage {
+        var feed = PageFeed()
+        var readers: [ObjectIdentifier: PageReader] = [:]
+    }
+
+    /// So many pages may be open at once.
+    static let mostReaders = 1_000
+    private static let shortestPause = Duration.milliseconds(200)
+    /// A page that is closed is noticed within this time.
+    private static let signInterval = Duration.seconds(5)
+
+    init(
+        on loop: EventLoop, render: @escaping (Route.Page) -> [Region], attended: @escaping (Bool) -> Void
+    ) {
+        self.loop = loop
+        self.render = render
+        self.attended = attended
+    }
+
+    /// A stream of a page's news; nil when there are too many.
+    func reader(of page: Route.Page, wake: @escaping () -> Void) -> PageReader? {
+        guard readers < Self.mostReaders else { return nil }
+        let reader = PageReader(of: page, in: self, wake: wake)
+        if open[page] == nil {
+            open[page] = OpenPage()
+            _ = open[page]?.feed.show(render(page))
+        }
+        open[page]?.readers[ObjectIdentifier(reader)] = reader
+        readers += 1
+        if readers == 1 {
+            signs.arm(after: Self.signInterval)
+            attended(true)
+        }
+        return reader
+    }
+
+    /// Something has changed: whoever looks is told soon.
+    func changed() {
+        guard readers > 0, timer.deadline == nil else { return }
+        timer.arm(after: Self.shortestPause)
+    }
+
+    /// Ends all streams. Browsers that may still look come again.
+    func endAll() {
+        for page in open.values {
+            for reader in page.readers.values { reader.finish() }
+        }
+    }
+
+    fileprivate func events(of page: Route.Page, since known: Int) -> (events: [[UInt8]], version: Int) {
+        guard let feed = open[page]?.feed else { return ([], known) }
+        return (feed.events(since: known), feed.version)
+    }
+
+    fileprivate func left(_ reader: PageReader) {
+        guard open[reader.page]?.readers.removeValue(forKey: ObjectIdentifier(reader)) != nil else { return }
+        if open[reader.page]?.readers.isEmpty ?? false { open[reader.page] = nil }
+        readers -= 1
+        guard readers == 0 else { return }
+        signs.cancel()
+        timer.cancel()
+        attended(false)
+    }
+
+    private func refresh() {
+        for page in open.keys {
+            guard open[page]?.feed.show(render(page)) ?? false else { continue }
+            for reader in open[page]?.readers.values.map(\.self) ?? [] { reader.wake() }
+        }
+    }
+
+    private func giveSigns() {
+        for page in open.values {
+            for reader in page.readers.values { reader.giveSign() }
+        }
+        signs.arm(after: Self.signInterval)
+    }
+}
+
+/// One who looks at a page.
+final class PageReader: StreamSource {
+    let page: Route.Page
+    private weak var pages: LivePages?
+    /// Has the connection read on.
+    let wake: () -> Void
+    private var known = 0
+    private var isOver = false
+    /// What is being sent, the next bytes first.
+    private var outgoing = [EventText.opening][...]
+    private var sentOfFirst = 0
+
+    fileprivate init(of page: Route.Page, in pages: LivePages, wake: @escaping () -> Void) {
+        self.page = page
+        self.pages = pages
+        self.wake = wake
+    }
+
+    func read(atMost count: Int) -> [UInt8]? {
+        if isOver { return nil }
+        if outgoing.isEmpty, let news = pages?.events(of: page, since: known) {
+            outgoing = news.events[...]
+            known = news.version
+        }
+        guard let first = outgoing.first else { return [] }
+        let piece = first[sentOfFirst...].prefix(count)
+        sentOfFirst += piece.count
+        if sentOfFirst == first.count {
+            outgoing.removeFirst()
+            sentOfFirst = 0
+        }
+        return Array(piece)
+    }
+
+    func readerLeft() {
+        pages?.left(self)
+    }
+
+    /// Ends the stream.
+    func finish() {
+        isOver = true
+        wake()
+    }
+
+    /// Says something to find out whether anybody is there; whoever is being told something needs no sign.
+    fileprivate func giveSign() {
+        if outgoing.isEmpty { outgoing.append(EventText.sign) }
+        wake()
+    }
+}

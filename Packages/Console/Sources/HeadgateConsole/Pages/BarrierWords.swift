@@ -1,0 +1,29 @@
+import HeadgateClient
+import HeadgateCommands
+
+/// Why the way to a dispatcher is closed, and what would open it (Behaviour B10).
+struct BarrierWords {
+    let state: DaemonState
+    let clock: WallClock
+
+    /// The barriers that hold a dispatcher, each with its cause.
+    func holders(of dispatcher: ListedDispatcher) -> HTML {
+        let text = BarrierText(dispatchers: state.dispatchers, clock: clock)
+        let items = dispatcher.blockedBy.map { id -> HTML in
+            guard let barrier = state.barriers.first(where: { $0.id == id }) else { return "<li><b>\(id)</b></li>" }
+            let cause = text.cause(of: barrier, holding: [dispatcher.id]) ?? "closed"
+            let flush = barrier.isFlushable ? "A flush passes it." : "A flush does not pass it."
+            return """
+                <li><b>\(id)</b> since \(Words.moment(barrier.since, clock))\(age(barrier)): \(cause). \
+                \(Words.prose(Words.sentence(text.opening(of: barrier, holding: [dispatcher.id])))) \(flush)</li>
+
+                """
+        }
+        guard !items.isEmpty else { return "<p>Nothing holds it: what waits is sent as fast as it is taken.</p>" }
+        return "<ul class=\"holders\">\(items)</ul>"
+    }
+
+    private func age(_ barrier: ListedBarrier) -> HTML {
+        barrier.since.map { " (\(Quantity.time(clock.age($0))))" } ?? ""
+    }
+}

@@ -1,0 +1,70 @@
+import HeadgateClient
+import HeadgateCommands
+import HeadgateData
+
+/// All barriers before all dispatchers, and who set what, when.
+struct BarriersPage {
+    let state: DaemonState
+    let clock: WallClock
+
+    /// What changes on it.
+    var regions: [Region] {
+        [Region(id: "barriers", html: table), Region(id: "notes", html: notes)]
+    }
+
+    /// All of it.
+    var html: HTML {
+        """
+        <section aria-labelledby="table-title"><h2 id="table-title">Who holds whom</h2>
+        <div id="barriers" class="wide">\(table)</div></section>
+        <section aria-labelledby="notes-title"><h2 id="notes-title">Since when, why, and what opens it</h2>
+        <div id="notes">\(notes)</div></section>
+
+        """
+    }
+
+    /// Those that hold somebody come first.
+    private var barriers: [ListedBarrier] {
+        state.barriers.filter { !$0.held.isEmpty } + state.barriers.filter(\.held.isEmpty)
+    }
+
+    private var table: HTML {
+        var table = PageTable(
+            "Barriers and dispatchers",
+            [.init(name: "Barrier")] + state.dispatchers.map { .init(name: $0.id) } + [.init(name: "A flush")])
+        for barrier in barriers {
+            let states = state.dispatchers.map { dispatcher in
+                barrier.states.first { $0.dispatcher == dispatcher.id }.map { Words.state($0.state) } ?? "–" as HTML
+            }
+            table.add(
+                ["\(barrier.id)"] + states + [barrier.isFlushable ? "passes it" : "does not pass it"])
+        }
+        return table.html(orElse: "There are no barriers: all ways are open.")
+    }
+
+    private var notes: HTML {
+        var table = PageTable(
+            "What is known of each barrier",
+            [
+                .init(name: "Barrier"), .init(name: "Kind"), .init(name: "Since"), .init(name: "Set by"),
+                .init(name: "Why"), .init(name: "What opens it"), .init(name: "Settings"),
+            ])
+        let text = BarrierText(dispatchers: state.dispatchers, clock: clock)
+        for barrier in barriers {
+            let holds = !barrier.held.isEmpty
+            let cause = holds ? text.cause(of: barrier, holding: barrier.held) : barrier.reason
+            let settings = SettingsText.lines(barrier.configuration).map { "\($0.path) \($0.value)" }
+            table.add([
+                "\(barrier.id)", "\(barrier.kind)", Words.moment(barrier.since, clock), "\(setter(barrier))",
+                "\(cause ?? "–")", holds ? Words.prose(text.opening(of: barrier, holding: barrier.held)) : "–",
+                settings.isEmpty ? "–" : "\(settings.joined(separator: ", "))",
+            ])
+        }
+        return table.html(orElse: "–")
+    }
+
+    private func setter(_ barrier: ListedBarrier) -> String {
+        if let owner = barrier.owner { return owner }
+        return barrier.word != "manual" ? "itself" : barrier.held.isEmpty ? "–" : "an operator"
+    }
+}

@@ -1,0 +1,40 @@
+import HeadgateData
+
+/// What a form orders, checked before anybody is called.
+struct ChangeOrder: Equatable, Sendable {
+    let method: String
+    let params: DataObject
+
+    /// Why a form is not followed; for people.
+    struct Fault: Error, Equatable {
+        let status: Int
+        let words: String
+    }
+
+    /// Reads a form. What destroys something has to be confirmed by the dispatcher's id.
+    init(_ change: Route.Change, _ request: HTTPRequest) throws(Fault) {
+        let type = request.value("content-type")?.prefix { $0 != ";" }.lowercased()
+        guard request.body.isEmpty || type == "application/x-www-form-urlencoded",
+            let form = FormFields(String(decoding: request.body, as: UTF8.self))
+        else { throw Fault(status: 415, words: "This is no form of the console’s.") }
+        guard !change.act.destroys || form["confirm"] == change.dispatcher else {
+            throw Fault(status: 400, words: "Nothing was done: type \(change.dispatcher) to confirm.")
+        }
+        method = change.act.method
+        params = Self.params(change, form)
+    }
+
+    private static func params(_ change: Route.Change, _ form: FormFields) -> DataObject {
+        let id = DataItem.string(change.dispatcher)
+        switch change.act {
+        case .pause:
+            var params: DataObject = ["id": id]
+            if let reason = form["reason"], !reason.isEmpty { params["reason"] = .string(reason) }
+            if form["flushable"] == "yes" { params["flushable"] = true }
+            return params
+        case .resume: return ["id": id]
+        case .flush: return ["dispatchers": .array([id])]
+        case .purge, .requeue, .bury: return ["dispatcher": id]
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import HeadgateClient
+
+/// The way to one dispatcher as a channel with its gates: the water comes from the left and stands before the first gate
+/// that is down.
+struct Channel {
+    let dispatcher: ListedDispatcher
+    let gates: [DaemonState.Gate]
+    /// Events delivered a second.
+    let rate: Double
+
+    /// So many gates have room; closed ones come before open ones when there are more.
+    private static let mostShown = 6
+
+    /// The picture, with its meaning in words for those who do not see it.
+    var html: HTML {
+        let shown = self.shown
+        let drawn = shown.enumerated().map { place, gate in
+            draw(gate, at: position(place, of: shown.count), isLow: shown.count > 3 && place % 2 == 1)
+        }
+        let flow: HTML = rate > 0 ? "<line class=\"flow\" x1=\"0\" x2=\"\(reach)\" y1=\"36\" y2=\"36\"/>" : ""
+        return """
+            <svg class="channel" height="84" role="img" aria-label="\(words)">
+            <rect class="bed" x="0" y="26" width="100%" height="20"/>
+            <rect class="water" x="0" y="26" width="\(reach)" height="20"/>\(flow)
+            \(drawn)</svg>
+            """
+    }
+
+    /// `The way to collect is closed: batching down, manual up.`
+    private var words: String {
+        let states = shown.map { "\($0.barrier.word) \($0.state.rawValue)" }
+        let more = gates.count - shown.count
+        let rest = more > 0 ? ", and \(more) more that are open" : ""
+        return "The way to \(dispatcher.id) is \(dispatcher.isOpen ? "open" : "closed"). "
+            + (states.isEmpty ? "There is no barrier." : "Barriers: \(states.joined(separator: ", "))\(rest).")
+    }
+
+    private var shown: [DaemonState.Gate] {
+        guard gates.count > Self.mostShown else { return gates }
+        let chosen = (gates.filter { $0.state != .open } + gates.filter { $0.state == .open }).prefix(Self.mostShown)
+        return gates.filter { gate in chosen.contains { $0.barrier.id == gate.barrier.id } }
+    }
+
+    /// How far the water comes.
+    private var reach: String {
+        guard let place = shown.firstIndex(where: { $0.state != .open }) else { return "100%" }
+        return position(place, of: shown.count)
+    }
+
+    private func position(_ place: Int, of count: Int) -> String {
+        let share = (Double(place) + 0.5) / Double(count) * 1_000
+        return "\(Int(share) / 10).\(Int(share) % 10)%"
+    }
+
+    /// The barrier's word. Where that is its id it is cut: the dispatcher is known, and there is little room.
+    private static func label(_ barrier: ListedBarrier) -> String {
+        let word = barrier.word.prefix { $0 != ":" }
+        return word.count > 18 ? word.prefix(17) + "…" : String(word)
+    }
+
+    private func draw(_ gate: DaemonState.Gate, at x: String, isLow: Bool) -> HTML {
+        let y = isLow ? 80 : 64
+        return """
+            <svg class="gate \(gate.state.rawValue)" x="\(x)" overflow="visible"><title>\(gate.barrier.id): \
+            \(gate.state.rawValue)</title><path class="posts" d="M-6 4V48M6 4V48"/>\
+            <rect class="plate" x="-5" y="24" width="10" height="24"/>\
+            <text y="\(y)" text-anchor="middle">\(Self.label(gate.barrier))</text></svg>
+
+            """
+    }
+}

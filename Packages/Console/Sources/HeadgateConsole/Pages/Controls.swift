@@ -1,0 +1,95 @@
+import HeadgateClient
+import HeadgateCommands
+
+/// The forms by which a dispatcher's page changes something. What destroys is confirmed by typing what it would touch.
+struct Controls {
+    let dispatcher: ListedDispatcher
+
+    /// All of them.
+    var html: HTML {
+        """
+        <section aria-labelledby="controls-title"><h2 id="controls-title">What you can do</h2>
+        <div class="controls">\(pause)\(resume)\(flush)\(requeue)\(purge)\(bury)</div></section>
+
+        """
+    }
+
+    private var pause: HTML {
+        form(
+            .pause, "Pause", "Closes its ManualBarrier, until it is resumed, over restarts, too.",
+            """
+            <label>Why <input name="reason" maxlength="200" autocomplete="off"></label>
+            <label class="check"><input type="checkbox" name="flushable" value="yes"> A flush may pass</label>
+            """)
+    }
+
+    private var resume: HTML {
+        form(.resume, "Resume", "Opens its ManualBarrier.", "")
+    }
+
+    private var flush: HTML {
+        form(.flush, "Flush", "Sends what waits, past the barriers that a flush passes.", "")
+    }
+
+    private var requeue: HTML {
+        form(.requeue, "Requeue all dead letters", "They go again, under their ids.", "")
+    }
+
+    private var purge: HTML {
+        form(.purge, "Purge what waits", "Drops all that waits for it, for good.", confirmation(.purge))
+    }
+
+    private var bury: HTML {
+        form(.bury, "Purge its dead letters", "Deletes them for good.", confirmation(.bury))
+    }
+
+    private func form(_ act: Route.Change.Act, _ name: HTML, _ meaning: HTML, _ fields: HTML) -> HTML {
+        let change = Route.Change(dispatcher: dispatcher.id, act: act)
+        let isGrave: HTML = act.destroys ? " class=\"grave\"" : ""
+        return """
+            <form method="post" action="\(change.target)"\(isGrave)><p>\(meaning)</p>
+            \(fields)<button>\(name)</button></form>
+
+            """
+    }
+
+    private func confirmation(_ act: Route.Change.Act) -> HTML {
+        """
+        <label><span>Type <b>\(dispatcher.id)</b> to confirm</span> <input name="confirm" required autocomplete="off" \
+        spellcheck="false" aria-label="Type \(dispatcher.id) to confirm"></label>
+
+        """
+    }
+}
+
+extension Route.Change.Act {
+    /// Whether something is gone for good.
+    var destroys: Bool {
+        self == .purge || self == .bury
+    }
+
+    /// What the daemon is called for.
+    var method: String {
+        switch self {
+        case .pause: "dispatcher.pause"
+        case .resume: "dispatcher.resume"
+        case .flush: "flush"
+        case .purge: "queue.purge"
+        case .requeue: "dead_letters.requeue"
+        case .bury: "dead_letters.purge"
+        }
+    }
+
+    /// What was done, in words.
+    /// - Parameter count: to how many events, where that is counted.
+    func done(count: Int) -> String {
+        switch self {
+        case .pause: "Paused."
+        case .resume: "Resumed."
+        case .flush: "The flush has begun."
+        case .purge: "\(Quantity.counted(count, "event")) purged."
+        case .requeue: "\(Quantity.counted(count, "event")) sent again."
+        case .bury: "\(Quantity.counted(count, "dead letter")) purged."
+        }
+    }
+}

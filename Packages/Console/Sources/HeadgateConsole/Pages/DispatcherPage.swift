@@ -1,0 +1,119 @@
+import HeadgateClient
+import HeadgateCommands
+import HeadgateData
+
+/// A dispatcher: why it is held, how it does, what waits, what it gave up, and its settings.
+struct DispatcherPage {
+    let state: DaemonState
+    let history: History
+    let clock: WallClock
+    let dispatcher: ListedDispatcher
+
+    /// What changes on it.
+    var regions: [Region] {
+        [Region(id: "held", html: held), Region(id: "figures", html: figures), Region(id: "attempts", html: attempts)]
+    }
+
+    /// What is asked for when the page is opened.
+    struct Contents {
+        var waiting: PeekedEvents?
+        var letters: DeadLetterPage?
+        var settings: DataObject?
+    }
+
+    /// All of it, with the forms that change something, if there are any.
+    func html(_ contents: Contents, controls: HTML) -> HTML {
+        """
+        <section aria-labelledby="held-title"><h2 id="held-title">Its way</h2><div id="held">\(held)</div></section>
+        <section aria-labelledby="figures-title"><h2 id="figures-title">Figures</h2>
+        <div id="figures">\(figures)</div></section>
+        <section aria-labelledby="attempts-title"><h2 id="attempts-title">Attempts</h2>
+        <div id="attempts">\(attempts)</div></section>
+        \(controls)
+        <section aria-labelledby="waiting-title"><h2 id="waiting-title">What waits</h2>\(waiting(contents))</section>
+        <section aria-labelledby="letters-title"><h2 id="letters-title">Dead letters</h2>\(letters(contents))</section>
+        <section aria-labelledby="settings-title"><h2 id="settings-title">Settings</h2>\(settings(contents))</section>
+
+        """
+    }
+
+    private var rate: Double { history.latest?.sent[dispatcher.id] ?? 0 }
+
+    private var held: HTML {
+        let channel = Channel(dispatcher: dispatcher, gates: state.gates(before: dispatcher.id), rate: rate)
+        let flushing = dispatcher.isFlushing ? " " + Words.badge("flushing", .waiting) : "" as HTML
+        return """
+            <p class="sentence">The way to this dispatcher, of kind <code>\(dispatcher.kind)</code>, is \
+            \(Words.way(dispatcher))\(flushing)</p>
+            \(channel.html)\(BarrierWords(state: state, clock: clock).holders(of: dispatcher))
+            """
+    }
+
+    private var figures: HTML {
+        let cells = [
+            Words.figure("waiting", Words.count(dispatcher.pending)),
+            Words.figure("oldest", "\(Words.age(dispatcher.oldest))"),
+            Words.figure("on its way", Words.count(dispatcher.inFlight), Self.batches(state, dispatcher.id)),
+            Words.figure("delivered", Words.count(dispatcher.sent), "\(Words.rate(rate)) a second"),
+            Words.figure("failed attempts", Words.count(dispatcher.failed)),
+            Words.figure("given up", Words.count(dispatcher.dead)),
+            Words.figure("expired", Words.count(dispatcher.expired)),
+            Words.figure("evicted", Words.count(dispatcher.evicted)),
+            Words.figure("tries again", Words.moment(dispatcher.retryAt, clock)),
+        ]
+        return "<dl class=\"figures\">\(cells)</dl>"
+    }
+
+    /// How large a batch is, where the daemon tells.
+    private static func batches(_ state: DaemonState, _ id: String) -> HTML {
+        guard let sizes = state.metrics?.histogram("headgate_batch_events", ("dispatcher", id)),
+            let half = sizes.quantile(0.5)
+        else { return "" }
+        return "half of the batches have up to \(Quantity.rate(half))"
+    }
+
+    private var attempts: HTML {
+        let error: HTML =
+            dispatcher.lastError.map { "<p class=\"error\">\(Words.badge("failed last", .bad)) \($0)</p>" }
+            ?? "<p>The last attempt did not fail.</p>"
+        var table = PageTable(
+            "Attempts of \(dispatcher.id) by outcome",
+            [
+                .init(name: "Outcome"), .init(name: "Attempts", isNumeric: true),
+                .init(name: "Half took up to", isNumeric: true), .init(name: "99 of 100", isNumeric: true),
+            ])
+        for sample in state.metrics?.samples("headgate_attempt_seconds") ?? [] {
+            guard sample.labels["dispatcher"] == dispatcher.id, let times = sample.histogram, times.count > 0 else {
+                continue
+            }
+            table.add([
+                "\(sample.labels["outcome"] ?? "")", Words.count(Int(times.count)),
+                "\(times.quantile(0.5).map(Words.seconds) ?? "–")", "\(times.quantile(0.99).map(Words.seconds) ?? "–")",
+            ])
+        }
+        return error + table.html(orElse: "There is nothing to tell of how long attempts took.")
+    }
+
+    // MARK: What is asked for once
+
+    private func waiting(_ contents: Contents) -> HTML {
+        guard let waiting = contents.waiting else { return Self.unknown }
+        return EventTables.waiting(waiting, for: dispatcher.id, clock)
+    }
+
+    private func letters(_ contents: Contents) -> HTML {
+        guard let letters = contents.letters else { return Self.unknown }
+        return EventTables.letters(letters, of: dispatcher.id, clock)
+    }
+
+    private func settings(_ contents: Contents) -> HTML {
+        let all = contents.settings?.get(key: "dispatchers", as: DataObject.self)
+        guard let own = all?.get(key: dispatcher.id, as: DataObject.self) else { return Self.unknown }
+        let lines = SettingsText.lines(own).map { path, value -> HTML in
+            "<div><dt>\(path)</dt><dd>\(value)</dd></div>\n"
+        }
+        return "<dl class=\"settings\">\(lines)</dl>"
+    }
+
+    private static let unknown: HTML = "<p class=\"nothing\">The daemon did not tell.</p>"
+}

@@ -1,0 +1,83 @@
+import HeadgateCommands
+import HeadgateData
+
+/// The way of one event, found by its id (Behaviour O2).
+struct EventPage {
+    let clock: WallClock
+
+    /// What was found.
+    enum Finding {
+        /// Nothing was asked for.
+        case none
+        case events([DataObject])
+        /// It could not be found out, for this reason.
+        case failed(String)
+    }
+
+    /// All of it.
+    func html(_ id: String?, _ finding: Finding) -> HTML {
+        """
+        <form class="search" method="get" action="/event"><label for="id">The event’s id</label>
+        <input id="id" name="id" value="\(id ?? "")" required autocomplete="off" spellcheck="false">
+        <button>Trace it</button></form>
+        \(self.finding(finding))
+        """
+    }
+
+    private func finding(_ finding: Finding) -> HTML {
+        switch finding {
+        case .none:
+            return "<p>Whether it waits, and for what; whether it is on its way, was delivered, or was given up.</p>"
+        case .failed(let words): return "<p class=\"error\">\(words)</p>"
+        case .events(let events):
+            let parts = events.map(trace)
+            return "\(parts)"
+        }
+    }
+
+    private func trace(_ event: DataObject) -> HTML {
+        var table = PageTable(
+            "Where it is",
+            [
+                .init(name: "Dispatcher"), .init(name: "State"), .init(name: "At"),
+                .init(name: "Attempts", isNumeric: true), .init(name: "Before it", isNumeric: true),
+                .init(name: "Held by"), .init(name: "Last error"),
+            ])
+        for (dispatcher, value) in event.get(key: "dispatchers", as: DataObject.self) ?? [:] {
+            guard let way: DataObject = value.get() else { continue }
+            table.add(row(dispatcher, way))
+        }
+        let received = event.get(key: "received_at", as: String.self).flatMap(Timestamp.init(rfc3339:))
+        let place = event.get(key: "seq", as: Int.self).map(Words.count) ?? "–"
+        return """
+            <section><h2>\(event.get(key: "event") ?? "")</h2>
+            <dl class="figures">\(Words.figure("received", Words.moment(received, clock)))\
+            \(Words.figure("place", place))\
+            \(Words.figure("of", "\(event.get(key: "namespace") ?? "–")"))</dl>
+            \(table.html(orElse: "No dispatcher wanted it."))</section>
+
+            """
+    }
+
+    private func row(_ dispatcher: String, _ way: DataObject) -> [HTML] {
+        let state: String = way.get(key: "state") ?? "unknown"
+        let held: [String] = way.get(key: "blocked_by") ?? []
+        let at = way.get(key: "at", as: String.self).flatMap(Timestamp.init(rfc3339:))
+        return [
+            "<a href=\"\(Route.Page.dispatcher(dispatcher).target)\">\(dispatcher)</a>",
+            Words.badge(state.replacing("_", with: " "), Self.tone(state)), Words.moment(at, clock),
+            way.get(key: "attempts", as: Int.self).map(Words.count) ?? "–",
+            way.get(key: "ahead", as: Int.self).map(Words.count) ?? "–",
+            held.isEmpty ? "–" : "\(held.joined(separator: ", "))", "\(way.get(key: "last_error") ?? "–")",
+        ]
+    }
+
+    private static func tone(_ state: String) -> Words.Tone {
+        switch state {
+        case "delivered": .good
+        case "pending", "in_flight": .waiting
+        case "transformed_away", "purged": .held
+        default: .bad
+        }
+    }
+}

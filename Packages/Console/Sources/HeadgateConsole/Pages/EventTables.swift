@@ -1,0 +1,74 @@
+import HeadgateClient
+import HeadgateCommands
+import HeadgateData
+
+/// Events in tables: those that wait for a dispatcher, and those that it gave up.
+enum EventTables {
+    /// So many are shown on a dispatcher's page, and on a page of their own.
+    static let few = 10
+    static let many = 100
+
+    /// Events that wait, with the way to those behind them.
+    static func waiting(_ page: PeekedEvents, for dispatcher: String, _ clock: WallClock) -> HTML {
+        var table = PageTable(
+            "What waits for \(dispatcher)",
+            [
+                .init(name: "Place", isNumeric: true), .init(name: "Event"), .init(name: "Id"),
+                .init(name: "Received"), .init(name: "Contents"),
+            ])
+        for event in page.events {
+            let received = event.get(key: "received_at", as: String.self).flatMap(Timestamp.init(rfc3339:))
+            table.add([
+                Words.count(event.get(key: "seq") ?? 0), "\(event.get(key: "event") ?? "")", link(event),
+                Words.moment(received, clock), contents(event),
+            ])
+        }
+        return table.html(orElse: "Nothing waits.")
+            + more(page.next.map { Route.Page.queue(dispatcher, after: $0) }, "What waits behind these")
+    }
+
+    /// Dead letters, with the way to those behind them.
+    static func letters(_ page: DeadLetterPage, of dispatcher: String, _ clock: WallClock) -> HTML {
+        var table = PageTable(
+            "What \(dispatcher) gave up",
+            [
+                .init(name: "Letter", isNumeric: true), .init(name: "Event"), .init(name: "Id"), .init(name: "Reason"),
+                .init(name: "Attempts", isNumeric: true), .init(name: "Given up"), .init(name: "Answer"),
+                .init(name: "Contents"),
+            ])
+        for letter in page.letters {
+            let status: HTML = letter.status.map { "\($0) " } ?? ""
+            table.add([
+                Words.count(letter.letter), "\(letter.event?.get(key: "event") ?? "–")",
+                letter.event.map(link) ?? "–", "\(letter.reason)", Words.count(letter.attempts),
+                Words.moment(letter.diedAt, clock), status + "\(letter.answer ?? "")" as HTML,
+                letter.event.map(contents) ?? "damaged",
+            ])
+        }
+        return table.html(orElse: "There are none.")
+            + more(page.next.map { Route.Page.deadLetters(dispatcher, after: $0) }, "Those given up after these")
+    }
+
+    private static func link(_ event: DataObject) -> HTML {
+        let id = event.get(key: "id", as: String.self) ?? ""
+        return "<a class=\"id\" href=\"\(Route.Page.event(id).target)\">\(id)</a>"
+    }
+
+    private static func contents(_ event: DataObject) -> HTML {
+        let data = event["data"] ?? .object([:])
+        let context = event["context"] ?? .object([:])
+        return """
+            <details><summary>Show</summary><pre>\(cut(data.json))</pre>\
+            <p class="note">context <code>\(cut(context.json))</code></p></details>
+            """
+    }
+
+    /// What is longer than a person reads is not sent to the page.
+    private static func cut(_ text: String) -> String {
+        text.utf8.count <= 4_096 ? text : text.prefix(2_048) + " …"
+    }
+
+    private static func more(_ page: Route.Page?, _ words: HTML) -> HTML {
+        page.map { "<p><a class=\"more\" href=\"\($0.target)\">\(words)</a></p>" } ?? ""
+    }
+}

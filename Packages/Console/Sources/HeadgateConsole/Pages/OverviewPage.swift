@@ -1,0 +1,124 @@
+import HeadgateClient
+import HeadgateCommands
+import HeadgateData
+
+/// The first page: the way of events as it is now, and the last quarter of an hour.
+struct OverviewPage {
+    let state: DaemonState
+    let history: History
+    /// Seconds on the history's clock.
+    let time: Double
+
+    /// What changes on it.
+    var regions: [Region] {
+        [Region(id: "way", html: way), Region(id: "plots", html: plots)]
+    }
+
+    /// All of it.
+    var html: HTML {
+        """
+        <div class="overview"><section aria-labelledby="way-title"><h2 id="way-title">The way of events</h2>
+        <div id="way">\(way)</div></section>
+        <section aria-labelledby="plots-title"><h2 id="plots-title">The last 15 minutes</h2>
+        <div id="plots">\(plots)</div></section></div>
+
+        """
+    }
+
+    // MARK: The way
+
+    private var way: HTML {
+        let lanes = state.dispatchers.map(lane)
+        let none: HTML = "<li class=\"nothing\">There are no dispatchers: nothing is sent anywhere.</li>"
+        return """
+            <div class="way"><div class="stage"><h3><a href="/clients">Clients</a></h3><dl>\(clients)</dl></div>
+            <div class="stage"><h3>Store</h3><dl>\(store)</dl></div>
+            <ol class="lanes" aria-label="Dispatchers">\(lanes.isEmpty ? [none] : lanes)</ol></div>
+
+            """
+    }
+
+    private var clients: [HTML] {
+        [
+            Words.figure("connected", Words.count(state.status?.get(key: "clients") ?? 0)),
+            Words.figure("received", Words.rate(history.latest?.received ?? 0), "a second"),
+            Words.figure("in all", Words.count(state.counter("received"))),
+        ]
+    }
+
+    private var store: [HTML] {
+        let store = state.store
+        let oldest = store.get(key: "oldest_ms", as: Int.self).map { Duration.milliseconds($0) }
+        return [
+            Words.figure("events", Words.count(store.get(key: "events") ?? 0)),
+            Words.figure("oldest", "\(Words.age(oldest))"),
+            Words.figure("on disk", "\(Quantity.bytes(store.get(key: "disk_bytes") ?? 0))"),
+        ]
+    }
+
+    private func lane(_ dispatcher: ListedDispatcher) -> HTML {
+        let rate = history.latest?.sent[dispatcher.id] ?? 0
+        let channel = Channel(dispatcher: dispatcher, gates: state.gates(before: dispatcher.id), rate: rate)
+        let flushing = dispatcher.isFlushing ? " " + Words.badge("flushing", .waiting) : "" as HTML
+        let dead: HTML =
+            dispatcher.dead > 0 ? Words.figure("given up", "<b class=\"bad\">\(Words.count(dispatcher.dead))</b>") : ""
+        return """
+            <li class="lane"><h3><a href="\(Route.Page.dispatcher(dispatcher.id).target)">\(dispatcher.id)</a> \
+            <span class="note">\(dispatcher.kind)</span> \(Words.way(dispatcher))\(flushing)</h3>
+            \(channel.html)
+            <dl>\(Words.figure("waiting", Words.count(dispatcher.pending)))\
+            \(Words.figure("oldest", "\(Words.age(dispatcher.oldest))"))\
+            \(Words.figure("on its way", Words.count(dispatcher.inFlight)))\
+            \(Words.figure("delivered", Words.rate(rate), "a second"))\
+            \(Words.figure("in all", Words.count(dispatcher.sent)))\(dead)</dl>\(error(dispatcher))</li>
+
+            """
+    }
+
+    private func error(_ dispatcher: ListedDispatcher) -> HTML {
+        guard let error = dispatcher.lastError else { return "" }
+        return "<p class=\"error\">\(Words.badge("failed last", .bad)) \(error)</p>"
+    }
+
+    // MARK: The plots
+
+    private var plots: HTML {
+        let steps = history.steps(at: time)
+        let rates = Plot(
+            title: "Events a second",
+            lines: [
+                line("received", steps.map { $0?.received }, Quantity.rate),
+                line("delivered", steps.map { $0?.delivered }, Quantity.rate),
+            ], words: Quantity.rate)
+        let backlog = Plot(
+            title: "Events that wait",
+            lines: [line("in the store", steps.map { $0?.backlog }, Self.whole)], words: Self.whole)
+        return """
+            <div class="plots">\(rates.html)\(backlog.html)\
+            \(times("Time to acknowledge", steps.map { $0?.acknowledged }))\
+            \(times("Time from receipt to delivery", steps.map { $0?.reached }))</div>
+
+            """
+    }
+
+    private static func whole(_ number: Double) -> String {
+        number < 1 ? Quantity.rate(number) : Quantity.grouped(Int(number))
+    }
+
+    private func times(_ title: String, _ values: [History.Quantiles?]) -> HTML {
+        let nothing =
+            state.presence == .serving && state.metrics == nil
+            ? "This daemon does not tell: it is older than the console." : "Nothing in this time."
+        return Plot(
+            title: title,
+            lines: [
+                line("half of them", values.map { $0?.half }, Words.seconds),
+                line("99 of 100", values.map { $0?.most }, Words.seconds),
+            ], words: Words.seconds, nothing: nothing
+        ).html
+    }
+
+    private func line(_ name: String, _ values: [Double?], _ words: (Double) -> String) -> Plot.Line {
+        Plot.Line(name: name, now: (values.last ?? nil).map(words) ?? "–", values: values)
+    }
+}

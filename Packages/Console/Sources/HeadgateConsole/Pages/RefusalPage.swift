@@ -1,0 +1,41 @@
+/// What those see who are not let in, or ask for what is not there.
+enum RefusalPage {
+    /// The words as a small page.
+    static func response(_ status: Int, _ words: String) -> HTTPResponse {
+        let title: HTML = "\(status) \(heading(status))"
+        let body: HTML = """
+            <!DOCTYPE html>
+            <html lang="en">
+            <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>\(title)</title>\
+            \(style(status))</head>
+            <body><main><h1>\(title)</h1><p>\(words)</p>\(hint(status))</main></body>
+            </html>
+
+            """
+        let response = HTTPResponse(status, type: "text/html; charset=utf-8", Array(body.text.utf8))
+        return status == 401 ? response.with("WWW-Authenticate", "Bearer realm=\"headgate-console\"") : response
+    }
+
+    private static func heading(_ status: Int) -> HTML {
+        switch status {
+        case 400: "Not understood"
+        case 401: "Not known"
+        case 403: "Not allowed"
+        case 404: "Not found"
+        case 503: "Away"
+        case 421: "Not here"
+        default: "Not done"
+        }
+    }
+
+    /// Whoever is not let in gets no style either.
+    private static func style(_ status: Int) -> HTML {
+        status == 401 ? "" : "<link rel=\"stylesheet\" href=\"/assets/console.css\">"
+    }
+
+    /// A browser that comes from another site does not show its cookie: a link of this page does.
+    private static func hint(_ status: Int) -> HTML {
+        guard status == 401 else { return "" }
+        return "<p>You have opened it before, and came by a link on another site? <a href=\"/\">Go on.</a></p>"
+    }
+}

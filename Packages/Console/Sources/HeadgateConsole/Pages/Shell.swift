@@ -1,0 +1,114 @@
+import Glibc
+import HeadgateClient
+import HeadgateCommands
+import HeadgateData
+
+/// What all pages have around them.
+struct Shell {
+    let state: DaemonState
+    let clock: WallClock
+    let socketPath: String
+    let allowsControl: Bool
+
+    /// A page.
+    /// - Parameters:
+    ///   - page: where it is, and what it is told the news of.
+    ///   - title: its heading.
+    ///   - note: what came of what was done last.
+    ///   - body: what is on it.
+    func html(_ page: Route.Page, _ title: String, note: String? = nil, _ body: HTML) -> HTML {
+        let target = page.target
+        let note: HTML = note.map { "<p class=\"done\" role=\"status\">\($0)</p>" } ?? ""
+        return """
+            <!DOCTYPE html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="color-scheme" content="light dark">\(referrer)
+            <title>\(title) · Headgate on \(Self.machine)</title>
+            <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
+            <link rel="stylesheet" href="/assets/console.css">
+            <script type="module" src="/assets/console.js"></script>
+            </head>
+            <body data-live="/live?page=\(URLText.encoded(target))">
+            <a class="skip" href="#main">Skip to the page</a>
+            <header>
+            <a class="brand" href="/"><img src="/assets/icon.svg" alt="" width="28" height="28">Headgate</a>
+            <nav aria-label="Pages"><ul>\(Self.links(page))</ul></nav>
+            <div id="presence">\(presence)</div>
+            </header>
+            <p id="summary" role="status">\(summary)</p>
+            <p id="stream" role="status" hidden></p>
+            <main id="main" tabindex="-1">
+            <h1>\(title)</h1>
+            \(note)\(body)</main>
+            <footer><p>Times are this machine’s, \(Self.machine). The daemon’s socket is <code>\(socketPath)</code>.\
+             <noscript>This page is of \(clock.text(clock.now)): load it again for news.</noscript></p></footer>
+            </body>
+            </html>
+
+            """
+    }
+
+    /// The regions that every page has.
+    var regions: [Region] {
+        [Region(id: "presence", html: presence), Region(id: "summary", html: summary)]
+    }
+
+    /// Browsers tell a page's own origin when it posts a form only where its address may be told to itself. No other
+    /// site learns anything of it.
+    private var referrer: HTML {
+        allowsControl ? "\n<meta name=\"referrer\" content=\"same-origin\">" : ""
+    }
+
+    private static func links(_ page: Route.Page) -> [HTML] {
+        let pages: [(Route.Page, HTML)] = [
+            (.overview, "Overview"), (.barriers, "Barriers"), (.clients, "Clients"), (.event(nil), "Event"),
+            (.problems, "Problems"),
+        ]
+        return pages.map { target, name in
+            let isHere: Bool
+            if case (.event, .event) = (page, target) { isHere = true } else { isHere = page == target }
+            return "<li><a href=\"\(target.target)\"\(isHere ? " aria-current=\"page\"" : "" as HTML)>\(name)</a></li>"
+        }
+    }
+
+    /// What the daemon is, and whether it is there.
+    private var presence: HTML {
+        switch state.presence {
+        case .unknown: return Words.badge("not asked yet", .waiting)
+        case .away: return Words.badge("away", .bad)
+        case .refusing: return Words.badge("refuses", .bad)
+        case .serving:
+            let version = state.status?.get(key: "version", as: String.self) ?? ""
+            let uptime = Duration.milliseconds(state.status?.get(key: "uptime_ms", as: Int.self) ?? 0)
+            let word = state.isReady ? Words.badge("ready", .good) : Words.badge("not ready", .held)
+            return "\(word) <span class=\"note\">headgated \(version), up \(Quantity.time(uptime))</span>"
+        }
+    }
+
+    /// What matters most, in a sentence. It changes only when something happens: it is read out to those who listen.
+    private var summary: HTML {
+        switch state.presence {
+        case .unknown: return "The daemon has not been asked yet."
+        case .away(let cause, let since):
+            let rest: HTML = state.asOf.map { "This is how it was at \(clock.text($0))." } ?? ""
+            return "<strong>The daemon has been away since \(clock.text(since)):</strong> \(cause). \(rest)"
+        case .refusing(let cause):
+            return "<strong>The daemon does not let this console look:</strong> \(cause)."
+        case .serving:
+            let problems = Problems(state: state, clock: clock).all
+            guard let first = problems.first else { return "All is well." }
+            let more: HTML = problems.count > 1 ? " and \(problems.count - 1) more" : ""
+            return "<a href=\"/problems\">\(first.title)\(more)</a>"
+        }
+    }
+
+    /// The machine's name.
+    static let machine: String = {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "this machine" }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }()
+}

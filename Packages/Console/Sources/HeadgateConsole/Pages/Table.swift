@@ -1,0 +1,48 @@
+/// A table of a page. Where there is no room its cells stand below each other, each with its column's name.
+struct PageTable {
+    /// What it shows, for those who hear it.
+    let caption: String
+    /// A column.
+    struct Column {
+        let name: String
+        var isNumeric = false
+    }
+    let columns: [Column]
+    private var rows: [HTML] = []
+
+    init(_ caption: String, _ columns: [Column]) {
+        self.caption = caption
+        self.columns = columns
+    }
+
+    /// Whether it has no rows.
+    var isEmpty: Bool { rows.isEmpty }
+
+    /// Adds a row: as many cells as there are columns, the first naming it.
+    mutating func add(_ cells: [HTML]) {
+        let row = zip(columns, cells).enumerated().map { place, pair -> HTML in
+            let (column, cell) = pair
+            // Where there is little room, what is not there takes none.
+            let type: HTML = cell == "–" ? " class=\"none\"" : column.isNumeric ? " class=\"number\"" : ""
+            let tag: HTML = place == 0 ? "th scope=\"row\"" : "td"
+            let end: HTML = place == 0 ? "th" : "td"
+            return "<\(tag)\(type) data-name=\"\(column.name)\">\(cell)</\(end)>"
+        }
+        rows.append("<tr>\(row)</tr>\n")
+    }
+
+    /// The table; these words where it is empty.
+    func html(orElse words: String) -> HTML {
+        guard !isEmpty else { return "<p class=\"nothing\">\(words)</p>" }
+        let heads = columns.map { column -> HTML in
+            let type: HTML = column.isNumeric ? " class=\"number\"" : ""
+            return "<th scope=\"col\"\(type)>\(column.name)</th>"
+        }
+        return """
+            <div class="sheet"><table><caption class="unseen">\(caption)</caption>
+            <thead><tr>\(heads)</tr></thead>
+            <tbody>
+            \(rows)</tbody></table></div>
+            """
+    }
+}

@@ -1,0 +1,214 @@
+import Testing
+
+@testable import HeadgateConsole
+
+/// Who may have what (Protocol, The console; Behaviour O3).
+@Suite("Access")
+struct AccessRuleTests {
+    private let token = Token("secret")!
+
+    private func rule(control: Bool = false, names: [String] = []) -> AccessRule {
+        AccessRule(.usual, token: token, names: names, allowsControl: control)
+    }
+
+    private func request(
+        _ method: String, _ target: String, _ headers: [String: String] = [:], host: String? = "127.0.0.1:9477"
+    ) -> HTTPRequest {
+        var all = headers.map { HTTPRequest.Header(name: $0, value: $1) }
+        if let host { all.append(HTTPRequest.Header(name: "host", value: host)) }
+        return HTTPRequest(method: method, target: target, headers: all)
+    }
+
+    private func request(
+        _ target: String, _ headers: [String: String] = [:], host: String? = "127.0.0.1:9477"
+    ) -> HTTPRequest {
+        request("GET", target, headers, host: host)
+    }
+
+    private func known(_ method: String, _ target: String, _ more: [String: String] = [:]) -> HTTPRequest {
+        request(method, target, more.merging(["authorization": "Bearer secret"]) { $1 })
+    }
+
+    private func known(_ target: String) -> HTTPRequest {
+        known("GET", target)
+    }
+
+    private func status(_ verdict: AccessRule.Verdict) -> Int? {
+        switch verdict {
+        case .refused(let status, _): status
+        case .wrongMethod: 405
+        default: nil
+        }
+    }
+
+    // MARK: The token
+
+    @Test(
+        "Nothing is shown without the token",
+        arguments: ["/", "/barriers", "/live?page=/", "/assets/console.css", "/none"])
+    func unknown(target: String) {
+        #expect(status(rule().judge(request(target))) == 401)
+    }
+
+    @Test("A wrong token is none", arguments: ["secre", "secret2", "", "Secret"])
+    func wrong(offer: String) {
+        #expect(status(rule().judge(request("/?token=\(offer)"))) == 401)
+        #expect(status(rule().judge(request("/", ["authorization": "Bearer \(offer)"]))) == 401)
+        #expect(status(rule().judge(request("/", ["cookie": "headgate_console_9477=\(offer)"]))) == 401)
+    }
+
+    @Test("Only Bearer is a way to show it", arguments: ["Basic secret", "secret", "Bearer", "Bearer secret more"])
+    func schemes(value: String) {
+        #expect(status(rule().judge(request("/", ["authorization": value]))) == 401)
+    }
+
+    @Test("The token in a header or in the cookie opens the pages")
+    func granted() {
+        #expect(rule().judge(known("/")) == .granted(.page(.overview)))
+        #expect(rule().judge(known("HEAD", "/")) == .granted(.page(.overview)))
+        let cookies = "other=1; headgate_console_9477=secret; more=2"
+        #expect(rule().judge(request("/", ["cookie": cookies])) == .granted(.page(.overview)))
+    }
+
+    @Test("Another console's cookie opens nothing, even with the same token")
+    func foreignCookie() {
+        #expect(status(rule().judge(request("/", ["cookie": "headgate_console_9478=secret"]))) == 401)
+    }
+
+    @Test("The token in the address becomes a cookie, and the address goes on without it")
+    func signIn() {
+        let cookie = "headgate_console_9477=secret; Path=/; HttpOnly; SameSite=Strict"
+        #expect(rule().judge(request("/?token=secret")) == .signedIn(cookie: cookie, location: "/"))
+        #expect(
+            rule().judge(request("/event?id=a%26b&token=secret"))
+                == .signedIn(cookie: cookie, location: "/event?id=a%26b"))
+    }
+
+    @Test(
+        "The way on never leads to another machine",
+        arguments: ["//evil.example/?token=secret", "/\\evil?token=secret"])
+    func openRedirect(target: String) {
+        guard case .signedIn(_, let location) = rule().judge(request(target)) else {
+            Issue.record("not signed in")
+            return
+        }
+        #expect(location == "/")
+    }
+
+    @Test("A token in the address of a form changes nothing: it needs the cookie")
+    func tokenInForm() {
+        let post = request(
+            "POST", "/dispatchers/a/flush?token=secret", ["origin": "http://127.0.0.1:9477"])
+        #expect(status(rule(control: true).judge(post)) == 401)
+    }
+
+    @Test("With another token links and cookies of the old one are worth nothing")
+    func changedToken() {
+        var rule = rule()
+        rule.token = Token("another")!
+        #expect(status(rule.judge(known("/"))) == 401)
+        #expect(status(rule.judge(request("/?token=secret"))) == 401)
+    }
+
+    // MARK: For machines
+
+    @Test("/healthz and /metrics need no token, and are read only")
+    func machines() {
+        #expect(rule().judge(request("/healthz")) == .health)
+        #expect(rule().judge(request("/metrics")) == .metrics(isOpenMetrics: false))
+        let accept = ["accept": "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"]
+        #expect(rule().judge(request("/metrics", accept)) == .metrics(isOpenMetrics: true))
+        #expect(status(rule().judge(request("POST", "/healthz"))) == 405)
+    }
+
+    // MARK: The host
+
+    @Test(
+        "A Host that is not the console's is 421, whatever is asked for",
+        arguments: ["evil.example", "127.0.0.1:1", "127.0.0.2:9477", "127.0.0.1.evil:9477", "", "[::1]:9477"])
+    func hosts(host: String) {
+        for target in ["/", "/healthz", "/metrics", "/?token=secret"] {
+            #expect(status(rule().judge(request(target, host: host))) == 421)
+        }
+    }
+
+    @Test("No Host is 421, and so are two")
+    func hostOnce() {
+        #expect(status(rule().judge(request("/healthz", host: nil))) == 421)
+        var two = request("/healthz")
+        two.headers.append(HTTPRequest.Header(name: "host", value: "localhost"))
+        #expect(status(rule().judge(two)) == 421)
+    }
+
+    @Test(
+        "The address, localhost and names that were allowed are the console's",
+        arguments: [
+            "127.0.0.1:9477", "127.0.0.1", "localhost:9477", "localhost", "LocalHost:80", "con.example",
+            "CON.example:443", "b:8",
+        ])
+    func allowedHosts(host: String) {
+        #expect(rule(names: ["con.Example", "b:8"]).judge(request("/healthz", host: host)) == .health)
+    }
+
+    @Test("A name that was allowed with a port is not with another")
+    func allowedPort() {
+        #expect(status(rule(names: ["b:8"]).judge(request("/healthz", host: "b:9"))) == 421)
+    }
+
+    // MARK: Changes
+
+    private let own = ["origin": "http://127.0.0.1:9477"]
+
+    @Test("O3: without --allow-control nothing is changed")
+    func showsOnly() {
+        #expect(status(rule().judge(known("POST", "/dispatchers/a/pause", own))) == 403)
+    }
+
+    @Test("A change is a POST of the page's own")
+    func ownChange() {
+        let change = Route.Change(dispatcher: "a", act: .pause)
+        #expect(rule(control: true).judge(known("POST", "/dispatchers/a/pause", own)) == .granted(.change(change)))
+        #expect(status(rule(control: true).judge(known("GET", "/dispatchers/a/pause", own))) == 405)
+        #expect(status(rule(control: true).judge(known("PUT", "/dispatchers/a/pause", own))) == 405)
+        #expect(status(rule(control: true).judge(known("POST", "/barriers", own))) == 405)
+    }
+
+    @Test(
+        "A form of another page is refused",
+        arguments: [
+            "null", "http://evil.example", "http://127.0.0.1:9478", "http://127.0.0.1:9477.evil", "127.0.0.1:9477", "",
+        ])
+    func foreignOrigin(origin: String) {
+        let post = known("POST", "/dispatchers/a/pause", ["origin": origin])
+        #expect(status(rule(control: true).judge(post)) == 403)
+    }
+
+    @Test("A form that does not say where it comes from is refused")
+    func noOrigin() {
+        #expect(status(rule(control: true).judge(known("POST", "/dispatchers/a/pause"))) == 403)
+    }
+
+    @Test("A form with a foreign origin and the token, but at an allowed name, has to be of that name")
+    func originOfName() {
+        let rule = rule(control: true, names: ["con.example"])
+        func verdict(_ origin: String) -> Int? {
+            let headers = ["origin": origin, "authorization": "Bearer secret"]
+            return status(rule.judge(request("POST", "/dispatchers/a/pause", headers, host: "con.example")))
+        }
+        #expect(verdict("https://con.example") == nil && verdict("http://127.0.0.1:9477") == 403)
+    }
+
+    // MARK: Nonsense
+
+    @Test("An address that is none, or broken, is refused", arguments: ["*", "http://a/", "/?a=%zz", "/?a=%ff"])
+    func nonsense(target: String) {
+        #expect(status(rule().judge(request(target))) == 400)
+    }
+
+    @Test(
+        "What is not there is 404, for those who have the token",
+        arguments: ["/none", "/dispatchers", "/%ff", "/live", "/live?page=/live", "/assets/../x"])
+    func absent(target: String) {
+        #expect(status(rule().judge(known(target))) == 404)
+    }
+}

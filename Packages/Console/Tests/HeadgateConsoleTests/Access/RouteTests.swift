@@ -1,0 +1,48 @@
+import Testing
+
+@testable import HeadgateConsole
+
+/// Where pages are, and what is posted where.
+@Suite("Routes")
+struct RouteTests {
+    private static let ids = ["web", "a/b", "a b", "?", "ä", "%", "..", "&="]
+
+    private func route(_ target: String) -> Route? {
+        let path = target.prefix { $0 != "?" }
+        return FormFields(target.dropFirst(path.count + 1)).flatMap { Route(path: path, query: $0) }
+    }
+
+    @Test("Each page is found where it says that it is, whatever its dispatcher is called", arguments: ids)
+    func pages(id: String) {
+        let pages: [Route.Page] = [
+            .overview, .barriers, .clients, .problems, .dispatcher(id), .queue(id, after: nil), .queue(id, after: 7),
+            .deadLetters(id, after: nil), .deadLetters(id, after: 7), .event(nil), .event(id),
+        ]
+        for page in pages {
+            #expect(route(page.target) == .page(page))
+            #expect(route("/live?page=\(URLText.encoded(page.target))") == .live(page))
+        }
+    }
+
+    @Test("Each change is posted where it says", arguments: ids)
+    func changes(id: String) {
+        for act in Route.Change.Act.allCases {
+            let change = Route.Change(dispatcher: id, act: act)
+            #expect(route(change.target) == .change(change))
+        }
+    }
+
+    @Test("Each file that pages use is there")
+    func assets() {
+        for asset in Route.Asset.allCases {
+            #expect(route("/assets/\(asset.rawValue)") == .asset(asset))
+            #expect(!asset.response.body.isEmpty)
+        }
+    }
+
+    @Test(
+        "There is no news of what is no page", arguments: ["/live", "/assets/console.css", "/dispatchers/a/pause", "x"])
+    func live(target: String) {
+        #expect(route("/live?page=\(URLText.encoded(target))") == nil)
+    }
+}

@@ -1,0 +1,27 @@
+import Testing
+
+@testable import HeadgateConsole
+
+/// The word that opens the console's pages (Protocol, The console).
+@Suite("Tokens")
+struct TokenTests {
+    @Test("A token matches itself, and nothing that begins, ends or looks like it")
+    func matching() throws {
+        let token = try #require(Token("abcdef"))
+        #expect(token.matches("abcdef"))
+        for offer in ["", "a", "abcde", "abcdefa", "abcdefabcdef", "Abcdef", "abcdeg"] {
+            #expect(!token.matches(offer))
+        }
+    }
+
+    @Test("What a cookie cannot carry is no token")
+    func characters() {
+        for text in ["", "a b", "a;b", "a,b", "a\"b", "a\\b", "a\nb", "ä"] { #expect(Token(text) == nil) }
+    }
+
+    @Test("Each made token is another one, of 256 bits")
+    func chance() {
+        let tokens = (0..<20).map { _ in Token.fresh().text }
+        #expect(Set(tokens).count == 20 && tokens.allSatisfy { $0.count == 64 })
+    }
+}

@@ -1,0 +1,83 @@
+import Testing
+
+@testable import HeadgateConsole
+
+/// The last quarter of an hour.
+@Suite("History")
+struct HistoryTests {
+    private func look(_ received: Int, delivered: Int = 0, backlog: Int = 0, sent: Int = 0) -> History.Look {
+        History.Look(received: received, delivered: delivered, backlog: backlog, sent: ["web": sent])
+    }
+
+    @Test("Rates are what has come between two looks, by the second")
+    func rates() {
+        var history = History()
+        history.take(look(100, delivered: 50, sent: 50), at: 1_000)
+        #expect(history.latest == nil)
+        history.take(look(120, delivered: 56, backlog: 9, sent: 58), at: 1_002)
+        #expect(history.latest?.received == 10 && history.latest?.delivered == 3 && history.latest?.backlog == 9)
+        #expect(history.latest?.sent == ["web": 4])
+    }
+
+    @Test("A quarter of an hour is kept, the oldest first, and what is older is forgotten")
+    func ring() {
+        var history = History()
+        let looks = History.length + 100
+        for number in 0...looks { history.take(look(number * number), at: Double(number) * History.interval) }
+        let steps = history.steps(at: Double(looks) * History.interval)
+        #expect(steps.count == History.length && steps.allSatisfy { $0 != nil })
+        let expected = (looks - History.length + 1...looks).map { Double(2 * $0 - 1) / History.interval }
+        #expect(steps.map { $0?.received } == expected)
+    }
+
+    @Test("Where nobody looked is a gap, and the next look begins anew")
+    func gaps() {
+        var history = History()
+        for time in [0.0, 2, 4, 60, 62] { history.take(look(Int(time)), at: time) }
+        let steps = history.steps(at: 62)
+        #expect(
+            steps.suffix(32).map { $0 != nil } == [false, true, true] + Array(repeating: false, count: 28) + [true])
+    }
+
+    @Test("A daemon that began anew has no rate from before")
+    func restart() {
+        var history = History()
+        history.take(look(1_000), at: 0)
+        history.take(look(3), at: 2)
+        #expect(history.latest == nil)
+        history.take(look(5), at: 4)
+        #expect(history.latest?.received == 1)
+    }
+
+    @Test("A look that comes late fills the steps that it stands for")
+    func late() {
+        var history = History()
+        history.take(look(0), at: 0)
+        history.take(look(60), at: 6)
+        #expect(history.steps(at: 6).suffix(3).map { $0?.received } == [10, 10, 10])
+    }
+
+    @Test("The line ends where the present step is not known yet")
+    func present() {
+        var history = History()
+        for time in [0.0, 2, 4] { history.take(look(Int(time)), at: time) }
+        #expect(history.steps(at: 6).last??.received == 1)
+        #expect(history.steps(at: 12).last == .some(nil))
+    }
+
+    @Test("Quantiles are of what came between two looks")
+    func quantiles() throws {
+        func look(_ counts: [Double]) -> History.Look {
+            var look = self.look(0)
+            look.acknowledged = Histogram(bounds: [0.001, 0.01], counts: counts)
+            return look
+        }
+        var history = History()
+        history.take(look([1_000, 1_000, 1_000]), at: 0)
+        history.take(look([1_000, 1_010, 1_010]), at: 2)
+        let times = try #require(history.latest?.acknowledged)
+        #expect(times.half > 0.001 && times.half < 0.01 && times.most > times.half)
+        history.take(look([1_000, 1_010, 1_010]), at: 4)
+        #expect(history.latest?.acknowledged == nil)
+    }
+}

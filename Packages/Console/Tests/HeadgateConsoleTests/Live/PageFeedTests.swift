@@ -1,0 +1,35 @@
+import Testing
+
+@testable import HeadgateConsole
+
+/// What readers of a page are told.
+@Suite("Page feeds")
+struct PageFeedTests {
+    private func page(_ a: HTML, _ b: HTML) -> [Region] {
+        [Region(id: "a", html: a), Region(id: "b", html: b)]
+    }
+
+    private func told(_ feed: PageFeed, since version: Int) -> [String] {
+        feed.events(since: version).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test("Who comes is told all regions, and then only those that change")
+    func changes() {
+        var feed = PageFeed()
+        let isNew = feed.show(page("1", "1"))
+        #expect(isNew)
+        #expect(told(feed, since: 0).count == 2)
+        let known = feed.version
+        let isNewAgain = feed.show(page("1", "1"))
+        #expect(!isNewAgain && told(feed, since: known) == [])
+        _ = feed.show(page("1", "2"))
+        #expect(told(feed, since: known) == ["event: region\ndata: b\ndata: 2\n\n"])
+    }
+
+    @Test("Who reads slowly is told the latest of each region once, however often it changed")
+    func noBacklog() {
+        var feed = PageFeed()
+        for number in 0..<1_000 { _ = feed.show(page("\(number)", "same")) }
+        #expect(told(feed, since: 2) == ["event: region\ndata: a\ndata: 999\n\n"])
+    }
+}

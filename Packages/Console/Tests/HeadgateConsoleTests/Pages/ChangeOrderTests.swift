@@ -1,0 +1,58 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateConsole
+
+/// What forms order.
+@Suite("Changes")
+struct ChangeOrderTests {
+    private func order(
+        _ act: Route.Change.Act, _ body: String = "", type: String = "application/x-www-form-urlencoded"
+    ) throws -> ChangeOrder {
+        let headers = [HTTPRequest.Header(name: "content-type", value: type)]
+        let request = HTTPRequest(method: "POST", target: "/", headers: headers, body: Array(body.utf8))
+        return try ChangeOrder(Route.Change(dispatcher: "my web", act: act), request)
+    }
+
+    private func status(_ act: Route.Change.Act, _ body: String, type: String? = nil) -> Int? {
+        do {
+            _ = try type.map { try order(act, body, type: $0) } ?? order(act, body)
+            return nil
+        } catch let fault as ChangeOrder.Fault {
+            return fault.status
+        } catch {
+            return 0
+        }
+    }
+
+    @Test("Each form calls its method, for its dispatcher alone")
+    func methods() throws {
+        #expect(try order(.pause, "reason=").params == ["id": "my web"])
+        let pause = try order(.pause, "reason=the+disk&flushable=yes")
+        #expect(pause.params == ["id": "my web", "reason": "the disk", "flushable": true])
+        #expect(try order(.resume).params == ["id": "my web"])
+        #expect(try order(.flush).params == ["dispatchers": ["my web"]])
+        #expect(try order(.requeue).params == ["dispatcher": "my web"])
+        #expect(try order(.purge, "confirm=my+web").params == ["dispatcher": "my web"])
+        #expect(try order(.bury, "confirm=my%20web").method == "dead_letters.purge")
+    }
+
+    @Test(
+        "What destroys is not done unless the dispatcher's id was typed",
+        arguments: ["", "confirm=", "confirm=my", "confirm=my+Web", "confirm=my+web+", "other=my+web"])
+    func confirmation(body: String) {
+        #expect(status(.purge, body) == 400 && status(.bury, body) == 400)
+    }
+
+    @Test("What is no form is refused", arguments: ["application/json", "text/plain", "multipart/form-data"])
+    func types(type: String) {
+        #expect(status(.pause, "reason=a", type: type) == 415)
+        #expect(status(.pause, "reason=%zz") == 415)
+    }
+
+    @Test("What was done is told, with how many events it was done to")
+    func done() {
+        #expect(Route.Change.Act.requeue.done(count: 1) == "1 event sent again.")
+        #expect(Route.Change.Act.purge.done(count: 1_200) == "1 200 events purged.")
+    }
+}

@@ -1,0 +1,121 @@
+import HeadgateClient
+import HeadgateData
+import HeadgateWire
+import Testing
+
+@testable import HeadgateCommands
+@testable import HeadgateConsole
+
+/// Pages, as the server makes them.
+@Suite("Pages")
+struct PageTests {
+    private static let hostile = "<img src=x onerror=alert(1)>"
+    private let clock = WallClock(now: Timestamp(milliseconds: 1_700_000_000_000)) { _ in 0 }
+
+    /// A daemon of which every word that somebody may choose is hostile.
+    private var state: DaemonState {
+        var state = DaemonState()
+        let id = DataItem.string(Self.hostile)
+        let barrier: DataItem = [
+            "id": id, "kind": id, "scopes": [id], "states": .object([Self.hostile: "closed"]), "flushable": false,
+            "since": "2023-11-14T22:00:00.000Z", "owner": id, "word": id, "reason": id, "configuration": ["a": id],
+        ]
+        let dispatcher: DataItem = [
+            "id": id, "kind": id, "way": "closed", "blocked_by": [id], "pending": 3, "in_flight": 1, "sent": 9,
+            "failed": 2, "dead": 1, "expired": 1, "evicted": 1, "oldest_ms": 5_000, "retry_at": nil,
+            "last_error": id, "flushing": true,
+        ]
+        state.take(
+            status: [
+                "version": id, "uptime_ms": 1, "ready": true, "dispatchers": [dispatcher], "barriers": [barrier],
+                "warnings": [id], "counters": ["received": 10, "quarantined": 2], "store": ["events": 3],
+            ], at: clock.now)
+        let client: DataObject = ["session": id, "client": id]
+        state.take(.clients([ListedClient(client)]), at: clock.now)
+        return state
+    }
+
+    private func pages() throws -> [HTML] {
+        let shell = Shell(state: state, clock: clock, socketPath: Self.hostile, allowsControl: true)
+        let dispatcher = try #require(state.dispatchers.first)
+        let event: DataObject = [
+            "id": .string(Self.hostile), "event": .string(Self.hostile), "data": .string(Self.hostile),
+        ]
+        let contents = DispatcherPage.Contents(
+            waiting: try PeekedEvents(["events": [.object(event)], "next": 4]),
+            letters: try DeadLetterPage(["dead_letters": [["event": .object(event), "answer": .string(Self.hostile)]]]),
+            settings: ["dispatchers": .object([Self.hostile: ["kind": .string(Self.hostile)]])])
+        let own = DispatcherPage(state: state, history: History(), clock: clock, dispatcher: dispatcher)
+        let trace: DataObject = [
+            "event": .string(Self.hostile), "dispatchers": .object([Self.hostile: ["state": .string(Self.hostile)]]),
+        ]
+        let bodies = [
+            OverviewPage(state: state, history: History(), time: 0).html, BarriersPage(state: state, clock: clock).html,
+            ClientsPage(state: state).html, ProblemsPage(state: state, clock: clock).html,
+            own.html(contents, controls: Controls(dispatcher: dispatcher).html),
+            EventPage(clock: clock).html(Self.hostile, .events([trace])),
+            EventPage(clock: clock).html(nil, .failed(Self.hostile)),
+        ]
+        return bodies.map { shell.html(.dispatcher(Self.hostile), Self.hostile, note: Self.hostile, $0) }
+    }
+
+    @Test("X3: no word of a client, a destination or the settings is markup on any page")
+    func hostileWords() throws {
+        for page in try pages() {
+            #expect(page.text.contains("&lt;img"))
+            #expect(!page.text.contains("<img src=x") && !page.text.contains("%3Cimg src"))
+        }
+    }
+
+    @Test("Nothing on a page is from another place, and no page has a script or a style of its own in it")
+    func ownFilesOnly() throws {
+        for page in try pages() {
+            for foreign in ["http:", "https:", "src=\"//", "<style", " style=", " onclick=", "javascript:"] {
+                #expect(!page.text.contains(foreign), "\(foreign)")
+            }
+            #expect(page.text.components(separatedBy: "<script").count == 2)
+        }
+    }
+
+    @Test("Each region that changes is on its page, once, as it is told later")
+    func regions() throws {
+        let own = DispatcherPage(state: state, history: History(), clock: clock, dispatcher: state.dispatchers[0])
+        let overview = OverviewPage(state: state, history: History(), time: 0)
+        let barriers = BarriersPage(state: state, clock: clock)
+        let clients = ClientsPage(state: state)
+        let problems = ProblemsPage(state: state, clock: clock)
+        let shell = Shell(state: state, clock: clock, socketPath: "/s", allowsControl: false)
+        let pages: [([Region], HTML)] = [
+            (overview.regions, overview.html), (barriers.regions, barriers.html), (clients.regions, clients.html),
+            (problems.regions, problems.html), (own.regions, own.html(.init(), controls: "")),
+            (shell.regions, shell.html(.overview, "x", "")),
+        ]
+        for (regions, html) in pages {
+            for region in regions {
+                let begin = html.text.components(separatedBy: "id=\"\(region.id)\"")
+                #expect(begin.count == 2 && begin.last?.contains(region.html.text) == true, "\(region.id)")
+            }
+        }
+    }
+
+    @Test("Settings are lines of a path and a value")
+    func settings() {
+        let lines = SettingsText.lines(["a": ["b": 1, "c": ["x", "y"]], "d": "text", "e": [:]])
+        #expect(lines.map(\.path) == ["a.b", "a.c", "d", "e"])
+        #expect(lines.map(\.value) == ["1", "[\"x\",\"y\"]", "text", "{}"])
+    }
+
+    @Test("B10: the picture says in words which gates are down, and the water comes as far as the first of them")
+    func channel() throws {
+        func gate(_ word: String, _ state: ListedBarrier.State) -> DaemonState.Gate {
+            .init(barrier: ListedBarrier(["id": .string(word), "word": .string(word)]), state: state)
+        }
+        let dispatcher = ListedDispatcher(["id": "web", "way": "closed"])
+        let gates = [gate("manual", .open), gate("backoff", .closed), gate("own", .waiting)]
+        let html = Channel(dispatcher: dispatcher, gates: gates, rate: 0).html.text
+        #expect(html.contains("The way to web is closed. Barriers: manual open, backoff closed, own waiting."))
+        #expect(html.contains("class=\"water\" x=\"0\" y=\"26\" width=\"50.0%\"") && !html.contains("class=\"flow\""))
+        let open = Channel(dispatcher: dispatcher, gates: [gate("manual", .open)], rate: 2).html.text
+        #expect(open.contains("width=\"100%\" height=\"20\"/><line class=\"flow\" x1=\"0\" x2=\"100%\""))
+    }
+}

@@ -1,0 +1,76 @@
+import HeadgateClient
+import HeadgateData
+import Testing
+
+@testable import HeadgateCommands
+@testable import HeadgateConsole
+
+/// What an operator should know.
+@Suite("Problems")
+struct ProblemsTests {
+    private let clock = WallClock(now: Timestamp(milliseconds: 1_700_000_000_000)) { _ in 0 }
+
+    private func titles(_ status: DataObject) -> [String] {
+        var state = DaemonState()
+        state.take(status: status, at: clock.now)
+        return Problems(state: state, clock: clock).all.map(\.title)
+    }
+
+    private func held(by word: String) -> DataObject {
+        [
+            "ready": true, "dispatchers": [["id": "web", "way": "closed", "blocked_by": ["b"]]],
+            "barriers": [["id": "b", "word": .string(word), "states": ["web": "closed"], "flushable": true]],
+        ]
+    }
+
+    @Test("Of a daemon that does well there is nothing to know")
+    func none() {
+        #expect(titles(["ready": true, "counters": ["received": 5]]) == [])
+    }
+
+    @Test("What status warns of is told as it is, and what was lost comes first")
+    func warnings() {
+        let status: DataObject = [
+            "ready": true, "warnings": ["barrier x: there is no dispatcher `y`"],
+            "dispatchers": [["id": "web", "way": "open", "dead": 1, "expired": 2]],
+        ]
+        #expect(
+            titles(status) == [
+                "1 event of web was given up", "2 events of web were lost: too old, by `max_age_s` or their `ttl_ms`",
+                "barrier x: there is no dispatcher `y`",
+            ])
+    }
+
+    @Test("Who is paused, cut off or held by a client is told", arguments: ["manual", "connectivity", "own"])
+    func holds(word: String) {
+        #expect(titles(held(by: word)).first?.hasPrefix("b holds web") == true)
+    }
+
+    @Test(
+        "Barriers that open and close as they are meant to are no problem",
+        arguments: ["batching", "rate", "interval", "schedule"])
+    func usual(word: String) {
+        #expect(titles(held(by: word)) == [])
+    }
+
+    @Test("Each counter of something that went wrong is told once it counts")
+    func counters() {
+        let names = [
+            "quarantined", "rejected", "rejected_connections", "slow_readers_closed", "line_too_long",
+            "failed_notifications", "collector_errors", "barrier_errors", "transformation_errors",
+        ]
+        for name in names {
+            #expect(
+                titles(["ready": true, "counters": .object([name: 1_500])]).first?.hasPrefix("1 500 ") == true,
+                "\(name)")
+        }
+    }
+
+    @Test("A daemon that is away is the only thing to know of it beside what it was")
+    func away() {
+        var state = DaemonState()
+        state.fail(ClientError.cannotConnect(path: "/s", cause: "there is no such socket"), at: clock.now)
+        let problems = Problems(state: state, clock: clock).all
+        #expect(problems.count == 1 && problems[0].isBad && problems[0].title.contains("there is no such socket"))
+    }
+}

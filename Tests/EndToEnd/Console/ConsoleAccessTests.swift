@@ -1,0 +1,141 @@
+import Foundation
+import Testing
+
+/// Whom the console shows itself to (Protocol, The console; Behaviour O3).
+@Suite struct ConsoleAccessTests {
+    /// A console for a daemon that is away: who is let in does not depend on it.
+    private func withConsole(_ arguments: String..., test: (ConsoleProcess) async throws -> Void) async throws {
+        try await withScene { scene in
+            let console = scene.console(showing: scene.idleDaemon())
+            switch arguments.count {
+            case 0: try await console.start()
+            case 1: try await console.start(arguments[0])
+            default: try await console.start(arguments[0], arguments[1])
+            }
+            try await test(console)
+        }
+    }
+
+    @Test("O3: without the token there is nothing but /healthz and /metrics: 401")
+    func unknown() async throws {
+        try await withConsole { console in
+            for target in ["/", "/barriers", "/live?page=/", "/assets/console.js", "/none", "/?token=wrong"] {
+                let answer = try await console.ask("GET", target)
+                #expect(answer.status == 401 && answer.header("WWW-Authenticate") != nil, "\(target)")
+            }
+            #expect(try await console.ask("GET", "/healthz").status == 503)
+            #expect(try await console.ask("GET", "/metrics").status == 503)
+        }
+    }
+
+    @Test("The address that it told sets a cookie and goes on without the token; the cookie opens the pages")
+    func signIn() async throws {
+        try await withConsole { console in
+            let first = try await console.ask("GET", "/?token=\(console.token)")
+            #expect(first.status == 303 && first.header("Location") == "/")
+            let cookie = try #require(first.header("Set-Cookie"))
+            for part in ["HttpOnly", "SameSite=Strict", "Path=/"] { #expect(cookie.contains(part)) }
+            let pair = try #require(cookie.components(separatedBy: ";").first)
+            let page = try await console.ask("GET", "/", ["Cookie": pair])
+            #expect(page.status == 200 && !page.body.contains(console.token))
+        }
+    }
+
+    @Test(
+        "Every answer tells browsers to load nothing from elsewhere, to guess no types, to keep nothing, and to frame nothing"
+    )
+    func headers() async throws {
+        try await withConsole { console in
+            for answer in [
+                try await console.get("/"), try await console.ask("GET", "/"),
+                try await console.get("/assets/console.js"),
+            ] {
+                let policy = try #require(answer.header("Content-Security-Policy"))
+                #expect(policy.contains("default-src 'none'") && policy.contains("script-src 'self'"))
+                #expect(!policy.contains("unsafe") && policy.contains("frame-ancestors 'none'"))
+                #expect(answer.header("X-Content-Type-Options") == "nosniff")
+                #expect(answer.header("Referrer-Policy") == "no-referrer")
+                #expect(answer.header("Cache-Control") == "no-store")
+            }
+        }
+    }
+
+    @Test("A name that points here but is not the console's is 421, unless --host allows it")
+    func hosts() async throws {
+        try await withConsole("--host", "console.example") { console in
+            for host in ["evil.example", "127.0.0.1:1", ""] {
+                for target in ["/", "/healthz", "/metrics"] {
+                    let status = try await console.get(target, ["Host": host]).status
+                    // The library knows itself that HTTP/1.1 wants a Host.
+                    #expect(status == 421 || host.isEmpty && status == 400, "\(host) \(target)")
+                }
+            }
+            for host in ["console.example", "localhost", "localhost:8080", console.authority] {
+                #expect(try await console.get("/", ["Host": host]).status == 200, "\(host)")
+            }
+        }
+    }
+
+    @Test("A stolen link is worth nothing once the token's file has another token, at once with SIGHUP; open pages end")
+    func changedToken() async throws {
+        try await withScene { scene in
+            let console = scene.console(showing: scene.idleDaemon())
+            try await console.start("--token-file", console.tokenPath)
+            let mode = try FileManager.default.attributesOfItem(atPath: console.tokenPath)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            let page = try await console.news(of: "/")
+            try await page.until("the first news") { $0.contains("event: region") }
+            try "another".write(toFile: console.tokenPath, atomically: true, encoding: .utf8)
+            console.process?.signal(SIGHUP)
+            _ = try await page.everything()
+            try await eventually("the new address") { console.log.contains("/?token=another\n") }
+            #expect(try await console.get("/").status == 401)
+            #expect(try await console.get("/", ["Authorization": "Bearer another"]).status == 200)
+
+            // A file with no token in it leaves the one that was.
+            try "".write(toFile: console.tokenPath, atomically: false, encoding: .utf8)
+            console.process?.signal(SIGHUP)
+            try await eventually("a complaint") { console.log.contains("holds no token") }
+            #expect(try await console.get("/", ["Authorization": "Bearer another"]).status == 200)
+        }
+    }
+
+    @Test("The token's file outlives the console; without one each start has a token of its own")
+    func restart() async throws {
+        try await withScene { scene in
+            let console = scene.console(showing: scene.idleDaemon())
+            var tokens: [String] = []
+            for arguments in [["--token-file", console.tokenPath], ["--token-file", console.tokenPath], [], []] {
+                if arguments.isEmpty {
+                    try await console.start()
+                } else {
+                    try await console.start(arguments[0], arguments[1])
+                }
+                tokens.append(console.token)
+                console.process?.signal(SIGTERM)
+                #expect(try await console.process?.exitCode() == 0)
+            }
+            #expect(tokens[0] == tokens[1] && Set(tokens).count == 3)
+        }
+    }
+
+    @Test("X3: heads that are too large, forms that are too long and nonsense are refused; the console goes on")
+    func hostileBytes() async throws {
+        try await withConsole("--allow-control") { console in
+            let long = String(repeating: "a", count: 40_000)
+            #expect((400..<500).contains(try await console.get("/", ["X": long]).status))
+            #expect((400..<500).contains(try await console.get("/\(long)").status))
+            #expect(try await console.post("/dispatchers/collect/pause", "reason=\(long)").status == 413)
+            for text in [
+                "\r\n\r\n", "\0\0\0\0\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n",
+                "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+                "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            ] {
+                let connection = try await ConsoleConnection(port: console.port)
+                try await connection.send(text: text)
+                connection.close()
+            }
+            #expect(try await console.get("/").status == 200)
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+
+/// What the console changes, and for whom (Protocol, The console; Behaviour O3).
+@Suite struct ConsoleControlTests {
+    private static let configuration: JSON = [
+        "dispatchers": ["collect": ["kind": "file", "path": "events.ndjson"]], "flush_on": ["start": false],
+    ]
+
+    private func withConsole(
+        _ arguments: String..., test: (ConsoleProcess, Daemon) async throws -> Void
+    ) async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(Self.configuration)
+            let console = scene.console(showing: daemon)
+            if let argument = arguments.first { try await console.start(argument) } else { try await console.start() }
+            try await test(console, daemon)
+        }
+    }
+
+    @Test("O3: a console that was started without --allow-control shows no forms and changes nothing: 403")
+    func showsOnly() async throws {
+        try await withConsole { console, daemon in
+            #expect(try await console.post("/dispatchers/collect/pause").status == 403)
+            let page = try await console.get("/dispatchers/collect").body
+            #expect(!page.contains("method=\"post\""))
+            #expect(try await daemon.dispatcher()["way"] == "open")
+        }
+    }
+
+    @Test("With --allow-control a form pauses, with its reason, and another resumes")
+    func pause() async throws {
+        try await withConsole("--allow-control") { console, daemon in
+            let answer = try await console.post("/dispatchers/collect/pause", "reason=the+disk&flushable=yes")
+            #expect(answer.status == 303 && answer.header("Location") == "/dispatchers/collect?done=pause")
+            let barrier = try await daemon.barrier("ManualBarrier:collect")
+            #expect(barrier["reason"] == "the disk" && barrier["flushable"] == true)
+            let page = try await console.get("/dispatchers/collect?done=pause").body
+            #expect(page.contains("Paused.") && page.contains("the disk"))
+            #expect(try await console.post("/dispatchers/collect/resume").status == 303)
+            #expect(try await daemon.dispatcher()["way"] == "open")
+        }
+    }
+
+    @Test(
+        "A form of another site is refused, with the token and all",
+        arguments: ["http://evil.example", "null", "http://127.0.0.1:1", ""])
+    func foreignOrigin(origin: String) async throws {
+        try await withConsole("--allow-control") { console, daemon in
+            let answer = try await console.post("/dispatchers/collect/pause", "", ["Origin": origin])
+            #expect(answer.status == 403)
+            #expect(try await console.post("/dispatchers/collect/pause", "", ["Authorization": ""]).status == 401)
+            #expect(try await daemon.dispatcher()["way"] == "open")
+        }
+    }
+
+    @Test("What waits is purged only by those who typed whose it is")
+    func purge() async throws {
+        try await withConsole("--allow-control") { console, daemon in
+            try await daemon.pause()
+            try await daemon.track(1...3)
+            #expect(try await console.post("/dispatchers/collect/purge", "confirm=other").status == 400)
+            #expect(try await daemon.dispatcher()["pending"] == 3)
+            let answer = try await console.post("/dispatchers/collect/purge", "confirm=collect")
+            #expect(answer.header("Location") == "/dispatchers/collect?done=purge&count=3")
+            #expect(try await daemon.dispatcher()["pending"] == 0)
+        }
+    }
+
+    @Test("A dispatcher that is not there is 404; a daemon that is away 503")
+    func failures() async throws {
+        try await withConsole("--allow-control") { console, daemon in
+            #expect(try await console.post("/dispatchers/none/pause").status == 404)
+            #expect(try await console.get("/dispatchers/none").status == 404)
+            try await daemon.killNow()
+            #expect(try await console.post("/dispatchers/collect/pause").status == 503)
+        }
+    }
+}

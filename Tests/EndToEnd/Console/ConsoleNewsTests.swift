@@ -1,0 +1,103 @@
+import Foundation
+import Testing
+
+/// Pages that go on while one looks (Behaviour O3).
+@Suite struct ConsoleNewsTests {
+    private static let configuration: JSON = [
+        "dispatchers": ["collect": ["kind": "file", "path": "events.ndjson"]], "flush_on": ["start": false],
+    ]
+
+    @Test("B10: a way that closes and opens is told at once, without the page being asked for again")
+    func ways() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(Self.configuration)
+            let console = scene.console(showing: daemon)
+            try await console.start()
+            let page = try await console.news(of: "/dispatchers/collect")
+            try await page.until("an open way") { $0.contains("Nothing holds it") }
+            page.forget()
+            try await daemon.pause("collect", ["reason": "<the disk>"])
+            try await page.until("why it is closed") { $0.contains("paused: &lt;the disk&gt;") }
+            page.forget()
+            try await daemon.resume()
+            try await page.until("an open way again") { $0.contains("Nothing holds it") }
+        }
+    }
+
+    @Test("A daemon that is killed is told on open pages, and so is its return, with the same stream")
+    func restart() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(Self.configuration)
+            let console = scene.console(showing: daemon)
+            try await console.start()
+            let page = try await console.news(of: "/")
+            try await page.until("a daemon that is there") { $0.contains("All is well") }
+            page.forget()
+            try await daemon.killNow()
+            try await page.until("its absence") { $0.contains("The daemon has been away since") }
+            page.forget()
+            try await daemon.start()
+            try await page.until("its return") { $0.contains("All is well") }
+            page.forget()
+            try await daemon.pause()
+            try await page.until("what happens then, by the new watch") { $0.contains("closed") }
+        }
+    }
+
+    @Test("There is room for 1 000 open pages, and one more is told to come later")
+    func manyPages() async throws {
+        try await withScene { scene in
+            let console = scene.console(showing: scene.idleDaemon())
+            try await console.start()
+            let pages = try await Self.open(1_000, of: console)
+            let last = try #require(pages.last)
+            try await last.until("news for the last of them") { $0.contains("event: region") }
+            let refused = try await console.get("/live?page=/")
+            #expect(refused.status == 503 && refused.header("Retry-After") != nil)
+            // Other requests are served all the same, and a place that becomes free is given away again.
+            #expect(try await console.get("/").status == 200)
+            pages[0].close()
+            try await eventually("room for another") {
+                let another = try await console.news(of: "/")
+                try await another.until("an answer") { $0.contains("\r\n\r\n") }
+                var isLetIn = true
+                try await another.until("a status") {
+                    isLetIn = $0.hasPrefix("HTTP/1.1 200")
+                    return true
+                }
+                return isLetIn
+            }
+        }
+    }
+
+    private static func open(_ count: Int, of console: ConsoleProcess) async throws -> [ConsoleConnection] {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        var pages: [ConsoleConnection] = []
+        for _ in 0..<count {
+            let page = try await console.news(of: "/")
+            try await page.until("an answer") { $0.contains("HTTP/1.1 200") }
+            pages.append(page)
+        }
+        return pages
+    }
+
+    @Test("A reader that does not read keeps nobody else from reading, and is told the latest when it does")
+    func slowReader() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(Self.configuration)
+            let console = scene.console(showing: daemon)
+            try await console.start()
+            let slow = try await console.news(of: "/dispatchers/collect")
+            let quick = try await console.news(of: "/dispatchers/collect")
+            for round in 1...20 {
+                quick.forget()
+                try await daemon.pause("collect", ["reason": .string("round \(round)")])
+                try await quick.until("round \(round)") { $0.contains("round \(round)") }
+            }
+            try await slow.until("the latest") { $0.contains("round 20") }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Testing
+
+/// The console as a service (Protocol, The console; Behaviour O3).
+@Suite struct ConsoleServiceTests {
+    @Test("O3: /healthz is 200 while the daemon is ready, and 503 with a word while it is away; the console goes on")
+    func health() async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            let console = scene.console(showing: daemon)
+            try await console.start()
+            #expect(try await console.ask("GET", "/healthz").status == 503)
+            #expect(try await console.get("/").body.contains("The daemon has been away since"))
+
+            try daemon.configure(["dispatchers": ["collect": ["kind": "file", "path": "e"]]])
+            try await daemon.start()
+            let healthy = try await console.ask("GET", "/healthz")
+            #expect(healthy.status == 200 && healthy.body == "ok")
+            #expect(try await console.get("/").body.contains(">collect</a>"))
+
+            try await daemon.killNow()
+            let away = try await console.ask("GET", "/healthz")
+            #expect(away.status == 503 && away.body == "away")
+            try await daemon.start()
+            #expect(try await console.ask("GET", "/healthz").status == 200)
+        }
+    }
+
+    @Test("O3: an address that is not loopback is refused with 2, what fails is 1: the exit codes are the tool's")
+    func exitCodes() async throws {
+        try await withScene { scene in
+            let console = scene.console(showing: scene.idleDaemon())
+            #expect(try await console.launch(["--listen", "0.0.0.0:0"]).exitCode() == 2)
+            #expect(try await console.launch(["--nonsense"]).exitCode() == 2)
+            #expect(try await console.launch(["--help"]).exitCode() == 0)
+            #expect(try await console.launch(["--token-file", console.folder + "/none/token"]).exitCode() == 1)
+            try await console.start()
+            #expect(try await console.launch(["--listen", console.authority]).exitCode() == 1)
+        }
+    }
+
+    @Test("SIGTERM and SIGINT end it in order, with pages open", arguments: [SIGTERM, SIGINT])
+    func stop(signal: Int32) async throws {
+        try await withScene { scene in
+            let console = scene.console(showing: scene.idleDaemon())
+            try await console.start()
+            let page = try await console.news(of: "/")
+            try await page.until("the first news") { $0.contains("event: region") }
+            console.process?.signal(signal)
+            _ = try await page.everything()
+            #expect(try await console.process?.exitCode() == 0)
+        }
+    }
+
+    @Test("It listens on a Unix socket, too, whose file goes with it")
+    func unixSocket() async throws {
+        try await withScene { scene in
+            let console = scene.console(showing: scene.idleDaemon())
+            let path = scene.directory.path("c.sock")
+            let process = try console.launch(["--listen", path])
+            try await eventually("the line `ready`") { process.errorOutput.contains("ready http+unix://") }
+            let client = try await LineClient(path)
+            try await client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r")
+            #expect(try await client.line() == "HTTP/1.1 503 Service Unavailable\r")
+            process.signal(SIGTERM)
+            #expect(try await process.exitCode() == 0)
+            #expect(!FileManager.default.fileExists(atPath: path))
+        }
+    }
+
+    @Test(
+        "O3: all pages share one watch of the daemon, which ends with the last of them; then nothing is asked any more")
+    func unattended() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(["dispatchers": ["collect": ["kind": "file", "path": "e"]]])
+            let ear = try scene.keep(Eavesdropper(at: scene.directory.path("ear.sock"), before: daemon.socketPath))
+            daemon.socketPath = ear.path
+            let console = scene.console(showing: daemon)
+            try await console.start()
+            let pages = [try await console.news(of: "/clients"), try await console.news(of: "/clients")]
+            for page in pages { try await page.until("the clients") { $0.contains("headgate-console/") } }
+            #expect(ear.heard.count { $0 == "watch" } == 1)
+
+            for page in pages { page.close() }
+            try await eventually("the end of the watch") { ear.heard.contains("unwatch") }
+            #expect(try await console.ask("GET", "/healthz").body == "ok")
+            #expect(ear.heard.drop { $0 != "unwatch" } == ["unwatch", "status"])
+        }
+    }
+}

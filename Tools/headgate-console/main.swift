@@ -1,0 +1,4 @@
+import Glibc
+import HeadgateConsole
+
+exit(ConsoleProgram.run(Array(CommandLine.arguments.dropFirst())))

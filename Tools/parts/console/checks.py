@@ -1,0 +1,295 @@
+"""What the console's pages have to do in a real browser. Each check has the rule or the promise in its name."""
+import json
+import pathlib
+import signal
+import time
+
+from browser import Browser, eventually
+from likeness import difference, signature
+from scene import Scene
+
+HERE = pathlib.Path(__file__).resolve().parent
+KEPT = HERE / "likeness.json"
+# Fonts differ from machine to machine, and so do times and figures: a page without its style differs by 25 and more.
+TOLERANCE = 9.0
+
+PAGES = {
+    "overview": ("/", "Overview"), "barriers": ("/barriers", "Barriers"), "clients": ("/clients", "Clients"),
+    "problems": ("/problems", "Problems"), "dispatcher": ("/dispatchers/web", "web"), "event": ("/event?id=e1", "Event"),
+    "queue": ("/dispatchers/archive/queue", "What waits for archive"),
+    "letters": ("/dispatchers/web/dead-letters", "Dead letters of web"),
+}
+
+
+def run(products, folder, record):
+    with Scene(products, folder) as scene, Browser(folder) as browser:
+        browser.look_as(1280, "light")
+        checks = [record_likeness] if record else [
+            signing_in, pages_can_be_used_by_all, the_audit_finds_faults, keyboard, a_way_closes_and_opens, a_dispatcher_fails, forms,
+            what_was_opened_stays, daemon_killed, console_starts_again, stolen_link]
+        for check in checks:
+            begin = time.monotonic()
+            check(scene, browser)
+            print(f"  ok  {check.__name__.replace('_', ' ')} ({time.monotonic() - begin:.1f} s)", flush=True)
+        complaints = [words for words in browser.complaints() if not expected(words)]
+        assert not complaints, f"the browser complains: {complaints}"
+
+
+def expected(words):
+    """Loads that fail because a check has the console be away, or refuse."""
+    return "Failed to load resource" in words or "ERR_CONNECTION_REFUSED" in words or "ERR_INCOMPLETE" in words
+
+
+def shows(browser, selector, words):
+    return words in (browser.text(selector) or "")
+
+
+def signing_in(scene, browser):
+    """The address that the console told opens the overview, and the token is in no address any more."""
+    browser.open(scene.origin + "/")
+    assert "401" in browser.text("h1"), browser.text("body")
+    browser.open(scene.url)
+    assert browser.url == scene.origin + "/", browser.url
+    assert browser.text("h1") == "Overview"
+    eventually("the picture of the way", lambda: shows(browser, "#way", "archive"))
+    # A link on another site brings no cookie; the page that refuses it has one that does.
+    browser.open("data:text/html,<a href='%s/barriers'>there</a>" % scene.origin)
+    browser.click("a")
+    if "401" in eventually("the page behind a foreign link", lambda: browser.text("h1")):
+        browser.click("main a")
+        eventually("the page behind its own link", lambda: browser.text("h1") == "Overview")
+
+
+def prepare(scene):
+    """Something of everything: what waits, what is held, what was given up."""
+    scene.ask("dispatcher.pause", id="archive", reason="the disk is being changed")
+    scene.track("e1", "e2", "e3")
+    eventually("delivered events", lambda: dispatcher(scene, "web")["sent"] >= 3)
+
+
+def dispatcher(scene, name):
+    return next(d for d in scene.ask("dispatcher.list")["dispatchers"] if d["id"] == name)
+
+
+def each_look():
+    for theme in ("light", "dark"):
+        for width in (360, 1280, 2560):
+            yield width, theme
+
+
+def pages_can_be_used_by_all(scene, browser):
+    """Names, roles, headings, contrast and width of each page, in both themes, from 360 to 2560 pixels; and that it
+    looks roughly as it did."""
+    prepare(scene)
+    audit = (HERE / "audit.js").read_text(encoding="utf-8")
+    kept = json.loads(KEPT.read_text(encoding="utf-8"))
+    faults = []
+    for name, look, picture in visit(scene, browser):
+        faults += [f"{name} {look}: {fault}" for fault in browser.run(audit)]
+        apart = difference(signature(picture), kept[f"{name} {look}"])
+        if apart > TOLERANCE:
+            faults.append(f"{name} {look}: it looks otherwise than it did, by {apart:.1f}")
+        faults += [f"{name} {look}: nobody who listens learns what it is: {node}" for node in nameless(browser)]
+    assert not faults, "\n".join(faults)
+    unstyled = signature(bare(scene, browser))
+    assert difference(unstyled, kept["overview 1280 light"]) > TOLERANCE, "a page without its style looks like one with it"
+
+
+def record_likeness(scene, browser):
+    browser.open(scene.url)
+    prepare(scene)
+    kept = {f"{name} {look}": signature(picture) for name, look, picture in visit(scene, browser)}
+    KEPT.write_text("{\n" + ",\n".join(f'"{key}": {json.dumps(value)}' for key, value in kept.items()) + "\n}\n")
+
+
+def visit(scene, browser):
+    """All pages in all looks, each with a small picture."""
+    for width, theme in each_look():
+        browser.look_as(width, theme)
+        for name, (path, title) in PAGES.items():
+            browser.open(scene.origin + path)
+            assert browser.text("h1") == title, (path, browser.text("body"))
+            yield name, f"{width} {theme}", small_picture(browser, width)
+
+
+def small_picture(browser, width):
+    return browser.picture(clip={"x": 0, "y": 0, "width": width, "height": 900, "scale": 120 / width})
+
+
+def bare(scene, browser):
+    browser.look_as(1280, "light")
+    browser.open(scene.origin + "/")
+    browser.run("document.querySelector('link[rel=stylesheet]').remove()")
+    return small_picture(browser, 1280)
+
+
+def nameless(browser):
+    """What the accessibility tree has a role for, but no name."""
+    roles = {"link", "button", "textbox", "checkbox", "img", "image", "table", "navigation", "heading", "region"}
+    for node in browser.tell_devtools("Accessibility.getFullAXTree")["nodes"]:
+        role, name = node.get("role", {}).get("value"), node.get("name", {}).get("value")
+        if role in roles and not name and not node.get("ignored"):
+            yield role
+
+
+FAULTS = {
+    "contrast": "document.querySelector('footer p').style.color = '#888'",
+    "pixels too wide": "document.querySelector('h1').style.width = '3000px'",
+    "it has no name": "document.querySelector('nav a').textContent = ''",
+    "skips a level": "document.querySelector('h2').outerHTML = '<h4>x</h4>'",
+    "two elements are #main": "document.querySelector('h1').id = 'main'",
+    "a picture says nothing": "document.querySelector('.channel').removeAttribute('aria-label')",
+    "an image has no alt": "document.querySelector('img').removeAttribute('alt')",
+    "the page has no language": "document.documentElement.lang = ''",
+    "nothing is read out": "document.querySelectorAll('[role=status]').forEach((e) => e.removeAttribute('role'))",
+    "a closed gate": "document.querySelector('.channel .closed .plate').style.fill = '#dde'",
+    "jumps the queue": "document.querySelector('nav a').tabIndex = 3",
+    "there are 2 of h1": "document.querySelector('main').append(document.createElement('h1'))",
+    "only 9 pixels": "document.querySelector('.note').style.fontSize = '9px'",
+}
+
+
+def the_audit_finds_faults(scene, browser):
+    """Each kind of fault that pages are searched for is found when it is put in."""
+    audit = (HERE / "audit.js").read_text(encoding="utf-8")
+    browser.look_as(1280, "light")
+    for words, fault in FAULTS.items():
+        browser.open(scene.origin + "/")
+        assert browser.run(audit) == [], browser.run(audit)
+        found = browser.run(fault + ";\n" + audit)
+        assert any(words in each for each in found), (words, found)
+
+
+def keyboard(scene, browser):
+    """All that can be used is reached with the tab key, in the order in which it stands, and shows it."""
+    browser.look_as(1280, "light")
+    browser.open(scene.origin + "/dispatchers/web")
+    expected_order = browser.run(FOCUSABLE + "return stops().length")
+    browser.press("\ue004")
+    assert browser.run("return document.activeElement.className") == "skip"
+    reached = [0]
+    for _ in range(expected_order - 1):
+        browser.press("\ue004")
+        reached.append(browser.run(FOCUSABLE + "return stops().indexOf(document.activeElement)"))
+        outline = browser.run("return getComputedStyle(document.activeElement).outlineStyle")
+        assert outline != "none", browser.run("return document.activeElement.outerHTML")
+    assert reached == list(range(expected_order)), reached
+    browser.open(scene.origin + "/")
+    browser.press("\ue004")
+    browser.press("\ue007")
+    assert browser.run("return document.activeElement.id") == "main"
+
+
+FOCUSABLE = """const stops = () => [...document.querySelectorAll("a[href], button, input, summary")]
+  .filter((element) => element.getClientRects().length);"""
+
+
+def a_way_closes_and_opens(scene, browser):
+    """B10: a barrier that closes and opens is seen without the page being loaded again."""
+    browser.open(scene.origin + "/")
+    browser.run("window.marker = 1")
+    eventually("a closed way", lambda: shows(browser, "#way", "closed"))
+    scene.ask("dispatcher.resume", id="archive")
+    scene.ask("dispatcher.pause", id="web", reason="look here")
+    gate = "return document.querySelector('#way .lane:nth-child(%d) .channel').getAttribute('aria-label')"
+    lanes = browser.run("return [...document.querySelectorAll('#way h3 a')].map((a) => a.textContent)")
+    web = [name for name in lanes if name in ("web", "archive")].index("web") + 1
+    eventually("the gate down", lambda: "manual closed" in browser.run(gate % web))
+    scene.ask("dispatcher.resume", id="web")
+    eventually("the gate up", lambda: "manual open" in browser.run(gate % web))
+    assert browser.run("return window.marker") == 1, "the page was loaded again"
+
+
+def a_dispatcher_fails(scene, browser):
+    """A destination that refuses is seen with its answer, on the dispatcher's page, among the problems and in dead letters."""
+    scene.destination.status = 503
+    browser.open(scene.origin + "/dispatchers/web")
+    scene.track("f1")
+    eventually("the failure", lambda: shows(browser, "#attempts", "HTTP 503"))
+    eventually("why it waits", lambda: shows(browser, "#held", "BackoffBarrier:web"))
+    eventually("the event given up", lambda: dispatcher(scene, "web")["dead"] >= 1)
+    browser.open(scene.origin + "/problems")
+    eventually("the problem", lambda: shows(browser, "#problems", "web failed last: HTTP 503"))
+    browser.open(scene.origin + "/dispatchers/web")
+    assert shows(browser, "main", "busy: come again"), browser.text("main")
+    assert not shows(browser, "main", "not-for-anybody"), "a secret is shown"
+    scene.destination.status = 200
+
+
+def forms(scene, browser):
+    """O3: a browser's own form, with the origin that it sends, changes something; what destroys wants to be typed."""
+    browser.open(scene.origin + "/dispatchers/web")
+    browser.type("form[action$='/pause'] input[name=reason]", "by hand")
+    browser.click("form[action$='/pause'] button")
+    eventually("the pause", lambda: shows(browser, ".done", "Paused."))
+    assert shows(browser, "#held", "by hand"), browser.text("#held")
+    scene.track("g1", "g2")
+    browser.type("form[action$='/purge'] input[name=confirm]", "wrong")
+    browser.click("form[action$='/web/purge'] button")
+    eventually("a refusal", lambda: shows(browser, "main", "type web to confirm"))
+    assert dispatcher(scene, "web")["pending"] == 2
+    browser.open(scene.origin + "/dispatchers/web")
+    browser.type("form[action$='/web/purge'] input[name=confirm]", "web")
+    browser.click("form[action$='/web/purge'] button")
+    eventually("the purge", lambda: shows(browser, ".done", "2 events purged."))
+    browser.click("form[action$='/requeue'] button")
+    eventually("the dead letter again", lambda: shows(browser, ".done", "1 event sent again."))
+    browser.click("form[action$='/resume'] button")
+    eventually("the way open", lambda: shows(browser, ".done", "Resumed."))
+    browser.type("form[action$='/web/dead-letters/purge'] input[name=confirm]", "web")
+    browser.click("form[action$='/web/dead-letters/purge'] button")
+    eventually("the letters gone", lambda: shows(browser, ".done", "dead letters purged."))
+    browser.click("form[action$='/flush'] button")
+    eventually("the flush", lambda: shows(browser, ".done", "The flush has begun."))
+
+
+def what_was_opened_stays(scene, browser):
+    """What the reader opened or typed, and where the focus is, outlives the news."""
+    scene.ask("dispatcher.pause", id="archive")
+    scene.track("h1")
+    browser.open(scene.origin + "/dispatchers/archive")
+    browser.run("document.querySelector('details').open = true")
+    browser.type("form[action$='/pause'] input[name=reason]", "half a wo")
+    scene.ask("dispatcher.resume", id="archive")
+    scene.ask("dispatcher.pause", id="archive", reason="news")
+    eventually("the news", lambda: shows(browser, "#held", "paused: news"))
+    assert browser.run("return document.querySelector('details').open")
+    assert browser.run("return document.activeElement.name + document.activeElement.value") == "reasonhalf a wo"
+
+
+def daemon_killed(scene, browser):
+    """O3: the console goes on while the daemon is away, says so, and comes back by itself."""
+    browser.open(scene.origin + "/")
+    browser.run("window.marker = 2")
+    eventually("a daemon", lambda: shows(browser, "#presence", "ready"))
+    scene.daemon.end(signal.SIGKILL)
+    eventually("its absence", lambda: shows(browser, "#summary", "The daemon has been away since"))
+    assert shows(browser, "#way", "archive"), "how it was last is gone"
+    scene.start_daemon()
+    eventually("its return", lambda: shows(browser, "#presence", "ready"))
+    eventually("no word of its absence", lambda: not shows(browser, "#summary", "away"))
+    scene.ask("dispatcher.resume", id="archive")
+    eventually("what happens then", lambda: "manual open" in browser.run(
+        "return document.querySelector('#way .lane .channel').getAttribute('aria-label')"))
+    assert browser.run("return window.marker") == 2, "the page was loaded again"
+
+
+def console_starts_again(scene, browser):
+    """A page whose console goes away says so, and goes on when it is back."""
+    browser.open(scene.origin + "/")
+    scene.console.end()
+    eventually("a word about it", lambda: shows(browser, "#stream", "The console does not answer"))
+    scene.start_console()
+    eventually("no word any more", lambda: browser.run("return document.getElementById('stream').hidden"))
+
+
+def stolen_link(scene, browser):
+    """A page that was open, and a link of it, are worth nothing once the token is another one."""
+    browser.open(scene.origin + "/")
+    eventually("the picture", lambda: shows(browser, "#way", "archive"))
+    pathlib.Path(scene.folder, "token").write_text("another")
+    old = scene.url
+    scene.console.process.send_signal(signal.SIGHUP)
+    eventually("a word about it", lambda: shows(browser, "#stream", "lets this page in no more"))
+    browser.open(old)
+    assert "401" in browser.text("h1")
