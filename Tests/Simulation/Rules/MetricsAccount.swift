@@ -82,7 +82,9 @@ struct MetricsAccount {
     }
 
     private func checkBuckets(of series: String, _ sample: DataItem, _ record: Record) {
-        guard let sample = sample.get(as: DataObject.self), case .array(let buckets)? = sample["buckets"] else { return }
+        guard let sample = sample.get(as: DataObject.self), case .array(let buckets)? = sample["buckets"] else {
+            return
+        }
         let counts = buckets.compactMap { bucket -> Int? in
             guard case .array(let pair) = bucket else { return nil }
             return pair.last?.get(as: Int.self)

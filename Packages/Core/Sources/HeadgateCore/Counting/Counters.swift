@@ -154,7 +154,7 @@ extension DeliveryEnd {
         case .delivered: .delivered
         case .dead: .dead
         case .expired: .expired
-        case .evicted: .evicted
+        case .evicted, .purged: .evicted
         case .transformedAway: .transformedAway
         }
     }
@@ -165,7 +165,7 @@ extension DeliveryEnd {
         case .delivered: .sent
         case .dead: .dead
         case .expired: .expired
-        case .evicted: .evicted
+        case .evicted, .purged: .evicted
         case .transformedAway: .transformedAway
         }
     }
