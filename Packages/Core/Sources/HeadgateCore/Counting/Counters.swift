@@ -167,7 +167,7 @@ extension DeliveryEnd {
         case .delivered: .delivered
         case .dead: .dead
         case .expired: .expired
-        case .evicted: .evicted
+        case .evicted, .purged: .evicted
         case .transformedAway: .transformedAway
         }
     }
@@ -178,7 +178,7 @@ extension DeliveryEnd {
         case .delivered: .sent
         case .dead: .dead
         case .expired: .expired
-        case .evicted: .evicted
+        case .evicted, .purged: .evicted
         case .transformedAway: .transformedAway
         }
     }

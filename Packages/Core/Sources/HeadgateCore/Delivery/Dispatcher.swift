@@ -37,6 +37,7 @@ final class Dispatcher {
         /// What is done with events just before they are sent (Behaviour P4).
         let transformations: Transformations
         let turn: TurnRecord
+        let trace: EventTrace
         /// A number from 0 to 1, by chance.
         let chance: () -> Double
 
@@ -87,6 +88,13 @@ final class Dispatcher {
 
     /// What the last failed attempt failed of; nil after a success.
     var lastError: String? { machine.lastError }
+
+    /// When an event was sent that is on its way, by the wall clock; nil when it is not.
+    func sentAt(of sequenceNumber: SequenceNumber) -> Timestamp? {
+        guard let sentAt = machine.sentAt(of: sequenceNumber) else { return nil }
+        let ago = (surroundings.scheduler.now - sentAt).wholeMilliseconds
+        return Timestamp(milliseconds: surroundings.scheduler.wall.milliseconds - ago)
+    }
 
     // MARK: Facts
 
@@ -187,6 +195,7 @@ final class Dispatcher {
 
     /// The sweeper has found events too old that were not in hand (Behaviour Q4).
     func expireUnread(_ events: [StoredEvent]) {
+        surroundings.trace.settled(unread: events, by: number, as: .expired, at: surroundings.scheduler.wall)
         settled(events, as: .expired)
         surroundings.turn.look(id)
     }
@@ -207,7 +216,7 @@ final class Dispatcher {
 
     private func perform(_ order: DeliveryOrder) {
         switch order {
-        case .settle(let sequenceNumbers, let end): settled(machine.release(sequenceNumbers).lazy.map(\.event), as: end)
+        case .settle(let sequenceNumbers, let end): settle(sequenceNumbers, as: end)
         case .writeSettled: writeSettled()
         case .countLost(let count): countLost(count)
         case .readStore(let position): read(behind: position)
@@ -248,6 +257,9 @@ final class Dispatcher {
     private func answered(_ number: Int, _ result: SendResult, by sender: ObjectIdentifier) {
         surroundings.scheduler.preconditionOnScheduler()
         let (moment, sentAt) = (moment, machine.sentAt(number))
+        for (events, cause) in machine.failures(of: number, result) {
+            surroundings.trace.failed(events, of: self.number, cause: cause)
+        }
         let orders = machine.answered(number, result, at: moment)
         // What is told of a batch twice brings no orders.
         guard !orders.isEmpty else { return }
@@ -278,6 +290,13 @@ final class Dispatcher {
 
     // MARK: Settling
 
+    private func settle(_ sequenceNumbers: SequenceSet, as end: DeliveryEnd) {
+        guard !sequenceNumbers.isEmpty else { return }
+        let entries = machine.release(sequenceNumbers)
+        surroundings.trace.settled(entries, by: number, as: end, at: surroundings.scheduler.wall)
+        settled(entries.lazy.map(\.event), as: end)
+    }
+
     /// Events are done with, that are in hand no more or never were.
     private func settled(_ events: some Collection<StoredEvent>, as end: DeliveryEnd) {
         guard !events.isEmpty else { return }
@@ -307,7 +326,8 @@ final class Dispatcher {
         let (flushes, position) = (surroundings.flushes, machine.queue.position)
         switch end {
         case .delivered: flushes.settled(sequenceNumbers, of: id, sent: true, position: position)
-        case .dead, .expired, .evicted: flushes.settled(sequenceNumbers, of: id, sent: false, position: position)
+        case .dead, .expired, .evicted, .purged:
+            flushes.settled(sequenceNumbers, of: id, sent: false, position: position)
         case .transformedAway: flushes.dropped(sequenceNumbers, of: id, position: position)
         }
     }

@@ -12,7 +12,8 @@ final class Dispatchers {
 
     init(_ stored: [StoredDispatcher], _ surroundings: Dispatcher.Surroundings) {
         self.surroundings = surroundings
-        known = KnownDispatchers(stored, events: surroundings.events, settlements: surroundings.settlements)
+        known = KnownDispatchers(
+            stored, events: surroundings.events, settlements: surroundings.settlements, trace: surroundings.trace)
     }
 
     // MARK: Which there are

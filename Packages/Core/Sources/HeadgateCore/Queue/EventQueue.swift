@@ -39,6 +39,8 @@ public final class EventQueue {
     private(set) var lastStored: SequenceNumber = 0
     /// Is told of each group that was stored.
     weak var host: (any GateHost)?
+    /// Remembers what was stored.
+    var trace: EventTrace?
 
     /// Most bytes of a group; with more, senders are asked to wait for the next.
     static let mostGroupBytes = 4 << 20
@@ -153,6 +155,7 @@ public final class EventQueue {
             event, known: fingerprint, sequenceNumber: lastSequenceNumber, receivedAt: now.wall,
             receivedStamp: now.stamp)
         gathering.arrivals.note(at: now.now)
+        gathering.namespaces.append(event.namespace)
         if let fingerprint { dedupe.insert(fingerprint, sequenceNumber: lastSequenceNumber, stamp: now.stamp) }
         atEndOfTurn()
         return lastSequenceNumber
@@ -170,6 +173,7 @@ public final class EventQueue {
         gathering.append(
             event, of: letter.number, sequenceNumber: lastSequenceNumber,
             route: routes.number(of: [letter.letter.dispatcher]), receivedStamp: receipt().stamp)
+        gathering.namespaces.append(0)
         atEndOfTurn()
         return .stored(lastSequenceNumber)
     }
@@ -234,7 +238,8 @@ public final class EventQueue {
         guard let chunk = gathering.takeChunk() else { return waiters.tell(nil) }
         let group = gathering.group(
             chunk, newRoutes: routes.takeUnsaved(), groundwork: groundwork, forgottenIDs: newlyForgotten())
-        committing = CommittingGroup(group: group, waiters: waiters, arrivals: gathering.arrivals)
+        committing = CommittingGroup(
+            group: group, waiters: waiters, arrivals: gathering.arrivals, namespaces: gathering.namespaces)
         gathering = GatheringGroup(expecting: chunk.bytes.count)
         store.append(group) { [weak self] fault in self?.committed(fault) }
     }
@@ -251,6 +256,7 @@ public final class EventQueue {
         lastStored = group.group.chunk.lastSequenceNumber
         if !group.group.groundwork.isEmpty { groundwork.saved(group.group.groundwork) }
         recent.append(group.group.chunk)
+        trace?.stored(group.group.chunk, group.namespaces)
         for (route, tally) in group.group.tallies {
             backlog.add(tally, route: route, dispatchers: routes.dispatchers(of: route))
         }
@@ -301,6 +307,15 @@ public final class EventQueue {
         let now = presentStamp()
         let (ids, since) = dedupe.remembered(at: now)
         return (ids, since.map { Timestamp(milliseconds: scheduler.wall.milliseconds - (now - $0)) })
+    }
+
+    /// The place of the event that an id was given to; nil where that is not remembered (Behaviour Q7).
+    func firstEvent(of id: String, in namespace: String) -> SequenceNumber? {
+        var id = id
+        let fingerprint = id.withUTF8 {
+            dedupeKey.fingerprint(TrackedEvent.Identity(namespace: namespace, id: UnsafeRawBufferPointer($0)))
+        }
+        return dedupe.find(fingerprint, at: presentStamp())
     }
 
     /// Lets go of ids beyond the window; those that many came at once, a part of them each time.

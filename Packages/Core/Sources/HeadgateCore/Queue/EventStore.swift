@@ -21,6 +21,8 @@ public protocol EventStore: AnyObject {
     /// Reads events of a stretch of which some are too old, from the lowest, some at a time; nil when there are none. A
     /// chunk may hold others as well, but none of those asked for may lie between those it holds and be left out.
     func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void)
+    /// Takes a survey further: over some of what is behind its place, as much as holds up nobody for long.
+    func survey(_ survey: EventSurvey, then: @escaping (Result<EventSurvey, StoreFault>) -> Void)
     /// Makes changes, all or none. They survive the process; a power failure may undo the latest.
     func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void)
     /// Reads dead letters, the oldest first (Behaviour D10).

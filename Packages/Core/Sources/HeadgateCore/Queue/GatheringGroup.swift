@@ -12,6 +12,8 @@ struct GatheringGroup {
     private var ages = GroupAges()
     /// When clients' events came.
     var arrivals = Arrivals()
+    /// Whose they are.
+    var namespaces = NamespaceRuns()
     /// Who wants to know when the group is committed.
     var waiters: [StoreWaiter] = []
 
@@ -87,13 +89,16 @@ struct CommittingGroup {
     let waiters: [StoreWaiter]
     /// When clients' events came.
     let arrivals: Arrivals
+    /// Whose the events are.
+    let namespaces: NamespaceRuns
     /// All that is in it, counted once: every event that comes meanwhile asks for it.
     let tally: Tally
 
-    init(group: AppendGroup, waiters: [StoreWaiter], arrivals: Arrivals) {
+    init(group: AppendGroup, waiters: [StoreWaiter], arrivals: Arrivals, namespaces: NamespaceRuns) {
         self.group = group
         self.waiters = waiters
         self.arrivals = arrivals
+        self.namespaces = namespaces
         tally = group.tallies.values.reduce(.zero, +)
     }
 }

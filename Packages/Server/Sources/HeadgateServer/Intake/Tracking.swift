@@ -214,10 +214,12 @@ final class EventReader {
         guard let timeToLive = duration(members.timeToLive) else {
             throw fault("ttl_ms", "must be a whole number of milliseconds, at least 1")
         }
-        return TrackedEvent(
+        var event = TrackedEvent(
             id: members.id?.raw ?? makeID(), identity: members.id.map { identity($0, session) }, name: name.raw,
             time: time, key: members.key?.raw, timeToLive: timeToLive, context: session.context.view,
             data: members.data?.raw ?? EventReader.noData, route: try route(members.dispatchers, fault))
+        event.namespace = session.namespaceNumber
+        return event
     }
 
     // MARK: Members

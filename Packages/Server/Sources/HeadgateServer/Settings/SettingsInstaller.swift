@@ -40,6 +40,7 @@ struct SettingsInstaller {
     /// - Returns: barriers that refused their configuration. They keep the old one (Behaviour B7).
     func putInForce(_ new: Settings, insteadOf old: Settings, _ made: Preparation) -> [StartFault] {
         gate.setLimits(new.store)
+        gate.trace.remembered = new.tracedEvents
         gate.flushOnReturn = new.flushOn.connected ? FlushMethods.usualTimeout : nil
         boards.gateways = new.gateways
         putRulesInForce(new, insteadOf: old, made)

@@ -198,7 +198,7 @@ extension LogEntry {
         switch job {
         case .append(let group): self = .group(group)
         case .write(let changes): self = .changes(changes.map { .asked($0) })
-        case .read, .readAged, .readLetters, .purgeLetters, .close: return nil
+        case .read, .readAged, .survey, .readLetters, .purgeLetters, .close: return nil
         }
     }
 }
