@@ -14,6 +14,8 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         /// One call in so many fails, and one sync; nil: none.
         var fails: Int?
         var failsToSync: Int?
+        /// One read in so many gives something else than there is.
+        var misreads: Int?
     }
 
     private let platter: Platter
@@ -39,7 +41,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 
     /// Whether nothing will go wrong.
     var isWell: Bool {
-        !mood.isFull && mood.fails == nil && mood.failsToSync == nil && callsToFault == nil && callsToLive == nil
+        !mood.isFull && mood.fails == nil && mood.failsToSync == nil && mood.misreads == nil && callsToFault == nil && callsToLive == nil
             && !isDown
     }
 
@@ -164,6 +166,9 @@ private final class SimulatedFile: DiskFile {
         if count > 0 {
             node.bytes.withUnsafeBytes {
                 buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[offset..<offset + count]))
+            }
+            if let most = disk.mood.misreads, disk.record.oneIn(most) {
+                buffer[disk.record.number(0...count - 1)] ^= 1 << UInt8(disk.record.number(0...7))
             }
         }
         return count

@@ -26,6 +26,7 @@ enum Situation: String, CaseIterable {
     case triedForLong, triedTooLong
     case orphanGivenUp, fileRead, fileRefused
     case recordRotted, anythingRotted, damagedPutAside, olderTaken, newerRefused
+    case frameRotted, lastFrameRotted, frameLeftOut, misread
     case writeAmbushed, forgettingAmbushed, settingsKept, settingsNotKept
     case keyUsed, keyRefused, keyRefusedAgain
     case rulesChanged, ruledOut, changedBeforeStore, changedBeforeSending, droppedBeforeStore, droppedBeforeSending

@@ -47,7 +47,7 @@ struct Scene {
         let first = FarSide.Terms(record)
         let second = FarSide.Terms(dispatchLimit: 1, inFlight: 1)
         changesSettings = record.oneIn(2)
-        rot = record.oneIn(6) ? record.pick([.records, .anything]) : nil
+        rot = record.oneIn(4) ? record.pick(Rot.Kind.allCases + [.frames]) : nil
         hasVersions = rot == nil && record.oneIn(6)
         hasFile = changesSettings && record.oneIn(2)
         terms = ["a": first, "b": second, "c": second].merging(hasFile ? ["d": second] : [:]) { $1 }
@@ -59,8 +59,9 @@ struct Scene {
         rules = record.oneIn(3) ? Rulebook(record) : nil
         key = record.oneIn(3) ? KeyTerms(record) : nil
         durability = record.oneIn(4) ? .normal : .full
-        // What rots, and what other versions have written, is a database.
-        storeKind = rot == nil && !hasVersions && record.oneIn(2) ? .log : .sqlite
+        // What other versions have written is a database.
+        let kind: StoreKind = !hasVersions && record.oneIn(2) ? .log : .sqlite
+        storeKind = rot?.store ?? kind
         changesStoreKind = rot == nil && record.oneIn(3)
         segmentSize = record.pick([1, 1, 3, 6]) << 10
         hasSlowSyncs = record.oneIn(5)

@@ -137,6 +137,8 @@ public struct StoredState: Sendable {
     public var kept: [String: [UInt8]] = [:]
     /// What had to be repaired or set aside, for the log and for `status` (Behaviour Q8).
     public var warnings: [String] = []
+    /// What people may want to know of it, for the log: nothing of which it is known that something was lost.
+    public var notes: [String] = []
 
     public init() {}
 }
