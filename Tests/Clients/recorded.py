@@ -206,6 +206,7 @@ def the_rest(book, owner, client):
     book.hold("config.set", "faults", client.ask("config.set", patch={"dispatchers": {"collect": {"kind": "http"}}}))
     book.hold("config.reload", "nothing", client.ask("config.reload"))
     book.hold("status", "as it stands", client.ask("status"))
+    book.hold("metrics", "a counter, a gauge and a histogram", client.ask("metrics"))
     book.hold("ping", "pong", client.ask("ping"))
 
 

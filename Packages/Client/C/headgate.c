@@ -1530,7 +1530,7 @@ static bool call_or_job_is(headgate *client, const void *what) {
 /* written by Tools/protocol: repeatable */
 static const char *const repeatable_methods[] = {
     "ping", "rpc.discover", "status", "barrier.list", "dispatcher.list", "queue.peek", "dead_letters.list",
-    "config.get"
+    "config.get", "metrics"
 };
 /* end of what Tools/protocol has written */
 
@@ -2159,6 +2159,11 @@ bool headgate_config_set(headgate *client, const char *patch, bool persist, long
 bool headgate_config_reload(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {
     bytes params = params_begin();
     return ask_for(client, "config.reload", &params, "changed", HEADGATE_ARRAY, deadline_ms, answer, error);
+}
+
+bool headgate_metrics(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {
+    bytes params = params_begin();
+    return ask_for(client, "metrics", &params, "metrics", HEADGATE_ARRAY, deadline_ms, answer, error);
 }
 /* end of what Tools/protocol has written */
 

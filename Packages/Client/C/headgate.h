@@ -207,6 +207,8 @@ bool headgate_config(headgate *client, const char *layer, long deadline_ms, head
 bool headgate_config_set(headgate *client, const char *patch, bool persist, long deadline_ms, headgate_error *error);
 /* Reads the configuration file again. */
 bool headgate_config_reload(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
+/* All that is counted and measured, as monitoring systems read it. */
+bool headgate_metrics(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* end of what Tools/protocol has written */
 
 /* ---- Barriers (Behaviour B29) ---- */

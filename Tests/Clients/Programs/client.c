@@ -231,6 +231,7 @@ CALL(call_config, headgate_config(client, text_of(from, "layer"), HEADGATE_FOREV
 CALL(call_config_set, headgate_config_set(client, json_of(from, "patch"), is_true(from, "persist"), HEADGATE_FOREVER,
                                           error))
 CALL(call_config_reload, headgate_config_reload(client, HEADGATE_FOREVER, answer, error))
+CALL(call_metrics, headgate_metrics(client, HEADGATE_FOREVER, answer, error))
 /* end of what Tools/protocol has written */
 
 static const struct {
@@ -254,6 +255,7 @@ static const struct {
     {"config.get", call_config, false},
     {"config.set", call_config_set, false},
     {"config.reload", call_config_reload, false},
+    {"metrics", call_metrics, false},
     /* end of what Tools/protocol has written */
 };
 

@@ -58,6 +58,7 @@ CALLS = {
     "config.get": lambda client, values: client.config(**values),
     "config.set": lambda client, values: client.set_config(**values),
     "config.reload": lambda client, values: {"changed": client.reload_config(**values)},
+    "metrics": lambda client, values: {"metrics": client.metrics(**values)},
     # end of what Tools/protocol has written
 }
 

@@ -65,6 +65,7 @@ CALLS = {
     "config.get": lambda client, values: client.config(**values),
     "config.set": lambda client, values: client.set_config(**values),
     "config.reload": lambda client, values: member("changed", client.reload_config(**values)),
+    "metrics": lambda client, values: member("metrics", client.metrics(**values)),
     # end of what Tools/protocol has written
 }
 

@@ -132,7 +132,8 @@ final class BoardClients: Actor, Duty {
     let methods: Set = ["board.run"]
 
     func came(_ method: String, _ params: DataObject, id: Int?, to client: SimulatedClient) {
-        guard params["board"] != .string(KeyTerms.board) else { return }
+        // Others serve boards of their own.
+        guard params["board"] != .string(KeyTerms.board), params["board"] != .string(SlowSyncs.board) else { return }
         let run = id.flatMap { BoardAccount.Run(params, to: client, request: $0, readAt: scheduler.now) }
         guard let run else { return record.expect(false, "\(client.number) is asked to run what is no board") }
         record.note("\(client.number) is to run \(run.call) \(run.activation)")

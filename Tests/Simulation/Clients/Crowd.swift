@@ -75,6 +75,17 @@ final class Crowd: Actor {
         return nil
     }
 
+    /// One to which nothing is owed, and that reads; nil where there is none, and no room for one more.
+    func idle() -> SimulatedClient? {
+        let idle = clients.filter { client in
+            client.isTalking && client.isContent && !client.isOperator && !client.connection.hasNews
+                && client.connection.room == .max && client.connection.outputBytes == 0
+        }
+        if !idle.isEmpty { return record.pick(idle) }
+        guard let service, service.sessions.count < Scene.mostConnections else { return nil }
+        return connect()
+    }
+
     /// The loop tells of one connection.
     private func tell() {
         let ready = connections.filter(\.hasNews)

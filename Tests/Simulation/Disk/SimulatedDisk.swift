@@ -18,6 +18,8 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 
     private let platter: Platter
     var mood = Mood()
+    /// How often something was synced.
+    fileprivate(set) var syncs = 0
     /// Whether the daemon is gone.
     private(set) var isDown = false
     /// After how many more calls that change something the daemon is gone.
@@ -206,6 +208,7 @@ private final class SimulatedFile: DiskFile {
 
     func sync() throws(DiskFault) {
         try disk.begin()
+        disk.syncs += 1
         if let fails = disk.mood.failsToSync, disk.record.oneIn(fails) {
             disk.record.count(.syncFailed)
             node.syncInPart(disk.record)

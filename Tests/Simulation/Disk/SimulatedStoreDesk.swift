@@ -6,7 +6,15 @@ import HeadgateCore
 final class SimulatedStoreDesk: StoreDesk {
     /// Whether the disk hangs: nothing is carried out.
     var isHeld = false
+    /// How long a sync takes: what comes of it is told only then, and nothing else is carried out meanwhile.
+    var syncTime = Duration.zero
+    /// When the syncs of the last turn are done.
+    private var busyUntil: Instant?
+    /// How many reads are carried out and not told.
+    private var untoldReads = 0
     private let options: DiskEventStore.Options
+    private let disk: SimulatedDisk
+    private let scheduler: SimulatedScheduler
     private var engine: (any StoreEngine)?
     private var ring: @Sendable () -> Void = {}
     private var jobs: [StoreJob] = []
@@ -17,8 +25,8 @@ final class SimulatedStoreDesk: StoreDesk {
     private(set) var hasGivenUpSegments = false
     private let record: Record
 
-    init(options: DiskEventStore.Options, _ record: Record) {
-        (self.options, self.record) = (options, record)
+    init(options: DiskEventStore.Options, _ disk: SimulatedDisk, _ scheduler: SimulatedScheduler, _ record: Record) {
+        (self.options, self.disk, self.scheduler, self.record) = (options, disk, scheduler, record)
     }
 
     func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoreContent {
@@ -29,7 +37,7 @@ final class SimulatedStoreDesk: StoreDesk {
         if !isAsked { record.count(opened.kind == options.kind ? .storeMoved : .moveGivenUp) }
         engine = opened.engine
         self.ring = ring
-        opened.report(report)
+        opened.report(tell)
         return opened.content
     }
 
@@ -56,7 +64,18 @@ final class SimulatedStoreDesk: StoreDesk {
     var isOpen: Bool { engine != nil }
 
     /// Whether it would do something.
-    var hasWork: Bool { !isHeld && (!jobs.isEmpty || engine?.hasChores == true) }
+    var hasWork: Bool { !isHeld && !isSyncing && (!jobs.isEmpty || engine?.hasChores == true) }
+
+    /// Whether a sync is under way.
+    var isSyncing: Bool { busyUntil.map { scheduler.now < $0 } ?? false }
+
+    /// Whether nothing is under way, and nothing waits for the disk.
+    var isIdle: Bool { !hasWork && !isHeld && !isSyncing }
+
+    /// Whether somebody waits for events to be read.
+    var isReading: Bool {
+        untoldReads > 0 || jobs.contains { if case .read = $0 { true } else { false } }
+    }
 
     /// Whether a change of what is kept waits.
     var hasWrite: Bool { jobs.contains { if case .write = $0 { true } else { false } } }
@@ -80,9 +99,15 @@ final class SimulatedStoreDesk: StoreDesk {
         (hasBegunSegment, hasGivenUpSegments) = (false, false)
         let before = (engine as? LogEngine)?.counts
         defer { if let before, let after = (engine as? LogEngine)?.counts { watch(before, after) } }
-        guard !engine.turn(turn, report: report) else { return }
-        self.engine = nil
-        report([.closed])
+        let (begin, syncs) = (scheduler.now, disk.syncs)
+        let moment = { [disk, syncTime] in begin + syncTime * (disk.syncs - syncs) }
+        let report = { [self] in tell($0, at: moment()) }
+        if !engine.turn(turn, report: report) {
+            self.engine = nil
+            report([.closed])
+        }
+        busyUntil = moment()
+        if isSyncing { record.count(.syncSlow) }
     }
 
     private func watch(_ before: LogCounts, _ after: LogCounts) {
@@ -133,7 +158,17 @@ final class SimulatedStoreDesk: StoreDesk {
         (engine, jobs, outcomes, ring) = (nil, [], [], {})
     }
 
-    private func report(_ news: [StoreOutcome]) {
+    private func tell(_ news: [StoreOutcome], at moment: Instant) {
+        guard moment > scheduler.now else { return tell(news) }
+        let reads = news.count { if case .read = $0 { true } else { false } }
+        untoldReads += reads
+        _ = scheduler.schedule(at: moment) { [weak self] in
+            self?.untoldReads -= reads
+            self?.tell(news)
+        }
+    }
+
+    private func tell(_ news: [StoreOutcome]) {
         let isFirst = outcomes.isEmpty && !news.isEmpty
         outcomes += news
         if isFirst { ring() }

@@ -25,7 +25,7 @@ final class WitnessedStore: EventStore {
         self.disk = disk
         self.ledger = ledger
         self.opened = opened
-        desk = SimulatedStoreDesk(options: options, ledger.record)
+        desk = SimulatedStoreDesk(options: options, disk, scheduler, ledger.record)
         store = DiskEventStore(desk: desk, kind: kind) { door.scheduler.submit($0) }
     }
 

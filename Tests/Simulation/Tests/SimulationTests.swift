@@ -7,7 +7,7 @@ struct SimulationTests {
     private static let usual = 30
 
     @Test(
-        "P1, P3, P4, P7, Q3, Q4, Q5, Q7, Q8, Q11, D3–D10, D12, A9, B1, B23, F1, S1–S3, X2: whatever happens, the promises hold"
+        "P1, P3, P4, P7, Q3, Q4, Q5, Q7, Q8, Q11, D3–D10, D12, A9, B1, B23, F1, S1–S3, X2, O1: whatever happens, the promises hold"
     )
     func promisesHold() {
         for seed in Seeds.first(SimulationTests.usual) {

@@ -7,6 +7,7 @@ enum Situation: String, CaseIterable {
     case storeMoved, moveInterrupted, moveGivenUp
     case diedAtTurnover, segmentBegun, segmentForgotten, segmentCopied, logRecovered
     case storeHeld, refusedByFullDisk, queueFull, ioError, syncFailed
+    case syncSlow, answeredInSync, sentInSync, activatedInSync
     case killed, powerLost, diedInACall, startFailed, stoppedInOrder, endForgotten, unansweredKept
     case triedAgain, givenUp, neverTaken, split, toldApart, timedOut, answerLost
     case purged, paused, networkLost, flushSettled, flushTimedOut, clockJumped

@@ -34,6 +34,8 @@ struct Scene {
     let orphanRetention: Int64?
     /// Whether bytes rot, and which.
     let rot: Rot.Kind?
+    /// Whether syncs take their time.
+    let hasSlowSyncs: Bool
     /// Whether other versions of the daemon use the same disk.
     let hasVersions: Bool
     /// Whether there is a configuration file beside what the program sets.
@@ -61,6 +63,7 @@ struct Scene {
         storeKind = rot == nil && !hasVersions && record.oneIn(2) ? .log : .sqlite
         changesStoreKind = rot == nil && record.oneIn(3)
         segmentSize = record.pick([1, 1, 3, 6]) << 10
+        hasSlowSyncs = record.oneIn(5)
         let mostAge = record.oneIn(3) ? record.pick([2, 5, 60]) : nil
         self.mostAge = mostAge.map { Int64($0) * 1_000 }
         settings = [
@@ -83,6 +86,7 @@ struct Scene {
             .patched(with: streams).patched(with: boardTerms.settings)
             .patched(with: Scene.barriers(record)).patched(with: rules?.settings ?? [:])
             .patched(with: key == nil ? [:] : KeyTerms.settings)
+            .patched(with: hasSlowSyncs ? SlowSyncs.settings : [:])
     }
 
     /// Sometimes nothing goes while nobody uses a client (Behaviour B26).

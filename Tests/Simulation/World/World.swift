@@ -75,6 +75,7 @@ final class World {
         }
         if record.oneIn(3) { actors.append(Programs(record, scheduler, crowd, ledger)) }
         if record.oneIn(2) { actors.append(WatchClients(record, scheduler, crowd, ledger)) }
+        if scene.hasSlowSyncs { actors.append(SlowSyncs(self, crowd, sides)) }
     }
 
     // MARK: The history
@@ -117,7 +118,7 @@ final class World {
         guard let service else { return }
         let backlog = service.gate.events.backlog
         ledger.orphans?.checkForgotten { backlog.unsettled(of: $0).events }
-        guard !store.desk.hasWork, !store.desk.isHeld else { return }
+        guard store.desk.isIdle else { return }
         ledger.orphans?.check { [sides] id in sides.contains { $0.id == id && $0.hasWaiting } }
     }
 
@@ -233,6 +234,7 @@ final class World {
 
     private func lose(_ end: LifeEnd) {
         checkAges()
+        checkMetrics()
         record.note("the daemon is gone: \(end)")
         if let gate = service?.gate {
             for id in ledger.lanes.keys { lost[id] = gate.counts.lost }
@@ -276,7 +278,7 @@ final class World {
     private func stop() {
         guard let service else { return }
         record.count(.stoppedInOrder)
-        wasWell = store.disk.isWell && !store.desk.isHeld
+        wasWell = store.disk.isWell && !store.desk.isHeld && store.desk.syncTime < SlowSyncs.long
         var isStopped = false
         service.stop { _ in isStopped = true }
         for _ in 0..<50 where !(isStopped && service.sessions.count == 0) {
@@ -310,6 +312,17 @@ final class World {
             side.lane.check(summary?.counters)
         }
         if let service { ledger.check(service.gate.counts.all) }
+        checkMetrics(of: sides)
+    }
+
+    /// The metrics agree with status, and with what was seen at the destinations.
+    private func checkMetrics(of sides: [FarSide] = []) {
+        guard let service else { return }
+        let metrics = MetricsAccount(service)
+        metrics.check(service, record)
+        for side in sides where !side.isGone && !side.lane.isPatchy {
+            side.lane.check(metrics.dispatcher(side.lane.id))
+        }
     }
 
     private func goOn(lettingTimePass: Bool) {
@@ -322,7 +335,7 @@ final class World {
 
     private var isQuiet: Bool {
         guard let service else { return false }
-        return actors.allSatisfy(\.isQuiet) && service.gate.stored == .zero && !store.desk.hasWork
+        return actors.allSatisfy(\.isQuiet) && service.gate.stored == .zero && store.desk.isIdle
             && service.sessions.all.allSatisfy { $0.machine.account == SessionAccount() }
     }
 

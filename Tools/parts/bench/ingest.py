@@ -12,7 +12,10 @@ from report import Load, Row, Run, print_remarks, print_table
 from servers import BenchmarkError, Headgate, Redis, Server
 
 SIZE = 300
-LOADS = [Load(4, 64), Load(4, 64, ids=True), Load(1, 1), Load(4, 1), Load(1, 256)]
+LOADS = [
+    Load(4, 64), Load(4, 64, ids=True), Load(1, 256), Load(4, 1), Load(1, 1), Load(4, 8, events=100),
+    Load(4, 64, synced=False), Load(1, 1, synced=False),
+]  # fmt: skip
 
 
 def generate(loadgen: pathlib.Path, server: Server, load: Load, seconds: float) -> dict[str, float]:
@@ -20,6 +23,7 @@ def generate(loadgen: pathlib.Path, server: Server, load: Load, seconds: float) 
     command = [
         str(loadgen), "--proto", server.name, "--socket", str(server.socket_path), "--size", str(SIZE),
         "--connections", str(load.connections), "--window", str(load.window), "--seconds", str(seconds),
+        "--events", str(load.events),
     ]  # fmt: skip
     finished = subprocess.run(command + ["--ids"] * load.ids, stdout=subprocess.PIPE, text=True)
     if finished.returncode != 0:
@@ -37,11 +41,11 @@ def measure(loadgen: pathlib.Path, server: Server, load: Load, seconds: float) -
         figures = generate(loadgen, server, load, seconds)
         cpu = server.cpu_seconds() - cpu_before
         delivered = server.delivered()
-        total = int(figures["total"])
+        total = int(figures["total"]) * load.events
         if (stored := server.stored()) != total:
             raise BenchmarkError(f"{server.name} acknowledged {total} events and has {stored}")
         return Run(
-            figures["rate"], figures["p50_us"], figures["p99_us"], figures["cpu"],
+            figures["rate"] * load.events, figures["p50_us"], figures["p99_us"], figures["cpu"],
             cpu / total * 1e6, server.peak_mebibytes(), delivered / total,
         )  # fmt: skip
 
@@ -49,9 +53,10 @@ def measure(loadgen: pathlib.Path, server: Server, load: Load, seconds: float) -
 def run_pairs(arguments: argparse.Namespace, loadgen: pathlib.Path, disk: pathlib.Path, load: Load) -> Row:
     row = Row(load)
     for pair in range(1, arguments.pairs + 1):
-        headgate = Headgate(disk, arguments.headgated, load.delivering)
+        durability = "full" if load.synced else "normal"
+        headgate = Headgate(disk, arguments.headgated, load.delivering, durability=durability)
         row.headgate.append(measure(loadgen, headgate, load, arguments.seconds))
-        row.redis.append(measure(loadgen, Redis(disk), load, arguments.seconds))
+        row.redis.append(measure(loadgen, Redis(disk, load.synced), load, arguments.seconds))
         ours, theirs = row.headgate[-1].rate, row.redis[-1].rate
         print(f"{load}, pair {pair}: {ours:,.0f} / {theirs:,.0f} = {ours / theirs:.2f}", file=sys.stderr)
     return row
@@ -64,11 +69,11 @@ def first_line(*command: str) -> str:
 def print_conditions(arguments: argparse.Namespace, loads: list[Load]) -> None:
     except_delivering = " except where it says delivering" if any(load.delivering for load in loads) else ""
     pairs = "pair" if arguments.pairs == 1 else "pairs"
-    print("connections × unanswered requests on each;", end=" ")
+    print("connections × unanswered requests on each, of so many events where there are several;", end=" ")
     print(f"medians of {arguments.pairs} {pairs} of {arguments.seconds:g} s;")
     print(f"track requests of {SIZE} bytes, and XADD of the same event objects, over a Unix socket.")
-    print(f"Headgate: durability full, the way to its dispatcher closed by dispatcher.pause{except_delivering}.")
-    print(f"Redis: appendfsync always, no rewrite. {first_line('redis-server', '--version')}")
+    print(f"Headgate: durability full, or normal where it says so, the way to its dispatcher closed by dispatcher.pause{except_delivering}.")
+    print(f"Redis: appendfsync always, beside normal everysec; no rewrite. {first_line('redis-server', '--version')}")
     print(f"{os.cpu_count()} CPUs for servers and generator; data of both in {arguments.disk}.\n")
 
 

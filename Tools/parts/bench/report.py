@@ -3,7 +3,7 @@
 import dataclasses
 import statistics
 
-TARGET = 1.0
+TARGET = 2.5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -14,10 +14,15 @@ class Load:
     window: int
     ids: bool = False
     delivering: bool = False
+    events: int = 1
+    """Events in each request: more than one are a `track_many`, or a transaction."""
+    synced: bool = True
+    """Whether an event is synced before it is acknowledged; otherwise both servers do so some time later."""
 
     def __str__(self) -> str:
-        notes = (" with ids" if self.ids else "") + (" delivering" if self.delivering else "")
-        return f"{self.connections} × {self.window}{notes}"
+        notes = f" of {self.events}" if self.events > 1 else ""
+        notes += (" with ids" if self.ids else "") + (" delivering" if self.delivering else "")
+        return f"{self.connections} × {self.window}{notes}" + ("" if self.synced else " `normal`")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Run:
     p99_us: float
     generator_cpu: float
     server_cpu_us: float
-    """CPU time of the server per request, in µs."""
+    """CPU time of the server per event, in µs."""
     peak_mebibytes: float
     delivered_share: float
 
@@ -66,7 +71,7 @@ class Row:
 
 HEADINGS = [
     "load", "Headgate/s", "Redis/s", "ratio", "pairs", "Headgate p50 / p99 µs", "Redis p50 / p99 µs",
-    "CPU µs/request H / R", "peak MiB H / R",
+    "CPU µs/event H / R", "peak MiB H / R",
 ]  # fmt: skip
 
 

@@ -388,7 +388,7 @@ def _whole(value: Any, usual: int) -> int:
 
 # written by Tools/protocol: repeatable
 _REPEATABLE = frozenset(
-    "ping rpc.discover status barrier.list dispatcher.list queue.peek dead_letters.list config.get".split()
+    "ping rpc.discover status barrier.list dispatcher.list queue.peek dead_letters.list config.get metrics".split()
 )
 # end of what Tools/protocol has written
 
@@ -1396,6 +1396,11 @@ class Client:
     def reload_config(self, deadline: Optional[float] = None) -> List[str]:
         """Reads the configuration file again. Gives the places that differ."""
         found: List[str] = _member(self.call("config.reload", None, deadline), "changed", list)
+        return found
+
+    def metrics(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
+        """All that is counted and measured, as monitoring systems read it."""
+        found: List[Mapping[str, Any]] = _member(self.call("metrics", None, deadline), "metrics", list)
         return found
     # end of what Tools/protocol has written
 

@@ -235,6 +235,11 @@ class Client:
         """Reads the configuration file again. Gives the places that differ."""
         found: List[str] = headgate._member(await self.call("config.reload", None, deadline), "changed", list)
         return found
+
+    async def metrics(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
+        """All that is counted and measured, as monitoring systems read it."""
+        found: List[Mapping[str, Any]] = headgate._member(await self.call("metrics", None, deadline), "metrics", list)
+        return found
     # end of what Tools/protocol has written
 
     async def watch(self, topics: Optional[Sequence[str]] = None, deadline: Optional[float] = None) -> Watch:

@@ -42,9 +42,10 @@ extension Timestamp {
         }
     }
 
-    private static let length = 24
+    /// Characters of a moment as text.
+    static let length = 24
 
-    private func write(to target: UnsafeMutableRawBufferPointer) {
+    func write(to target: UnsafeMutableRawBufferPointer) {
         let told = min(max(self, Timestamp.expressible.lowerBound), Timestamp.expressible.upperBound).milliseconds
         let remainder = told % Timestamp.millisecondsPerDay
         let inDay = Int(remainder < 0 ? remainder + Timestamp.millisecondsPerDay : remainder)

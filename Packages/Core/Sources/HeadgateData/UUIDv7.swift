@@ -17,16 +17,13 @@ public struct UUIDv7: Sendable {
         advance(to: now.milliseconds)
         let high = UInt64(bitPattern: milliseconds) << 16 | 0x7000 | UInt64(counter)
         let low = nextRandom() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
-        var place = 0
-        for digit in 0..<32 {
-            if digit == 8 || digit == 12 || digit == 16 || digit == 20 {
-                target[place] = UInt8(ascii: "-")
-                place += 1
-            }
-            let word = digit < 16 ? high : low
-            target[place] = UUIDv7.hexDigit(UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (digit & 15)) & 15))
-            place += 1
-        }
+        precondition(target.count >= UUIDv7.length)
+        UUIDv7.lay(high >> 32, at: 0, in: target)
+        target[8] = UInt8(ascii: "-")
+        UUIDv7.lay(high, splitAt: 9, in: target)
+        target[18] = UInt8(ascii: "-")
+        UUIDv7.lay(low >> 32, splitAt: 19, in: target)
+        UUIDv7.lay(low, at: 28, in: target)
     }
 
     /// The next id, as a string.
@@ -62,7 +59,27 @@ public struct UUIDv7: Sendable {
         return word ^ word >> 31
     }
 
-    private static func hexDigit(_ value: UInt8) -> UInt8 {
-        value < 10 ? 0x30 + value : 0x61 + value - 10
+    /// Lays the eight digits of a word's lower half.
+    private static func lay(_ word: UInt64, at place: Int, in target: UnsafeMutableRawBufferPointer) {
+        LittleEndian.store(hexDigits(UInt32(truncatingIfNeeded: word)), in: target, at: place)
+    }
+
+    /// The same with a hyphen in their middle.
+    private static func lay(_ word: UInt64, splitAt place: Int, in target: UnsafeMutableRawBufferPointer) {
+        let digits = hexDigits(UInt32(truncatingIfNeeded: word))
+        LittleEndian.store(UInt32(truncatingIfNeeded: digits), in: target, at: place)
+        target[place + 4] = UInt8(ascii: "-")
+        LittleEndian.store(UInt32(truncatingIfNeeded: digits >> 32), in: target, at: place + 5)
+    }
+
+    /// Eight digits at once, the first in the lowest byte: each half of a byte goes to a byte of its own, to which is added what
+    /// makes a character of it.
+    private static func hexDigits(_ value: UInt32) -> UInt64 {
+        var digits = UInt64(value.byteSwapped)
+        digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF
+        digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF
+        digits = digits >> 4 & 0x000F_000F_000F_000F | digits << 8 & 0x0F00_0F00_0F00_0F00
+        let areLetters = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return digits &+ 0x3030_3030_3030_3030 &+ areLetters &* 39
     }
 }

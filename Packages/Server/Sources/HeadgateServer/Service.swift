@@ -34,6 +34,8 @@ final class Service {
     private let surroundings: SenderSurroundings
     private let store: ServiceStore
     private let started: Instant
+    /// When it was started, by the wall clock of that moment.
+    let startedAt: Timestamp
     private let startWarnings: [String]
     private var listening = Listening()
     private var network: MachineNetwork?
@@ -62,7 +64,7 @@ final class Service {
         self.loop = loop
         self.configuration = configuration
         places = loaded.places
-        started = scheduler.now
+        (started, startedAt) = (scheduler.now, scheduler.wall)
         store = ServiceStore(
             configuration.makeStore, settings: settings, places: places, scheduler: scheduler, loop: loop, log: log)
         let state = try store.open()

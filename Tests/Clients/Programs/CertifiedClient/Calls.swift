@@ -118,6 +118,7 @@ struct Calls {
         case "config.get": return try await client.settings(given.word("layer"))
         case "config.set": try await client.changeSettings(given["patch"] ?? [:], persist: given["persist"] ?? false)
         case "config.reload": return ["changed": items(try await client.reloadSettings())]
+        case "metrics": return ["metrics": items(try await client.metrics())]
         // end of what Tools/protocol has written
         default: throw UsageError("there is no method \(method)")
         }
@@ -125,6 +126,8 @@ struct Calls {
     }
 
     private func items(_ words: [String]) -> DataItem { .array(words.map { .string($0) }) }
+
+    private func items(_ objects: [DataObject]) -> DataItem { .array(objects.map { .object($0) }) }
 
     private func number(_ number: Int) -> DataItem { .number(DataNumber(number)) }
 

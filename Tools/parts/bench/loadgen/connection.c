@@ -35,7 +35,7 @@ void connection_open(struct connection *connection, const struct options *option
         .template = template,
         .next_number = FIRST_NUMBER + index,
         .number_step = options->connections,
-        .expectation = {.number = FIRST_NUMBER + index},
+        .expectation = {.number = FIRST_NUMBER + index, .events = options->events},
         .window = options->window,
         .sent_at = allocate(options->window, sizeof(uint64_t)),
         .output = allocate(options->window, template->length),

@@ -5,6 +5,9 @@
 
 static const char opening[] = "{\"jsonrpc\":\"2.0\",\"id\":" NUMBER_SLOT ",\"method\":\"track\",\"params\":";
 static const char closing[] = "}\n";
+static const char many_opening[] =
+    "{\"jsonrpc\":\"2.0\",\"id\":" NUMBER_SLOT ",\"method\":\"track_many\",\"params\":{\"events\":[";
+static const char many_closing[] = "]}}\n";
 enum { FRAME_SIZE = sizeof opening + sizeof closing - 2 };
 
 size_t event_size(size_t size) {
@@ -12,20 +15,27 @@ size_t event_size(size_t size) {
     return size - FRAME_SIZE;
 }
 
-static void prepare(struct template *template, size_t size, bool with_id) {
-    char *out = template->bytes;
-    memcpy(out, opening, sizeof opening - 1);
-    out += sizeof opening - 1;
-    event_write(out, event_size(size), with_id);
-    memcpy(out + event_size(size), closing, sizeof closing - 1);
-    template->length = size;
+static void prepare(struct template *template, const struct options *options) {
+    const bool is_one = options->events == 1;
+    const size_t size = event_size(options->size);
+    if (options->events * (size + 1) + sizeof many_opening + sizeof many_closing > REQUEST_LIMIT)
+        fault("--size is too large for so many events");
+    char *out = stpcpy(template->bytes, is_one ? opening : many_opening);
+    for (unsigned index = 0; index < options->events; index++) {
+        if (index > 0) *out++ = ',';
+        event_write(out, size, options->ids);
+        out += size;
+    }
+    out = stpcpy(out, is_one ? closing : many_closing);
+    template->length = (size_t)(out - template->bytes);
     template_find_slots(template);
 }
 
 /// What an answer says, as far as an acknowledgement is concerned.
 struct answer {
-    bool has_result, has_id, has_seq;
-    uint64_t id, seq;
+    bool has_result, has_id, has_seq, has_first;
+    /// Of one event `seq` alone.
+    uint64_t id, first_seq, seq;
     const char *refusal;
 };
 
@@ -39,12 +49,19 @@ static void note(struct answer *answer, const char *key, size_t length, const ch
     if (is_key(key, length, "id") && *value != '"') {
         answer->has_id = read_number(&value, end, &answer->id);
     } else if (is_key(key, length, "seq")) {
+        answer->has_first = answer->has_seq = read_number(&value, end, &answer->seq);
+        answer->first_seq = answer->seq;
+    } else if (is_key(key, length, "first_seq")) {
+        answer->has_first = read_number(&value, end, &answer->first_seq);
+    } else if (is_key(key, length, "last_seq")) {
         answer->has_seq = read_number(&value, end, &answer->seq);
     } else if (is_key(key, length, "result")) {
         answer->has_result = true;
     } else if (is_key(key, length, "error")) {
         answer->refusal = "an error";
-    } else if (is_key(key, length, "duplicate")) {
+    } else if (value < end && *value == '0') {
+        // No duplicates among many, and none that nobody wants.
+    } else if (is_key(key, length, "duplicate") || is_key(key, length, "duplicates")) {
         answer->refusal = "taken for a duplicate";
     } else if (is_key(key, length, "unrouted")) {
         answer->refusal = "not stored: no dispatcher wants it";
@@ -72,7 +89,7 @@ static ptrdiff_t accept_answer(const char *bytes, size_t length, struct expectat
     struct answer answer = read_answer(bytes, end);
     expectation->refusal = answer.refusal;
     if (answer.refusal) return -1;
-    if (!answer.has_result || !answer.has_id || !answer.has_seq) {
+    if (!answer.has_result || !answer.has_id || !answer.has_first || !answer.has_seq) {
         expectation->refusal = "not an acknowledgement";
         return -1;
     }
@@ -80,7 +97,12 @@ static ptrdiff_t accept_answer(const char *bytes, size_t length, struct expectat
         expectation->refusal = "to another request";
         return -1;
     }
-    if (!advance(expectation, (struct position){.major = answer.seq})) return -1;
+    if (!advance(expectation, (struct position){.major = answer.first_seq})) return -1;
+    if (answer.seq != answer.first_seq + expectation->events - 1) {
+        expectation->refusal = "of another number of events";
+        return -1;
+    }
+    expectation->last.major = answer.seq;
     return end + 1 - bytes;
 }
 

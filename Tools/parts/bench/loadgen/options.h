@@ -16,6 +16,9 @@ struct options {
     size_t size;
     double warmup_seconds;
     double seconds;
+    /// Events in one request: with more than one `track_many`, or a transaction of Redis. `size` is then that of the request that
+    /// one of them would be.
+    unsigned events;
     /// Whether each event carries an `id` made here.
     bool ids;
 };

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "options.h"
 #include "request.h"
 
 /// Where the last acknowledged event went: Headgate's sequence number, or the two parts of a Redis stream entry's id.
@@ -17,6 +18,8 @@ struct expectation {
     uint64_t number;
     /// Each acknowledgement's position must be beyond the one before.
     struct position last;
+    /// How many events each request has.
+    unsigned events;
     /// Why the answer was refused.
     const char *refusal;
 };
@@ -25,7 +28,7 @@ struct expectation {
 struct protocol {
     const char *name;
     /// Makes the request that carries an event of the size that a Headgate line of `size` bytes has room for.
-    void (*prepare)(struct template *template, size_t size, bool with_id);
+    void (*prepare)(struct template *template, const struct options *options);
     /// Takes the answer at the front of `bytes`: its length, 0 while it is not whole, -1 if it is refused.
     ptrdiff_t (*accept)(const char *bytes, size_t length, struct expectation *expectation);
 };

@@ -4,14 +4,33 @@
 #include "fault.h"
 #include "protocol.h"
 
-static void prepare(struct template *template, size_t size, bool with_id) {
-    size_t event = event_size(size);
-    int frame = snprintf(template->bytes, sizeof template->bytes,
-                         "*5\r\n$4\r\nXADD\r\n$6\r\nevents\r\n$1\r\n*\r\n$1\r\nd\r\n$%zu\r\n", event);
-    template->length = (size_t)frame + event + 2;
-    if (template->length > sizeof template->bytes) fault("--size is too large");
-    event_write(template->bytes + frame, event, with_id);
-    memcpy(template->bytes + template->length - 2, "\r\n", 2);
+static size_t append(struct template *template, const char *text, size_t length) {
+    if (template->length + length > sizeof template->bytes) fault("--size is too large");
+    memcpy(template->bytes + template->length, text, length);
+    return template->length += length;
+}
+
+static void append_text(struct template *template, const char *text) {
+    append(template, text, strlen(text));
+}
+
+static void append_entry(struct template *template, const struct options *options) {
+    static char event[REQUEST_LIMIT];
+    size_t size = event_size(options->size);
+    char frame[128];
+    snprintf(frame, sizeof frame, "*5\r\n$4\r\nXADD\r\n$6\r\nevents\r\n$1\r\n*\r\n$1\r\nd\r\n$%zu\r\n", size);
+    append_text(template, frame);
+    if (size > sizeof event) fault("--size is too large");
+    event_write(event, size, options->ids);
+    append(template, event, size);
+    append_text(template, "\r\n");
+}
+
+/// Several events are one transaction: stored together, and synced once.
+static void prepare(struct template *template, const struct options *options) {
+    if (options->events > 1) append_text(template, "*1\r\n$5\r\nMULTI\r\n");
+    for (unsigned index = 0; index < options->events; index++) append_entry(template, options);
+    if (options->events > 1) append_text(template, "*1\r\n$4\r\nEXEC\r\n");
     template_find_slots(template);
 }
 
@@ -31,21 +50,42 @@ static bool read_entry_id(const char **at, const char *end, struct position *pos
            read_number(at, end, &position->minor) && (uint64_t)(*at - start) == length && read_literal(at, end, "\r\n");
 }
 
+/// Skips so many lines; NULL where they are not all there.
+static const char *skip_lines(const char *at, const char *end, unsigned count) {
+    for (; count > 0 && at; count--) {
+        at = memchr(at, '\n', (size_t)(end - at));
+        if (at) at++;
+    }
+    return at;
+}
+
+/// What stands before the answers to the commands of a transaction.
+static bool read_transaction(const char **at, const char *end, unsigned events) {
+    if (!read_literal(at, end, "+OK\r\n")) return false;
+    for (unsigned index = 0; index < events; index++)
+        if (!read_literal(at, end, "+QUEUED\r\n")) return false;
+    uint64_t count;
+    return read_literal(at, end, "*") && read_number(at, end, &count) && count == events && read_literal(at, end, "\r\n");
+}
+
 static ptrdiff_t accept_answer(const char *bytes, size_t length, struct expectation *expectation) {
-    const char *end = memchr(bytes, '\n', length);
-    if (end && *bytes == '-') {
+    unsigned events = expectation->events;
+    if (length > 0 && *bytes == '-' && memchr(bytes, '\n', length)) {
         expectation->refusal = "an error";
         return -1;
     }
-    if (end) end = memchr(end + 1, '\n', length - (size_t)(end + 1 - bytes));
+    const char *end = skip_lines(bytes, bytes + length, 2 * events + (events > 1 ? events + 2 : 0));
     if (!end) return 0;
     const char *at = bytes;
-    struct position position;
-    if (!read_entry_id(&at, end + 1, &position)) {
-        expectation->refusal = "not an acknowledgement";
-        return -1;
+    bool is_right = events == 1 || read_transaction(&at, end, events);
+    for (unsigned index = 0; index < events && is_right; index++) {
+        struct position position;
+        is_right = read_entry_id(&at, end, &position);
+        if (is_right && !advance(expectation, position)) return -1;
     }
-    return advance(expectation, position) ? at - bytes : -1;
+    if (is_right) return at - bytes;
+    expectation->refusal = "not an acknowledgement";
+    return -1;
 }
 
 const struct protocol redis_protocol = {.name = "redis", .prepare = prepare, .accept = accept_answer};

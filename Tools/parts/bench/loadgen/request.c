@@ -31,13 +31,16 @@ void template_find_slots(struct template *template) {
     const char *end = template->bytes + template->length;
     const char *at = template->bytes;
     while ((at = memmem(at, (size_t)(end - at), NUMBER_SLOT, NUMBER_DIGITS))) {
-        if (template->number_count == 2) fault("a request has at most two numbers");
+        if (template->number_count > EVENTS_LIMIT) fault("a request has too many numbers");
         template->numbers_at[template->number_count++] = (size_t)(at - template->bytes);
         at += NUMBER_DIGITS;
     }
-    at = memmem(template->bytes, template->length, UUID_SLOT, UUID_LENGTH);
-    template->has_uuid = at != NULL;
-    if (at) template->uuid_at = (size_t)(at - template->bytes);
+    at = template->bytes;
+    while ((at = memmem(at, (size_t)(end - at), UUID_SLOT, UUID_LENGTH))) {
+        if (template->uuid_count == EVENTS_LIMIT) fault("a request has too many ids");
+        template->uuids_at[template->uuid_count++] = (size_t)(at - template->bytes);
+        at += UUID_LENGTH;
+    }
 }
 
 void template_render(const struct template *template, uint64_t number, char *out) {
@@ -46,5 +49,5 @@ void template_render(const struct template *template, uint64_t number, char *out
     memcpy(out, template->bytes, template->length);
     for (size_t index = 0; index < template->number_count; index++)
         memcpy(out + template->numbers_at[index], digits, NUMBER_DIGITS);
-    if (template->has_uuid) uuid_write(out + template->uuid_at);
+    for (size_t index = 0; index < template->uuid_count; index++) uuid_write(out + template->uuids_at[index]);
 }

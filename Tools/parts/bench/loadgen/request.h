@@ -7,6 +7,8 @@
 enum {
     /// Longest request, framing included.
     REQUEST_LIMIT = 65536,
+    /// Most events in one request.
+    EVENTS_LIMIT = 128,
     /// Every number in a request has so many digits, so that all requests have one length.
     NUMBER_DIGITS = 10,
     UUID_LENGTH = 36,
@@ -23,10 +25,10 @@ enum {
 struct template {
     char bytes[REQUEST_LIMIT];
     size_t length;
-    size_t numbers_at[2];
+    size_t numbers_at[EVENTS_LIMIT + 1];
     size_t number_count;
-    size_t uuid_at;
-    bool has_uuid;
+    size_t uuids_at[EVENTS_LIMIT];
+    size_t uuid_count;
 };
 
 /// Finds the slots in `bytes[0..<length]`.

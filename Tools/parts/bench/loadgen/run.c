@@ -109,7 +109,7 @@ static void open_connections(struct load *load) {
 void run(const struct options *options, struct result *result) {
     static struct load load;
     load = (struct load){.options = options, .result = result, .last_answer = monotonic_nanoseconds()};
-    options->protocol->prepare(&load.template, options->size, options->ids);
+    options->protocol->prepare(&load.template, options);
     open_connections(&load);
     enter(&load, WARMING, monotonic_nanoseconds(), options->warmup_seconds);
     while (load.phase != ENDING || !is_answered(&load)) turn(&load);

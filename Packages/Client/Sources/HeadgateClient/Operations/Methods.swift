@@ -61,6 +61,12 @@ extension HeadgateClient {
     public func reloadSettings(deadline: Duration? = nil) async throws -> [String] {
         try await member("changed", of: "config.reload", [:], deadline)
     }
+
+    /// All that is counted and measured, as monitoring systems read it.
+    /// - Parameter deadline: how long to wait; nil is for ever.
+    public func metrics(deadline: Duration? = nil) async throws -> [DataObject] {
+        try await member("metrics", of: "metrics", [:], deadline)
+    }
     // end of what Tools/protocol has written
 }
 

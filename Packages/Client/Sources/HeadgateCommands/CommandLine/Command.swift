@@ -29,7 +29,7 @@ enum ExitCode: Int32, Sendable {
 /// All commands, in the order in which the help shows them.
 enum CommandTable {
     static let all: [Command] = [
-        .send, .status, .watch, .flush, .barriers, .dispatchers, .pause, .resume, .worker, .peek,
+        .send, .status, .metrics, .watch, .flush, .barriers, .dispatchers, .pause, .resume, .worker, .peek,
         .deadLettersList, .deadLettersRequeue, .deadLettersPurge, .activate, .configGet, .configSet, .configReload,
         .configCheck, .completions,
     ]

@@ -52,6 +52,7 @@ import Testing
         "config.get": { _ = try await $0.settings(HeadgateClient.SettingsLayer.allCases[0]) },
         "config.set": { _ = try await $0.changeSettings([:], persist: true) },
         "config.reload": { _ = try await $0.reloadSettings() },
+        "metrics": { _ = try await $0.metrics() },
         // end of what Tools/protocol has written
     ]
 
@@ -61,7 +62,7 @@ import Testing
         "dispatcher.list": ["dispatchers": []], "barrier.list": ["barriers": []], "queue.peek": ["events": []],
         "queue.purge": ["purged": 0], "dead_letters.list": ["dead_letters": [], "next": nil],
         "dead_letters.requeue": ["count": 0], "dead_letters.purge": ["count": 0], "board.activate": ["done": true],
-        "config.reload": ["changed": []],
+        "config.reload": ["changed": []], "metrics": ["metrics": []],
     ]
 
     /// The names of the params of each method, by Docs/openrpc.json.

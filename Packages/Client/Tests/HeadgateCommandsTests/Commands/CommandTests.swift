@@ -25,7 +25,7 @@ import Testing
                 ["patch": ["a": ["b": 1, "c": "x"], "d": nil], "persist": false]
             ),
             (["config", "set", "a=[]", "--persist"], "config.set", ["patch": ["a": []], "persist": true]),
-            (["status"], "status", [:]),
+            (["status"], "status", [:]), (["metrics"], "metrics", [:]),
             (["peek", "collect"], "queue.peek", ["dispatcher": "collect"]),
             (
                 ["peek", "collect", "--limit", "3", "--after", "7"], "queue.peek",
@@ -41,6 +41,10 @@ import Testing
     func questions(words: [String], method: String, params: DataObject) async throws {
         try await withDaemon { daemon in
             await daemon.answer("queue.peek", with: ["events": []])
+            let metric: DataItem = [
+                "name": "headgate_ready", "type": "gauge", "help": "", "samples": [["labels": [:], "value": 1]],
+            ]
+            await daemon.answer("metrics", with: ["metrics": [metric]])
             let run = try await ToolRun.run(words, on: daemon)
             #expect(run.exitCode == .success, "\(run.errors)")
             #expect(!run.output.isEmpty)

@@ -121,7 +121,7 @@ public final class BarrierCoordinator {
     private func observe(_ key: BarrierKey, for id: String) {
         guard let entry = entries[key] else { return }
         entry.observations[id] = DisposeAction {}
-        report(key, for: id) { $0.isFlushable = entry.isFlushable }
+        report(key, for: id, isChange: false) { $0.isFlushable = entry.isFlushable }
         // What a barrier says of a dispatcher that comes is news for that one, and no change of the barrier.
         var isComing = true
         defer { isComing = false }
@@ -132,6 +132,7 @@ public final class BarrierCoordinator {
             self.report(key, for: id, isChange: !isComing) { $0.state = state }
         }
         entry.observations[id] = subscription
+        entry.note(closed: ways[id]?.reports[key]?.blocks ?? true, for: id, at: scheduler.now)
     }
 
     private func findings(of barrier: any Barrier, for id: String) -> Observable<BarrierFinding> {
@@ -171,7 +172,10 @@ public final class BarrierCoordinator {
         var new = old ?? Way.Report()
         change(&new)
         guard new != old else { return }
-        if isChange, new.state != old?.state { entry.since = scheduler.wall }
+        if isChange {
+            if new.state != old?.state { entry.since = scheduler.wall }
+            entry.note(closed: new.blocks, for: id, at: scheduler.now)
+        }
         ways[id]?.set(new, of: key)
         turn.wayChanged(id)
     }
@@ -181,6 +185,18 @@ extension BarrierCoordinator {
     /// Every barrier, those registered first in front.
     public var summaries: [BarrierSummary] {
         entries.sorted { $0.key < $1.key }.map { key, entry in summary(of: entry, key: key) }
+    }
+
+    /// For how long each barrier has held each dispatcher that it stands before (Behaviour O1): the barriers registered first
+    /// in front, their dispatchers in this order.
+    func closedTimes(of dispatchers: [String], _ tell: (_ barrier: String, _ dispatcher: String, ClosedTime) -> Void) {
+        var names: Set<String> = []
+        for (key, entry) in entries.sorted(by: { $0.key < $1.key }) {
+            // A program may have two of one id, but who is told of both has to tell them apart.
+            let isFirst = names.insert(entry.identity.id).inserted
+            let name = isFirst ? entry.identity.id : "\(entry.identity.id)#\(key)"
+            for id in dispatchers { if let time = entry.closedTime(for: id) { tell(name, id, time) } }
+        }
     }
 
     /// The ids of the barriers that hold a dispatcher now.
@@ -221,6 +237,8 @@ final class BarrierEntry {
     var flushability: (any Disposable)?
     /// Subscriptions to its state, by the dispatchers that it stands before.
     var observations: [String: any Disposable] = [:]
+    /// For how long it has held each of them.
+    private var closedTimes: [String: ClosedTime] = [:]
 
     init(barrier: any Barrier, identity: BarrierIdentity, scopes: [BarrierScope], since: Timestamp) {
         self.barrier = barrier
@@ -229,9 +247,18 @@ final class BarrierEntry {
         self.since = since
     }
 
+    /// For how long it has held a dispatcher; nil where it does not stand.
+    func closedTime(for dispatcherId: String) -> ClosedTime? { closedTimes[dispatcherId] }
+
+    /// It holds a dispatcher from now on, or does not.
+    func note(closed: Bool, for dispatcherId: String, at now: Instant) {
+        closedTimes[dispatcherId, default: ClosedTime()].set(closed: closed, at: now)
+    }
+
     /// Stops listening for one dispatcher.
     func forget(_ dispatcherId: String) {
         failures[dispatcherId] = nil
+        closedTimes[dispatcherId] = nil
         observations.removeValue(forKey: dispatcherId)?.dispose()
     }
 }

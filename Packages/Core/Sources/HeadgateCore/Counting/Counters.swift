@@ -18,6 +18,10 @@ public struct Counters<List: CounterList>: Sendable, Equatable {
     /// Nothing has happened yet.
     public init() {}
 
+    fileprivate init(_ counts: [Int]) {
+        self.counts = counts
+    }
+
     /// How often it has happened.
     public subscript(counter: List) -> Int { counts[counter.rawValue] }
 
@@ -68,16 +72,48 @@ public enum EventCounter: Int, CounterList {
     case transformationErrors
 }
 
+extension EventCounter {
+    /// What it counts, in words for documents.
+    public var meaning: String {
+        switch self {
+        case .received: "Valid events that clients sent, whatever became of them"
+        case .duplicates: "Events that were stored already"
+        case .unrouted: "Events that no dispatcher wanted"
+        case .rejected: "Events that were refused because there was no room, or the store failed"
+        case .delivered: "Events delivered, once for each dispatcher that delivered it"
+        case .retried: "Events that went once more, each time that they did"
+        case .dead: "Events given up and put aside as dead letters"
+        case .requeued: "Dead letters whose events went into the queue again"
+        case .expired: "Events kept too long"
+        case .evicted: "Events purged, or dropped to make room"
+        case .transformedAway: "Events that a transformation dropped"
+        case .quarantined: "Events that a damaged store has lost"
+        case .collectorErrors: "Faults of a program's own collectors"
+        case .barrierErrors: "Faults of barriers"
+        case .transformationErrors: "Faults of transformations"
+        }
+    }
+}
+
 /// The service's counters of events: the one place where these are counted.
 public final class EventCounts {
-    /// As they stand now.
-    public private(set) var all = Counters<EventCounter>()
+    /// At a place of their own: what is counted several times an event is to cost next to nothing.
+    private let counts = UnsafeMutableBufferPointer<Int>.allocate(capacity: EventCounter.allCases.count)
 
-    public init() {}
+    public init() {
+        counts.initialize(repeating: 0)
+    }
+
+    deinit {
+        counts.deallocate()
+    }
+
+    /// As they stand now.
+    public var all: Counters<EventCounter> { Counters(Array(counts)) }
 
     /// Counts something once, or as often as it has happened.
     public func count(_ counter: EventCounter, _ times: Int = 1) {
-        all.count(counter, times)
+        counts[counter.rawValue] += times
     }
 }
 
@@ -95,6 +131,8 @@ public enum DispatcherCounter: Int, CounterList {
     case expired
     /// Events that were purged, or had to make room for newer ones (Behaviour Q5).
     case evicted
+    /// Events that a transformation dropped (Behaviour P4).
+    case transformedAway
 
     /// What it counts, in words for documents.
     public var meaning: String {
@@ -105,17 +143,18 @@ public enum DispatcherCounter: Int, CounterList {
         case .dead: "events given up"
         case .expired: "events kept too long"
         case .evicted: "events purged, or dropped to make room"
+        case .transformedAway: "events that a transformation dropped"
         }
     }
 
     /// What it is called in the list of dispatchers; nil when it is not there (Protocol, `dispatcher.list`).
-    public var nameInList: String? { self == .retried ? nil : name }
+    public var nameInList: String? { self == .retried || self == .transformedAway ? nil : name }
 
     /// What it is called among the outcomes; nil when it is none (Protocol, `watch`).
     public var nameAsOutcome: String? {
         switch self {
         case .sent: "delivered"
-        case .failed: nil
+        case .failed, .transformedAway: nil
         default: name
         }
     }
@@ -133,14 +172,14 @@ extension DeliveryEnd {
         }
     }
 
-    /// By what its dispatcher counts it; nil when it does not.
-    var dispatcherCounter: DispatcherCounter? {
+    /// By what its dispatcher counts it.
+    var dispatcherCounter: DispatcherCounter {
         switch self {
         case .delivered: .sent
         case .dead: .dead
         case .expired: .expired
         case .evicted: .evicted
-        case .transformedAway: nil
+        case .transformedAway: .transformedAway
         }
     }
 }

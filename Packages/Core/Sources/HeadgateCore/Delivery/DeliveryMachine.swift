@@ -70,6 +70,9 @@ struct DeliveryMachine {
 
     var batchesInFlight: Int { flights.count }
 
+    /// When a batch was sent; nil when it is not on its way.
+    func sentAt(_ number: Int) -> Instant? { flights[number]?.batch.sentAt }
+
     /// Events queued and not in flight.
     func pending(in source: some EventSource) -> Int {
         max(0, source.unsettledCount(of: queue.number) - queue.inFlightCount)
@@ -259,7 +262,7 @@ struct DeliveryMachine {
 
     /// So many events are done with, and counted for the last time.
     mutating func settled(_ count: Int, as end: DeliveryEnd, in source: some EventSource) {
-        if let counter = end.dispatcherCounter { counters.count(counter, count) }
+        counters.count(end.dispatcherCounter, count)
         // With nothing left to read, all that was read over is settled too.
         if queue.unread(in: source) == 0 { queue.skip(to: source.lastStored) }
     }

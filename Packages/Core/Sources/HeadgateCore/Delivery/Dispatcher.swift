@@ -14,6 +14,8 @@ final class Dispatcher {
     private(set) var reachesNetwork: Bool
     /// When something that waits in hand becomes too old, as of the last look; nil while nothing does.
     private(set) var nextExpiry: Instant?
+    /// How long its events took.
+    private(set) var measures = DispatcherMeasures()
 
     private var machine: DeliveryMachine
     private var sender: any Sender
@@ -238,15 +240,18 @@ final class Dispatcher {
 
     private func send(_ batch: Batch) {
         surroundings.depths.publishTaken(batch.events.count, of: id)
+        measures.sent(events: batch.events.count)
         let sender = ObjectIdentifier(sender)
         self.sender.send(batch) { [weak self, number = batch.number] in self?.answered(number, $0, by: sender) }
     }
 
     private func answered(_ number: Int, _ result: SendResult, by sender: ObjectIdentifier) {
         surroundings.scheduler.preconditionOnScheduler()
+        let (moment, sentAt) = (moment, machine.sentAt(number))
         let orders = machine.answered(number, result, at: moment)
         // What is told of a batch twice brings no orders.
         guard !orders.isEmpty else { return }
+        if let sentAt { measures.answered(AttemptOutcome(result, orders), after: moment.now - sentAt) }
         retiring.finished(sender)
         perform(orders)
     }
@@ -281,10 +286,16 @@ final class Dispatcher {
         for (route, tally) in tallies.byRoute {
             surroundings.events.backlog.settle(tally, route: route, dispatcher: number)
         }
+        if end == .delivered { measureDelivery(of: events) }
         surroundings.counts.count(end.counter, events.count)
         machine.settled(events.count, as: end, in: surroundings.events)
         writeSettled()
         tellFlushes(events.lazy.map(\.sequenceNumber), end)
+    }
+
+    private func measureDelivery(of events: some Collection<StoredEvent>) {
+        let now = surroundings.events.presentStamp()
+        for event in events { measures.delivered(age: now - event.receivedStamp) }
     }
 
     /// Has what is settled written down; how much that is by then, the queue tells when it is written.

@@ -3,6 +3,7 @@ import HeadgateData
 /// Renders events into the bytes of a chunk in the making.
 package struct RecordWriter {
     private var json: JSONWriter
+    private var times = TimestampText()
 
     /// - Parameter bytes: about how much will be written.
     package init(expecting bytes: Int = 0) {
@@ -16,20 +17,24 @@ package struct RecordWriter {
     package mutating func append(
         _ event: TrackedEvent, sequenceNumber: SequenceNumber, receivedAt: Timestamp, receivedStamp: Int64
     ) -> Int {
-        let start = json.bytes.count
-        reserveHeader()
-        writeHead(event, sequenceNumber: sequenceNumber, receivedAt: receivedAt)
-        let headLength = json.bytes.count - start - RecordHeader.size
-        json.raw(event.context)
-        json.raw(event.data)
-        let header = RecordHeader(
-            length: UInt32(json.bytes.count - start), route: event.route, sequenceNumber: sequenceNumber,
-            receivedStamp: receivedStamp,
-            expiryStamp: RecordHeader.expiryStamp(of: event.timeToLive, receivedAt: receivedStamp),
-            headLength: UInt32(headLength), contextLength: UInt32(event.context.count),
-            idLength: UInt32(event.id.count), keyLength: UInt32(event.key?.count ?? 0))
-        json.bytes.withUnsafeMutableBytes { header.write(to: $0, at: start) }
-        return json.bytes.count - start - RecordHeader.size
+        let byteCount = event.storedByteCount(sequenceNumber)
+        var times = times
+        json.bytes.append(RecordHeader.size + byteCount) { room in
+            var cursor = ByteCursor(UnsafeMutableRawBufferPointer(rebasing: room[RecordHeader.size...]))
+            cursor.putHead(event, sequenceNumber, receivedAt, &times)
+            let headLength = cursor.offset
+            cursor.put(event.context)
+            cursor.put(event.data)
+            let header = RecordHeader(
+                length: UInt32(room.count), route: event.route, sequenceNumber: sequenceNumber,
+                receivedStamp: receivedStamp,
+                expiryStamp: RecordHeader.expiryStamp(of: event.timeToLive, receivedAt: receivedStamp),
+                headLength: UInt32(headLength), contextLength: UInt32(event.context.count),
+                idLength: UInt32(event.id.count), keyLength: UInt32(event.key?.count ?? 0))
+            header.write(to: room, at: 0)
+        }
+        self.times = times
+        return byteCount
     }
 
     /// Appends the record of an event that was stored before, under another number. What stands in it stays as it was,
@@ -65,21 +70,25 @@ package struct RecordWriter {
             json.raw(UnsafeRawBufferPointer(blank))
         }
     }
+}
 
-    private mutating func writeHead(_ event: TrackedEvent, sequenceNumber: SequenceNumber, receivedAt: Timestamp) {
-        json.raw(#"{"id":"#)
-        json.raw(event.id)
-        json.raw(#","seq":"#)
-        json.integer(sequenceNumber)
-        json.raw(#","event":"#)
-        json.raw(event.name)
-        json.raw(#","time":"#)
-        json.timestamp(event.time ?? receivedAt)
-        json.raw(#","received_at":"#)
-        json.timestamp(receivedAt)
+extension ByteCursor {
+    fileprivate mutating func putHead(
+        _ event: TrackedEvent, _ sequenceNumber: SequenceNumber, _ receivedAt: Timestamp, _ times: inout TimestampText
+    ) {
+        put(#"{"id":"#)
+        put(event.id)
+        put(#","seq":"#)
+        put(sequenceNumber, digits: sequenceNumber.digitCount)
+        put(#","event":"#)
+        put(event.name)
+        put(#","time":"#)
+        times.lend(event.time ?? receivedAt) { put($0) }
+        put(#","received_at":"#)
+        times.lend(receivedAt) { put($0) }
         guard let key = event.key else { return }
-        json.raw(#","key":"#)
-        json.raw(key)
+        put(#","key":"#)
+        put(key)
     }
 }
 
@@ -88,7 +97,7 @@ extension TrackedEvent {
     /// around them the names, the two times and the number.
     func storedByteCount(_ sequenceNumber: SequenceNumber) -> Int {
         let pieces = id.count + name.count + context.count + data.count
-        let frame = #"{"id":,"seq":,"event":,"time":,"received_at":"#.utf8.count + 2 * Timestamp.jsonByteCount
+        let frame = #"{"id":,"seq":,"event":,"time":,"received_at":"#.utf8.count + 2 * TimestampText.byteCount
         return pieces + frame + (key.map { $0.count + #","key":"#.utf8.count } ?? 0) + sequenceNumber.digitCount
     }
 }
@@ -104,11 +113,6 @@ extension SequenceNumber {
         }
         return count
     }
-}
-
-extension Timestamp {
-    /// Bytes of a moment as a JSON string, like `"2026-11-20T09:41:55.123Z"`.
-    fileprivate static let jsonByteCount = 26
 }
 
 /// The fixed part in front of a stored event. A record is this header, then three pieces of JSON:

@@ -207,6 +207,13 @@ final class Dispatchers {
     /// When the first of what waits in hand becomes too old, as of the last look.
     var nextExpiry: Instant? { configured.values.compactMap(\.nextExpiry).min() }
 
+    /// Whether there are events that nobody has in hand.
+    var hasUnread: Bool {
+        if configured.values.contains(where: { $0.unread > 0 }) { return true }
+        guard !leaving.isEmpty || known.count > configured.count else { return false }
+        return oldestUnread != nil
+    }
+
     /// Where the events begin that nobody has in hand; nil when there are none.
     var oldestUnread: SequenceNumber? {
         let positions = all.filter { $0.unread > 0 }.map(\.queue.readPosition)

@@ -9,7 +9,7 @@ final class Housekeeping {
     private let settlements: Settlements
     private let clock: ClockKeeper
     private let counts: EventCounts
-    private var alarm: (any Disposable)?
+    private var alarm: (rings: any Disposable, at: Instant)?
     /// When orphans and ids are looked at next.
     private var nextChores: Instant
     private var pass: Pass
@@ -45,8 +45,10 @@ final class Housekeeping {
     /// for the rest.
     func schedule() {
         beginPassWhenDue()
-        alarm?.dispose()
-        alarm = hasEnded ? nil : events.scheduler.schedule(at: nextLook) { [weak self] in self?.look() }
+        let next = hasEnded ? nil : nextLook
+        guard alarm?.at != next else { return }
+        alarm?.rings.dispose()
+        alarm = next.map { next in (events.scheduler.schedule(at: next) { [weak self] in self?.look() }, next) }
     }
 
     /// An orderly stop is under way: nothing is looked through any more.
@@ -57,11 +59,12 @@ final class Housekeeping {
     private var nextLook: Instant {
         // Counted from the last time: a gate that is always busy would put it off for ever.
         var next = nextChores
-        if case .resting(let end) = pass, dispatchers.oldestUnread != nil { next = min(next, end) }
+        if case .resting(let end) = pass, dispatchers.hasUnread { next = min(next, end) }
         return dispatchers.nextExpiry.map { min($0, next) } ?? next
     }
 
     private func look() {
+        alarm = nil
         if events.scheduler.now >= nextChores {
             nextChores = events.scheduler.now + Housekeeping.timeBetweenChores
             dispatchers.forgetOrphans()

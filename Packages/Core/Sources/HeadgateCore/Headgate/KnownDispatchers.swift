@@ -19,6 +19,8 @@ final class KnownDispatchers {
 
     subscript(id: String) -> StoredDispatcher? { all[id] }
 
+    var count: Int { all.count }
+
     /// The id of a dispatcher.
     func id(of number: DispatcherNumber) -> String? {
         all.values.first { $0.number == number }?.id

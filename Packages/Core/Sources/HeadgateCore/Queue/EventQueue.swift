@@ -30,6 +30,10 @@ public final class EventQueue {
     private var toldForgotten = 0
     private var recent: RecentChunks
     private var isCommitDue = false
+    /// What the clocks said when the first event of this turn came.
+    private var arrival: Receipt?
+    /// How long clients waited for the acknowledgements of events that were stored (Behaviour O1).
+    public private(set) var acknowledging = Histogram(.seconds)
     public private(set) var lastSequenceNumber: SequenceNumber = 0
     /// The newest event that is stored.
     private(set) var lastStored: SequenceNumber = 0
@@ -76,10 +80,13 @@ public final class EventQueue {
     // MARK: Time
 
     /// The present on the age scale.
-    func presentStamp() -> Int64 {
+    func presentStamp() -> Int64 { present().stamp }
+
+    /// The present on the monotonic clock, and on the age scale.
+    private func present() -> Present {
         let now = scheduler.now
         ages.look(now: now, sinceBoot: scheduler.sinceBoot)
-        return ages.stamp(now)
+        return Present(now: now, stamp: ages.stamp(now))
     }
 
     /// Where the age scale stands now, beside all clocks.
@@ -89,6 +96,19 @@ public final class EventQueue {
         return ClockPair(stamp: ages.stamp(clocks.now), clocks)
     }
 
+    /// When what comes in this turn is received: all of it at one moment, so that the clocks are read once.
+    private func receipt() -> Receipt {
+        if let arrival { return arrival }
+        let present = present()
+        let receipt = Receipt(now: present.now, stamp: present.stamp, wall: scheduler.wall)
+        arrival = receipt
+        atEndOfTurn()
+        return receipt
+    }
+
+    /// By the wall clock, when what comes in this turn is received.
+    public var receivedAt: Timestamp { receipt().wall }
+
     // MARK: Accepting
 
     /// Whether the group in the making has no room: those who send should wait for ``whenCommitted(_:)``.
@@ -96,9 +116,9 @@ public final class EventQueue {
 
     /// Gives an event its place, or says why not. What was offered in one turn is committed in one group.
     public func admit(_ event: TrackedEvent) -> Admission {
-        let now = presentStamp()
+        let now = receipt()
         let fingerprint = event.identity.map(dedupeKey.fingerprint)
-        if let fingerprint, let first = dedupe.find(fingerprint, at: now) { return .duplicate(first) }
+        if let fingerprint, let first = dedupe.find(fingerprint, at: now.stamp) { return .duplicate(first) }
         guard event.route != RouteTable.nobody else { return .unrouted }
         switch refusal(of: Tally(events: 1, bytes: event.storedByteCount(lastSequenceNumber + 1))) {
         case .queueFull: return .queueFull
@@ -110,11 +130,11 @@ public final class EventQueue {
     /// Gives events their places, all of them or, when there is no room for those that are new, none.
     /// - Returns: what became of each, in their order.
     public func admit(all events: [TrackedEvent]) throws(AdmissionRefusal) -> [Admission] {
-        let now = presentStamp()
+        let now = receipt()
         var plan = AdmissionPlan(after: lastSequenceNumber)
         for event in events {
             let fingerprint = event.identity.map(dedupeKey.fingerprint)
-            plan.add(event, fingerprint, remembered: fingerprint.flatMap { dedupe.find($0, at: now) })
+            plan.add(event, fingerprint, remembered: fingerprint.flatMap { dedupe.find($0, at: now.stamp) })
         }
         if let refusal = refusal(of: plan.new) { throw refusal }
         for (event, entry) in zip(events, plan.entries) {
@@ -126,14 +146,15 @@ public final class EventQueue {
     /// Puts an event into the group in the making.
     @discardableResult
     private func gather(
-        _ event: TrackedEvent, _ fingerprint: DedupeWindow.Fingerprint?, at now: Int64
+        _ event: TrackedEvent, _ fingerprint: DedupeWindow.Fingerprint?, at now: Receipt
     ) -> SequenceNumber {
         lastSequenceNumber += 1
         gathering.append(
-            event, known: fingerprint, sequenceNumber: lastSequenceNumber, receivedAt: scheduler.wall,
-            receivedStamp: now)
-        if let fingerprint { dedupe.insert(fingerprint, sequenceNumber: lastSequenceNumber, stamp: now) }
-        commitAtEndOfTurn()
+            event, known: fingerprint, sequenceNumber: lastSequenceNumber, receivedAt: now.wall,
+            receivedStamp: now.stamp)
+        gathering.arrivals.note(at: now.now)
+        if let fingerprint { dedupe.insert(fingerprint, sequenceNumber: lastSequenceNumber, stamp: now.stamp) }
+        atEndOfTurn()
         return lastSequenceNumber
     }
 
@@ -148,8 +169,8 @@ public final class EventQueue {
         lastSequenceNumber += 1
         gathering.append(
             event, of: letter.number, sequenceNumber: lastSequenceNumber,
-            route: routes.number(of: [letter.letter.dispatcher]), receivedStamp: presentStamp())
-        commitAtEndOfTurn()
+            route: routes.number(of: [letter.letter.dispatcher]), receivedStamp: receipt().stamp)
+        atEndOfTurn()
         return .stored(lastSequenceNumber)
     }
 
@@ -190,18 +211,21 @@ public final class EventQueue {
     /// Calls `work` once all that has been offered so far is stored, with nil, or could not be stored.
     public func whenCommitted(_ work: @escaping (StoreFault?) -> Void) {
         gathering.waiters.append(work)
-        commitAtEndOfTurn()
+        atEndOfTurn()
     }
 
     // MARK: Committing
 
-    private func commitAtEndOfTurn() {
-        guard !isCommitDue, committing == nil else { return }
+    private func atEndOfTurn() {
+        guard !isCommitDue else { return }
         isCommitDue = true
-        scheduler.atEndOfTurn(.commit) { [weak self] in
-            self?.isCommitDue = false
-            self?.commit()
-        }
+        scheduler.atEndOfTurn(.commit) { [weak self] in self?.endTurn() }
+    }
+
+    private func endTurn() {
+        isCommitDue = false
+        arrival = nil
+        commit()
     }
 
     private func commit() {
@@ -210,7 +234,7 @@ public final class EventQueue {
         guard let chunk = gathering.takeChunk() else { return waiters.tell(nil) }
         let group = gathering.group(
             chunk, newRoutes: routes.takeUnsaved(), groundwork: groundwork, forgottenIDs: newlyForgotten())
-        committing = CommittingGroup(group: group, waiters: waiters)
+        committing = CommittingGroup(group: group, waiters: waiters, arrivals: gathering.arrivals)
         gathering = GatheringGroup(expecting: chunk.bytes.count)
         store.append(group) { [weak self] fault in self?.committed(fault) }
     }
@@ -231,6 +255,7 @@ public final class EventQueue {
             backlog.add(tally, route: route, dispatchers: routes.dispatchers(of: route))
         }
         host?.stored(group.group.tallies, behind: previous)
+        group.arrivals.acknowledged(at: scheduler.now, in: &acknowledging)
         group.waiters.tell(nil)
     }
 
@@ -295,6 +320,21 @@ public final class EventQueue {
         toldForgotten = dedupe.forgotten
         return dedupe.forgottenThrough
     }
+}
+
+/// What time it is.
+private struct Present {
+    let now: Instant
+    /// On the age scale.
+    let stamp: Int64
+}
+
+/// When something was received, by all clocks.
+private struct Receipt {
+    let now: Instant
+    /// On the age scale.
+    let stamp: Int64
+    let wall: Timestamp
 }
 
 extension EventQueue: EventSource {

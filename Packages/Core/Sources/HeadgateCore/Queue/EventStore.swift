@@ -8,6 +8,8 @@ public protocol EventStore: AnyObject {
     var kind: String { get }
     /// Bytes that it takes on a disk (`status`, Behaviour Q10); 0 for one in memory.
     var diskBytes: Int { get }
+    /// How long it took to bring what was written onto the disk, since the start (Behaviour O1).
+    var syncing: Histogram { get }
     /// Opens the store and tells what it keeps. Called once, first; may take its time.
     func open() throws(StoreFault) -> StoredState
     /// Keeps a group of events; `then` gets nil once they are as safe as the configured durability asks
@@ -31,6 +33,8 @@ public protocol EventStore: AnyObject {
 
 extension EventStore {
     public var diskBytes: Int { 0 }
+    /// A store that syncs nothing, or does not tell.
+    public var syncing: Histogram { Histogram(.seconds) }
 
     /// A store that does not know how old its events are gives all.
     public func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {

@@ -10,6 +10,8 @@ struct GatheringGroup {
     /// Dead letters whose events are in it again.
     private var requeued: [LetterNumber] = []
     private var ages = GroupAges()
+    /// When clients' events came.
+    var arrivals = Arrivals()
     /// Who wants to know when the group is committed.
     var waiters: [StoreWaiter] = []
 
@@ -83,12 +85,15 @@ struct GatheringGroup {
 struct CommittingGroup {
     let group: AppendGroup
     let waiters: [StoreWaiter]
+    /// When clients' events came.
+    let arrivals: Arrivals
     /// All that is in it, counted once: every event that comes meanwhile asks for it.
     let tally: Tally
 
-    init(group: AppendGroup, waiters: [StoreWaiter]) {
+    init(group: AppendGroup, waiters: [StoreWaiter], arrivals: Arrivals) {
         self.group = group
         self.waiters = waiters
+        self.arrivals = arrivals
         tally = group.tallies.values.reduce(.zero, +)
     }
 }

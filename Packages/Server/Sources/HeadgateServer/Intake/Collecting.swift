@@ -36,6 +36,9 @@ final class Collecting {
         origins.context(of: caller, networkConnectionType: networkConnectionType)
     }
 
+    /// Whether events of one connection may have contexts that are not one and the same.
+    var addsToEach: Bool { !active.isEmpty }
+
     /// The context of one event.
     /// - Parameters:
     ///   - connection: the context of its connection.
@@ -43,7 +46,6 @@ final class Collecting {
     func context(
         of caller: Caller, on connection: FixedBytes, in arena: ByteArena
     ) -> UnsafeRawBufferPointer {
-        guard !active.isEmpty else { return connection.view }
         var added = DataObject()
         for collector in active { added.merge(part(of: collector, caller.origin)) }
         guard !added.isEmpty else { return connection.view }

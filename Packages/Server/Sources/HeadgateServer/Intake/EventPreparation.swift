@@ -25,6 +25,9 @@ final class EventPreparation {
         var errors = 0
     }
 
+    /// Whether there is anything that an event has to go through.
+    var isNeeded: Bool { gate.transformsAfterCollectors || gate.hasLoadRules }
+
     /// Takes an event through transformations and rules; throws `limit` when it would go to yet another set of
     /// dispatchers, of which there are too many.
     func prepare(_ event: TrackedEvent) throws(RPCError) -> Outcome {

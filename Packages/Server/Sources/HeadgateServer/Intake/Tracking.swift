@@ -20,10 +20,10 @@ final class Tracking {
 
     /// An event on its way to the queue.
     private struct Prepared {
-        /// As it came.
-        var read: TrackedEvent
-        /// As it goes on; nil when a transformation dropped it.
-        var event: TrackedEvent?
+        /// As it goes on; as it came, when it goes no further.
+        var event: TrackedEvent
+        /// Whether a transformation dropped it.
+        var isDropped: Bool
     }
 
     // MARK: Taking in
@@ -36,17 +36,17 @@ final class Tracking {
         if gate.isStopping { throw RPCError(.shuttingDown) }
         arena.clear()
         let prepared = try prepare(params, from: session)
-        guard let event = prepared.event else {
+        guard !prepared.isDropped else {
             countDropped()
-            return (prepared.read, .unrouted)
+            return (prepared.event, .unrouted)
         }
-        let admission = gate.events.admit(event)
+        let admission = gate.events.admit(prepared.event)
         switch admission {
         case .stored, .duplicate, .unrouted: count(admission)
         case .queueFull: throw rejected(1, .queueFull)
         case .tooLarge: throw rejected(1, .tooLarge)
         }
-        return (event, admission)
+        return (prepared.event, admission)
     }
 
     /// Takes events in, all or none: each is prepared once, and the first is stored when there is room for all
@@ -65,19 +65,19 @@ final class Tracking {
         }
         var admissions = try admit(prepared).makeIterator()
         for each in prepared {
-            guard let event = each.event, let admission = admissions.next() else {
+            guard !each.isDropped, let admission = admissions.next() else {
                 countDropped()
-                taken(each.read, .unrouted)
+                taken(each.event, .unrouted)
                 continue
             }
             count(admission)
-            taken(event, admission)
+            taken(each.event, admission)
         }
     }
 
     private func admit(_ prepared: [Prepared]) throws(RPCError) -> [Admission] {
         do throws(AdmissionRefusal) {
-            return try gate.events.admit(all: prepared.compactMap(\.event))
+            return try gate.events.admit(all: prepared.lazy.filter { !$0.isDropped }.map(\.event))
         } catch {
             throw rejected(prepared.count, error)
         }
@@ -87,11 +87,14 @@ final class Tracking {
     private func prepare(
         _ params: JSONView?, at place: @autoclosure () -> String = "", from session: Session
     ) throws(RPCError) -> Prepared {
-        var read = try reader.read(params, at: place(), from: session)
-        read.context = collecting.context(of: session.caller, on: session.context, in: arena)
-        let outcome = try preparation.prepare(read)
+        var event = try reader.read(params, at: place(), from: session)
+        if collecting.addsToEach {
+            event.context = collecting.context(of: session.caller, on: session.context, in: arena)
+        }
+        guard preparation.isNeeded else { return Prepared(event: event, isDropped: false) }
+        let outcome = try preparation.prepare(event)
         gate.counts.count(.transformationErrors, outcome.errors)
-        return Prepared(read: read, event: outcome.event)
+        return Prepared(event: outcome.event ?? event, isDropped: outcome.event == nil)
     }
 
     // MARK: Counting
@@ -279,7 +282,7 @@ final class EventReader {
     private func makeID() -> UnsafeRawBufferPointer {
         let quoted = arena.room(for: UUIDv7.length + 2)
         quoted[0] = UInt8(ascii: "\"")
-        ids.next(at: gate.scheduler.wall, into: UnsafeMutableRawBufferPointer(rebasing: quoted[1...]))
+        ids.next(at: gate.events.receivedAt, into: UnsafeMutableRawBufferPointer(rebasing: quoted[1...]))
         quoted[UUIDv7.length + 1] = UInt8(ascii: "\"")
         return UnsafeRawBufferPointer(quoted)
     }
@@ -295,30 +298,36 @@ extension RPCError {
 /// Bytes that are made for events while these are taken in, at places that do not change until all are let go of at
 /// once. One block is kept for the events to come, so that taking in a usual event allocates nothing.
 final class ByteArena {
-    private var blocks: [UnsafeMutableRawBufferPointer]
-    /// How much of the last block is taken.
+    /// The one that is kept.
+    private let first = UnsafeMutableRawBufferPointer.allocate(byteCount: ByteArena.blockSize, alignment: 8)
+    private var others: [UnsafeMutableRawBufferPointer] = []
+    /// The one that is being filled, and how much of it is taken.
+    private var last: UnsafeMutableRawBufferPointer
     private var used = 0
 
     private static let blockSize = 16 * 1024
 
     init() {
-        blocks = [.allocate(byteCount: ByteArena.blockSize, alignment: 8)]
+        last = first
     }
 
     deinit {
-        for block in blocks { block.deallocate() }
+        clear()
+        first.deallocate()
     }
 
     /// Room for so many bytes, which are not set yet.
     func room(for count: Int) -> UnsafeMutableRawBufferPointer {
-        var last = blocks[blocks.count - 1]
-        if last.count - used < count {
-            last = .allocate(byteCount: max(count, ByteArena.blockSize), alignment: 8)
-            blocks.append(last)
-            used = 0
-        }
-        defer { used += count }
-        return UnsafeMutableRawBufferPointer(rebasing: last[used..<used + count])
+        if last.count - used < count { addBlock(for: count) }
+        let start = used
+        used = start + count
+        return UnsafeMutableRawBufferPointer(rebasing: last[start..<start + count])
+    }
+
+    private func addBlock(for count: Int) {
+        last = .allocate(byteCount: max(count, ByteArena.blockSize), alignment: 8)
+        others.append(last)
+        used = 0
     }
 
     /// Copies bytes.
@@ -330,9 +339,11 @@ final class ByteArena {
 
     /// Lets go of all that was taken.
     func clear() {
-        for block in blocks.dropFirst() { block.deallocate() }
-        blocks.removeSubrange(1...)
         used = 0
+        guard !others.isEmpty else { return }
+        for block in others { block.deallocate() }
+        others.removeAll()
+        last = first
     }
 }
 

@@ -111,7 +111,7 @@ struct MethodTable {
     static let families: [MethodFamily] = [
         ConnectionMethods.family, TrackMethods.family, FlushMethods.family, StatusMethods.family, WatchMethods.family,
         BarrierMethods.family, DispatcherMethods.family, WorkerMethods.family, QueueMethods.family,
-        DeadLetterMethods.family, BoardMethods.family, ConfigMethods.family,
+        DeadLetterMethods.family, BoardMethods.family, ConfigMethods.family, MetricsMethods.family,
     ]
 
     static let all: [Method] = families.flatMap(\.methods)

@@ -78,10 +78,24 @@ enum ConnectionCounter: Int, CounterList {
     case rejectedConnections
     /// Notifications that could not be carried out: nobody is told of it otherwise.
     case failedNotifications
+    /// Lines that were longer than `max_line_bytes`.
     case lineTooLong
+    /// Connections that were closed because their client did not take its answers.
     case slowReadersClosed
     /// What was refused because of a limit: nested too deep, say, or one watch too many.
     case limited
     /// How often a connection was read no further until it had room for more requests or answers.
     case pausedReadings
+
+    /// What it counts, in words for documents.
+    var meaning: String {
+        switch self {
+        case .rejectedConnections: "Connections that were one too many"
+        case .failedNotifications: "Notifications that could not be carried out"
+        case .lineTooLong: "Lines that were longer than max_line_bytes"
+        case .slowReadersClosed: "Connections closed because their client did not take its answers"
+        case .limited: "Messages refused because of a limit"
+        case .pausedReadings: "How often a connection was read no further until there was room"
+        }
+    }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import HeadgateCore
 import HeadgateData
+import HeadgateTransport
 
 /// The event store that is used unless a program brings another: a log of segments, or an SQLite database, in a directory of its own
 /// (Behaviour Q1).
@@ -48,12 +49,15 @@ public final class DiskEventStore: EventStore {
 
     /// Bytes of its files (`status.store.disk_bytes`, Behaviour Q10).
     public private(set) var diskBytes = 0
+    /// How long it took to bring what was written onto the disk (Behaviour O1).
+    public var syncing: Histogram { syncTimes?.histogram ?? Histogram(.seconds) }
     /// Called on the scheduler with the number of events that were found damaged and put aside (Behaviour Q8).
     public var onQuarantine: (Int) -> Void = { _ in }
 
     private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let door: SchedulerDoor
     private let desk: any StoreDesk
+    private let syncTimes: SyncTimes?
     private var isOpen = false
     /// Who waits for what is asked of the desk, in order.
     private var waiting: [Completion] = []
@@ -63,15 +67,26 @@ public final class DiskEventStore: EventStore {
 
     /// - Parameter post: runs work on the scheduler soon; it is called from the store's thread, and on the scheduler.
     public convenience init(options: Options, post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
-        self.init(desk: ThreadedStoreDesk(options: options), kind: options.kind, post: post)
+        self.init(
+            desk: ThreadedStoreDesk(options: options), kind: options.kind, syncTimes: options.disk.syncTimes, post: post
+        )
+    }
+
+    /// A store whose scheduler is an event loop.
+    convenience init(options: Options, loop: EventLoop) {
+        let desk = ThreadedStoreDesk(options: options, loop: loop)
+        self.init(desk: desk, kind: options.kind, syncTimes: options.disk.syncTimes) { loop.submit($0) }
+        desk.onOutcomes = { [door] in door.store?.takeOutcomes() }
     }
 
     /// - Parameter desk: where its jobs are carried out.
     init(
-        desk: any StoreDesk, kind: StoreKind, post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+        desk: any StoreDesk, kind: StoreKind, syncTimes: SyncTimes? = nil,
+        post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
     ) {
         self.kind = kind.rawValue
         self.desk = desk
+        self.syncTimes = syncTimes
         self.post = post
         door = SchedulerDoor()
         door.store = self

@@ -23,7 +23,7 @@ final class ServiceStore {
             options.kind = settings.storeKind
             let telling = MoveTelling(log: log)
             options.onMove = { telling.note($0) }
-            let own = DiskEventStore(options: options) { loop.submit($0) }
+            let own = DiskEventStore(options: options, loop: loop)
             // They are counted by each dispatcher that misses them.
             own.onQuarantine = { log.error("the store is damaged: \($0) events are quarantined") }
             store = own

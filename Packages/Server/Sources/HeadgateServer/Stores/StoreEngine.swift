@@ -41,6 +41,12 @@ extension StoreEngine {
     /// - Returns: whether it goes on: false once it was asked to close.
     func turn(_ jobs: [StoreJob], report: ([StoreOutcome]) -> Void) -> Bool {
         carryOut(jobs, report: report)
+        return endTurn(jobs, report: report)
+    }
+
+    /// What comes behind the jobs of a turn.
+    /// - Returns: as above.
+    func endTurn(_ jobs: [StoreJob], report: ([StoreOutcome]) -> Void) -> Bool {
         reportQuarantined(report)
         guard !jobs.contains(where: \.isClose) else {
             finish()
@@ -49,6 +55,12 @@ extension StoreEngine {
         doSomeChores()
         reportSize(report)
         return true
+    }
+
+    /// Tells what is not told to those who asked for something.
+    func tell(_ report: ([StoreOutcome]) -> Void) {
+        reportQuarantined(report)
+        reportSize(report)
     }
 
     /// Tells how much its files take, if that has changed.
@@ -120,7 +132,7 @@ extension StoreJob {
         }
     }
 
-    fileprivate var isChange: Bool {
+    var isChange: Bool {
         switch self {
         case .append, .write: true
         case .read, .readAged, .readLetters, .purgeLetters, .close: false

@@ -6,7 +6,7 @@ extension Schema {
     /// nothing is sent that the document does not tell.
     func complaint(about value: DataItem) -> String? {
         switch (self, value) {
-        case (.any, _), (.null, .null), (.bool, .bool): nil
+        case (.any, _), (.null, .null), (.bool, .bool), (.number, .number): nil
         case (.named(_, let schema), _): schema.complaint(about: value)
         case (.either(let schemas), _): Schema.complaint(schemas.map { $0.complaint(about: value) })
         case (.words(let words), .string(let word)): words.contains(word) ? nil : "is none of \(words)"

@@ -164,6 +164,7 @@ extension Schema {
         case .bool: [true, false]
         case .integer(let least, let most):
             [.number(DataNumber(least ?? 1))] + (most.map { [.number(DataNumber($0))] } ?? [])
+        case .number: [1.5]
         case .words(let words): words.map { .string($0) }
         case .object(let members):
             [.object(DataObject(members.filter(\.isRequired).map { ($0.name, $0.schema.right[0]) }))]
@@ -183,6 +184,7 @@ extension Schema {
         case .string(let least, let most): [-1, .null] + Schema.texts([least - 1, most.map { $0 + 1 }])
         case .integer(let least, let most):
             ["1", 1.5, .null] + [least.map { $0 - 1 }, most.map { $0 + 1 }].compactMap(\.self).map(Schema.number)
+        case .number: ["1", .null]
         case .words, .time: [-1, "", .null]
         case .array(_, let least): [-1, .null] + (least > 0 ? [[]] : [])
         case .object, .dictionary, .either: [-1, .null]

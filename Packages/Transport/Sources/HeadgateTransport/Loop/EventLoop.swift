@@ -30,7 +30,11 @@ public final class EventLoop: @unchecked Sendable {
     var isFiringTimer = false
 
     private let owner: Atomic<UInt>
+    private let tenure = LoopTenure()
+    /// Who wants something done when the turn is over.
+    private var partner: (any LoopPartner)?
     private var isStopping = false
+    private let hasEnded = Guarded(false)
 
     /// A loop of the calling thread.
     public convenience init() throws(TransportError) {
@@ -74,8 +78,9 @@ public final class EventLoop: @unchecked Sendable {
     public func run() {
         guard !isClosed else { return }
         owner.store(Self.callingThread, ordering: .relaxed)
-        while !isStopping { uv_run(raw, UV_RUN_DEFAULT) }
-        shutDown()
+        while let partner = serve() {
+            guard partner.changePlaces() else { return hasEnded.wait(until: { $0 }) }
+        }
     }
 
     /// Makes ``run()`` return once what was submitted before has run. From any thread.
@@ -119,11 +124,13 @@ public final class EventLoop: @unchecked Sendable {
 
     private func shutDown() {
         turnEnd.run()
+        doBetweenTurns()
         inbox.withLock { $0.beginClosing() }
         handles.closeAll()
         let code = uv_loop_close(raw)
         precondition(code == 0, "the event loop has open handles: \(code)")
         for waiter in runLeftovers() { waiter() }
+        hasEnded.withLock { $0 = true }
     }
 
     /// Runs what came while the loop was closing, and closes the inbox.
@@ -131,10 +138,72 @@ public final class EventLoop: @unchecked Sendable {
         while true {
             drainAll()
             turnEnd.run()
+            doBetweenTurns()
             // The owner is given up first: once the inbox is closed a late thread may take over.
             let former = owner.exchange(0, ordering: .acquiringAndReleasing)
             if let waiters = inbox.withLock({ $0.close() }) { return waiters }
             owner.store(former, ordering: .releasing)
+        }
+    }
+}
+
+// MARK: Between two turns
+
+extension EventLoop {
+    /// Asks the partner at the end of this turn what is to be done between it and the next. A loop has one partner.
+    public func betweenTurns(_ partner: any LoopPartner) {
+        preconditionCurrent()
+        self.partner = partner
+    }
+
+    /// Makes the loop the calling thread's, if its own is away between two turns. Who has taken it over calls
+    /// ``runTakenOver()``. From any thread but the loop's.
+    /// - Parameter patience: how long the loop's thread has to be gone for that.
+    public func takeOver(ifGoneFor patience: Duration) -> Bool {
+        guard tenure.takeOver(ifGoneSince: monotonicNow - patience.wholeNanoseconds) else { return false }
+        setCurrent(true)
+        return true
+    }
+
+    /// Runs the loop that the calling thread has taken over.
+    /// - Returns: whether another thread has taken it over in its turn; otherwise the loop has ended.
+    public func runTakenOver() -> Bool { serve() != nil }
+
+    /// Turns until the loop ends, or until it is another thread's.
+    /// - Returns: the partner, in the latter case.
+    private func serve() -> (any LoopPartner)? {
+        while !isStopping {
+            uv_run(raw, partner == nil ? UV_RUN_ONCE : UV_RUN_NOWAIT)
+            guard let partner else { continue }
+            self.partner = nil
+            guard workBetweenTurns(partner) else { return partner }
+        }
+        shutDown()
+        return nil
+    }
+
+    /// - Returns: whether the loop still is this thread's.
+    private func workBetweenTurns(_ partner: any LoopPartner) -> Bool {
+        guard let work = partner.turnEnded() else { return true }
+        let absence = tenure.goAway(at: monotonicNow)
+        work()
+        guard tenure.comeBack(absence) else {
+            submit { partner.workEnded(inPlace: false) }
+            return false
+        }
+        partner.workEnded(inPlace: true)
+        turnEnd.run()
+        return true
+    }
+
+    /// The same where nobody takes over, since there is nothing any more to be held up.
+    private func doBetweenTurns() {
+        while let partner {
+            self.partner = nil
+            guard let work = partner.turnEnded() else { continue }
+            work()
+            partner.workEnded(inPlace: true)
+            turnEnd.run()
         }
     }
 }
@@ -228,6 +297,7 @@ extension EventLoop {
             setCurrent(true)
             drainAll()
             turnEnd.run()
+            doBetweenTurns()
             setCurrent(false)
         } while !inbox.withLock { $0.endLateService() }
     }
@@ -277,6 +347,12 @@ extension EventLoop {
         guard seconds < 1 << 32 else { return .max }
         guard seconds >= 0 else { return monotonicNow }
         return monotonicNow + seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+}
+
+extension Duration {
+    fileprivate var wholeNanoseconds: Int64 {
+        components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
     }
 }
 

@@ -15,7 +15,12 @@ public final class Guarded<Value: Sendable>: @unchecked Sendable {
     public init(_ value: Value) {
         self.value = value
         pthread_mutex_init(mutex, nil)
-        pthread_cond_init(change, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        // Waits are for so long, and not until some time of the day.
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(change, &attributes)
+        pthread_condattr_destroy(&attributes)
     }
 
     deinit {
@@ -38,6 +43,28 @@ public final class Guarded<Value: Sendable>: @unchecked Sendable {
         let result = body(&value)
         if waiting > 0 { pthread_cond_broadcast(change) }
         return result
+    }
+
+    /// Waits until the value is as wanted: holds the thread up until then.
+    public func wait(until isWanted: (Value) -> Bool) {
+        withLock(when: isWanted, { _ in })
+    }
+
+    /// The same as ``withLock(when:_:)``, for at most so many milliseconds: whether the value is as wanted by then or not.
+    public func withLock<Result>(
+        when isWanted: (Value) -> Bool, atMost milliseconds: Int, _ body: (inout Value) -> Result
+    ) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        var end = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &end)
+        end.tv_sec += milliseconds / 1_000
+        end.tv_nsec += milliseconds % 1_000 * 1_000_000
+        if end.tv_nsec >= 1_000_000_000 { (end.tv_sec, end.tv_nsec) = (end.tv_sec + 1, end.tv_nsec - 1_000_000_000) }
+        waiting += 1
+        while !isWanted(value), pthread_cond_timedwait(change, mutex, &end) == 0 {}
+        waiting -= 1
+        return body(&value)
     }
 
     private func awaitChange() {

@@ -7,6 +7,8 @@ final class TurnEnd {
     private let idle: Handle
     /// What waits, by phases.
     private var waiting: [[() -> Void]] = TurnPhase.allCases.map { _ in [] }
+    /// How much waits, of all phases.
+    private var count = 0
     private var running: [() -> Void] = []
     /// What waits for the end of the turn after this one.
     private var next: [() -> Void] = []
@@ -21,6 +23,7 @@ final class TurnEnd {
     func add(_ phase: TurnPhase, _ work: @escaping () -> Void) {
         stayAwake()
         waiting[phase.rawValue].append(work)
+        count += 1
     }
 
     /// For the first phase of the end of the next turn, all sockets that are ready then having been read.
@@ -33,7 +36,7 @@ final class TurnEnd {
         if isIdle, next.isEmpty, idle.isOpen { uv_idle_start(idle.raw()) { _ in } }
     }
 
-    private var isIdle: Bool { waiting.allSatisfy(\.isEmpty) }
+    private var isIdle: Bool { count == 0 }
 
     /// Runs what waits, and what that adds, and so on for some rounds; work that adds itself for ever must not keep the
     /// loop from its sockets.
@@ -41,14 +44,20 @@ final class TurnEnd {
         for _ in 0..<Self.rounds where !isIdle {
             for phase in waiting.indices { run(phase) }
         }
-        waiting[TurnPhase.facts.rawValue].append(contentsOf: next)
-        next.removeAll(keepingCapacity: true)
+        if !next.isEmpty { beginNext() }
         if isIdle, idle.isOpen { uv_idle_stop(idle.raw()) }
+    }
+
+    private func beginNext() {
+        waiting[TurnPhase.facts.rawValue].append(contentsOf: next)
+        count += next.count
+        next.removeAll(keepingCapacity: true)
     }
 
     private func run(_ phase: Int) {
         guard !waiting[phase].isEmpty else { return }
         swap(&waiting[phase], &running)
+        count -= running.count
         for work in running { work() }
         running.removeAll(keepingCapacity: true)
     }

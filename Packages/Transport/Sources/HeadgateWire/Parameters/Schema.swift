@@ -12,6 +12,8 @@ public indirect enum Schema: Sendable {
     case time
     /// A whole number.
     case integer(least: Int? = nil, most: Int? = nil)
+    /// Any number.
+    case number
     /// One of these strings.
     case words([String])
     /// An object with these members. It may have others, which mean nothing.
@@ -72,7 +74,7 @@ extension Schema {
     /// Every schema with a name in this one, and in those, by the names.
     public var named: [String: Schema] {
         switch self {
-        case .any, .null, .bool, .string, .time, .integer, .words: [:]
+        case .any, .null, .bool, .string, .time, .integer, .number, .words: [:]
         case .object(let members): Schema.named(in: members.map(\.schema))
         case .either(let schemas): Schema.named(in: schemas)
         case .dictionary(let schema), .array(let schema, _): schema.named
@@ -110,6 +112,7 @@ extension Schema {
             Schema.item("string", ("minLength", least == 0 ? nil : least), ("maxLength", most))
         case .time: ["type": "string", "format": "date-time"]
         case .integer(let least, let most): Schema.item("integer", ("minimum", least), ("maximum", most))
+        case .number: ["type": "number"]
         case .words(let words): ["type": "string", "enum": .array(words.map { .string($0) })]
         case .object(let members): Schema.item(of: members)
         case .dictionary(let schema): ["type": "object", "additionalProperties": schema.item]

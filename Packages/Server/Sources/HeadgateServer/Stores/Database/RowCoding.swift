@@ -7,9 +7,13 @@ enum TallyBlob {
     private static let entrySize = 20
 
     static func encode(_ tallies: [RouteNumber: Tally]) -> [UInt8] {
-        tallies.sorted { $0.key < $1.key }.flatMap { route, tally in
-            LittleEndian.bytes(route) + LittleEndian.bytes(Int64(tally.events)) + LittleEndian.bytes(Int64(tally.bytes))
+        var writer = LogWriter()
+        for (route, tally) in tallies.count == 1 ? Array(tallies) : tallies.sorted(by: { $0.key < $1.key }) {
+            writer.put(route)
+            writer.put(Int64(tally.events))
+            writer.put(Int64(tally.bytes))
         }
+        return writer.bytes
     }
 
     /// Nil when the bytes cannot be what ``encode(_:)`` made.

@@ -32,10 +32,15 @@ final class StoreDatabase: StoreEngine {
     /// another.
     func commit(_ jobs: [StoreJob]) -> [StoreFault?] {
         do throws(SQLiteError) {
-            try connection.setSyncing(options.durability == .full && jobs.contains(where: \.isAppend))
-            try connection.transaction { () throws(SQLiteError) in
-                for job in jobs { try apply(job) }
+            let isSynced = options.durability == .full && jobs.contains(where: \.isAppend)
+            try connection.setSyncing(isSynced)
+            let transact = { [self] () throws(SQLiteError) in
+                try connection.transaction { () throws(SQLiteError) in
+                    for job in jobs { try apply(job) }
+                }
             }
+            // SQLite syncs when the transaction ends: of that only the whole can be measured.
+            if isSynced, let times = options.disk.syncTimes { try times.measure(transact) } else { try transact() }
             jobs.forEach(committed)
             return jobs.map { _ in nil }
         } catch {

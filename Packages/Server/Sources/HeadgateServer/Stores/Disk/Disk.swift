@@ -5,6 +5,8 @@
 protocol Disk: AnyObject, Sendable {
     /// The name under which SQLite reaches files here; nil for its own way to the system's.
     var sqliteName: String? { get }
+    /// How long syncs take here; nil where nobody measures that.
+    var syncTimes: SyncTimes? { get }
 
     /// Makes a directory that only its owner may use, and those above it that are missing. One that is there is no fault.
     func makeDirectory(_ path: String) throws(DiskFault)
@@ -22,6 +24,10 @@ protocol Disk: AnyObject, Sendable {
     func remove(_ path: String) throws(DiskFault)
     /// Makes the names in a directory survive a power failure.
     func syncDirectory(_ path: String) throws(DiskFault)
+}
+
+extension Disk {
+    var syncTimes: SyncTimes? { nil }
 }
 
 /// An open file. It is closed when nobody holds it any more.

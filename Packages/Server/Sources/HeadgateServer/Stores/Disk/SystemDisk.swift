@@ -4,6 +4,9 @@ import HeadgateCore
 /// The machine's file system.
 final class SystemDisk: Disk {
     let sqliteName: String? = nil
+    private let times = SyncTimes()
+
+    var syncTimes: SyncTimes? { times }
 
     func makeDirectory(_ path: String) throws(DiskFault) {
         if mkdir(path, 0o700) == 0 {
@@ -21,14 +24,14 @@ final class SystemDisk: Disk {
     }
 
     func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
-        let file = try SystemFile(path, flags: creating ? O_RDWR | O_CREAT : O_RDWR)
+        let file = try SystemFile(path, flags: creating ? O_RDWR | O_CREAT : O_RDWR, times)
         if creating { try file.makePrivate() }
         return file
     }
 
     /// Opens a file that is not to be changed.
     func openForReading(_ path: String) throws(DiskFault) -> any DiskFile {
-        try SystemFile(path, flags: O_RDONLY)
+        try SystemFile(path, flags: O_RDONLY, times)
     }
 
     func exists(_ path: String) -> Bool {
@@ -62,7 +65,7 @@ final class SystemDisk: Disk {
     }
 
     func syncDirectory(_ path: String) throws(DiskFault) {
-        let directory = try SystemFile(path, flags: O_RDONLY | O_DIRECTORY)
+        let directory = try SystemFile(path, flags: O_RDONLY | O_DIRECTORY, times)
         try directory.syncAll()
     }
 
@@ -75,9 +78,11 @@ final class SystemDisk: Disk {
 /// A file of the machine's.
 private final class SystemFile: DiskFile {
     private let descriptor: Int32
+    private let times: SyncTimes
 
     /// Files that are made are their owner's alone (Behaviour Q9).
-    init(_ path: String, flags: Int32) throws(DiskFault) {
+    init(_ path: String, flags: Int32, _ times: SyncTimes) throws(DiskFault) {
+        self.times = times
         descriptor = Glibc.open(path, flags | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .last }
     }
@@ -130,7 +135,7 @@ private final class SystemFile: DiskFile {
 
     /// The size is synced with the bytes, the times of changes are not: nobody needs these.
     func sync() throws(DiskFault) {
-        try DiskFault.check(fdatasync(descriptor))
+        try DiskFault.check(times.measure { fdatasync(descriptor) })
     }
 
     func syncAll() throws(DiskFault) {

@@ -8,6 +8,11 @@ struct LogWriter {
         withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
     }
 
+    /// Two numbers.
+    mutating func put(_ first: Int64, _ second: Int64) {
+        withUnsafeBytes(of: (first.littleEndian, second.littleEndian)) { bytes.append(contentsOf: $0) }
+    }
+
     /// Bytes behind their count.
     mutating func put(_ piece: some Collection<UInt8>) {
         put(UInt32(piece.count))

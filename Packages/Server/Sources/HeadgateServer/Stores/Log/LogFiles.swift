@@ -25,9 +25,14 @@ final class LogFiles {
     private(set) var bytes = 0
     /// There was no room for another file, and none has been needed since.
     private var isOutOfRoom = false
+    /// One that is being made ready.
+    private var unready: UnreadyFile?
 
     /// So many files are kept ready, not more.
     private static let mostSpare = 2
+    /// A segment is made ready in so many steps, unless these are small.
+    private static let steps = 16
+    private static let leastStep = 256 << 10
     /// So many damaged pieces are kept.
     private static let mostPutAside = 64
     /// Bytes of the smallest segment that is worth while.
@@ -66,7 +71,11 @@ final class LogFiles {
     /// A file of some size at least, filled with zeros or with what is void, and there to stay.
     func take(atLeast need: Int) throws(DiskFault) -> LogFile {
         isOutOfRoom = false
-        if need <= segmentSize, let ready = spare.popLast() { return ready }
+        while need <= segmentSize {
+            if let ready = spare.popLast() { return ready }
+            guard unready != nil else { break }
+            try makeReady()
+        }
         var size = max(need, segmentSize)
         let least = max(need, min(LogFiles.leastSegment, segmentSize))
         while true {
@@ -79,19 +88,32 @@ final class LogFiles {
 
     /// A file that nobody has ever used.
     func make(_ size: Int) throws(DiskFault) -> LogFile {
+        var file = try begin(size)
+        try finish(&file, step: size)
+        return file.file
+    }
+
+    private func begin(_ size: Int) throws(DiskFault) -> UnreadyFile {
         let number = try makeEmpty()
-        let file = LogFile(number: number, size: size)
         do throws(DiskFault) {
-            let handle = try open(number)
-            try handle.fill(through: size)
-            try handle.sync()
-            try disk.syncDirectory(directory)
+            return UnreadyFile(file: LogFile(number: number, size: size), handle: try open(number))
         } catch {
             try? disk.remove(path(number))
             throw error
         }
-        note(file)
-        return file
+    }
+
+    /// Fills some more of a file; one that is full is there to stay.
+    private func finish(_ file: inout UnreadyFile, step: Int) throws(DiskFault) {
+        do throws(DiskFault) {
+            try file.fill(step)
+            guard file.isFull else { return }
+            try disk.syncDirectory(directory)
+        } catch {
+            try? disk.remove(path(file.file.number))
+            throw error
+        }
+        note(file.file)
     }
 
     /// Whether the next segment has its file.
@@ -100,9 +122,15 @@ final class LogFiles {
     /// Whether a file should be made ready.
     var isShort: Bool { spare.isEmpty && !isOutOfRoom }
 
-    /// Makes a file ready, so that the next segment need not wait for it.
+    /// Makes a file ready bit by bit, so that the next segment need not wait for it, nor others for long meanwhile.
     func makeReady() throws(DiskFault) {
-        do throws(DiskFault) { spare.append(try make(segmentSize)) } catch {
+        do throws(DiskFault) {
+            var file: UnreadyFile
+            if let unready { file = unready } else { file = try begin(segmentSize) }
+            unready = nil
+            try finish(&file, step: max(segmentSize / LogFiles.steps, LogFiles.leastStep))
+            if file.isFull { spare.append(file.file) } else { unready = file }
+        } catch {
             isOutOfRoom = error.isNoRoom
             throw error
         }
@@ -167,14 +195,29 @@ final class LogFiles {
     }
 }
 
-extension DiskFile {
-    /// Fills a file with zeros, so that all of it has its place on the disk.
-    fileprivate func fill(through size: Int) throws(DiskFault) {
-        let zeros = [UInt8](repeating: 0, count: min(size, 1 << 20))
-        for offset in stride(from: 0, to: size, by: zeros.count) {
-            try zeros.lend { (bytes) throws(DiskFault) in
-                try write(UnsafeRawBufferPointer(rebasing: bytes[..<min(bytes.count, size - offset)]), at: offset)
+/// A file that is being filled with zeros, so that all of it has its place on the disk.
+private struct UnreadyFile {
+    let file: LogFile
+    let handle: any DiskFile
+    private var filled = 0
+
+    init(file: LogFile, handle: any DiskFile) {
+        (self.file, self.handle) = (file, handle)
+    }
+
+    var isFull: Bool { filled >= file.size }
+
+    /// Fills so many bytes more, which are then on the disk.
+    mutating func fill(_ step: Int) throws(DiskFault) {
+        let end = min(file.size, filled + step)
+        let zeros = [UInt8](repeating: 0, count: min(end - filled, 1 << 20))
+        while filled < end {
+            let count = min(zeros.count, end - filled)
+            try zeros.lend { [filled] (bytes) throws(DiskFault) in
+                try handle.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: filled)
             }
+            filled += count
         }
+        try handle.sync()
     }
 }

@@ -23,10 +23,10 @@ struct LogStretch: Equatable {
 
 extension LogWriter {
     mutating func put(_ stretch: LogStretch) {
-        put(stretch.first)
-        put(stretch.last)
         let ages = stretch.ages
-        for stamp in [ages.firstReceipt, ages.lastReceipt, ages.firstExpiry, ages.lastExpiry] { put(stamp) }
+        put(stretch.first, stretch.last)
+        put(ages.firstReceipt, ages.lastReceipt)
+        put(ages.firstExpiry, ages.lastExpiry)
         put(TallyBlob.encode(stretch.tallies))
     }
 }
@@ -47,18 +47,14 @@ extension LogReader {
 enum LogGroup {
     static func write(_ group: AppendGroup, to writer: inout LogWriter) {
         writer.put(stretch(of: group))
-        var extras = LogWriter()
-        extras.put(LogExtras(group))
-        writer.put(extras.bytes)
+        writer.put(LogExtras(group).bytes)
         writer.putRest(group.chunk.bytes)
     }
 
     /// Events that are copied, without what came with them.
     static func write(_ records: [UInt8], _ stretch: LogStretch, to writer: inout LogWriter) {
         writer.put(stretch)
-        var extras = LogWriter()
-        extras.put(LogExtras())
-        writer.put(extras.bytes)
+        writer.put(LogExtras.nothing)
         writer.putRest(records)
     }
 
@@ -94,6 +90,22 @@ struct LogExtras {
 
     /// Nothing.
     init() {}
+
+    /// As it lies in a frame.
+    var bytes: [UInt8] { isEmpty ? LogExtras.nothing : laid }
+
+    /// Most groups bring nothing along: that is laid once.
+    static let nothing = LogExtras().laid
+
+    private var isEmpty: Bool {
+        newRoutes.isEmpty && groundwork.isEmpty && recentIDs == nil && forgottenIDs == 0 && requeued.isEmpty
+    }
+
+    private var laid: [UInt8] {
+        var writer = LogWriter()
+        writer.put(self)
+        return writer.bytes
+    }
 
     init(_ group: AppendGroup) {
         (newRoutes, groundwork, recentIDs) = (group.newRoutes, group.groundwork, group.recentIDs)

@@ -1,0 +1,28 @@
+/// A moment as a JSON string, made once for all that happens in one millisecond.
+public struct TimestampText: Sendable {
+    private var moment: Timestamp?
+    /// The text and its quotes, and some bytes that mean nothing.
+    private var text = SIMD32<UInt8>(repeating: UInt8(ascii: "\""))
+
+    public init() {}
+
+    /// Bytes of a moment as a JSON string, like `"2026-11-20T09:41:55.123Z"`.
+    public static let byteCount = Timestamp.length + 2
+
+    /// Lends the bytes of a moment.
+    @inlinable
+    public mutating func lend(_ moment: Timestamp, _ body: (UnsafeRawBufferPointer) -> Void) {
+        withBytes(of: moment) { body($0) }
+    }
+
+    @usableFromInline
+    mutating func withBytes(of new: Timestamp, _ body: (UnsafeRawBufferPointer) -> Void) {
+        if moment != new {
+            moment = new
+            withUnsafeMutableBytes(of: &text) {
+                new.write(to: UnsafeMutableRawBufferPointer(rebasing: $0[1..<TimestampText.byteCount - 1]))
+            }
+        }
+        withUnsafeBytes(of: text) { body(UnsafeRawBufferPointer(rebasing: $0[..<TimestampText.byteCount])) }
+    }
+}

@@ -1,0 +1,38 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateWire
+
+/// `metrics`.
+enum MetricsMethods {
+    private static let metrics = Method(
+        "metrics", .observe, "All that is counted and measured, as monitoring systems read it.", changesNothing: true,
+        result: .object([
+            .required(
+                "metrics",
+                .array(
+                    .object([
+                        .required("name", .name), .required("type", .words(of: Metric.Kind.self)),
+                        .required("help", .text),
+                        .required("unit", .nullable(.words(of: Metric.Unit.self)), "what its values are in"),
+                        .required("samples", .array(sample)),
+                    ])))
+        ])
+    ) { service, call in
+        let reading = MetricsReading(service)
+        call.reply.answer { writer in
+            writer.beginObject()
+            writer.metrics(MetricTable.all, reading)
+            writer.endObject()
+        }
+    }
+
+    private static let sample = Schema.object([
+        .required("labels", .dictionary(.text)), .optional("value", .number, "of a counter or a gauge"),
+        .optional(
+            "buckets", .array(.array(.nullable(.number))),
+            "of a histogram: bounds, and how many values were no greater; the last bound is null, for any value"),
+        .optional("sum", .number, "of a histogram"), .optional("count", .count, "of a histogram"),
+    ])
+
+    static let family = MethodFamily(methods: [metrics])
+}

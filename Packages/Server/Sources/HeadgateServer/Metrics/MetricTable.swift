@@ -1,0 +1,152 @@
+import HeadgateCore
+import HeadgateData
+
+/// Every metric of the daemon, in the order in which they are told (Behaviour O1).
+///
+/// To add one, write it down here; a test says what `Docs/Metrics.md` has to say of it. A new counter of ``EventCounter``,
+/// ``DispatcherCounter`` or ``ConnectionCounter`` is here by itself.
+enum MetricTable {
+    static let all = daemon + counters + dispatchers + barriers + store + times + process
+
+    private static let daemon: [Metric] = [
+        Metric(.gauge, "headgate_build_info", "Always 1; its label tells the version", labels: ["version"]) {
+            $1.sample(["version": Version.current], .whole(1))
+        },
+        .one(.gauge, "headgate_ready", "1 while clients are let in") { .flag($0.isReady) },
+        .one(.gauge, "headgate_clients", "Open connections of clients") { .whole($0.clients) },
+        .one(.gauge, "headgate_network_connected", "1 while the machine has a network connection") {
+            .flag($0.isConnected)
+        },
+        .one(.gauge, "headgate_warnings", "Warnings that the command status shows") { .whole($0.warnings) },
+    ]
+
+    /// What `status` counts.
+    private static let counters: [Metric] =
+        EventCounter.allCases.map { counter in
+            .one(.counter, "headgate_\(counter.name)_total", counter.meaning) { .whole($0.events[counter]) }
+        }
+        + ConnectionCounter.allCases.map { counter in
+            .one(.counter, "headgate_\(counter.name)_total", counter.meaning) { .whole($0.connections[counter]) }
+        }
+
+    private static let dispatchers: [Metric] =
+        [
+            .each(.gauge, "pending", "Events that wait for the dispatcher, those in flight not counted") {
+                .whole($0.pending)
+            },
+            .each(.gauge, "in_flight", "Events that are on their way to the destination") { .whole($0.inFlight) },
+            .each(
+                .gauge, "oldest_seconds", "The age of the oldest event that is not settled, 0 when there is none",
+                unit: .seconds
+            ) { .seconds($0.oldest ?? .zero) },
+            .each(.gauge, "open", "1 while the way to the dispatcher is open, 0 while barriers hold it") {
+                .flag($0.isOpen)
+            },
+            .each(.gauge, "flushing", "1 while a flush of the dispatcher is under way") { .flag($0.isFlushing) },
+        ]
+        + DispatcherCounter.allCases.map { counter in
+            .each(.counter, "\(counter.name)_total", counter.meaning.capitalized) { .whole($0.counters[counter]) }
+        }
+
+    private static let way: [StaticString] = ["barrier", "dispatcher"]
+
+    private static let barriers: [Metric] = [
+        Metric(
+            .gauge, "headgate_barrier_closed", "1 while the barrier is closed for the dispatcher, flushable or not",
+            labels: way
+        ) { reading, writer in
+            for way in reading.ways { writer.sample(way.labels, .flag(way.time.isClosed)) }
+        },
+        Metric(
+            .counter, "headgate_barrier_closed_seconds_total",
+            "For how long the barrier has been closed for the dispatcher, in all", unit: .seconds, labels: way
+        ) { reading, writer in
+            for way in reading.ways { writer.sample(way.labels, .seconds(way.time.total(at: reading.now))) }
+        },
+    ]
+
+    private static let store: [Metric] = [
+        Metric(
+            .gauge, "headgate_store_info", "Always 1; its labels tell how events are kept",
+            labels: ["kind", "durability"]
+        ) {
+            $1.sample(["kind": $0.store.kind, "durability": $0.store.durability], .whole(1))
+        },
+        .one(.gauge, "headgate_store_events", "Events that some dispatcher has not settled", unit: .events) {
+            .whole($0.store.live.events)
+        },
+        .one(.gauge, "headgate_store_bytes", "What these take as stored JSON", unit: .bytes) {
+            .whole($0.store.live.bytes)
+        },
+        .one(.gauge, "headgate_store_disk_bytes", "What the store's files take on the disk", unit: .bytes) {
+            .whole($0.store.diskBytes)
+        },
+        .one(
+            .gauge, "headgate_store_oldest_seconds",
+            "The age of the oldest event that some dispatcher has not settled, 0 when there is none", unit: .seconds
+        ) { .seconds($0.store.oldest ?? .zero) },
+        .one(.gauge, "headgate_store_dedupe_ids", "Ids of clients that are remembered to find repeats by") {
+            .whole($0.store.rememberedIDs)
+        },
+    ]
+
+    private static let times: [Metric] = [
+        Metric(
+            .histogram, "headgate_acknowledge_seconds",
+            "From the reading of an event to its acknowledgement, of those that were stored", unit: .seconds
+        ) { $1.sample([:], $0.acknowledging) },
+        Metric(
+            .histogram, "headgate_sync_seconds",
+            "How long each sync of the store's files took; with sqlite, each synced transaction", unit: .seconds
+        ) { $1.sample([:], $0.syncing) },
+        Metric(
+            .histogram, "headgate_delivery_seconds",
+            "From an event's receipt to its delivery, in whole milliseconds and at least one", unit: .seconds,
+            labels: ["dispatcher"]
+        ) { reading, writer in
+            for (id, measures) in reading.measures { writer.sample(["dispatcher": id], measures.delivery) }
+        },
+        Metric(
+            .histogram, "headgate_attempt_seconds",
+            "How long attempts to send a batch took, by what came of them: delivered, retry, dead or interrupted",
+            unit: .seconds, labels: ["dispatcher", "outcome"]
+        ) { reading, writer in
+            for (id, measures) in reading.measures {
+                for outcome in AttemptOutcome.allCases {
+                    writer.sample(["dispatcher": id, "outcome": outcome.name], measures.attempts(outcome))
+                }
+            }
+        },
+        Metric(
+            .histogram, "headgate_batch_events", "How many events each batch had that was sent", unit: .events,
+            labels: ["dispatcher"]
+        ) { reading, writer in
+            for (id, measures) in reading.measures { writer.sample(["dispatcher": id], measures.batches) }
+        },
+    ]
+
+    /// Under the names that Prometheus' own clients have for them.
+    private static let process: [Metric] = [
+        .one(
+            .counter, "process_cpu_seconds_total", "Time that the daemon has spent on processors", unit: .seconds
+        ) { .seconds($0.process.processor) },
+        .one(.gauge, "process_resident_memory_bytes", "Memory that the daemon has", unit: .bytes) {
+            .whole($0.process.residentBytes)
+        },
+        .one(.gauge, "process_virtual_memory_bytes", "Addresses that the daemon has", unit: .bytes) {
+            .whole($0.process.virtualBytes)
+        },
+        .one(.gauge, "process_start_time_seconds", "When the daemon started, in seconds since 1970", unit: .seconds) {
+            .time($0.started)
+        },
+    ]
+}
+
+extension ClosedWay {
+    fileprivate var labels: KeyValuePairs<StaticString, String> { ["barrier": barrier, "dispatcher": dispatcher] }
+}
+
+extension String {
+    /// With its first letter in upper case.
+    fileprivate var capitalized: String { prefix(1).uppercased() + dropFirst() }
+}

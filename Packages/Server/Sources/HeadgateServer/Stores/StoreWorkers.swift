@@ -1,0 +1,282 @@
+import Glibc
+import HeadgateCore
+import HeadgateTransport
+import Synchronization
+
+/// The two threads that work for a store, of which one at a time has its engine: a thread of the store's own, and the event loop's
+/// between two turns, when there is little to do and the disk is quick (Behaviour Q5: what is alone waits for no company, and for
+/// nobody's waking up).
+///
+/// A disk may take its time all of a sudden. Then the store's thread takes the loop over, and the one that waits for the disk is
+/// the store's thread from then on.
+///
+/// Jobs go in and outcomes come out, both in order.
+// Unchecked: `engine` and `pace` are touched by who has the engine, and what belongs to the loop on the loop only.
+final class StoreWorkers: @unchecked Sendable {
+    private let options: DiskEventStore.Options
+    private let loop: EventLoop?
+    /// Tells the scheduler that there are outcomes to take. Called once for many.
+    private let ring: @Sendable () -> Void
+    private let opening = Mailbox<Result<StoreContent, StoreFault>>()
+    private let outcomes = Mailbox<StoreOutcome>()
+    private let queue = Guarded(JobQueue())
+    private let holder = Atomic(Holder.thread)
+    /// Whether the store's thread looks now and then if the loop's is back.
+    private let isWatching = Atomic(false)
+    /// How often the loop's thread has had the engine.
+    private let turnsOfLoop = Atomic(0)
+
+    private var engine: (any StoreEngine)?
+    private var pace = DiskPace()
+
+    /// What was asked for in this turn of the loop.
+    private var asked: [StoreJob] = []
+    /// Takes outcomes, on the loop.
+    var onOutcomes: () -> Void = {}
+
+    /// Who has the engine.
+    private enum Holder: UInt8, AtomicRepresentable {
+        /// Nobody: there is nothing to do, and nothing waits.
+        case nobody
+        /// The store's thread, or it is about to.
+        case thread
+        /// The loop's, between two turns.
+        case loop
+    }
+
+    /// What waits for the store's thread.
+    private struct JobQueue {
+        var jobs: [StoreJob] = []
+        /// The engine is the thread's.
+        var hasEngine = true
+        /// It is to look after the loop, or does.
+        var isCalled = false
+    }
+
+    /// With more bytes of events the store's thread is better: the loop takes in the next meanwhile.
+    private static let mostBytesInPlace = 16 << 10
+    /// So long the loop's thread may be gone.
+    private static let patience = Duration.milliseconds(5)
+    private static let millisecondsBetweenLooks = 5
+    /// After so many looks at a loop that asks for nothing the store's thread sleeps.
+    private static let looksInVain = 100
+
+    init(options: DiskEventStore.Options, loop: EventLoop?, ring: @escaping @Sendable () -> Void) {
+        self.options = options
+        self.loop = loop
+        self.ring = ring
+    }
+
+    func takeOutcomes() -> [StoreOutcome] { outcomes.takeAll(waiting: false) }
+
+    // MARK: Asking
+
+    /// Asks for something, on the scheduler.
+    func put(_ job: StoreJob) {
+        guard let loop, loop.isCurrent else { return handOver([job]) }
+        asked.append(job)
+        if asked.count == 1 { loop.betweenTurns(self) }
+    }
+
+    /// Gives jobs to the store's thread, which has the engine until they are done.
+    private func handOver(_ jobs: [StoreJob]) {
+        queue.withLock { queue in
+            holder.store(.thread, ordering: .relaxed)
+            queue.hasEngine = true
+            queue.jobs += jobs
+        }
+    }
+
+    /// Takes the engine for the loop's thread, unless the other has it or is the better one for these jobs.
+    private func takeInPlace(_ jobs: [StoreJob]) -> Bool {
+        var bytes = 0
+        for job in jobs {
+            guard let weight = job.bytesInPlace else { return false }
+            bytes += weight
+        }
+        guard bytes <= StoreWorkers.mostBytesInPlace,
+            holder.compareExchange(expected: .nobody, desired: .loop, ordering: .acquiringAndReleasing).exchanged
+        else { return false }
+        return pace.isQuick
+    }
+
+    /// Does what was asked for, as whoever has the engine, and sees how long the disk takes over it.
+    private func carryOut(_ jobs: [StoreJob], _ report: ([StoreOutcome]) -> Void) {
+        guard let engine, !jobs.isEmpty else { return }
+        let start = ContinuousClock.now
+        engine.carryOut(jobs, report: report)
+        if jobs.contains(where: \.isChange) { pace.answered(after: start.duration(to: .now)) }
+    }
+
+    // MARK: The store's thread
+
+    /// Starts it and waits until it has opened the store. After a fault there is none.
+    func start() throws(StoreFault) -> StoreContent {
+        var thread = pthread_t()
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        // The thread holds this object alive until it ends: it takes over what is retained here.
+        let context = Unmanaged.passRetained(self)
+        let code = pthread_create(&thread, &attributes, StoreWorkers.main, context.toOpaque())
+        guard code == 0 else {
+            context.release()
+            throw .failed("cannot start the store's thread: \(String(cString: strerror(code)))")
+        }
+        return try opening.takeAll(waiting: true)[0].get()
+    }
+
+    private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
+        // `start` passes it, retained.
+        let workers = Unmanaged<StoreWorkers>.fromOpaque(context!).takeRetainedValue()
+        guard workers.open() else { return nil }
+        // In the other's place it runs the loop, until the other changes back or the loop ends.
+        while workers.work(), workers.loop?.runTakenOver() == true {}
+        return nil
+    }
+
+    private func open() -> Bool {
+        do throws(StoreFault) {
+            let opened = try options.open()
+            engine = opened.engine
+            opening.put([.success(opened.content)])
+            opened.report(report)
+            return true
+        } catch {
+            opening.put([.failure(error)])
+            return false
+        }
+    }
+
+    /// Tells the scheduler, from the store's thread.
+    private func report(_ news: [StoreOutcome]) {
+        if !news.isEmpty, outcomes.put(news) { ring() }
+    }
+
+    /// Works for the store, as the one that has its engine.
+    /// - Returns: whether the thread has taken the loop over; otherwise the store is closed.
+    private func work() -> Bool {
+        handOver([])
+        while let engine {
+            let hasChores = engine.hasChores
+            let jobs = takeJobs(isDone: !hasChores)
+            if jobs.isEmpty, !hasChores {
+                guard !awaitEngine() else { return true }
+                continue
+            }
+            carryOut(jobs, report)
+            guard engine.endTurn(jobs, report: report) else { break }
+        }
+        // The store is closed, and the directory is free when that is told.
+        engine = nil
+        report([.closed])
+        return false
+    }
+
+    /// Takes what waits; where nothing does, and nothing is left to do, nobody has the engine from then on.
+    private func takeJobs(isDone: Bool) -> [StoreJob] {
+        queue.withLock { queue in
+            defer { queue.jobs = [] }
+            if queue.jobs.isEmpty, isDone {
+                queue.hasEngine = false
+                holder.store(.nobody, ordering: .releasing)
+            }
+            return queue.jobs
+        }
+    }
+
+    /// Waits until the engine is the thread's again, and looks after the loop meanwhile where that has it now and then.
+    /// - Returns: whether the thread has taken the loop over.
+    private func awaitEngine() -> Bool {
+        while !queue.withLock(when: { $0.hasEngine || $0.isCalled }, { $0.hasEngine }) {
+            switch watch() {
+            case .tookOver: return true
+            case .hasEngine: return false
+            case .nothing: continue
+            }
+        }
+        return false
+    }
+
+    private enum Sight {
+        case tookOver
+        case hasEngine
+        case nothing
+    }
+
+    /// Looks after the loop as long as its thread has the engine now and then.
+    private func watch() -> Sight {
+        var (seen, inVain) = (turns, 0)
+        while inVain < StoreWorkers.looksInVain, let loop {
+            let hasEngine = queue.withLock(when: \.hasEngine, atMost: StoreWorkers.millisecondsBetweenLooks) { queue in
+                queue.hasEngine
+            }
+            if hasEngine { return .hasEngine }
+            if loop.takeOver(ifGoneFor: StoreWorkers.patience) { return .tookOver }
+            inVain = turns == seen ? inVain + 1 : 0
+            seen = turns
+        }
+        stopWatching()
+        // A turn that did not call yet is seen here.
+        if turns != seen { call() }
+        return .nothing
+    }
+
+    private var turns: Int { turnsOfLoop.load(ordering: .sequentiallyConsistent) }
+
+    private func stopWatching() {
+        queue.withLock { $0.isCalled = false }
+        isWatching.store(false, ordering: .sequentiallyConsistent)
+    }
+
+    /// Has the store's thread look after the loop, unless it does.
+    private func call() {
+        guard !isWatching.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        queue.withLock { $0.isCalled = true }
+    }
+}
+
+// MARK: - The loop's thread
+
+extension StoreWorkers: LoopPartner {
+    func turnEnded() -> (() -> Void)? {
+        let jobs = asked
+        asked = []
+        guard !jobs.isEmpty else { return nil }
+        guard takeInPlace(jobs) else {
+            handOver(jobs)
+            return nil
+        }
+        turnsOfLoop.add(1, ordering: .sequentiallyConsistent)
+        call()
+        return { [self] in
+            carryOut(jobs) { outcomes.put($0) }
+            engine?.tell { outcomes.put($0) }
+        }
+    }
+
+    func workEnded(inPlace: Bool) {
+        // Otherwise who has done it has the engine still, as the store's thread.
+        if inPlace { giveBack() }
+        onOutcomes()
+    }
+
+    /// What is left to do is for the store's thread.
+    private func giveBack() {
+        if engine?.hasChores == true { handOver([]) } else { holder.store(.nobody, ordering: .releasing) }
+    }
+
+    func changePlaces() -> Bool { work() }
+}
+
+extension StoreJob {
+    /// How many bytes it writes; nil where it should not be done in the loop's place.
+    fileprivate var bytesInPlace: Int? {
+        switch self {
+        case .append(let group): group.chunk.bytes.count
+        case .write(let changes): 64 * changes.count
+        case .read, .readAged, .readLetters, .purgeLetters, .close: nil
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+/// `Docs/Metrics.md`, held against the list of metrics.
+@Suite struct MetricsPageTests {
+    private static let page = try? String(
+        contentsOfFile: URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../../../Docs/Metrics.md").standardized.path, encoding: .utf8)
+
+    @Test("O1: the page has a row for each metric, in order, and no other")
+    func rows() {
+        let rows = (Self.page ?? "").split(separator: "\n").filter { $0.hasPrefix("| `") }.map(String.init)
+        let wanted = MetricTable.all.map(\.row)
+        #expect(rows == wanted, "the table of Docs/Metrics.md has to be:\n\(wanted.joined(separator: "\n"))")
+    }
+
+    @Test("O1: names say the unit and the type, as Prometheus' conventions have it")
+    func names() {
+        for metric in MetricTable.all {
+            let base = metric.name.hasSuffix("_total") ? String(metric.name.dropLast(6)) : metric.name
+            #expect(metric.name.hasSuffix("_total") == (metric.kind == .counter), "\(metric.name)")
+            #expect(metric.unit.map { base.hasSuffix("_\($0.rawValue)") } ?? true, "\(metric.name)")
+            let isOwn = metric.name.hasPrefix("headgate_") || metric.name.hasPrefix("process_")
+            #expect(isOwn && metric.name.allSatisfy { $0.isLowercase || $0 == "_" }, "\(metric.name)")
+        }
+    }
+}
+
+extension Metric {
+    /// As the page has it.
+    fileprivate var row: String {
+        let labels = labels.map { "`\($0)`" }.joined(separator: ", ")
+        return "| `\(name)` | \(kind.rawValue) | \(labels) | \(help) |"
+    }
+}

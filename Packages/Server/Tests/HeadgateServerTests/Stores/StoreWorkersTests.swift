@@ -1,0 +1,206 @@
+import Foundation
+import HeadgateCore
+import HeadgateTransport
+import Testing
+
+@testable import HeadgateServer
+
+/// Which thread carries out what a store on an event loop is asked for.
+@Suite struct StoreWorkersTests {
+    @Test("Q5: behind some quick answers the loop's own thread commits, and hands back what is left to do")
+    func inPlace() async throws {
+        let scene = try Scene()
+        scene.append(1...200)
+        #expect(scene.disk.syncedOnLoop > 0)
+        #expect(scene.numbers() == Array(1...200))
+        await scene.end()
+    }
+
+    @Test("Q5: before it has answered quickly some times, a disk is waited for by the store's thread")
+    func notYet() async throws {
+        let scene = try Scene()
+        scene.append(1...8)
+        #expect(scene.disk.syncedOnLoop == 0)
+        await scene.end()
+    }
+
+    @Test("Q5: much at once is for the store's thread, so that the loop takes in the next meanwhile")
+    func much() async throws {
+        let scene = try Scene()
+        scene.append(1...50)
+        let before = scene.disk.syncedOnLoop
+        scene.append(51...60, size: 20_000)
+        #expect(scene.disk.syncedOnLoop == before)
+        await scene.end()
+    }
+
+    @Test("Q5: a disk that hangs while the loop waits for it holds up nobody else, and jobs stay in their order")
+    func hangs() async throws {
+        let scene = try Scene()
+        scene.append(1...200)
+        // Quick enough to be waited for in place, unless others kept the machine too busy just now.
+        scene.disk.hangs.withLock { $0 = true }
+        let answers = Guarded<[SequenceNumber]>([])
+        for number in 201...205 as ClosedRange<SequenceNumber> {
+            scene.submitAppend(number...number) { answers.withLock { $0.append(number) } }
+            // All else on the loop goes on, however often.
+            for _ in 1...3 { scene.onLoop { _ in } }
+        }
+        #expect(answers.withLock { $0 }.isEmpty)
+        scene.disk.hangs.withLock { $0 = false }
+        answers.wait(until: { $0.count == 5 })
+        #expect(answers.withLock { $0 } == [201, 202, 203, 204, 205])
+        scene.append(206...300)
+        #expect(scene.numbers() == Array(1...300))
+        await scene.end()
+    }
+
+    @Test("Q9: the data directory is free when the store has closed, whichever threads worked for it")
+    func closes() async throws {
+        let scene = try Scene()
+        scene.append(1...100)
+        await scene.end(removing: false)
+        let again = try Scene(in: scene.directory)
+        #expect(again.numbers() == Array(1...100))
+        await again.end()
+    }
+}
+
+/// A store on a loop with a thread of its own, and a disk of which the test says when it answers.
+private final class Scene: Sendable {
+    let directory: String
+    let disk: StallingDisk
+    private let loop: EventLoop
+    private let store: Guarded<Box>
+
+    /// The store, which lives on the loop.
+    // Unchecked: looked into on the loop only.
+    private struct Box: @unchecked Sendable {
+        var store: DiskEventStore?
+    }
+
+    init(in directory: String = NSTemporaryDirectory() + "/headgate-workers-" + UUID().uuidString) throws {
+        self.directory = directory
+        loop = try EventLoop.onNewThread(named: "test")
+        disk = StallingDisk(loop)
+        store = Guarded(Box())
+        var options = DiskEventStore.Options(directory: directory)
+        options.disk = disk
+        onLoop { [loop, store, options] _ in
+            let opened = DiskEventStore(options: options, loop: loop)
+            #expect(throws: Never.self) { try opened.open() }
+            store.withLock { $0.store = opened }
+        }
+    }
+
+    /// Runs something on the loop, and waits for it.
+    func onLoop(_ body: @escaping @Sendable (DiskEventStore?) -> Void) {
+        let isDone = Guarded(false)
+        loop.submit { [store] in
+            body(store.withLock { $0 }.store)
+            isDone.withLock { $0 = true }
+        }
+        isDone.wait(until: { $0 })
+    }
+
+    func submitAppend(
+        _ numbers: ClosedRange<SequenceNumber>, size: Int = 40, then: @escaping @Sendable () -> Void
+    ) {
+        onLoop { store in
+            store?.append(Groups.of(numbers, size: size)) { fault in
+                #expect(fault == nil)
+                then()
+            }
+        }
+    }
+
+    /// Appends events, each alone where they are small, and waits for each.
+    func append(_ numbers: ClosedRange<SequenceNumber>, size: Int = 40) {
+        let groups = size > 1_000 ? [numbers] : numbers.map { $0...$0 }
+        for group in groups {
+            let isDone = Guarded(false)
+            submitAppend(group, size: size) { isDone.withLock { $0 = true } }
+            isDone.wait(until: { $0 })
+        }
+    }
+
+    /// The numbers of all events.
+    func numbers() -> [SequenceNumber] {
+        var numbers: [SequenceNumber] = []
+        while true {
+            let place = numbers.last ?? 0
+            let answer = Guarded<[SequenceNumber]?>(nil)
+            onLoop { store in
+                store?.read(after: place) { result in
+                    let chunk = (try? result.get()) ?? nil
+                    answer.withLock { $0 = chunk?.map(\.sequenceNumber).filter { $0 > place } ?? [] }
+                }
+            }
+            answer.wait(until: { $0 != nil })
+            let found = answer.withLock { $0 } ?? []
+            if found.isEmpty { return numbers }
+            numbers += found
+        }
+    }
+
+    func end(removing: Bool = true) async {
+        let isClosed = Guarded(false)
+        onLoop { store in store?.close { isClosed.withLock { $0 = true } } }
+        isClosed.wait(until: { $0 })
+        onLoop { [store] _ in store.withLock { $0.store = nil } }
+        loop.stop()
+        await loop.waitUntilClosed()
+        if removing { try? FileManager.default.removeItem(atPath: directory) }
+    }
+}
+
+/// The system's disk, that syncs nothing, and hangs instead when a test says so.
+private final class StallingDisk: Disk {
+    let hangs = Guarded(false)
+    private let onLoop = Guarded(0)
+    private let loop: EventLoop
+    private let disk = SystemDisk()
+
+    init(_ loop: EventLoop) {
+        self.loop = loop
+    }
+
+    /// How often something was synced by the thread that had the loop.
+    var syncedOnLoop: Int { onLoop.withLock { $0 } }
+
+    func synced() {
+        if loop.isCurrent { onLoop.withLock { $0 += 1 } }
+        hangs.wait(until: { !$0 })
+    }
+
+    var sqliteName: String? { nil }
+    func makeDirectory(_ path: String) throws(DiskFault) { try disk.makeDirectory(path) }
+    func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
+        StallingFile(try disk.open(path, creating: creating), self)
+    }
+    func exists(_ path: String) -> Bool { disk.exists(path) }
+    func size(of path: String) -> Int { disk.size(of: path) }
+    func list(_ directory: String) throws(DiskFault) -> [String] { try disk.list(directory) }
+    func rename(_ path: String, to new: String) throws(DiskFault) { try disk.rename(path, to: new) }
+    func remove(_ path: String) throws(DiskFault) { try disk.remove(path) }
+    func syncDirectory(_ path: String) throws(DiskFault) {}
+}
+
+private final class StallingFile: DiskFile {
+    private let file: any DiskFile
+    private let disk: StallingDisk
+
+    init(_ file: any DiskFile, _ disk: StallingDisk) {
+        (self.file, self.disk) = (file, disk)
+    }
+
+    func size() throws(DiskFault) -> Int { try file.size() }
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(DiskFault) -> Int {
+        try file.read(into: buffer, at: offset)
+    }
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) { try file.write(bytes, at: offset) }
+    func resize(to count: Int) throws(DiskFault) { try file.resize(to: count) }
+    func preallocate(_ count: Int) throws(DiskFault) { try file.preallocate(count) }
+    func sync() throws(DiskFault) { disk.synced() }
+    func lock() throws(DiskFault) -> Bool { try file.lock() }
+}

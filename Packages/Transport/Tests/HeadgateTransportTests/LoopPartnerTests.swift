@@ -1,0 +1,165 @@
+import HeadgateTransport
+import Testing
+
+/// What a loop's thread does between two turns, and who has the loop meanwhile.
+@Suite struct LoopPartnerTests {
+    @Test("What is to be done between two turns comes behind the turn's end, and what follows from it before the next")
+    func order() throws {
+        var steps: [String] = []
+        try onLoop { loop in
+            let partner = Partner()
+            partner.work = { steps.append("work") }
+            partner.whenEnded = { inPlace in
+                steps.append(inPlace ? "ended in place" : "ended")
+                loop.atEndOfTurn(.write) {
+                    steps.append("written")
+                    loop.stop()
+                }
+            }
+            loop.atEndOfTurn(.commit) {
+                loop.betweenTurns(partner)
+                loop.atEndOfTurn(.write) { steps.append("end of turn") }
+            }
+        }
+        #expect(steps == ["end of turn", "work", "ended in place", "written"])
+    }
+
+    @Test("A partner that has nothing to do is asked again only when it wants to be")
+    func nothing() throws {
+        let partner = Partner()
+        try onLoop { loop in
+            loop.betweenTurns(partner)
+            loop.later(turns: 3) { loop.stop() }
+        }
+        #expect(partner.asked == 1)
+    }
+
+    @Test("What a closed loop is asked to do between two turns is done")
+    func closed() async throws {
+        let loop = try EventLoop.onNewThread(named: "test")
+        loop.stop()
+        await loop.waitUntilClosed()
+        let done = Guarded(false)
+        loop.submit {
+            let partner = Partner()
+            partner.work = { done.withLock { $0 = true } }
+            loop.betweenTurns(partner)
+        }
+        done.wait(until: { $0 })
+    }
+
+    @Test("A loop whose thread is in a turn cannot be taken over")
+    func notGone() throws {
+        let loop = try EventLoop.onNewThread(named: "test")
+        let isRunning = Guarded(false)
+        loop.submit { isRunning.withLock { $0 = true } }
+        isRunning.wait(until: { $0 })
+        #expect(!loop.takeOver(ifGoneFor: .zero))
+        loop.stop()
+    }
+
+    @Test("A loop whose thread was gone for less than one has patience for cannot be taken over")
+    func notLongEnough() throws {
+        let (loop, partner, gone) = try goneLoop()
+        #expect(!loop.takeOver(ifGoneFor: .seconds(3_600)))
+        loop.stop()
+        gone.withLock { $0 = .mayComeBack }
+        partner.ended.wait(until: { $0 != nil })
+        #expect(partner.ended.withLock { $0 } == true)
+    }
+
+    @Test("While a loop's thread is gone another takes the loop over; the first has the other's part from then on")
+    func changesPlaces() throws {
+        let (loop, partner, gone) = try goneLoop()
+        #expect(loop.takeOver(ifGoneFor: .zero))
+        #expect(loop.isCurrent)
+        let ranHere = Guarded(false)
+        loop.submit {
+            ranHere.withLock { $0 = loop.isCurrent }
+            gone.withLock { $0 = .mayComeBack }
+        }
+        partner.whenEnded = { _ in loop.stop() }
+        #expect(!loop.runTakenOver())
+        #expect(ranHere.withLock { $0 })
+        #expect(partner.ended.withLock { $0 } == false)
+        partner.changed.wait(until: { $0 == 1 })
+        #expect(loop.isClosed)
+    }
+
+    @Test("Two threads change places as often as one of them is gone for too long, and whoever has the loop ends it")
+    func changesOften() throws {
+        let (loop, partner, gone) = try goneLoop()
+        #expect(loop.takeOver(ifGoneFor: .zero))
+        let rounds = Guarded(0)
+        // The thread that is back takes the loop over, as soon as this one is gone in its turn.
+        partner.whenChanged = {
+            while !loop.takeOver(ifGoneFor: .zero) {}
+            loop.submit {
+                rounds.withLock { $0 += 1 }
+                gone.withLock { $0 = .mayComeBack }
+            }
+            return true
+        }
+        partner.whenEnded = { _ in
+            guard rounds.withLock({ $0 }) == 0 else { return loop.stop() }
+            loop.betweenTurns(partner)
+        }
+        gone.withLock { $0 = .mayComeBack }
+        #expect(loop.runTakenOver())
+        #expect(!loop.isCurrent)
+        loop.submit { loop.stop() }
+        waitUntilClosed(loop)
+        #expect(rounds.withLock { $0 } == 1)
+    }
+
+    private func waitUntilClosed(_ loop: EventLoop) {
+        while !loop.isClosed {}
+    }
+
+    /// Where a thread is that was asked to do something between two turns.
+    private enum Whereabouts: Sendable {
+        case inTheLoop
+        case gone
+        case mayComeBack
+    }
+
+    /// A loop whose thread is gone, until it may come back.
+    private func goneLoop() throws -> (EventLoop, Partner, Guarded<Whereabouts>) {
+        let loop = try EventLoop.onNewThread(named: "test")
+        let partner = Partner()
+        let place = Guarded(Whereabouts.inTheLoop)
+        partner.work = {
+            place.withLock { $0 = .gone }
+            place.wait(until: { $0 == .mayComeBack })
+        }
+        loop.submit { loop.betweenTurns(partner) }
+        place.wait(until: { $0 == .gone })
+        return (loop, partner, place)
+    }
+}
+
+// Unchecked: what is not guarded is set before it is used, and used by the thread that has the loop.
+private final class Partner: LoopPartner, @unchecked Sendable {
+    var work: (() -> Void)?
+    var whenEnded: (Bool) -> Void = { _ in }
+    var whenChanged: () -> Bool = { false }
+    private(set) var asked = 0
+    /// Whether the work ended in place; nil while it has not ended.
+    let ended = Guarded<Bool?>(nil)
+    let changed = Guarded(0)
+
+    func turnEnded() -> (() -> Void)? {
+        asked += 1
+        return work
+    }
+
+    func workEnded(inPlace: Bool) {
+        ended.withLock { $0 = inPlace }
+        whenEnded(inPlace)
+    }
+
+    func changePlaces() -> Bool {
+        changed.withLock { $0 += 1 }
+        return whenChanged()
+    }
+}

@@ -1,0 +1,99 @@
+import HeadgateCore
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// What the daemon's metrics tell at one moment, to be held against what others know (Behaviour O1): its own status, and the
+/// accounts of the simulation, which are given counters that were read from the metrics alone.
+struct MetricsAccount {
+    /// The samples of each metric, by their labels' values.
+    private let samples: [String: [[String]: DataItem]]
+
+    init(_ service: Service) {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.metrics(MetricTable.all, MetricsReading(service))
+        writer.endObject()
+        let answer = (try? DataItem(parsing: writer.bytes)).flatMap { DataObject(dataItem: $0) } ?? [:]
+        let metrics = answer.get(key: "metrics", as: [DataObject].self) ?? []
+        samples = metrics.reduce(into: [:]) { all, metric in
+            let samples = metric.get(key: "samples", as: [DataObject].self) ?? []
+            all[metric.get(key: "name") ?? ""] = samples.reduce(into: [:]) { series, sample in
+                let labels = sample.get(key: "labels", as: DataObject.self) ?? [:]
+                series[labels.compactMap { $0.value.get(as: String.self) }] = .object(sample)
+            }
+        }
+    }
+
+    /// The counters of the whole service.
+    var events: Counters<EventCounter> { counters("headgate_", []) }
+
+    /// Those of one dispatcher.
+    func dispatcher(_ id: String) -> Counters<DispatcherCounter> { counters("headgate_dispatcher_", [id]) }
+
+    private func counters<List: CounterList>(_ prefix: String, _ labels: [String]) -> Counters<List> {
+        var counters = Counters<List>()
+        for counter in List.allCases {
+            counters.count(counter, whole("\(prefix)\(counter.name)_total", labels) ?? 0)
+        }
+        return counters
+    }
+
+    private func member(_ name: String, of metric: String, _ labels: [String]) -> DataItem? {
+        samples[metric]?[labels]?.get(as: DataObject.self)?[name]
+    }
+
+    private func whole(_ metric: String, _ labels: [String] = [], _ member: String = "value") -> Int? {
+        self.member(member, of: metric, labels)?.get(as: Int.self)
+    }
+
+    // MARK: Rules
+
+    /// Whatever happens, the metrics agree with each other and with how the service stands.
+    func check(_ service: Service, _ record: Record) {
+        let gate = service.gate
+        record.expect(events == gate.counts.all, "the metrics have other counters than status")
+        record.expect(whole("headgate_store_events") == gate.stored.events, "the metrics have other events stored")
+        for summary in gate.dispatcherSummaries { check(summary, record) }
+        for (name, series) in samples {
+            for (labels, sample) in series { checkBuckets(of: "\(name) \(labels)", sample, record) }
+        }
+    }
+
+    private func check(_ summary: DispatcherSummary, _ record: Record) {
+        let id = summary.id
+        func told(_ name: String) -> Int? { whole("headgate_dispatcher_" + name, [id]) }
+        record.expect(dispatcher(id) == summary.counters, "\(id): the metrics have other counters")
+        record.expect(told("pending") == summary.pending, "\(id): the metrics have another number that waits")
+        record.expect(told("in_flight") == summary.inFlight, "\(id): the metrics have another number in flight")
+        let timed = whole("headgate_delivery_seconds", [id], "count")
+        record.expect(timed == summary.counters[.sent], "\(id): \(timed ?? -1) deliveries are timed")
+        let attempts = AttemptOutcome.allCases.reduce(0) {
+            $0 + (whole("headgate_attempt_seconds", [id, $1.name], "count") ?? 0)
+        }
+        let batches = whole("headgate_batch_events", [id], "count") ?? 0
+        let isIdle = summary.inFlight == 0
+        record.expect(
+            isIdle ? attempts == batches : attempts < batches, "\(id): \(attempts) attempts of \(batches) batches")
+        let closed = (samples["headgate_barrier_closed"] ?? [:]).filter { $0.key.last == id && $0.value.isClosed }
+        let isOpen = told("open") == 1
+        record.expect(isOpen || !closed.isEmpty, "\(id) is held, and no barrier is closed")
+        record.expect(isOpen == summary.isOpen, "\(id): the metrics have another way")
+    }
+
+    private func checkBuckets(of series: String, _ sample: DataItem, _ record: Record) {
+        guard let sample = sample.get(as: DataObject.self), case .array(let buckets)? = sample["buckets"] else {
+            return
+        }
+        let counts = buckets.compactMap { bucket -> Int? in
+            guard case .array(let pair) = bucket else { return nil }
+            return pair.last?.get(as: Int.self)
+        }
+        let isSound = counts == counts.sorted() && counts.last == sample.get(key: "count")
+        record.expect(isSound, "\(series) has buckets \(counts)")
+    }
+}
+
+extension DataItem {
+    fileprivate var isClosed: Bool { self.get(as: DataObject.self)?["value"] == 1 }
+}

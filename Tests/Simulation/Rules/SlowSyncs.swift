@@ -1,0 +1,148 @@
+import HeadgateData
+
+@testable import HeadgateCore
+@testable import HeadgateServer
+
+/// A disk that takes its time to sync, which is nobody's time but theirs who wait for it: while a sync is under way acknowledgements
+/// wait, and what must survive a restart. Everything else is answered at once, and what is stored and in memory goes out.
+///
+/// What is asked here is asked while a sync is under way, and no time passes until it must be answered.
+final class SlowSyncs: Actor, Duty {
+    /// A board that completes at once, whatever stands before others.
+    static let board = "quick"
+    static let settings: DataObject = ["gateway": ["rules": ["quick": "exempt"]]]
+    /// The longest that a sync takes: longer than an orderly stop waits for it.
+    static let long = Duration.seconds(5)
+
+    private unowned let world: World
+    private unowned let crowd: Crowd
+    private let sides: [FarSide]
+    private var service: Service?
+    private var isCalm = false
+    private var barriers = 0
+
+    init(_ world: World, _ crowd: Crowd, _ sides: [FarSide]) {
+        (self.world, self.crowd, self.sides) = (world, crowd, sides)
+        crowd.duties.append(self)
+    }
+
+    private var record: Record { world.record }
+    private var desk: SimulatedStoreDesk { world.store.desk }
+
+    func lifeBegan(_ service: Service) {
+        self.service = service
+        desk.syncTime = isCalm ? .zero : .milliseconds(200)
+    }
+
+    func lifeEnded(_ end: LifeEnd) {
+        service = nil
+    }
+
+    // MARK: Acts
+
+    var acts: [Act] {
+        if isCalm { return [] }
+        guard desk.isSyncing else {
+            return [Act(2) { [self] in desk.syncTime = record.pick([.milliseconds(200), SlowSyncs.long]) }]
+        }
+        return [
+            Act(10, ask), Act(sides.contains(where: \.hasWaiting) ? 30 : 0, deliver),
+            Act(30) { [world] in world.scheduler.advance(by: .milliseconds(world.record.pick([50, 200, 1_000]))) },
+        ]
+    }
+
+    /// What a client wants to know or change in memory.
+    private func ask() {
+        guard let client = crowd.idle() else { return }
+        let what = record.number(0...5)
+        // Who waits for an acknowledgement can ask all the same; a flush would wait for that.
+        if what != 4, record.oneIn(2) { client.track() }
+        switch what {
+        case 0: answersAtOnce(client, "ping")
+        case 1: answersAtOnce(client, record.pick(["status", "dispatcher.list", "barrier.list"]))
+        case 2: haveBarrier(client)
+        case 3: activate(client)
+        case 4: flushNothing(client)
+        default: answersAtOnce(client, "application.status", #"{"status":"foreground"}"#)
+        }
+        record.count(.answeredInSync)
+    }
+
+    private func haveBarrier(_ client: SimulatedClient) {
+        barriers += 1
+        let id = #""id":"s\#(barriers)""#
+        answersAtOnce(client, "barrier.register", "{\(id),\"scopes\":[],\"state\":\"closed\"}")
+        answersAtOnce(client, "barrier.set", "{\(id),\"state\":\"open\"}")
+        answersAtOnce(client, "barrier.unregister", "{\(id)}")
+    }
+
+    private func activate(_ client: SimulatedClient) {
+        answersAtOnce(client, "board.serve", #"{"board":"\#(SlowSyncs.board)"}"#)
+        answersAtOnce(client, "board.activate", #"{"board":"\#(SlowSyncs.board)","input":1}"#)
+        answersAtOnce(client, "board.unserve", #"{"board":"\#(SlowSyncs.board)"}"#)
+        record.count(.activatedInSync)
+    }
+
+    /// A flush of those for which there is nothing, not even on its way into the store, waits for nothing.
+    private func flushNothing(_ client: SimulatedClient) {
+        guard let gate = service?.gate else { return }
+        let empty = sides.map(\.id).filter { id in
+            guard let dispatcher = gate.dispatchers[id] else { return false }
+            return dispatcher.unsettled.events == 0 && gate.events.offered(to: dispatcher.number) == 0
+        }
+        guard let id = empty.first else { return }
+        answersAtOnce(client, "flush", #"{"dispatchers":["\#(id)"],"wait":true}"#)
+    }
+
+    private func answersAtOnce(_ client: SimulatedClient, _ method: String, _ params: String = "{}") {
+        guard client.isTalking else { return }
+        var isAnswered = false
+        client.ask(
+            method, params,
+            .told { [record] answer in
+                isAnswered = true
+                record.expect(answer.isResult, "\(client.number) may not \(method): \(answer)")
+            })
+        for _ in 0..<4 where !isAnswered { takeTurn(client) }
+        record.expect(isAnswered || !client.isTalking, "\(client.number) waits with \(method) for the disk")
+    }
+
+    private func takeTurn(_ client: SimulatedClient) {
+        client.connection.tell(most: 5_000)
+        world.scheduler.endTurn()
+        crowd.read()
+    }
+
+    // MARK: Boards
+
+    let methods: Set = ["board.run"]
+
+    func came(_ method: String, _ params: DataObject, id: Int?, to client: SimulatedClient) {
+        guard params["board"] == .string(SlowSyncs.board), let id else { return }
+        client.answer(id, result: #"{"done":true}"#)
+    }
+
+    // MARK: Destinations
+
+    /// A destination takes a batch: the next one goes out, if the way is open and there is anything to read for it in memory.
+    private func deliver() {
+        let asked = sides.filter(\.hasWaiting)
+        guard !asked.isEmpty else { return }
+        let side = record.pick(asked)
+        let before = side.sent.count
+        side.take()
+        for _ in 0..<4 { world.scheduler.endTurn() }
+        if side.sent.count > before { record.count(.sentInSync) }
+        let summary = service?.gate.dispatcherSummaries.first { $0.id == side.id }
+        guard let summary, summary.isOpen, !side.hasWaiting, !desk.isReading else { return }
+        let left = summary.pending + summary.inFlight
+        record.expect(left == 0, "\(side.id) waits with \(left) events for the disk")
+    }
+
+    // MARK: The end
+
+    func calmDown() {
+        isCalm = true
+        desk.syncTime = .zero
+    }
+}
