@@ -24,6 +24,11 @@ struct RouteTests {
         }
     }
 
+    @Test("A plus in a path is a plus")
+    func plus() {
+        #expect(route("/dispatchers/a+b") == .page(.dispatcher("a+b")))
+    }
+
     @Test("Each change is posted where it says", arguments: ids)
     func changes(id: String) {
         for act in Route.Change.Act.allCases {
