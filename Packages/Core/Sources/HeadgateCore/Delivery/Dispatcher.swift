@@ -25,6 +25,18 @@ final class Dispatcher {
     private var activationGate: ActivationGate?
     private var purgeWaiters: [Purges.Number: (Int) -> Void] = [:]
     private let surroundings: Surroundings
+    private var seenWay: SeenWay?
+
+    /// What the coordinator has said of the way here.
+    private struct SeenWay {
+        /// When it said so.
+        let version: Int
+        let isOpen: Bool
+        let isOpenForFlushes: Bool
+        /// Why dispatches are held; why they are during a flush.
+        let words: [String]
+        let wordsForFlushes: [String]
+    }
 
     /// What a dispatcher shares with the others.
     struct Surroundings {
@@ -120,10 +132,24 @@ final class Dispatcher {
     }
 
     private var openThrough: SequenceNumber? {
-        let way = surroundings.coordinator.way(to: id)
-        if way.isOpen(flushing: false) { return .max }
-        guard let target = surroundings.flushes.target(for: id), way.isOpen(flushing: true) else { return nil }
+        let way = self.way
+        if way.isOpen { return .max }
+        guard let target = surroundings.flushes.target(for: id), way.isOpenForFlushes else { return nil }
         return target
+    }
+
+    /// It is looked at several times a turn, and seldom changes.
+    private var way: SeenWay {
+        let coordinator = surroundings.coordinator
+        if let seenWay, seenWay.version == coordinator.version { return seenWay }
+        let way = coordinator.way(to: id)
+        let seen = SeenWay(
+            version: coordinator.version, isOpen: way.isOpen(flushing: false),
+            isOpenForFlushes: way.isOpen(flushing: true),
+            words: coordinator.blockers(of: id, flushing: false).map(\.word),
+            wordsForFlushes: coordinator.blockers(of: id, flushing: true).map(\.word))
+        seenWay = seen
+        return seen
     }
 
     /// So many events for it were stored behind another.
@@ -351,7 +377,7 @@ final class Dispatcher {
 
     private func noteHeld(_ stretch: ClosedRange<SequenceNumber>) {
         let isFlushing = surroundings.flushes.target(for: id) != nil
-        machine.held(for: surroundings.coordinator.blockers(of: id, flushing: isFlushing).map(\.word), stretch)
+        machine.held(for: isFlushing ? way.wordsForFlushes : way.words, stretch)
     }
 
     // MARK: The board before it
