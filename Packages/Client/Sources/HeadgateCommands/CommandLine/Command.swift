@@ -31,7 +31,7 @@ enum CommandTable {
     static let all: [Command] = [
         .send, .status, .metrics, .watch, .flush, .barriers, .dispatchers, .pause, .resume, .worker,
         .peek, .trace, .deadLettersList, .deadLettersRequeue, .deadLettersPurge, .activate, .configGet, .configSet,
-        .configReload, .configCheck, .completions,
+        .configReload, .configCheck, .doctor, .completions,
     ]
 
     /// The command of a name.
