@@ -95,8 +95,17 @@ extension EventCounter {
 public final class EventCounts {
     /// As they stand now.
     public private(set) var all = Counters<EventCounter>()
+    private let losses = PulseSubject<EventLoss>()
 
     public init() {}
+
+    /// Events that are not delivered any more, as they are counted.
+    public var lost: Observable<EventLoss> { losses.observable }
+
+    /// Tells of events that are not delivered any more, which are counted already.
+    func tell(_ loss: EventLoss) {
+        if loss.events > 0 { losses.send(loss) }
+    }
 
     /// Counts something once, or as often as it has happened.
     public func count(_ counter: EventCounter, _ times: Int = 1) {

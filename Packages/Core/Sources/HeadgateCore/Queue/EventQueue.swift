@@ -136,11 +136,11 @@ public final class EventQueue {
         _ event: TrackedEvent, _ fingerprint: DedupeWindow.Fingerprint?, at now: Present
     ) -> SequenceNumber {
         lastSequenceNumber += 1
+        let wall = scheduler.wall
         gathering.append(
-            event, known: fingerprint, sequenceNumber: lastSequenceNumber, receivedAt: scheduler.wall,
-            receivedStamp: now.stamp)
+            event, known: fingerprint, sequenceNumber: lastSequenceNumber, receivedAt: wall, receivedStamp: now.stamp)
+        trace?.accepted(event, lastSequenceNumber, receivedAt: wall, in: &gathering.traced)
         gathering.arrivals.note(at: now.now)
-        gathering.namespaces.append(event.namespace)
         if let fingerprint { dedupe.insert(fingerprint, sequenceNumber: lastSequenceNumber, stamp: now.stamp) }
         commitAtEndOfTurn()
         return lastSequenceNumber
@@ -158,7 +158,8 @@ public final class EventQueue {
         gathering.append(
             event, of: letter.number, sequenceNumber: lastSequenceNumber,
             route: routes.number(of: [letter.letter.dispatcher]), receivedStamp: presentStamp())
-        gathering.namespaces.append(0)
+        trace?.readmitted(
+            event, lastSequenceNumber, route: routes.number(of: [letter.letter.dispatcher]), in: &gathering.traced)
         commitAtEndOfTurn()
         return .stored(lastSequenceNumber)
     }
@@ -221,8 +222,8 @@ public final class EventQueue {
         let group = gathering.group(
             chunk, newRoutes: routes.takeUnsaved(), groundwork: groundwork, forgottenIDs: newlyForgotten())
         committing = CommittingGroup(
-            group: group, waiters: waiters, arrivals: gathering.arrivals, namespaces: gathering.namespaces)
-        gathering = GatheringGroup(expecting: chunk.bytes.count)
+            group: group, waiters: waiters, arrivals: gathering.arrivals, traced: gathering.traced)
+        gathering = GatheringGroup(expecting: gathering.tally.events, bytes: chunk.bytes.count)
         store.append(group) { [weak self] fault in self?.committed(fault) }
     }
 
@@ -238,7 +239,7 @@ public final class EventQueue {
         lastStored = group.group.chunk.lastSequenceNumber
         if !group.group.groundwork.isEmpty { groundwork.saved(group.group.groundwork) }
         recent.append(group.group.chunk)
-        trace?.stored(group.group.chunk, group.namespaces)
+        trace?.stored(group.traced)
         for (route, tally) in group.group.tallies {
             backlog.add(tally, route: route, dispatchers: routes.dispatchers(of: route))
         }
