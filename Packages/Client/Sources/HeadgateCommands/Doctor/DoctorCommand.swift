@@ -67,7 +67,7 @@ private struct Doctor {
         do {
             let answers = try invocation.ask([Question(method: "status"), Question(method: "config.get")])
             return ((answers[0], answers[1]), nil)
-        } catch ClientError.refused(let error) where error.reason == .forbidden {
+        } catch ClientError.refused(let error) where error.reason == .unauthorized {
             let advice = "ask as root, as the daemon's user, or as one that its settings grant observe (access.observe)"
             return (nil, .wrong("daemon", "it does not tell you how it is: \(error.message)", advice))
         } catch {

@@ -254,7 +254,7 @@ final class Dispatcher {
         case .send(let batch): send(batch)
         case .wantBoard: activationGate?.want()
         case .renewBoard(let opening): activationGate?.renew(opening)
-        case .keep(let letters): for letter in letters { surroundings.settlements.add(.deadLetter(letter)) }
+        case .keep(let letters): keep(letters)
         case .countRetried(let count): surroundings.counts.count(.retried, count)
         case .wait(let instant, let cause): backoff.close(until: instant, cause: cause)
         case .hold(let cause): manual.hold(cause: cause)
@@ -316,6 +316,16 @@ final class Dispatcher {
 
     // MARK: Settling
 
+    /// Puts events aside that died together, all of the same.
+    private func keep(_ letters: [DeadLetter]) {
+        for letter in letters { surroundings.settlements.add(.deadLetter(letter)) }
+        guard let first = letters.first else { return }
+        surroundings.counts.tell(
+            EventLoss(
+                .dead(first.reason), of: id, events: letters.count, cause: lastError,
+                firstID: first.event.map { String($0.id.withoutQuotes) }))
+    }
+
     private func settle(_ sequenceNumbers: SequenceSet, as end: DeliveryEnd) {
         guard !sequenceNumbers.isEmpty else { return }
         let entries = machine.release(sequenceNumbers)
@@ -333,6 +343,7 @@ final class Dispatcher {
         }
         if end == .delivered { measureDelivery(of: events) }
         surroundings.counts.count(end.counter, events.count)
+        if let loss = end.loss { surroundings.counts.tell(EventLoss(loss, of: id, events: events.count)) }
         machine.settled(events.count, as: end, in: surroundings.events)
         writeSettled()
         tellFlushes(events.lazy.map(\.sequenceNumber), end)
@@ -362,6 +373,7 @@ final class Dispatcher {
     private func countLost(_ count: Int) {
         surroundings.events.backlog.keep(machine.queue.entries, of: number)
         surroundings.counts.count(.quarantined, count)
+        surroundings.counts.tell(EventLoss(.quarantined, of: id, events: count))
         writeSettled()
         surroundings.flushes.settled([], of: id, sent: false, position: machine.queue.position)
     }

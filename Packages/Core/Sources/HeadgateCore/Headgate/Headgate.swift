@@ -96,6 +96,9 @@ public final class Headgate {
     /// Barriers whose code threw, or that refused their configuration, for the log (Behaviour B7, B9).
     public var barrierFailures: Observable<BarrierFailure> { barrierFailureSubject.observable }
 
+    /// Why something could not be written down, for the log; it is tried again (Behaviour Q8).
+    public var writeFaults: Observable<StoreFault> { settlements.faults.observable }
+
     /// What may have changed, for those who watch (Behaviour B10). While nobody does it costs nothing.
     public var changes: Observable<GateChange> { changeSubject.observable }
 

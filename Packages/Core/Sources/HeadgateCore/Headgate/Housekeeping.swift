@@ -133,6 +133,7 @@ final class Housekeeping {
     private func expire(_ old: [StoredEvent], of orphan: DispatcherNumber) {
         for event in old { events.backlog.settle(event.tally, route: event.route, dispatcher: orphan) }
         counts.count(.expired, old.count)
+        counts.tell(EventLoss(.expired, of: dispatchers.known.id(of: orphan) ?? "\(orphan)", events: old.count))
         trace.settled(unread: old, by: orphan, as: .expired, at: events.scheduler.wall)
     }
 }

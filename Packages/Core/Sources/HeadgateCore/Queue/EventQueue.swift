@@ -154,8 +154,8 @@ public final class EventQueue {
         gathering.append(
             event, known: fingerprint, sequenceNumber: lastSequenceNumber, receivedAt: now.wall,
             receivedStamp: now.stamp)
+        trace?.accepted(event, lastSequenceNumber, receivedAt: now.wall, in: &gathering.traced)
         gathering.arrivals.note(at: now.now)
-        gathering.namespaces.append(event.namespace)
         if let fingerprint { dedupe.insert(fingerprint, sequenceNumber: lastSequenceNumber, stamp: now.stamp) }
         atEndOfTurn()
         return lastSequenceNumber
@@ -173,7 +173,8 @@ public final class EventQueue {
         gathering.append(
             event, of: letter.number, sequenceNumber: lastSequenceNumber,
             route: routes.number(of: [letter.letter.dispatcher]), receivedStamp: receipt().stamp)
-        gathering.namespaces.append(0)
+        trace?.readmitted(
+            event, lastSequenceNumber, route: routes.number(of: [letter.letter.dispatcher]), in: &gathering.traced)
         atEndOfTurn()
         return .stored(lastSequenceNumber)
     }
@@ -239,8 +240,8 @@ public final class EventQueue {
         let group = gathering.group(
             chunk, newRoutes: routes.takeUnsaved(), groundwork: groundwork, forgottenIDs: newlyForgotten())
         committing = CommittingGroup(
-            group: group, waiters: waiters, arrivals: gathering.arrivals, namespaces: gathering.namespaces)
-        gathering = GatheringGroup(expecting: chunk.bytes.count)
+            group: group, waiters: waiters, arrivals: gathering.arrivals, traced: gathering.traced)
+        gathering = GatheringGroup(expecting: gathering.tally.events, bytes: chunk.bytes.count)
         store.append(group) { [weak self] fault in self?.committed(fault) }
     }
 
@@ -256,7 +257,7 @@ public final class EventQueue {
         lastStored = group.group.chunk.lastSequenceNumber
         if !group.group.groundwork.isEmpty { groundwork.saved(group.group.groundwork) }
         recent.append(group.group.chunk)
-        trace?.stored(group.group.chunk, group.namespaces)
+        trace?.stored(group.traced)
         for (route, tally) in group.group.tallies {
             backlog.add(tally, route: route, dispatchers: routes.dispatchers(of: route))
         }

@@ -79,15 +79,15 @@ extension StoredEvent {
     /// Its name; nil where the record does not say.
     var name: String? {
         withHead { head in
-            head.name.map { spelled in
+            head.name.map { name in
                 var plain: [UInt8] = []
-                JSONUnescaper(spelled).append(to: &plain)
+                JSONUnescaper(UnsafeRawBufferPointer(rebasing: name.dropFirst().dropLast())).append(to: &plain)
                 return String(decoding: plain, as: UTF8.self)
             }
         }
     }
 
-    private func withHead<Result>(_ body: (RecordHead) -> Result) -> Result {
+    func withHead<Result>(_ body: (RecordHead) -> Result) -> Result {
         chunk.bytes.withUnsafeBytes { body(RecordHead(header, $0, at: offset)) }
     }
 

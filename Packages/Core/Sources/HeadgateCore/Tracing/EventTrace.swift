@@ -36,12 +36,34 @@ public final class EventTrace {
 
     // MARK: Facts
 
-    func stored(_ chunk: Chunk, _ namespaces: NamespaceRuns) { memory.stored(chunk, namespaces) }
+    /// An event has got its place in a group.
+    func accepted(
+        _ event: TrackedEvent, _ sequenceNumber: SequenceNumber, receivedAt: Timestamp, in group: inout TraceGroup
+    ) {
+        memory.accepted(
+            id: event.id, name: event.name, sequenceNumber, receivedAt: receivedAt, route: event.route,
+            namespace: event.namespace, in: &group)
+    }
+
+    /// The event of a dead letter has got another place in a group.
+    func readmitted(
+        _ event: StoredEvent, _ sequenceNumber: SequenceNumber, route: RouteNumber, in group: inout TraceGroup
+    ) {
+        event.withHead { head in
+            let receivedAt = head.receivedAt.flatMap { Timestamp(rfc3339: $0) } ?? Timestamp(milliseconds: 0)
+            memory.accepted(
+                id: head.id, name: head.name ?? UnsafeRawBufferPointer(start: nil, count: 0), sequenceNumber,
+                receivedAt: receivedAt, route: route, namespace: 0, in: &group)
+        }
+    }
+
+    func stored(_ group: TraceGroup) { memory.stored(group) }
 
     /// A dispatcher has done with events that it had in hand.
     func settled(_ entries: [QueueEntry], by dispatcher: DispatcherNumber, as end: DeliveryEnd, at wall: Timestamp) {
         memory.settled(
-            entries.lazy.map { ($0.sequenceNumber, $0.sends) }, by: dispatcher, as: end, at: wall,
+            entries.count, by: dispatcher, as: end, at: wall,
+            event: { (entries[$0].sequenceNumber, entries[$0].sends) },
             cause: { failures[dispatcher]?.cause(of: $0) ?? 0 })
     }
 
@@ -49,7 +71,8 @@ public final class EventTrace {
     func settled(unread events: [StoredEvent], by dispatcher: DispatcherNumber, as end: DeliveryEnd, at wall: Timestamp)
     {
         memory.settled(
-            events.lazy.map { ($0.sequenceNumber, 0) }, by: dispatcher, as: end, at: wall, cause: { _ in 0 })
+            events.count, by: dispatcher, as: end, at: wall, event: { (events[$0].sequenceNumber, 0) },
+            cause: { _ in 0 })
     }
 
     /// An attempt with some events of a dispatcher has failed.

@@ -26,7 +26,7 @@ struct RecordHead {
         piece(RecordHeader.idStart, Int(header.idLength))
     }
 
-    /// What stands between the name's quotes, as it is spelled; nil where the head is laid otherwise.
+    /// The name's JSON string, quotes and all; nil where the head is laid otherwise.
     var name: UnsafeRawBufferPointer? {
         let from =
             RecordHeader.idStart + Int(header.idLength) + RecordHead.beforeNumber
@@ -34,7 +34,7 @@ struct RecordHead {
         let end = timesEnd - RecordHead.timesLength
         guard from + 2 <= end, bytes[start + from] == UInt8(ascii: "\""), bytes[start + end] == UInt8(ascii: ",")
         else { return nil }
-        return piece(from + 1, end - from - 2)
+        return piece(from, end - from)
     }
 
     /// The time of receipt as it is spelled, without quotes; nil where the head is laid otherwise.

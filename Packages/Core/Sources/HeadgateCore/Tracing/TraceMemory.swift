@@ -10,22 +10,12 @@ struct TraceMemory {
     private(set) var capacity: Int
     /// The hashes of the ids.
     private var hashes: [UInt64] = []
-    private var rows: [Row] = []
+    private var rows: [TraceRow] = []
     /// The place of the oldest, once all places are taken.
     private var next = 0
     private var logs: [DispatcherNumber: SettlementLog] = [:]
     private var names: TraceWords
     private let hash: TraceHash
-    private var clock = ReceiptClock()
-
-    private struct Row {
-        let sequenceNumber: SequenceNumber
-        /// Milliseconds of the wall clock.
-        let receivedAt: Int64
-        let route: RouteNumber
-        let name: TraceWords.Number
-        let namespace: TraceWords.Number
-    }
 
     /// An event that is remembered.
     struct Remembered: Equatable {
@@ -62,36 +52,40 @@ struct TraceMemory {
 
     // MARK: Facts
 
-    /// Events are stored.
-    mutating func stored(_ chunk: Chunk, _ namespaces: NamespaceRuns) {
+    /// An event is accepted: what is to be remembered of it once it is stored is put to that of its group. All of it is at
+    /// hand now, and would have to be read again later.
+    /// - Parameters:
+    ///   - id: its id's JSON string.
+    ///   - name: its name's JSON string.
+    mutating func accepted(
+        id: UnsafeRawBufferPointer, name: UnsafeRawBufferPointer, _ sequenceNumber: SequenceNumber,
+        receivedAt: Timestamp, route: RouteNumber, namespace: TraceWords.Number, in group: inout TraceGroup
+    ) {
         guard capacity > 0 else { return }
-        var namespaces = namespaces.numbers
-        chunk.bytes.withUnsafeBytes { bytes in
-            var offset = 0
-            while offset + RecordHeader.size <= bytes.count {
-                let header = RecordHeader(bytes, at: offset)
-                guard header.isSound, offset + Int(header.length) <= bytes.count else { return }
-                remember(RecordHead(header, bytes, at: offset), namespaces.next() ?? 0)
-                offset += Int(header.length)
-            }
-        }
+        group.hashes.append(hash.ofJSONString(id))
+        group.rows.append(
+            TraceRow(
+                sequenceNumber: sequenceNumber, receivedAt: receivedAt.milliseconds, route: route,
+                name: names.number(of: name), namespace: namespace))
     }
 
-    private mutating func remember(_ head: RecordHead, _ namespace: TraceWords.Number) {
-        let row = Row(
-            sequenceNumber: head.header.sequenceNumber, receivedAt: clock.milliseconds(head.receivedAt),
-            route: head.header.route, name: head.name.map { names.number(of: $0) } ?? 0, namespace: namespace)
-        let digest = hash.ofJSONString(head.id)
-        guard rows.count == capacity else {
-            hashes.append(digest)
-            return rows.append(row)
+    /// A group of events is stored.
+    mutating func stored(_ group: TraceGroup) {
+        guard capacity > 0 else { return }
+        var start = 0
+        if rows.count < capacity {
+            start = min(group.rows.count, capacity - rows.count)
+            hashes += group.hashes[..<start]
+            rows += group.rows[..<start]
         }
-        hashes[next] = digest
-        rows[next] = row
-        next += 1
-        guard next == capacity else { return }
-        next = 0
-        forgetSettled()
+        for place in start..<group.rows.count {
+            hashes[next] = group.hashes[place]
+            rows[next] = group.rows[place]
+            next += 1
+            guard next == capacity else { continue }
+            next = 0
+            forgetSettled()
+        }
     }
 
     /// Who settles nothing any more forgets nothing by itself.
@@ -100,20 +94,25 @@ struct TraceMemory {
         for number in logs.keys { logs[number]?.forget(before: oldest) }
     }
 
-    /// A dispatcher has done with some events, each of which was sent so often.
+    /// A dispatcher has done with some events.
+    /// - Parameters:
+    ///   - events: so many of them; `event` tells of each, in ascending order, its number and how often it was sent.
+    ///   - cause: what the last attempt of an event failed of.
     mutating func settled(
-        _ events: some Sequence<(number: SequenceNumber, sends: Int)>, by dispatcher: DispatcherNumber,
-        as end: DeliveryEnd, at wall: Timestamp, cause: (SequenceNumber) -> TraceWords.Number
+        _ count: Int, by dispatcher: DispatcherNumber, as end: DeliveryEnd, at wall: Timestamp,
+        event: (Int) -> (number: SequenceNumber, sends: Int), cause: (SequenceNumber) -> TraceWords.Number
     ) {
         guard capacity > 0, let oldest else { return }
         var log = logs.removeValue(forKey: dispatcher) ?? SettlementLog()
         log.forget(before: oldest)
-        for event in events where event.number >= oldest {
+        for place in 0..<count {
+            let (number, sends) = event(place)
+            guard number >= oldest else { continue }
             // What went well at once failed of nothing.
-            let isPlain = end == .delivered && event.sends == 1
+            let isPlain = end == .delivered && sends == 1
             log.append(
-                event.number, sends: UInt32(truncatingIfNeeded: event.sends),
-                cause: isPlain ? 0 : cause(event.number), end: end, at: wall.milliseconds)
+                number, sends: UInt32(truncatingIfNeeded: sends), cause: isPlain ? 0 : cause(number), end: end,
+                at: wall.milliseconds)
         }
         logs[dispatcher] = log
     }
@@ -131,7 +130,7 @@ struct TraceMemory {
         return places.map { remembered(rows[$0]) }.sorted { $0.sequenceNumber < $1.sequenceNumber }
     }
 
-    private func remembered(_ row: Row) -> Remembered {
+    private func remembered(_ row: TraceRow) -> Remembered {
         Remembered(
             sequenceNumber: row.sequenceNumber, receivedAt: Timestamp(milliseconds: row.receivedAt), route: row.route,
             name: names[row.name].map(\.asJSONSays), namespace: row.namespace)
@@ -144,65 +143,35 @@ struct TraceMemory {
 }
 
 extension String {
-    /// What the inside of a JSON string says, of which this is the spelling.
+    /// What a JSON string says of which this is the spelling; the end may be cut off.
     fileprivate var asJSONSays: String {
-        guard utf8.contains(UInt8(ascii: "\\")) else { return self }
+        let isWhole = utf8.count >= 2 && utf8.last == UInt8(ascii: "\"")
+        let spelled = utf8.dropFirst().dropLast(isWhole ? 1 : 0)
+        guard spelled.contains(UInt8(ascii: "\\")) else { return String(Substring(spelled)) }
         var plain: [UInt8] = []
-        Array(utf8).withUnsafeBytes { JSONUnescaper($0).append(to: &plain) }
+        Array(spelled).withUnsafeBytes { JSONUnescaper($0).append(to: &plain) }
         return String(decoding: plain, as: UTF8.self)
     }
 }
 
-/// To which namespaces the events of a group belong, in their order. Most have that of the one before.
-struct NamespaceRuns {
-    private var runs: [(namespace: TraceWords.Number, count: Int)] = []
-
-    mutating func append(_ namespace: TraceWords.Number) {
-        let last = runs.count - 1
-        if last >= 0, runs[last].namespace == namespace {
-            runs[last].count += 1
-        } else {
-            runs.append((namespace, 1))
-        }
-    }
-
-    /// One after the other.
-    fileprivate var numbers: Reader { Reader(runs: runs) }
-
-    fileprivate struct Reader {
-        let runs: [(namespace: TraceWords.Number, count: Int)]
-        private var run = 0
-        private var taken = 0
-
-        init(runs: [(namespace: TraceWords.Number, count: Int)]) { self.runs = runs }
-
-        mutating func next() -> TraceWords.Number? {
-            guard run < runs.count else { return nil }
-            let namespace = runs[run].namespace
-            taken += 1
-            if taken == runs[run].count { (run, taken) = (run + 1, 0) }
-            return namespace
-        }
-    }
+/// What is remembered of an event beside the hash of its id.
+struct TraceRow {
+    let sequenceNumber: SequenceNumber
+    /// Milliseconds of the wall clock.
+    let receivedAt: Int64
+    let route: RouteNumber
+    let name: TraceWords.Number
+    let namespace: TraceWords.Number
 }
 
-/// Reads the times of receipt of events that come one after the other: mostly that of one is that of the one before, which
-/// needs no reading.
-private struct ReceiptClock {
-    private var text: (UInt64, UInt64, UInt64) = (0, 0, 0)
-    private var milliseconds: Int64 = 0
+/// What is to be remembered of the events of a group, once that is stored.
+struct TraceGroup {
+    fileprivate(set) var hashes: [UInt64] = []
+    fileprivate(set) var rows: [TraceRow] = []
 
-    /// - Parameter spelled: `2026-11-20T09:41:55.123Z`; nil: not known.
-    mutating func milliseconds(_ spelled: UnsafeRawBufferPointer?) -> Int64 {
-        guard let spelled, spelled.count == 24 else { return 0 }
-        let new = (
-            spelled.loadUnaligned(as: UInt64.self), spelled.loadUnaligned(fromByteOffset: 8, as: UInt64.self),
-            spelled.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
-        )
-        if new != text {
-            text = new
-            milliseconds = Timestamp(rfc3339: spelled)?.milliseconds ?? 0
-        }
-        return milliseconds
+    /// - Parameter events: about how many.
+    init(expecting events: Int = 0) {
+        hashes.reserveCapacity(events)
+        rows.reserveCapacity(events)
     }
 }

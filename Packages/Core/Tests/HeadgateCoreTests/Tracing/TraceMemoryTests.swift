@@ -10,11 +10,29 @@ import Testing
     private func wall(_ milliseconds: Int64) -> Timestamp { Timestamp(milliseconds: milliseconds) }
 
     /// Events of these ids, from a number on, all of one namespace.
-    private func store(_ ids: [String], from first: SequenceNumber, in memory: inout TraceMemory, namespace: UInt32 = 1)
-    {
-        var namespaces = NamespaceRuns()
-        for _ in ids { namespaces.append(namespace) }
-        memory.stored(TraceChunks.of(ids, from: first), namespaces)
+    private func store(
+        _ ids: [String], from first: SequenceNumber, in memory: inout TraceMemory, namespace: UInt32 = 1
+    ) {
+        var group = TraceGroup(expecting: ids.count)
+        for (place, id) in ids.enumerated() {
+            let number = first + SequenceNumber(place)
+            Array(id.utf8).withUnsafeBytes { id in
+                Array(#""order \u00e9""#.utf8).withUnsafeBytes { name in
+                    memory.accepted(
+                        id: id, name: name, number, receivedAt: wall(number * 1_000), route: 1, namespace: namespace,
+                        in: &group)
+                }
+            }
+        }
+        memory.stored(group)
+    }
+
+    private func settle(
+        _ events: [Ended], by dispatcher: DispatcherNumber, as end: DeliveryEnd, at moment: Int64,
+        in memory: inout TraceMemory, cause: (SequenceNumber) -> UInt32
+    ) {
+        memory.settled(
+            events.count, by: dispatcher, as: end, at: wall(moment), event: { events[$0] }, cause: cause)
     }
 
     @Test("O2: an id is found whatever its spelling, with name, receipt, route and namespace")
@@ -40,8 +58,8 @@ import Testing
     func outcomes() {
         var memory = TraceMemory(capacity: 100, seed: 1)
         store((1...9).map { #""\#($0)""# }, from: 1, in: &memory)
-        memory.settled((1...5).map { ($0, 1) }, by: 7, as: .delivered, at: wall(3), cause: { _ in 9 })
-        memory.settled([(6, 2)], by: 7, as: .dead, at: wall(4), cause: { _ in 9 })
+        settle((1...5).map { ($0, 1) }, by: 7, as: .delivered, at: 3, in: &memory) { _ in 9 }
+        settle([(6, 2)], by: 7, as: .dead, at: 4, in: &memory) { _ in 9 }
         #expect(
             memory.outcome(of: 4, for: 7)
                 == .init(first: 1, count: 5, sends: 1, cause: 0, end: .delivered, at: 3))
@@ -116,8 +134,7 @@ import Testing
         let sends = Int.random(in: 1...3, using: &chance)
         let end: DeliveryEnd = chance.oneIn(2) ? .delivered : .dead
         let at = Int64.random(in: 1...5, using: &chance)
-        memory.settled(
-            ended.map { Ended($0, sends) }, by: dispatcher, as: end, at: wall(at), cause: { UInt32($0 % 2) })
+        settle(ended.map { Ended($0, sends) }, by: dispatcher, as: end, at: at, in: &memory) { UInt32($0 % 2) }
         for number in ended {
             let cause = end == .delivered && sends == 1 ? 0 : UInt32(number % 2)
             model.ended[dispatcher, default: [:]][number] = (sends, end, at, cause)

@@ -89,7 +89,7 @@ final class Session {
         let missed = lost.filter { service.withdraw($0, from: self) }
         guard !missed.isEmpty else { return }
         let rights = missed.map(\.rawValue).sorted().joined(separator: ", ")
-        service.log.notice("\(asOwner.name) is disconnected: it has lost the right to \(rights)")
+        service.log.tell(.clientDisconnected, ["client": .string(asOwner.name), "rights": .string(rights)])
         end(because: .unauthorized)
     }
 

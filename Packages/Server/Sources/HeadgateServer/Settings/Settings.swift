@@ -18,6 +18,8 @@ public struct Settings: Equatable, Sendable {
     public var storeKind = StoreKind.log
     /// How much is kept, and how long (Behaviour Q4).
     public var store = StoreLimits()
+    /// How the log is written (Behaviour O4).
+    public var logFormat = LogFormat.text
     /// How many events are remembered with what became of them (Behaviour O2).
     public var tracedEvents = EventTrace.usual
     /// The longest that an orderly stop waits for what is in flight, and for its flush (Behaviour D11, F5).
@@ -84,6 +86,7 @@ public struct Settings: Equatable, Sendable {
 
     private mutating func readSections(_ reader: SettingsReader, _ vocabulary: SettingsVocabulary) {
         reader.word("durability", of: Durability.allCases, into: &durability)
+        reader.word("log_format", of: LogFormat.allCases, into: &logFormat)
         reader.section("limits") { limits.read($0) }
         reader.section("access") { access.read($0) }
         reader.section("store") { section in
@@ -125,6 +128,7 @@ public struct Settings: Equatable, Sendable {
     var sections: DataObject {
         [
             "durability": .string(durability.rawValue),
+            "log_format": .string(logFormat.rawValue),
             "limits": .object(limits.object),
             "access": .object(access.object),
             "store": .object(storeSection),

@@ -179,7 +179,8 @@ struct SettingsInstaller {
             try gate.setTransformation(transformation.settings)
         } catch {
             // Its rule was looked through with the settings, and its transformer is there.
-            log.error("transformations.\(transformation.id): \(error)")
+            log.tell(
+                .transformationFailed, ["transformation": .string(transformation.id), "cause": .string("\(error)")])
         }
     }
 
