@@ -73,7 +73,7 @@ final class World {
         if let key = scene.key, let side = sides.first(where: { $0.id == key.lane }) {
             actors.append(KeyClients(record, scheduler, crowd, side, KeyAccount(key, record, scheduler)))
         }
-        if record.oneIn(3) { actors.append(Programs(record, scheduler, crowd, ledger)) }
+        if scene.hasPrograms { actors.append(Programs(record, scheduler, crowd, ledger)) }
         if record.oneIn(2) { actors.append(WatchClients(record, scheduler, crowd, ledger)) }
         if scene.hasSlowSyncs { actors.append(SlowSyncs(self, crowd, sides)) }
     }
@@ -109,6 +109,9 @@ final class World {
         reviveIfDead()
     }
 
+    /// A client to which nothing is owed.
+    func idle() -> SimulatedClient? { crowd.idle() }
+
     /// Ends the loop's turn, and gives the store's thread one.
     func endTurn() {
         scheduler.endTurn()
@@ -136,7 +139,7 @@ final class World {
             guard let started = attempt() else {
                 record.count(.startFailed)
                 record.note("the start fails")
-                lose(.killed)
+                lose(store.disk.isDown && record.oneIn(2) ? .powerless : .killed)
                 file?.startFailed()
                 continue
             }
@@ -181,7 +184,7 @@ final class World {
             ledger.ages.opened(state, isKept: lastEnd == .stopped && wasWell)
             (lost, lastEnd) = ([:], .killed)
         }
-        if !isWell { trouble(disk) }
+        if !isWell { trouble(disk, isMove: platter.names[OtherVersions.path] != nil && kind == .log) }
         let options = DaemonOptions(
             configuration: file == nil ? nil : ConfigurationFile.path, socket: "/nowhere/socket",
             dataDirectory: "/nowhere")
@@ -208,8 +211,12 @@ final class World {
         die(record.oneIn(2) ? .powerless : .killed)
     }
 
-    /// A start has a disk that is not well, at times.
-    private func trouble(_ disk: SimulatedDisk) {
+    /// A start has a disk that is not well, at times, and more often where it moves what is stored.
+    private func trouble(_ disk: SimulatedDisk, isMove: Bool) {
+        if isMove, record.oneIn(2) {
+            disk.callsToFault = record.number(0...200)
+            return record.count(.moveTroubled)
+        }
         if ledger.rot?.kind == .log, record.oneIn(4) { ledger.rot?.misread(disk) }
         if record.oneIn(6) { disk.callsToLive = record.number(0...(scene.changesStoreKind ? 150 : 40)) }
         switch record.number(0...11) {
@@ -251,7 +258,6 @@ final class World {
         case .powerless:
             record.count(.powerLost)
             platter.losePower(record)
-            if record.counts[.clockJumped] != nil { ledger.orphans?.isBent = true }
             scheduler.reboot(after: .seconds(record.number(0...60)))
         case .killed:
             record.count(.killed)

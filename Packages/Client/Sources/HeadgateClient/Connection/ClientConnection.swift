@@ -30,6 +30,8 @@ public final class ClientConnection {
     private var standing: [CallNumber: (StandingNews) -> Void] = [:]
     /// What this side watches, by the call that stands for it.
     var watches: [CallNumber: ClientWatch] = [:]
+    /// Watches that were abandoned before the daemon answered, on this connection.
+    var unwantedWatches: Set<CallNumber> = []
     /// What this side subscribed to, by the dispatcher.
     var subscriptions: [String: ClientSubscription] = [:]
     /// The boards that this side serves, by their names.
@@ -260,6 +262,7 @@ extension ClientConnection: LinkObserver {
 
     func linkDidEnd(_ link: Link) {
         self.link = nil
+        unwantedWatches = []
         machine.disconnected(now: loop.monotonicNow)
         settle()
     }
@@ -284,7 +287,9 @@ extension ClientConnection: LinkObserver {
             machine.greeted(DaemonLimits(greeting: result), now: now)
         case (ConnectionMachine<JSONView>.greetingNumber, .failure(let error)):
             machine.greetingRefused(error, now: now)
-        case (let number?, .result(let result)): machine.answered(number, .success(result), now: now)
+        case (let number?, .result(let result)):
+            machine.answered(number, .success(result), now: now)
+            takeUnwanted(number, result)
         case (let number?, .failure(let error)): machine.answered(number, .failure(error), now: now)
         case (nil, .failure(let error)): machine.gotAnonymousError(error, now: now)
         case (nil, .result): machine.gotNonsense("an answer to nothing that was asked", now: now)

@@ -31,10 +31,20 @@ extension ClientConnection {
             tell(.interrupted(error))
         case .ended(let error):
             let watch = watches.removeValue(forKey: call.number)
-            // The answer matters to nobody: the watch ends with the connection, if not before.
-            if error is CancellationError, let id = watch?.id { self.call("unwatch", ["watch": .string(id)]) { _ in } }
+            if error is CancellationError { if let id = watch?.id { endWatch(id) } else { unwantedWatches.insert(call.number) } }
             tell(.ended(error))
         }
+    }
+
+    /// The answer matters to nobody: the watch ends with the connection, if not before.
+    private func endWatch(_ id: String) {
+        call("unwatch", ["watch": .string(id)]) { _ in }
+    }
+
+    /// The daemon has answered a call. It may be a watch that was abandoned meanwhile, which nobody else would end.
+    func takeUnwanted(_ number: CallNumber, _ result: JSONView) {
+        guard unwantedWatches.remove(number) != nil, let id = result.member("watch")?.string else { return }
+        endWatch(id)
     }
 
     /// A notification has come: whose is it?

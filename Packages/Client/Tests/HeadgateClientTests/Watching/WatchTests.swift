@@ -66,6 +66,25 @@ import Testing
         }
     }
 
+    @Test("A watch that is abandoned before the daemon has answered ends there as well")
+    func abandonedEarly() async throws {
+        try await withDaemon { scene in
+            await scene.daemon.answer("watch", with: ["watch": "w1"])
+            await scene.daemon.follow { $0.method == "watch" ? .hold : .answer }
+            let watcher = try Watcher(scene.daemon.path)
+            await watcher.watch()
+            await scene.daemon.wait { $0.requests.count == 1 }
+            await watcher.abandon()
+            #expect(await watcher.next() == "ended: \(CancellationError())")
+            await scene.daemon.release()
+            await scene.daemon.wait { $0.requests.count == 2 }
+            let request = await scene.daemon.record.requests[1]
+            #expect(request.method == "unwatch")
+            #expect(request.params == ["watch": "w1"])
+            await watcher.close()
+        }
+    }
+
     @Test("A watch that is refused ends, and so does one whose answer has no id")
     func refused() async throws {
         try await withDaemon { scene in
