@@ -107,9 +107,9 @@ final class StandingCalls {
         }
     }
 
-    /// Nothing holds a dispatcher.
+    /// Nothing holds a dispatcher. What it has opened before is not opened again: its client has to know.
     func calmDown() {
-        set(false)
+        if wants.contains(where: \.isClosed) { set(false) }
     }
 
     // MARK: What it is told

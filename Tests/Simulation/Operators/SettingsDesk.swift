@@ -45,7 +45,7 @@ final class SettingsDesk {
 
     func operate(_ connection: SimulatedClient) {
         if file != nil, record.oneIn(3) { return reload(connection) }
-        if let side = sides.first(where: { $0.key != nil }), !side.isRemoved, record.oneIn(5) {
+        if let side = sides.first(where: { $0.key != nil }), !side.isRemoved, record.oneIn(3) {
             return changeBoard(side, connection)
         }
         let side = record.pick(sides.filter { $0.id != ConfigurationFile.lane })
