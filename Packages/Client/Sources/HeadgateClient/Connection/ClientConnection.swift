@@ -30,8 +30,8 @@ public final class ClientConnection {
     private var standing: [CallNumber: (StandingNews) -> Void] = [:]
     /// What this side watches, by the call that stands for it.
     var watches: [CallNumber: ClientWatch] = [:]
-    /// Watches that were abandoned before the daemon answered, on this connection.
-    var unwantedWatches: Set<CallNumber> = []
+    /// What this side watches no more, and the daemon does not know yet.
+    var farewells = WatchFarewells()
     /// What this side subscribed to, by the dispatcher.
     var subscriptions: [String: ClientSubscription] = [:]
     /// The boards that this side serves, by their names.
@@ -189,13 +189,24 @@ public final class ClientConnection {
         case .disconnect:
             link?.close()
             link = nil
+            forgetFarewells()
         case .leave:
             link?.closeAfterFlush()
             link = nil
+            forgetFarewells()
         case .finish(let number, let result): finish(number, result)
         case .grant(let number, let answer): standing[number]?(.granted(answer))
         case .interrupt(let number, let error): standing[number]?(.interrupted(error))
         }
+    }
+
+    /// Nobody asks the next connection to end what was watched on the one before.
+    private func forgetFarewells() {
+        for call in farewells.calls {
+            completions[call.number] = nil
+            machine.abandoned(call.number, now: loop.monotonicNow)
+        }
+        farewells = WatchFarewells()
     }
 
     private func finish(_ number: CallNumber, _ result: Result<JSONView, ClientError>) {
@@ -262,8 +273,8 @@ extension ClientConnection: LinkObserver {
 
     func linkDidEnd(_ link: Link) {
         self.link = nil
-        unwantedWatches = []
         machine.disconnected(now: loop.monotonicNow)
+        forgetFarewells()
         settle()
     }
 

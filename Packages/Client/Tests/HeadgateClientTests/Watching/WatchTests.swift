@@ -85,6 +85,29 @@ import Testing
         }
     }
 
+    @Test("What was watched on the connection before is not ended on the next, where its id may be another's")
+    func abandonedBetween() async throws {
+        try await withDaemon { scene in
+            await scene.daemon.answer("watch", with: ["watch": "w1"])
+            await scene.daemon.follow { $0.method == "status" ? .hold : .answer }
+            let watcher = try Watcher(scene.daemon.path) { $0.maxUnanswered = 1 }
+            await watcher.watch()
+            #expect(await watcher.next() == "began")
+            // Behind what is not answered nothing is written.
+            await watcher.ask("status")
+            await scene.daemon.wait { $0.requests.count == 2 }
+            await watcher.abandon()
+            #expect(await watcher.next() == "ended: \(CancellationError())")
+            await scene.daemon.kill()
+            await scene.daemon.follow { _ in .answer }
+            try await scene.daemon.start()
+            await watcher.ask("ping")
+            await scene.daemon.wait { $0.requests.last?.method == "ping" }
+            #expect(await scene.daemon.record.requests.map(\.method) == ["watch", "status", "status", "ping"])
+            await watcher.close()
+        }
+    }
+
     @Test("A watch that is refused ends, and so does one whose answer has no id")
     func refused() async throws {
         try await withDaemon { scene in
