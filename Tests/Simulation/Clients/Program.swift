@@ -134,7 +134,7 @@ final class Program {
         record.count(.programAcknowledged)
         record.expect(receipt.id == id, "\(name) has \(receipt.id) acknowledged, and tracked \(id)")
         guard !receipt.isUnrouted else { return record.expect(ledger.mayBeUnrouted, "\(id) is wanted by nobody") }
-        let isSafe = receipt.sequenceNumber.map { ledger.safe.contains(SequenceNumber($0)) } ?? false
+        let isSafe = receipt.sequenceNumber.map { ledger.isOrWasSafe(SequenceNumber($0)) } ?? false
         record.expect(isSafe, "\(name) has \(id) acknowledged, which is not safe")
         guard receipt.isDuplicate else { return }
         record.count(.programDuplicate)

@@ -42,7 +42,8 @@ final class Programs: Actor {
             ? []
             : [
                 Act(10) { [self] in program().track() }, Act(20) { [self] in program().takeTurn() },
-                Act(2) { [self] in program().askOtherwise() }, Act(6) { [self] in program().standing.act() }, Act(1) { [self] in program().giveUpOne() },
+                Act(2) { [self] in program().askOtherwise() }, Act(6) { [self] in program().standing.act() },
+                Act(1) { [self] in program().giveUpOne() },
                 Act(1, leave),
                 Act(2) { [self] in read(record.pick([0, 50])) }, Act(2) { [self] in read(.max) },
             ]

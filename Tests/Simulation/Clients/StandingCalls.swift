@@ -172,7 +172,8 @@ final class StandingCalls {
         let watches = service.watches.count { watch in sessions.contains { $0 === watch } }
         record.expect(watches == number(.watch), "\(name) has \(watches) watches, and wants \(number(.watch))")
         let barriers = service.gate.barrierSummaries.filter { $0.identity.id == id }
-        record.expect(barriers.count == number(.barrier), "\(name) has \(barriers.count) barriers, not \(number(.barrier))")
+        record.expect(
+            barriers.count == number(.barrier), "\(name) has \(barriers.count) barriers, not \(number(.barrier))")
         let isClosed = barriers.contains { $0.states.contains { $0.state == .closed } }
         record.expect(!isClosed, "the barrier of \(name) is closed, and it was opened")
         let isServed = service.boards.isServed(id)

@@ -97,10 +97,12 @@ final class SlowSyncs: Actor, Duty {
     private func answersAtOnce(_ client: SimulatedClient, _ method: String, _ params: String = "{}") {
         guard client.isTalking else { return }
         var isAnswered = false
-        client.ask(method, params, .told { [record] answer in
-            isAnswered = true
-            record.expect(answer.isResult, "\(client.number) may not \(method): \(answer)")
-        })
+        client.ask(
+            method, params,
+            .told { [record] answer in
+                isAnswered = true
+                record.expect(answer.isResult, "\(client.number) may not \(method): \(answer)")
+            })
         for _ in 0..<4 where !isAnswered { takeTurn(client) }
         record.expect(isAnswered || !client.isTalking, "\(client.number) waits with \(method) for the disk")
     }

@@ -18,8 +18,9 @@ final class Trouble: Actor {
         guard !isCalm else { return [] }
         let acts = [Act(3, troubleDisk), Act(1, endLife), Act(6) { [world] in world.store.desk.takeTurn() }]
         let desk = world.store.desk
+        let rots = [Act(world.ledger.rot?.kind == .frames ? 2 : 0) { [world] in world.rot() }]
         let copies = [Act(desk.isCopying && !desk.isHeld ? 40 : 0, failWhileCopying)]
-        return acts + copies + [Act(desk.hasGivenUpSegments ? 60 : desk.hasBegunSegment ? 4 : 0, endAtTurnover)]
+        return acts + rots + copies + [Act(desk.hasGivenUpSegments ? 60 : desk.hasBegunSegment ? 4 : 0, endAtTurnover)]
     }
 
     private func troubleDisk() {

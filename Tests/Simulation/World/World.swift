@@ -109,6 +109,13 @@ final class World {
         reviveIfDead()
     }
 
+    /// Something rots while the daemon lives.
+    func rot() {
+        ledger.rot?.strike(platter, inLife: true)
+        crowd.forgetIDs()
+        for side in sides { side.forgetIDs() }
+    }
+
     /// A client to which nothing is owed.
     func idle() -> SimulatedClient? { crowd.idle() }
 
@@ -184,7 +191,8 @@ final class World {
             ledger.ages.opened(state, isKept: lastEnd == .stopped && wasWell)
             (lost, lastEnd) = ([:], .killed)
         }
-        if !isWell { trouble(disk, isMove: platter.names[OtherVersions.path] != nil && kind == .log) }
+        let isDatabase = platter.names[OtherVersions.path] != nil
+        if !isWell { trouble(disk, isMove: !platter.names.isEmpty && isDatabase != (kind == .sqlite)) }
         let options = DaemonOptions(
             configuration: file == nil ? nil : ConfigurationFile.path, socket: "/nowhere/socket",
             dataDirectory: "/nowhere")
@@ -214,8 +222,13 @@ final class World {
     /// A start has a disk that is not well, at times, and more often where it moves what is stored.
     private func trouble(_ disk: SimulatedDisk, isMove: Bool) {
         if isMove, record.oneIn(2) {
-            disk.callsToFault = record.number(0...200)
-            return record.count(.moveTroubled)
+            record.count(.moveTroubled)
+            if record.oneIn(2) {
+                disk.callsToFault = record.number(0...200)
+            } else {
+                (disk.mood.failsToSync, disk.callsToLiveMoved) = (2, record.number(0...12))
+            }
+            return
         }
         if ledger.rot?.kind == .log, record.oneIn(4) { ledger.rot?.misread(disk) }
         if record.oneIn(6) { disk.callsToLive = record.number(0...(scene.changesStoreKind ? 150 : 40)) }
