@@ -27,7 +27,8 @@ struct LogRot {
                 all.append((frame, place, LogRot.events(of: frame, scan.content(of: frame, at: place))))
             }
             let sure = header.use == .copy ? Int.max : all.map(\.frame.certain).max() ?? 0
-            frames = all.filter { !$0.events.isEmpty && ($0.place < sure || $0.place == all.last?.place) }.map { found in
+            frames = all.filter { !$0.events.isEmpty && ($0.place < sure || $0.place == all.last?.place) }.map {
+                found in
                 let begin = found.place + LogFrame.headerSize
                 return Frame(
                     range: begin..<begin + found.frame.length, events: found.events, isLast: found.place >= sure)

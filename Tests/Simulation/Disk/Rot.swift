@@ -33,6 +33,8 @@ final class Rot {
     private(set) var damaged: Set<SequenceNumber> = []
     /// How many events the start of this life counted for dispatchers that are not there any more.
     private var missing = 0
+    /// Whether something has rotted in this life.
+    private var hasRottenInLife = false
 
     init(_ kind: Kind, _ record: Record) {
         (self.kind, self.record) = (kind, record)
@@ -44,7 +46,8 @@ final class Rot {
     // MARK: Rotting
 
     /// Something rots.
-    func strike(_ platter: Platter) {
+    func strike(_ platter: Platter, inLife: Bool = false) {
+        hasRottenInLife = hasRottenInLife || inLife
         switch kind {
         case .records: strikeRecord(platter)
         case .frames: strikeFrame(platter)
@@ -139,7 +142,7 @@ final class Rot {
 
     /// Of a log it is enough to know what can be read: what cannot is not waited for.
     private func found(_ warnings: [String]) {
-        missing = 0
+        (missing, hasRottenInLife) = (0, false)
         let isTold = warnings.allSatisfy { $0.contains(" are damaged and left out") }
         record.expect(isTold && (warnings.isEmpty || strikes > 0), "the store is not what it was: \(warnings)")
         if !warnings.isEmpty { record.count(.frameLeftOut) }
@@ -182,6 +185,7 @@ final class Rot {
     ///   - isPatchy: whether there may be others of which it is not known what became of them.
     func explains(_ lost: Int, counted: Int, putAside: Int, ofSpoilt spoilt: Int, isPatchy: Bool) -> Bool {
         if putAside > 0 { record.count(.damagedPutAside) }
+        if hasRottenInLife { return counted <= lost && lost <= counted + putAside }
         if kind == .frames { return counted == lost && putAside <= missing && (isPatchy || putAside == missing) }
         return counted <= lost && lost <= counted + min(spoilt, putAside)
     }

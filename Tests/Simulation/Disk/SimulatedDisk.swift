@@ -26,6 +26,8 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     private(set) var isDown = false
     /// After how many more calls that change something the daemon is gone.
     var callsToLive: Int?
+    /// After how many more calls the daemon is gone once a move counts.
+    var callsToLiveMoved: Int?
     /// After how many more calls one fails, and no more than that one.
     var callsToFault: Int?
     fileprivate let record: Record
@@ -41,7 +43,8 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 
     /// Whether nothing will go wrong.
     var isWell: Bool {
-        !mood.isFull && mood.fails == nil && mood.failsToSync == nil && mood.misreads == nil && callsToFault == nil && callsToLive == nil
+        !mood.isFull && mood.fails == nil && mood.failsToSync == nil && mood.misreads == nil && callsToFault == nil
+            && callsToLive == nil
             && !isDown
     }
 
@@ -95,6 +98,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 
     func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
         try begin(isChange: creating)
+        if creating, path.contains("/moved-to-"), let callsToLiveMoved { callsToLive = callsToLiveMoved }
         if platter.names[path] == nil {
             guard creating else { throw DiskFault(code: ENOENT) }
             guard !mood.isFull else { throw DiskFault(code: ENOSPC) }

@@ -66,6 +66,9 @@ final class SimulatedStoreDesk: StoreDesk {
     /// Whether it would do something.
     var hasWork: Bool { !isHeld && !isSyncing && (!jobs.isEmpty || engine?.hasChores == true) }
 
+    /// Whether segments are being copied.
+    var isCopying: Bool { (engine as? LogEngine)?.isCopying == true }
+
     /// Whether a sync is under way.
     var isSyncing: Bool { busyUntil.map { scheduler.now < $0 } ?? false }
 

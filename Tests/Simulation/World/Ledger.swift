@@ -5,6 +5,8 @@ final class Ledger {
     private(set) var lanes: [String: Lane] = [:]
     /// Events that are safe.
     private(set) var safe: Set<SequenceNumber> = []
+    /// Events that were, and are lost since. Who is told late that they are safe was told so before.
+    private var taken: Set<SequenceNumber> = []
     /// Groups that were asked for and not answered well: they may be there after the next start.
     private var unanswered: [SequenceNumber: Set<String>] = [:]
     private var routes: [RouteNumber: [DispatcherNumber]] = [:]
@@ -24,6 +26,9 @@ final class Ledger {
         (self.record, self.ages) = (record, ages)
         rules = book.map { RuleAccount(record, $0) { [unowned self] in lane($0) } }
     }
+
+    /// Whether an event is safe, or was when that was said.
+    func isOrWasSafe(_ number: SequenceNumber) -> Bool { safe.contains(number) || taken.contains(number) }
 
     func lane(_ id: String) -> Lane {
         if let lane = lanes[id] { return lane }
@@ -128,7 +133,10 @@ final class Ledger {
         let highest = safe.union(newly).subtracting(rot?.damaged ?? []).max() ?? 0
         record.expect(
             state.lastSequenceNumber >= highest || isLax, "numbers begin again behind \(state.lastSequenceNumber)")
-        if isLax || rot != nil { safe = safe.filter { $0 <= state.lastSequenceNumber } }
+        if isLax || rot != nil {
+            taken.formUnion(safe.filter { $0 > state.lastSequenceNumber })
+            safe = safe.filter { $0 <= state.lastSequenceNumber }
+        }
         safe.formUnion(newly)
         unanswered = [:]
     }

@@ -40,6 +40,8 @@ struct Scene {
     let hasVersions: Bool
     /// Whether there is a configuration file beside what the program sets.
     let hasFile: Bool
+    /// Whether there are programs with the Swift client.
+    let hasPrograms: Bool
     /// What stands before a dispatcher; nil: nothing does.
     let key: KeyTerms?
 
@@ -65,6 +67,7 @@ struct Scene {
         changesStoreKind = rot == nil && record.oneIn(3)
         segmentSize = record.pick([1, 1, 3, 6]) << 10
         hasSlowSyncs = record.oneIn(5)
+        hasPrograms = record.oneIn(3)
         let mostAge = record.oneIn(3) ? record.pick([2, 5, 60]) : nil
         self.mostAge = mostAge.map { Int64($0) * 1_000 }
         settings = [
@@ -88,6 +91,7 @@ struct Scene {
             .patched(with: Scene.barriers(record)).patched(with: rules?.settings ?? [:])
             .patched(with: key == nil ? [:] : KeyTerms.settings)
             .patched(with: hasSlowSyncs ? SlowSyncs.settings : [:])
+            .patched(with: hasPrograms ? StandingCalls.settings : [:])
     }
 
     /// Sometimes nothing goes while nobody uses a client (Behaviour B26).

@@ -73,7 +73,7 @@ final class World {
         if let key = scene.key, let side = sides.first(where: { $0.id == key.lane }) {
             actors.append(KeyClients(record, scheduler, crowd, side, KeyAccount(key, record, scheduler)))
         }
-        if record.oneIn(3) { actors.append(Programs(record, scheduler, crowd, ledger)) }
+        if scene.hasPrograms { actors.append(Programs(record, scheduler, crowd, ledger)) }
         if record.oneIn(2) { actors.append(WatchClients(record, scheduler, crowd, ledger)) }
         if scene.hasSlowSyncs { actors.append(SlowSyncs(self, crowd, sides)) }
     }
@@ -109,6 +109,16 @@ final class World {
         reviveIfDead()
     }
 
+    /// Something rots while the daemon lives.
+    func rot() {
+        ledger.rot?.strike(platter, inLife: true)
+        crowd.forgetIDs()
+        for side in sides { side.forgetIDs() }
+    }
+
+    /// A client to which nothing is owed.
+    func idle() -> SimulatedClient? { crowd.idle() }
+
     /// Ends the loop's turn, and gives the store's thread one.
     func endTurn() {
         scheduler.endTurn()
@@ -136,7 +146,7 @@ final class World {
             guard let started = attempt() else {
                 record.count(.startFailed)
                 record.note("the start fails")
-                lose(.killed)
+                lose(store.disk.isDown && record.oneIn(2) ? .powerless : .killed)
                 file?.startFailed()
                 continue
             }
@@ -181,7 +191,8 @@ final class World {
             ledger.ages.opened(state, isKept: lastEnd == .stopped && wasWell)
             (lost, lastEnd) = ([:], .killed)
         }
-        if !isWell { trouble(disk) }
+        let isDatabase = platter.names[OtherVersions.path] != nil
+        if !isWell { trouble(disk, isMove: !platter.names.isEmpty && isDatabase != (kind == .sqlite)) }
         let options = DaemonOptions(
             configuration: file == nil ? nil : ConfigurationFile.path, socket: "/nowhere/socket",
             dataDirectory: "/nowhere")
@@ -208,8 +219,17 @@ final class World {
         die(record.oneIn(2) ? .powerless : .killed)
     }
 
-    /// A start has a disk that is not well, at times.
-    private func trouble(_ disk: SimulatedDisk) {
+    /// A start has a disk that is not well, at times, and more often where it moves what is stored.
+    private func trouble(_ disk: SimulatedDisk, isMove: Bool) {
+        if isMove, record.oneIn(2) {
+            record.count(.moveTroubled)
+            if record.oneIn(2) {
+                disk.callsToFault = record.number(0...200)
+            } else {
+                (disk.mood.failsToSync, disk.callsToLiveMoved) = (2, record.number(0...12))
+            }
+            return
+        }
         if ledger.rot?.kind == .log, record.oneIn(4) { ledger.rot?.misread(disk) }
         if record.oneIn(6) { disk.callsToLive = record.number(0...(scene.changesStoreKind ? 150 : 40)) }
         switch record.number(0...11) {
@@ -252,7 +272,6 @@ final class World {
         case .powerless:
             record.count(.powerLost)
             platter.losePower(record)
-            if record.counts[.clockJumped] != nil { ledger.orphans?.isBent = true }
             scheduler.reboot(after: .seconds(record.number(0...60)))
         case .killed:
             record.count(.killed)

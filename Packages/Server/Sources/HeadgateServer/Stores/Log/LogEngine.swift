@@ -149,6 +149,9 @@ final class LogEngine: StoreEngine {
 
     // MARK: Chores
 
+    /// Whether segments are being copied.
+    var isCopying: Bool { copy != nil }
+
     var hasChores: Bool { !isPaused && (isReviewDue || copy != nil || log.files.isShort) }
 
     func resumeChores() {

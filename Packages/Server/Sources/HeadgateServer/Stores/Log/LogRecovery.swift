@@ -144,7 +144,8 @@ struct LogRecovery {
 
     /// Behind an end in order lies nothing that was ever acknowledged.
     private mutating func noteEnd(of reading: LogReading) {
-        guard limit == nil, let torn = reading.survey.torn, reading.survey.frames.last?.frame.kind != .closed else { return }
+        let isClosed = reading.survey.frames.last?.frame.kind == .closed
+        guard limit == nil, !isClosed, let torn = reading.survey.torn else { return }
         notes.append(
             "\(place(torn, in: reading)), at the end of the log, are of a write that was cut off, or they are damaged: "
                 + "what they held was never acknowledged, or it is lost")
@@ -157,11 +158,13 @@ struct LogRecovery {
     // MARK: Going on
 
     private mutating func finish(_ replay: Replay, _ inventory: LogInventory) throws(Fault) -> Outcome {
-        if limit == nil, lost.isEmpty, replay.reading.survey.damaged.isEmpty, let last = replay.reading.survey.frames.last, last.frame.kind == .closed,
+        let survey = replay.reading.survey
+        let isWhole = limit == nil && lost.isEmpty && survey.damaged.isEmpty
+        if isWhole, let last = survey.frames.last, last.frame.kind == .closed,
             replay.doubtful.isEmpty || replay.doubtful.first?.offset == last.offset
         {
             // Where another segment could not be begun, this one has its summary already.
-            let summary = replay.reading.survey.frames.last { $0.frame.kind == .summary }
+            let summary = survey.frames.last { $0.frame.kind == .summary }
             let front = LogFront(
                 replay.tail, replay.reading.source.header, end: last.offset, last: last.frame.previous,
                 summary: summary?.offset ?? 0)
@@ -216,7 +219,8 @@ struct LogRecovery {
         _ = state.ids.takeForgottenFiles()
         let sealed = try load(&state, known, inventory)
         return Outcome(
-            files: files, state: state, sealed: sealed, front: front, nextNumber: next, warnings: warnings, notes: notes)
+            files: files, state: state, sealed: sealed, front: front, nextNumber: next, warnings: warnings, notes: notes
+        )
     }
 
     private func entry(_ segment: LogSegment, end: Int, summary: Int) -> LogSegmentEntry {

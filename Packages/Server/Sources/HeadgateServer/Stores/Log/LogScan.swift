@@ -116,7 +116,8 @@ struct LogSurvey {
     }
 
     /// What of a hole, and of what lies behind it, was written once.
-    private static func torn(_ hole: Range<Int>, _ scan: LogScan, behind rest: ArraySlice<LogScan.Found>) -> Range<Int>? {
+    private static func torn(_ hole: Range<Int>, _ scan: LogScan, behind rest: ArraySlice<LogScan.Found>) -> Range<Int>?
+    {
         for case .frame(let frame, let offset) in rest.reversed() { return hole.lowerBound..<offset + frame.size }
         return scan.hasHeader(at: hole.lowerBound) ? hole : nil
     }
