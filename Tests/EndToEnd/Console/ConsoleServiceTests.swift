@@ -26,6 +26,24 @@ import Testing
         }
     }
 
+    @Test("O1: /metrics has the daemon's numbers without a token, as Prometheus or as OpenMetrics by what is asked for")
+    func metrics() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(["dispatchers": ["collect": ["kind": "file", "path": "e"]]])
+            try await daemon.track(1...3)
+            let console = scene.console(showing: daemon)
+            try await console.start()
+            let plain = try await console.ask("GET", "/metrics")
+            #expect(plain.header("Content-Type") == "text/plain; version=0.0.4; charset=utf-8")
+            #expect(plain.status == 200 && plain.body.contains("\nheadgate_received_total 3\n"))
+            let open = try await console.ask("GET", "/metrics", ["Accept": "application/openmetrics-text"])
+            #expect(open.header("Content-Type")?.hasPrefix("application/openmetrics-text; version=1.0.0") == true)
+            #expect(open.body.contains("# TYPE headgate_received counter\n") && open.body.hasSuffix("# EOF\n"))
+            try await daemon.killNow()
+            #expect(try await console.ask("GET", "/metrics").status == 503)
+        }
+    }
+
     @Test("O3: an address that is not loopback is refused with 2, what fails is 1: the exit codes are the tool's")
     func exitCodes() async throws {
         try await withScene { scene in

@@ -71,10 +71,7 @@ def dispatcher(scene, name):
     return next(d for d in scene.ask("dispatcher.list")["dispatchers"] if d["id"] == name)
 
 
-def each_look():
-    for theme in ("light", "dark"):
-        for width in (360, 1280, 2560):
-            yield width, theme
+LOOKS = [(360, "light"), (360, "dark"), (1280, "light"), (2560, "light"), (2560, "dark")]
 
 
 def pages_can_be_used_by_all(scene, browser):
@@ -104,7 +101,7 @@ def record_likeness(scene, browser):
 
 def visit(scene, browser):
     """All pages in all looks, each with a small picture."""
-    for width, theme in each_look():
+    for width, theme in LOOKS:
         browser.look_as(width, theme)
         for name, (path, title) in PAGES.items():
             browser.open(scene.origin + path)

@@ -106,8 +106,13 @@ final class Console {
     private func tellMetrics(_ isOpenMetrics: Bool, _ exchange: HTTPExchange) {
         daemon.ask("metrics") { result in
             switch result {
-            case .success(let metrics): exchange.answer(.response(MetricsText.response(metrics, isOpenMetrics)))
-            case .failure(let error): exchange.answer(.response(.words(503, "the daemon is away: \(error)")))
+            case .success(let metrics):
+                let format: MetricsText = isOpenMetrics ? .openMetrics : .prometheus
+                let text = format.text(ListedMetric.list(in: metrics) ?? [])
+                exchange.answer(.response(HTTPResponse(200, type: format.contentType, Array(text.utf8))))
+            case .failure(ClientError.refused(let error)):
+                exchange.answer(.response(.words(503, "The daemon does not tell: \(error.message)")))
+            case .failure(let error): exchange.answer(.response(.words(503, "The daemon is away: \(error)")))
             }
         }
     }

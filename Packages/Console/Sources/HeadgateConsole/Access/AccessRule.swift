@@ -43,7 +43,9 @@ struct AccessRule: Equatable, Sendable {
         }
         switch request.path {
         case "/healthz": return isReading(request) ? .health : .wrongMethod(allowed: "GET, HEAD")
-        case "/metrics": return isReading(request) ? metrics(request) : .wrongMethod(allowed: "GET, HEAD")
+        case "/metrics" where isReading(request):
+            return .metrics(isOpenMetrics: MetricsFormat.wantsOpenMetrics(request.values("accept")))
+        case "/metrics": return .wrongMethod(allowed: "GET, HEAD")
         default: return judgePrivate(request, query, host: host)
         }
     }
@@ -91,11 +93,6 @@ struct AccessRule: Equatable, Sendable {
         return .signedIn(
             cookie: "\(cookie)=\(token.text); Path=/; HttpOnly; SameSite=Strict",
             location: path + (rest.isEmpty ? "" : "?\(rest)"))
-    }
-
-    private func metrics(_ request: HTTPRequest) -> Verdict {
-        let isOpenMetrics = request.values("accept").contains { $0.contains("application/openmetrics-text") }
-        return .metrics(isOpenMetrics: isOpenMetrics)
     }
 
     private static let unknown = Verdict.refused(

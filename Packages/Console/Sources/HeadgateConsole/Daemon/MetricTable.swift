@@ -1,3 +1,4 @@
+import HeadgateClient
 import HeadgateData
 
 /// What the daemon measures, as the method `metrics` tells it (Behaviour O1).
@@ -15,13 +16,8 @@ struct MetricTable: Sendable {
 
     /// Reads the result of `metrics`. What is missing or not known is left out.
     init(_ result: DataObject) {
-        let metrics = result.get(key: "metrics", as: [DataObject].self) ?? []
-        samples = Dictionary(
-            metrics.map { metric in
-                let samples = metric.get(key: "samples", as: [DataObject].self) ?? []
-                return (metric.get(key: "name") ?? "", samples.map(Sample.init))
-            }
-        ) { $0 + $1 }
+        let metrics = ListedMetric.list(in: result) ?? []
+        samples = Dictionary(metrics.map { ($0.name, $0.samples.map(Sample.init)) }) { $0 + $1 }
     }
 
     /// The samples of a metric.
@@ -42,11 +38,16 @@ struct MetricTable: Sendable {
 }
 
 extension MetricTable.Sample {
-    fileprivate init(_ sample: DataObject) {
-        let labels = sample.get(key: "labels", as: DataObject.self) ?? [:]
-        self.labels = Dictionary(labels.compactMap { name, value in value.get().map { (name, $0) } }) { $1 }
-        value = sample.get(key: "value")
-        histogram = Histogram(sample)
+    fileprivate init(_ sample: ListedMetric.Sample) {
+        labels = Dictionary(sample.labels.map { ($0.name, $0.value) }) { $1 }
+        switch sample.reading {
+        case .value(let value):
+            self.value = value.double
+            histogram = nil
+        case .buckets(let buckets, _, _):
+            value = nil
+            histogram = Histogram(bounds: buckets.compactMap(\.bound?.double), counts: buckets.map { Double($0.count) })
+        }
     }
 }
 
@@ -62,18 +63,6 @@ struct Histogram: Equatable, Sendable {
         guard counts.count == bounds.count + 1 else { return nil }
         self.bounds = bounds
         self.counts = counts
-    }
-
-    fileprivate init?(_ sample: DataObject) {
-        guard let buckets = sample.get(key: "buckets", as: [DataItem].self) else { return nil }
-        var bounds: [Double] = []
-        var counts: [Double] = []
-        for bucket in buckets {
-            guard case .array(let pair) = bucket, pair.count == 2, let count: Double = pair[1].get() else { return nil }
-            if let bound: Double = pair[0].get() { bounds.append(bound) }
-            counts.append(count)
-        }
-        self.init(bounds: bounds, counts: counts)
     }
 
     /// Both together; those of other bounds cannot be added.

@@ -53,7 +53,7 @@ struct ClientsPage {
 
     /// How often the daemon stopped reading somebody who had too much unanswered, where it tells.
     private var stops: HTML {
-        guard let stops = state.metrics?.value("headgate_reading_stops_total") else { return "" }
+        guard let stops = state.metrics?.value("headgate_paused_readings_total") else { return "" }
         return Words.figure("times reading stopped until there was room", Words.count(Int(stops)))
     }
 }

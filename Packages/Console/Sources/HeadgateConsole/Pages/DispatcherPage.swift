@@ -69,7 +69,7 @@ struct DispatcherPage {
         guard let sizes = state.metrics?.histogram("headgate_batch_events", ("dispatcher", id)),
             let half = sizes.quantile(0.5)
         else { return "" }
-        return "half of the batches have up to \(Quantity.rate(half))"
+        return "half of the batches have up to \(Words.count(max(1, Int(half.rounded(.up)))))"
     }
 
     private var attempts: HTML {

@@ -136,6 +136,10 @@ struct Problems {
             "slow_readers_closed", "clients did not read their answers and were closed",
             "Look at what those clients do instead of reading."
         ),
+        (
+            "limited", "messages were refused because of a limit",
+            "The clients were told which; `limits` in the settings has them."
+        ),
         ("line_too_long", "lines were too long", "Raise `limits.max_line_bytes`, or send less in one message."),
         (
             "failed_notifications", "messages without an id failed",

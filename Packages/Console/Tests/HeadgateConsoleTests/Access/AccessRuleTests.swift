@@ -121,6 +121,17 @@ struct AccessRuleTests {
         #expect(status(rule().judge(request("POST", "/healthz"))) == 405)
     }
 
+    @Test(
+        "O1: OpenMetrics is for those who ask for it, and like it no less than plain text",
+        arguments: [
+            ("", false), ("*/*", false), ("text/plain;version=0.0.4", false), ("application/openmetrics-text", true),
+            ("application/openmetrics-text;version=1.0.0;q=0.6,text/plain;q=0.5", true),
+            ("text/plain, application/openmetrics-text; q=0.5", false), ("application/openmetrics-text;q=0", false),
+        ])
+    func formats(accept: String, isOpenMetrics: Bool) {
+        #expect(rule().judge(request("/metrics", ["accept": accept])) == .metrics(isOpenMetrics: isOpenMetrics))
+    }
+
     // MARK: The host
 
     @Test(

@@ -40,14 +40,18 @@ struct HistogramTests {
             ]
         }
         let metric: DataItem = ["name": "m", "type": "histogram", "samples": [sample("a", 2), sample("b", 3)]]
-        let table = MetricTable(["metrics": [metric, ["name": "n", "samples": [["labels": [:], "value": 7]]]]])
+        let table = MetricTable([
+            "metrics": [metric, ["name": "n", "type": "gauge", "samples": [["labels": [:], "value": 7]]]]
+        ])
         #expect(table.histogram("m")?.count == 5 && table.histogram("m", ("dispatcher", "b"))?.count == 3)
         #expect(table.value("n") == 7 && table.value("m") == nil && table.histogram("none") == nil)
     }
 
     @Test("What is no metric is left out")
     func nonsense() {
-        let table = MetricTable(["metrics": [["name": "m", "samples": [["buckets": [[1]]], ["value": "x"]]], [:]]])
+        let table = MetricTable([
+            "metrics": [["name": "m", "type": "histogram", "samples": [["buckets": [[1]]], ["value": "x"]]], [:]]
+        ])
         #expect(table.histogram("m") == nil && table.value("m") == nil)
     }
 }
