@@ -71,7 +71,7 @@ final class Service {
             configuration.makeStore, settings: settings, places: places, scheduler: scheduler, loop: loop, log: log)
         let state = try store.open()
         startWarnings = state.warnings
-        for note in state.notes { log.notice(note) }
+        for note in state.notes { log.tell(.storeNoted, ["note": .string(note)]) }
         boards = Boards(scheduler: scheduler, log: log)
         gate = Headgate(
             scheduler: scheduler, store: store.store, state: state, limits: settings.store,

@@ -45,6 +45,7 @@ enum LogKind: String, CaseIterable, Sendable {
     case storeFailed = "store_failed"
     case storeLeft = "store_left"
     case storeMoving = "store_moving"
+    case storeNoted = "store_noted"
     case storeUnwritten = "store_unwritten"
     case transformationFailed = "transformation_failed"
 
@@ -84,6 +85,7 @@ enum LogKind: String, CaseIterable, Sendable {
         case .storeLeft:
             (.error, "the event store did not answer in time and is left; what was acknowledged is on disk")
         case .storeMoving: (.notice, "moving what is stored from {from} to {to}: {percent} %, {count} events")
+        case .storeNoted: (.notice, "the store: {note}")
         case .storeUnwritten:
             (
                 .error,
