@@ -3,6 +3,7 @@ import HeadgateData
 
 /// The way of one event, found by its id (Behaviour O2).
 struct EventPage {
+    let state: DaemonState
     let clock: WallClock
 
     /// What was found.
@@ -54,9 +55,20 @@ struct EventPage {
             <dl class="figures">\(Words.figure("received", Words.moment(received, clock)))\
             \(Words.figure("place", place))\
             \(Words.figure("of", "\(event.get(key: "namespace") ?? "–")"))</dl>
-            \(table.html(orElse: "No dispatcher wanted it."))</section>
+            \(table.html(orElse: "No dispatcher wanted it."))\(holders(event))</section>
 
             """
+    }
+
+    /// What holds it, and what would open that, for each dispatcher that it waits for.
+    private func holders(_ event: DataObject) -> HTML {
+        let ways = event.get(key: "dispatchers", as: DataObject.self) ?? [:]
+        let parts = ways.compactMap { id, value -> HTML? in
+            let held: [String] = value.get(as: DataObject.self)?.get(key: "blocked_by") ?? []
+            guard !held.isEmpty, let dispatcher = state.dispatcher(id) else { return nil }
+            return "<h3>\(id) is held</h3>\(BarrierWords(state: state, clock: clock).holders(of: dispatcher))"
+        }
+        return "\(parts)"
     }
 
     private func row(_ dispatcher: String, _ way: DataObject) -> [HTML] {
@@ -65,11 +77,19 @@ struct EventPage {
         let at = way.get(key: "at", as: String.self).flatMap(Timestamp.init(rfc3339:))
         return [
             "<a href=\"\(Route.Page.dispatcher(dispatcher).target)\">\(dispatcher)</a>",
-            Words.badge(state.replacing("_", with: " "), Self.tone(state)), Words.moment(at, clock),
+            outcome(state, dispatcher, way), Words.moment(at, clock),
             way.get(key: "attempts", as: Int.self).map(Words.count) ?? "–",
             way.get(key: "ahead", as: Int.self).map(Words.count) ?? "–",
             held.isEmpty ? "–" : "\(held.joined(separator: ", "))", "\(way.get(key: "last_error") ?? "–")",
         ]
+    }
+
+    /// What became of it; with the way to its letter where it was given up.
+    private func outcome(_ state: String, _ dispatcher: String, _ way: DataObject) -> HTML {
+        let word = Words.badge(state.replacing("_", with: " "), Self.tone(state))
+        guard let letter = way.get(key: "letter", as: Int.self) else { return word }
+        let page = Route.Page.deadLetters(dispatcher, after: letter - 1)
+        return "\(word) <a href=\"\(page.target)\">letter \(Words.count(letter))</a>"
     }
 
     private static func tone(_ state: String) -> Words.Tone {

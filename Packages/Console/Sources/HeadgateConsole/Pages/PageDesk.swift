@@ -122,7 +122,7 @@ final class PageDesk {
     }
 
     private func serveEvent(_ page: Route.Page, _ id: String?, _ then: @escaping Completion) {
-        let desk = EventPage(clock: .local)
+        let desk = EventPage(state: daemon.state, clock: .local)
         guard let id else { return answer(page, "Event", desk.html(nil, .none), then) }
         daemon.ask("event.trace", ["id": .string(id), "namespace": "*"]) { [self] result in
             answer(page, "Event", desk.html(id, Self.finding(result)), then)

@@ -53,8 +53,8 @@ struct PageTests {
             OverviewPage(state: state, history: History(), time: 0).html, BarriersPage(state: state, clock: clock).html,
             ClientsPage(state: state).html, ProblemsPage(state: state, clock: clock).html,
             own.html(contents, controls: Controls(dispatcher: dispatcher).html),
-            EventPage(clock: clock).html(Self.hostile, .events([trace])),
-            EventPage(clock: clock).html(nil, .failed(Self.hostile)),
+            EventPage(state: state, clock: clock).html(Self.hostile, .events([trace])),
+            EventPage(state: state, clock: clock).html(nil, .failed(Self.hostile)),
         ]
         return bodies.map { shell.html(.dispatcher(Self.hostile), Self.hostile, note: Self.hostile, $0) }
     }
@@ -95,6 +95,31 @@ struct PageTests {
                 let begin = html.text.components(separatedBy: "id=\"\(region.id)\"")
                 #expect(begin.count == 2 && begin.last?.contains(region.html.text) == true, "\(region.id)")
             }
+        }
+    }
+
+    @Test("O2: an event's page tells where it is for each dispatcher, what holds it, and which letter it became")
+    func event() throws {
+        var state = DaemonState()
+        state.take(
+            status: [
+                "dispatchers": [["id": "web", "way": "closed", "blocked_by": ["ManualBarrier:web"]]],
+                "barriers": [
+                    ["id": "ManualBarrier:web", "word": "manual", "states": ["web": "closed"], "reason": "the disk"]
+                ],
+            ], at: clock.now)
+        let trace: DataObject = [
+            "event": "order", "namespace": "uid:0", "seq": 7, "received_at": "2023-11-14T22:00:00.000Z",
+            "dispatchers": [
+                "web": ["state": "pending", "attempts": 2, "ahead": 4, "blocked_by": ["ManualBarrier:web"]],
+                "archive": ["state": "dead", "at": "2023-11-14T22:00:01.000Z", "letter": 9, "last_error": "HTTP 400"],
+            ],
+        ]
+        let html = EventPage(state: state, clock: clock).html("a", .events([trace])).text
+        for part in [
+            ">order</h2>", "pending", ">4</td>", "paused: the disk", "HTTP 400", "dead-letters?after=8", "22:00:01",
+        ] {
+            #expect(html.contains(part), "\(part)")
         }
     }
 
