@@ -50,7 +50,7 @@ final class Rot {
         hasRottenInLife = hasRottenInLife || inLife
         switch kind {
         case .records: strikeRecord(platter)
-        case .frames: strikeFrame(platter)
+        case .frames: strikeFrame(platter, inLife)
         case .anything, .log:
             let paths = platter.names.keys.filter { $0.contains(kind == .log ? "/log/" : "events.db") }.sorted()
             guard !paths.isEmpty, let node = platter.names[record.pick(paths)], !node.bytes.isEmpty else { return }
@@ -77,10 +77,12 @@ final class Rot {
     }
 
     /// A byte of a frame of events becomes another: one behind which others say that it was on the disk, or the last of its file.
-    private func strikeFrame(_ platter: Platter) {
+    ///
+    /// What lies behind the last one later is lost with it as long as it is not synced: in a life that goes on it is left alone.
+    private func strikeFrame(_ platter: Platter, _ inLife: Bool) {
         let frames = platter.names.keys.sorted().filter { $0.hasSuffix(".log") }.flatMap { path in
             platter.names[path].map { node in LogRot(node.bytes).frames.map { (node: node, frame: $0) } } ?? []
-        }
+        }.filter { !inLife || !$0.frame.isLast }
         guard !frames.isEmpty else { return }
         let (node, frame) = record.pick(frames)
         strikes += 1
