@@ -13,7 +13,9 @@ let package = Package(
         .target(name: "HeadgateClient", dependencies: [.data, .wire, .transport]),
         .target(name: "HeadgateClientTesting", dependencies: [.data, .wire, .transport]),
         .systemLibrary(name: "CWidth"),
-        .target(name: "HeadgateCommands", dependencies: ["CWidth", "HeadgateClient", .data, .wire, .transport]),
+        .target(name: "CProbe"),
+        .target(
+            name: "HeadgateCommands", dependencies: ["CProbe", "CWidth", "HeadgateClient", .data, .wire, .transport]),
         .testTarget(
             name: "HeadgateClientTests",
             dependencies: ["HeadgateClient", "HeadgateClientTesting", .data, .wire, .transport, .seeds]),

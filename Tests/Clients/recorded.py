@@ -185,6 +185,8 @@ def queues(book, client):
     book.hold("track_many", "all stored", client.ask("track_many", events=[{"event": "a"}]))
     book.hold("queue.peek", "one", client.ask("queue.peek", dispatcher="collect"))
     book.hold("queue.peek", "unknown", client.ask("queue.peek", dispatcher="nowhere"))
+    book.hold("event.trace", "one that waits", client.ask("event.trace", id="e1"))
+    book.hold("event.trace", "unknown", client.ask("event.trace", id="e7"))
     book.hold("flush", "out of time", client.ask("flush", wait=True, timeout_ms=1))
     book.hold("flush", "begun", client.ask("flush"))
     book.hold("flush", "no such dispatcher", client.ask("flush", dispatchers=["x"]))

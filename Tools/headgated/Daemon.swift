@@ -10,16 +10,26 @@ struct Daemon {
     /// Runs until the daemon has stopped.
     /// - Returns: the exit code.
     func run() -> Int32 {
+        var server: Server?
         do {
-            try serve()
+            let loop = try EventLoop()
+            let new = Server(on: loop)
+            server = new
+            try serve(new, on: loop)
             return 0
         } catch {
-            for line in "\(error)".split(separator: "\n") { Terminal.error("headgated: \(line)") }
+            tell(error, server)
             return 1
         }
     }
 
-    private func serve() throws {
+    private func tell(_ error: any Error, _ server: Server?) {
+        let isLogged = server?.assumeIsolated { $0.logFailure(error) } ?? false
+        guard !isLogged else { return }
+        for line in "\(error)".split(separator: "\n") { Terminal.error("headgated: \(line)") }
+    }
+
+    private func serve(_ server: Server, on loop: EventLoop) throws {
         // A limit on file sizes is a failed write like any other.
         signal(SIGXFSZ, SIG_IGN)
         // Whoever started the daemon may have blocked the signals that stop it.
@@ -27,8 +37,6 @@ struct Daemon {
         sigemptyset(&none)
         sigprocmask(SIG_SETMASK, &none, nil)
         Self.raiseDescriptorLimit()
-        let loop = try EventLoop()
-        let server = Server(on: loop)
         let socket = try server.assumeIsolated { server in
             try server.start(
                 ServerConfiguration(

@@ -1530,7 +1530,7 @@ static bool call_or_job_is(headgate *client, const void *what) {
 /* written by Tools/protocol: repeatable */
 static const char *const repeatable_methods[] = {
     "ping", "rpc.discover", "status", "barrier.list", "dispatcher.list", "queue.peek", "dead_letters.list",
-    "config.get", "metrics"
+    "config.get", "metrics", "event.trace"
 };
 /* end of what Tools/protocol has written */
 
@@ -2164,6 +2164,14 @@ bool headgate_config_reload(headgate *client, long deadline_ms, headgate_answer 
 bool headgate_metrics(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {
     bytes params = params_begin();
     return ask_for(client, "metrics", &params, "metrics", HEADGATE_ARRAY, deadline_ms, answer, error);
+}
+
+bool headgate_event_trace(headgate *client, const char *id, const char *namespace, long deadline_ms,
+                          headgate_answer *answer, headgate_error *error) {
+    bytes params = params_begin();
+    member_text(&params, "id", id);
+    member_text(&params, "namespace", namespace);
+    return ask_for(client, "event.trace", &params, "events", HEADGATE_ARRAY, deadline_ms, answer, error);
 }
 /* end of what Tools/protocol has written */
 

@@ -209,6 +209,9 @@ bool headgate_config_set(headgate *client, const char *patch, bool persist, long
 bool headgate_config_reload(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* All that is counted and measured, as monitoring systems read it. */
 bool headgate_metrics(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
+/* What has become of the event of an id, for each dispatcher that it is for. */
+bool headgate_event_trace(headgate *client, const char *id, const char *namespace, long deadline_ms,
+                          headgate_answer *answer, headgate_error *error);
 /* end of what Tools/protocol has written */
 
 /* ---- Barriers (Behaviour B29) ---- */

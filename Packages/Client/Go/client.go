@@ -11,7 +11,7 @@ import (
 // written by Tools/protocol: repeatable
 var repeatable = map[string]bool{
 	"ping": true, "rpc.discover": true, "status": true, "barrier.list": true, "dispatcher.list": true,
-	"queue.peek": true, "dead_letters.list": true, "config.get": true, "metrics": true,
+	"queue.peek": true, "dead_letters.list": true, "config.get": true, "metrics": true, "event.trace": true,
 }
 
 // end of what Tools/protocol has written

@@ -232,6 +232,8 @@ CALL(call_config_set, headgate_config_set(client, json_of(from, "patch"), is_tru
                                           error))
 CALL(call_config_reload, headgate_config_reload(client, HEADGATE_FOREVER, answer, error))
 CALL(call_metrics, headgate_metrics(client, HEADGATE_FOREVER, answer, error))
+CALL(call_event_trace, headgate_event_trace(client, text_of(from, "id"), text_of(from, "namespace"), HEADGATE_FOREVER,
+                                            answer, error))
 /* end of what Tools/protocol has written */
 
 static const struct {
@@ -256,6 +258,7 @@ static const struct {
     {"config.set", call_config_set, false},
     {"config.reload", call_config_reload, false},
     {"metrics", call_metrics, false},
+    {"event.trace", call_event_trace, false},
     /* end of what Tools/protocol has written */
 };
 

@@ -59,6 +59,7 @@ CALLS = {
     "config.set": lambda client, values: client.set_config(**values),
     "config.reload": lambda client, values: {"changed": client.reload_config(**values)},
     "metrics": lambda client, values: {"metrics": client.metrics(**values)},
+    "event.trace": lambda client, values: {"events": client.event_trace(**values)},
     # end of what Tools/protocol has written
 }
 

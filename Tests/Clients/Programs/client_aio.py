@@ -66,6 +66,7 @@ CALLS = {
     "config.set": lambda client, values: client.set_config(**values),
     "config.reload": lambda client, values: member("changed", client.reload_config(**values)),
     "metrics": lambda client, values: member("metrics", client.metrics(**values)),
+    "event.trace": lambda client, values: member("events", client.event_trace(**values)),
     # end of what Tools/protocol has written
 }
 

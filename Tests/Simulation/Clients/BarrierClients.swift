@@ -43,7 +43,7 @@ final class BarrierClients: Actor {
     private func register() {
         guard let client = crowd.talking() else { return }
         let barrier = barrier(isNew: record.oneIn(2))
-        let scopes = record.pick([nil, ["a"], ["b"], ["w"], ["a", "w"]])
+        let scopes = record.pick([nil, ["a"], ["b"], ["w"], ["a", "w"], []])
         let (isClosed, isFlushable) = (!record.oneIn(3), record.oneIn(3))
         let leaving = record.pick(["unregister", "open", "close", "keep"])
         let setting = BarrierAccount.Setting(

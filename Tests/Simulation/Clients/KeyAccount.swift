@@ -25,8 +25,20 @@ struct KeyTerms {
 
 /// The account of the keys under which batches may go, in one life of the daemon.
 final class KeyAccount {
-    private let terms: KeyTerms
+    /// Whether a board stands before the dispatcher.
+    private enum Phase {
+        case on, off
+        /// An operator has asked for the other.
+        case unclear
+    }
+
+    let terms: KeyTerms
     private let record: Record
+    private var phase = Phase.on
+    /// What was given while another board stood there, or none.
+    private var former: Set<String> = []
+    /// Events that were refused then.
+    private var tainted: Set<SequenceNumber> = []
     private let scheduler: any Scheduler
     private var made = 0
     /// Those that a process has given with a yes, the oldest first.
@@ -45,6 +57,28 @@ final class KeyAccount {
     func lifeEnded() {
         over.formUnion(given)
         (given, firstUses, refused) = ([], [:], [])
+        (phase, tainted) = (.on, [])
+    }
+
+    // MARK: The operator
+
+    /// Whether a board stands there, as far as was said last.
+    var isOn: Bool { phase != .off }
+
+    /// An operator asks that a board stand there, or none.
+    func asked() {
+        if phase == .off { over.formUnion(given) }
+        phase = .unclear
+        tainted.formUnion(refused)
+        former.formUnion(given)
+    }
+
+    func answered(isOn: Bool) {
+        phase = isOn ? .on : .off
+        if !isOn {
+            former.formUnion(given)
+            over.formUnion(given)
+        }
     }
 
     // MARK: The board
@@ -67,6 +101,10 @@ final class KeyAccount {
 
     func sent(_ batch: Batch) {
         let numbers = batch.events.map(\.sequenceNumber)
+        if phase == .off {
+            return record.expect(batch.output.isEmpty, "\(terms.lane) gets \(numbers) under a key, and needs none")
+        }
+        if phase == .unclear, batch.output.isEmpty { return }
         guard let key = batch.output.get(key: "token", as: String.self), given.contains(key) else {
             return record.expect(false, "\(terms.lane) gets \(numbers) under a key that nobody gave")
         }
@@ -79,6 +117,13 @@ final class KeyAccount {
         guard let sticky = terms.sticky else { return }
         let isOver = scheduler.now > first + .milliseconds(sticky)
         record.expect(!isOver, "\(terms.lane) gets \(numbers) under \(key) for more than \(sticky) ms")
+    }
+
+    /// Whether the destination may not know the key of a batch. What was sent under no key, or under one of another board, is given up
+    /// for that at once.
+    func mayRefuse(_ batch: Batch) -> Bool {
+        guard phase == .on, let key = batch.output.get(key: "token", as: String.self) else { return false }
+        return !former.contains(key) && !batch.events.contains { tainted.contains($0.sequenceNumber) }
     }
 
     /// The destination does not know the key of a batch: another is needed, and the events go once more before that counts.

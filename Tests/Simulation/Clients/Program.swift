@@ -11,10 +11,10 @@ final class Program {
     private let ledger: Ledger
     private let loop: ProgramLoop
     private let connection: ClientConnection
+    let standing: StandingCalls
     private let mostUnanswered: Int
     /// What was asked and is not told, by the number of the call.
     private var asked: [CallNumber: Asked] = [:]
-    private var lastCall: CallNumber = 0
     private var tracked = 0
     /// The call that it gives up just now, and whether it ends.
     private var abandoned: CallNumber?
@@ -50,6 +50,7 @@ final class Program {
         connection = ClientConnection(
             to: "/nowhere/socket", as: ClientIdentity(name: name, version: "1"), options: options, on: loop,
             seed: UInt64(record.number(0...99)))
+        standing = StandingCalls(name, record, connection)
         loop.connected = { [unowned self] link in
             record.note("\(name) connects")
             (connects, lastWritten) = (connects + 1, nil)
@@ -59,7 +60,7 @@ final class Program {
 
     var connections: [SimulatedConnection] { loop.links.map(\.wire) }
     /// Whether something that it was given is not settled.
-    var isWaiting: Bool { !asked.isEmpty }
+    var isWaiting: Bool { !asked.isEmpty || standing.isWaiting }
 
     func takeTurn() { loop.takeTurn(most: record.pick([1, 20, 5_000])) }
 
@@ -92,8 +93,8 @@ final class Program {
     }
 
     private func ask(_ new: Asked, _ make: (@escaping ClientConnection.Completion) -> ClientConnection.Call) {
-        lastCall += 1
-        let number = lastCall
+        // The next number is the call's.
+        let number = connection.reserve().number + 1
         asked[number] = new
         // It may be written, and even end, before it is made.
         let call = make { [unowned self] in told(number, $0) }
@@ -133,7 +134,7 @@ final class Program {
         record.count(.programAcknowledged)
         record.expect(receipt.id == id, "\(name) has \(receipt.id) acknowledged, and tracked \(id)")
         guard !receipt.isUnrouted else { return record.expect(ledger.mayBeUnrouted, "\(id) is wanted by nobody") }
-        let isSafe = receipt.sequenceNumber.map { ledger.safe.contains(SequenceNumber($0)) } ?? false
+        let isSafe = receipt.sequenceNumber.map { ledger.isOrWasSafe(SequenceNumber($0)) } ?? false
         record.expect(isSafe, "\(name) has \(id) acknowledged, which is not safe")
         guard receipt.isDuplicate else { return }
         record.count(.programDuplicate)
@@ -165,12 +166,16 @@ final class Program {
 
     // MARK: What it writes
 
+    private static let methods: Set = ["hello", "track", "status", "flush"]
+
     private func wrote(_ bytes: [UInt8]) {
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
             guard case .object(let request)? = try? DataItem(parsing: Array(line)),
                 let number = request.get(key: "id", as: Int.self)
             else { return record.expect(false, "\(name) writes what is no request") }
-            wrote(CallNumber(number), Array(line))
+            // It answers as well, and asks for what stands.
+            let method = request.get(key: "method", as: String.self)
+            if let method, Program.methods.contains(method) { wrote(CallNumber(number), Array(line)) }
         }
     }
 

@@ -189,7 +189,7 @@ final class FarSide: Sender {
     }
 
     private func result(for batch: Batch) -> SendResult {
-        if let key, !lane.isPatchy {
+        if let key, !lane.isPatchy, key.mayRefuse(batch) {
             // Between two 401s it may say something else.
             if key.hasRefused, record.oneIn(3) { return .each(batch.events.map { _ in outcome() }) }
             if record.oneIn(2) {

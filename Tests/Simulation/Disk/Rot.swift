@@ -1,15 +1,22 @@
 import HeadgateCore
 import HeadgateData
 
+@testable import HeadgateServer
+
 /// Bytes that rot where they lie, synced or not (Behaviour Q8), and the account of what may be lost by that.
 ///
 /// Where a digit within an event's data rots, the row says so with its checksum: the events of that group are lost where they
 /// were still needed, and nothing else is. Where any bit anywhere rots, SQLite may take it for what was written, and all that is promised
 /// is that the daemon starts, goes on, and gives nobody an event that is not what was tracked.
 final class Rot {
-    enum Kind {
-        case records
-        case anything
+    enum Kind: CaseIterable {
+        /// Of a database.
+        case records, anything
+        /// Of a log: only of what events lie in, and anything.
+        case frames, log
+
+        /// What rots of it.
+        var store: StoreKind { self == .frames || self == .log ? .log : .sqlite }
     }
 
     let kind: Kind
@@ -24,22 +31,28 @@ final class Rot {
     private var values: [SequenceNumber: [Content]] = [:]
     /// Events that may be lost.
     private(set) var damaged: Set<SequenceNumber> = []
+    /// How many events the start of this life counted for dispatchers that are not there any more.
+    private var missing = 0
+    /// Whether something has rotted in this life.
+    private var hasRottenInLife = false
 
     init(_ kind: Kind, _ record: Record) {
         (self.kind, self.record) = (kind, record)
     }
 
     /// Whether nothing is certain any more but what always holds.
-    var isWild: Bool { kind == .anything && strikes > 0 }
+    var isWild: Bool { (kind == .anything || kind == .log) && strikes > 0 }
 
     // MARK: Rotting
 
     /// Something rots.
-    func strike(_ platter: Platter) {
+    func strike(_ platter: Platter, inLife: Bool = false) {
+        hasRottenInLife = hasRottenInLife || inLife
         switch kind {
         case .records: strikeRecord(platter)
-        case .anything:
-            let paths = platter.names.keys.filter { $0.contains("events.db") }.sorted()
+        case .frames: strikeFrame(platter, inLife)
+        case .anything, .log:
+            let paths = platter.names.keys.filter { $0.contains(kind == .log ? "/log/" : "events.db") }.sorted()
             guard !paths.isEmpty, let node = platter.names[record.pick(paths)], !node.bytes.isEmpty else { return }
             strikes += 1
             record.count(.anythingRotted)
@@ -63,6 +76,30 @@ final class Rot {
         node.rot(at: record.pick(places), bit: 1)
     }
 
+    /// A byte of a frame of events becomes another: one behind which others say that it was on the disk, or the last of its file.
+    ///
+    /// What lies behind the last one later is lost with it as long as it is not synced: in a life that goes on it is left alone.
+    private func strikeFrame(_ platter: Platter, _ inLife: Bool) {
+        let frames = platter.names.keys.sorted().filter { $0.hasSuffix(".log") }.flatMap { path in
+            platter.names[path].map { node in LogRot(node.bytes).frames.map { (node: node, frame: $0) } } ?? []
+        }.filter { !inLife || !$0.frame.isLast }
+        guard !frames.isEmpty else { return }
+        let (node, frame) = record.pick(frames)
+        strikes += 1
+        record.count(frame.isLast ? .lastFrameRotted : .frameRotted)
+        record.note("a frame with \(frame.events) rots")
+        let place = record.number(frame.range.lowerBound...frame.range.upperBound - 1)
+        node.rot(at: place, bit: 1 << UInt8(record.number(0...7)))
+        damaged.formUnion(frame.events)
+    }
+
+    /// Reads give something else than there is, from now on.
+    func misread(_ disk: SimulatedDisk) {
+        strikes += 1
+        record.count(.misread)
+        disk.mood.misreads = record.pick([10, 100])
+    }
+
     /// Where a pattern ends, each time that it is there.
     private static func places(of pattern: [UInt8], in bytes: [UInt8]) -> [Int] {
         guard bytes.count > pattern.count else { return [] }
@@ -78,6 +115,8 @@ final class Rot {
     func asked(_ group: AppendGroup) {
         contents[group.chunk.lastSequenceNumber] = group.chunk.map { ($0.sequenceNumber, $0.route) }
         for event in group.chunk {
+            // The end of a log that has rotted cannot be told from a write that was cut off: its numbers are given again.
+            if kind == .frames { damaged.remove(event.sequenceNumber) }
             guard case .object(let members)? = try? DataItem(parsing: event.json(attempt: 1)),
                 let content = Content(members)
             else { continue }
@@ -91,12 +130,31 @@ final class Rot {
     ///   - warnings: what the daemon says of its store.
     /// - Returns: the events that lie in damaged groups.
     func found(_ rows: [SequenceNumber], _ warnings: [String]) -> [(number: SequenceNumber, route: RouteNumber)] {
+        guard kind.store == .sqlite else {
+            found(warnings)
+            return []
+        }
         let told = warnings.compactMap(Rot.group)
         record.expect(told.count == warnings.count, "the store is not what it was: \(warnings)")
         groups.formUnion(rows + told)
         record.expect(groups.count <= strikes, "\(groups.sorted()) are damaged, and \(strikes) bytes were")
         for group in rows + told { damaged.formUnion((contents[group] ?? []).map(\.number)) }
         return rows.flatMap { contents[$0] ?? [] }
+    }
+
+    /// Of a log it is enough to know what can be read: what cannot is not waited for.
+    private func found(_ warnings: [String]) {
+        (missing, hasRottenInLife) = (0, false)
+        let isTold = warnings.allSatisfy { $0.contains(" are damaged and left out") }
+        record.expect(isTold && (warnings.isEmpty || strikes > 0), "the store is not what it was: \(warnings)")
+        if !warnings.isEmpty { record.count(.frameLeftOut) }
+    }
+
+    /// A start counts events for a dispatcher that are not there any more.
+    /// - Returns: whether so many may be damaged.
+    func counts(missing number: Int) -> Bool {
+        missing += number
+        return kind == .frames && number <= damaged.count
     }
 
     /// The group that a warning is about.
@@ -126,8 +184,11 @@ final class Rot {
     ///   - lost: how many are gone.
     ///   - counted: how many of them are counted as expired or evicted.
     ///   - spoilt: how many of them lay in damaged groups.
-    func explains(_ lost: Int, counted: Int, putAside: Int, ofSpoilt spoilt: Int) -> Bool {
+    ///   - isPatchy: whether there may be others of which it is not known what became of them.
+    func explains(_ lost: Int, counted: Int, putAside: Int, ofSpoilt spoilt: Int, isPatchy: Bool) -> Bool {
         if putAside > 0 { record.count(.damagedPutAside) }
+        if hasRottenInLife { return counted <= lost && lost <= counted + putAside }
+        if kind == .frames { return counted == lost && putAside <= missing && (isPatchy || putAside == missing) }
         return counted <= lost && lost <= counted + min(spoilt, putAside)
     }
 }

@@ -14,6 +14,8 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         /// One call in so many fails, and one sync; nil: none.
         var fails: Int?
         var failsToSync: Int?
+        /// One read in so many gives something else than there is.
+        var misreads: Int?
     }
 
     private let platter: Platter
@@ -24,6 +26,8 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     private(set) var isDown = false
     /// After how many more calls that change something the daemon is gone.
     var callsToLive: Int?
+    /// After how many more calls the daemon is gone once a move counts.
+    var callsToLiveMoved: Int?
     /// After how many more calls one fails, and no more than that one.
     var callsToFault: Int?
     fileprivate let record: Record
@@ -39,7 +43,8 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 
     /// Whether nothing will go wrong.
     var isWell: Bool {
-        !mood.isFull && mood.fails == nil && mood.failsToSync == nil && callsToFault == nil && callsToLive == nil
+        !mood.isFull && mood.fails == nil && mood.failsToSync == nil && mood.misreads == nil && callsToFault == nil
+            && callsToLive == nil
             && !isDown
     }
 
@@ -93,6 +98,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 
     func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
         try begin(isChange: creating)
+        if creating, path.contains("/moved-to-"), let callsToLiveMoved { callsToLive = callsToLiveMoved }
         if platter.names[path] == nil {
             guard creating else { throw DiskFault(code: ENOENT) }
             guard !mood.isFull else { throw DiskFault(code: ENOSPC) }
@@ -164,6 +170,9 @@ private final class SimulatedFile: DiskFile {
         if count > 0 {
             node.bytes.withUnsafeBytes {
                 buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[offset..<offset + count]))
+            }
+            if let most = disk.mood.misreads, disk.record.oneIn(most) {
+                buffer[disk.record.number(0...count - 1)] ^= 1 << UInt8(disk.record.number(0...7))
             }
         }
         return count

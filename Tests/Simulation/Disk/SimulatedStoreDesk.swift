@@ -66,6 +66,9 @@ final class SimulatedStoreDesk: StoreDesk {
     /// Whether it would do something.
     var hasWork: Bool { !isHeld && !isSyncing && (!jobs.isEmpty || engine?.hasChores == true) }
 
+    /// Whether segments are being copied.
+    var isCopying: Bool { (engine as? LogEngine)?.isCopying == true }
+
     /// Whether a sync is under way.
     var isSyncing: Bool { busyUntil.map { scheduler.now < $0 } ?? false }
 
@@ -121,6 +124,7 @@ final class SimulatedStoreDesk: StoreDesk {
 
     /// Every group that can be read, and those that are not what was written. They stay where they are.
     func readAll() -> (chunks: [Chunk], damaged: [SequenceNumber]) {
+        if let log = engine as? LogEngine { return (readAll(of: log), []) }
         guard let database = engine as? StoreDatabase else { return (readOn(), []) }
         var (chunks, damaged): ([Chunk], [SequenceNumber]) = ([], [])
         try? database.connection.query("SELECT \(ChunkRow.columns) FROM chunks ORDER BY last_seq") {
@@ -131,6 +135,19 @@ final class SimulatedStoreDesk: StoreDesk {
             return true
         }
         return (chunks, damaged)
+    }
+
+    /// What of a log is sound. It is not asked to read, since it would put aside what is not.
+    private func readAll(of engine: LogEngine) -> [Chunk] {
+        var chunks: [Chunk] = []
+        for segment in engine.log.segments {
+            for block in segment.index.blocks {
+                try? segment.visitGroups(block) { stretch, bytes in
+                    chunks.append(Chunk(bytes: Array(bytes), lastSequenceNumber: stretch.last))
+                }
+            }
+        }
+        return chunks
     }
 
     private func readOn() -> [Chunk] {

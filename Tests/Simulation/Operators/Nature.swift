@@ -23,7 +23,9 @@ final class Nature: Actor {
 
     var acts: [Act] {
         if isCalm { return [] }
-        let acts = [Act(6) { [self] in advance(by: record.pick([1, 50, 400, 1_500])) }, Act(2, change)]
+        // The ConnectivityBarrier stands before nobody at times, and is watched all the same.
+        let haste = sides.contains { $0.isRemote && $0.isGone } ? 14 : 2
+        let acts = [Act(6) { [self] in advance(by: record.pick([1, 50, 400, 1_500])) }, Act(haste, change)]
         return ages.mostAge == nil ? acts : acts + [Act(3, growOlder)]
     }
 

@@ -45,6 +45,9 @@ final class SettingsDesk {
 
     func operate(_ connection: SimulatedClient) {
         if file != nil, record.oneIn(3) { return reload(connection) }
+        if let side = sides.first(where: { $0.key != nil }), !side.isRemoved, record.oneIn(3) {
+            return changeBoard(side, connection)
+        }
         let side = record.pick(sides.filter { $0.id != ConfigurationFile.lane })
         // Where queues are given up soon, dispatchers go and come back all the time.
         switch record.number(scene.orphanRetention == nil || record.oneIn(2) ? 0...7 : 0...1) {
@@ -102,7 +105,10 @@ final class SettingsDesk {
         orphans?.comes(side.id, isCertain: false)
         side.lane.isPatchy = true
         let entry = scene.entry(of: side.id, side.terms)
+        let key = side.key?.isOn == false ? side.key : nil
+        key?.asked()
         set(["dispatchers": [side.id: .object(entry)]], connection) { [orphans] isSet in
+            key?.answered(isOn: isSet)
             side.isRemoved = !isSet
             if isSet { orphans?.comes(side.id, isCertain: true) }
         }
@@ -115,6 +121,17 @@ final class SettingsDesk {
         let (old, new) = (side.terms, FarSide.Terms(record))
         side.setTerms(old.union(new))
         set(["dispatchers": [side.id: .object(Scene.limits(new))]], connection) { side.setTerms($0 ? new : old) }
+    }
+
+    /// A board stands before a dispatcher from now on, or none does (Behaviour A9).
+    private func changeBoard(_ side: FarSide, _ connection: SimulatedClient) {
+        guard let key = side.key else { return }
+        let isOn = !key.isOn
+        side.isHeld = false
+        record.count(isOn ? .boardPut : .boardTaken)
+        key.asked()
+        let entry = isOn ? key.terms.entry : ["activation_barrier": .null]
+        set(["dispatchers": [side.id: .object(entry)]], connection) { key.answered(isOn: $0 == isOn) }
     }
 
     /// Other rules and transformations are in force at once, all of them (Behaviour S2).

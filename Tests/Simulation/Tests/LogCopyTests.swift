@@ -22,6 +22,23 @@ struct LogCopyTests {
         #expect(scene.needed() == scene.meant)
     }
 
+    @Test("Q8: what of them is damaged is counted, and nobody waits for it behind the copy")
+    func damaged() throws {
+        let scene = try LogCopyScene()
+        #expect(scene.rot(scene.meant[1]))
+        // A segment of which nothing is left may go while the others are copied, which begins again then.
+        for _ in 0..<3 {
+            for _ in 0..<70 { scene.change() }
+            scene.doChores()
+        }
+        #expect(scene.copied > 0)
+        let left = scene.meant.filter { $0 != scene.meant[1] }
+        #expect(scene.quarantined > 0)
+        #expect(scene.needed() == left)
+        try scene.reopen()
+        #expect(scene.needed() == left && scene.quarantined == 0)
+    }
+
     @Test("Q5, Q10: also where a sync fails meanwhile, and the log is mended", arguments: 0...12)
     func mended(_ steps: Int) throws {
         let scene = try LogCopyScene()
@@ -111,6 +128,25 @@ private final class LogCopyScene {
     func doChores() {
         for _ in 0..<200 where engine?.hasChores == true { doChore() }
     }
+
+    // MARK: Damage
+
+    /// Damages an event.
+    /// - Returns: whether it is there.
+    func rot(_ number: SequenceNumber) -> Bool {
+        let id = Array("\"e\(number)\"".utf8)
+        for path in platter.names.keys.sorted() {
+            guard let node = platter.names[path] else { continue }
+            let place = node.bytes.indices.first { node.bytes[$0...].starts(with: id) }
+            guard let place else { continue }
+            node.rot(at: place + 1, bit: 1)
+            return true
+        }
+        return false
+    }
+
+    /// Events that were put aside since this was asked last.
+    var quarantined: Int { engine?.takeQuarantined() ?? 0 }
 
     /// How many segments have a copy that stands for them.
     var copied: Int { (engine as? LogEngine)?.counts.copied ?? 0 }

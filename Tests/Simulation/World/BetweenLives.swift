@@ -12,12 +12,20 @@ struct BetweenLives {
     private var record: Record { world.record }
 
     func spoil(_ scene: Scene, _ crowd: Crowd) {
-        if let rot = world.ledger.rot, record.oneIn(2) { rot.strike(platter) }
+        if let rot = world.ledger.rot, record.oneIn(2) {
+            rot.strike(platter)
+            // With events their ids may be lost.
+            if rot.kind == .frames { forgetIDs(crowd) }
+        }
         guard scene.hasVersions, record.oneIn(3) else { return }
         let versions = OtherVersions(platter, record)
         if record.oneIn(3) { versions.whileNewer(startInVain) }
         guard record.oneIn(2), versions.becomeOlder() else { return }
         record.count(.olderTaken)
+        forgetIDs(crowd)
+    }
+
+    private func forgetIDs(_ crowd: Crowd) {
         crowd.forgetIDs()
         for side in world.sides { side.forgetIDs() }
     }

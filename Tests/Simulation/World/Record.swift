@@ -4,8 +4,8 @@ import HeadgateSeeds
 enum Situation: String, CaseIterable {
     case duplicate, cutLine, garbage, lineTooLong, batch, halfClosed, lostClient
     case tooManyConnections, slowReader, pausedReading
-    case storeMoved, moveInterrupted, moveGivenUp
-    case diedAtTurnover, segmentBegun, segmentForgotten, segmentCopied, logRecovered
+    case storeMoved, moveInterrupted, moveGivenUp, moveTroubled
+    case diedAtTurnover, segmentBegun, segmentForgotten, segmentCopied, logRecovered, copyAmbushed
     case storeHeld, refusedByFullDisk, queueFull, ioError, syncFailed
     case syncSlow, answeredInSync, sentInSync, activatedInSync
     case killed, powerLost, diedInACall, startFailed, stoppedInOrder, endForgotten, unansweredKept
@@ -22,12 +22,14 @@ enum Situation: String, CaseIterable {
     case barrierClosed, barrierOfAnother, barrierLeft, barrierListed, exceptionListed
     case programAcknowledged, programResent, programDuplicate, programRefused, programCancelled, programTimedOut
     case programDisconnected, programGone
+    case standingBegan, standingEnded, standingEndedEarly, standingChecked
     case watcherKnows, watcherSlow, watcherLost, watchEnded, watchRefused, removalTold
     case triedForLong, triedTooLong
     case orphanGivenUp, fileRead, fileRefused
     case recordRotted, anythingRotted, damagedPutAside, olderTaken, newerRefused
+    case frameRotted, lastFrameRotted, frameLeftOut, misread
     case writeAmbushed, forgettingAmbushed, settingsKept, settingsNotKept
-    case keyUsed, keyRefused, keyRefusedAgain
+    case keyUsed, keyRefused, keyRefusedAgain, boardPut, boardTaken
     case rulesChanged, ruledOut, changedBeforeStore, changedBeforeSending, droppedBeforeStore, droppedBeforeSending
 }
 

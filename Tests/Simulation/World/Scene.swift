@@ -40,6 +40,8 @@ struct Scene {
     let hasVersions: Bool
     /// Whether there is a configuration file beside what the program sets.
     let hasFile: Bool
+    /// Whether there are programs with the Swift client.
+    let hasPrograms: Bool
     /// What stands before a dispatcher; nil: nothing does.
     let key: KeyTerms?
 
@@ -47,7 +49,7 @@ struct Scene {
         let first = FarSide.Terms(record)
         let second = FarSide.Terms(dispatchLimit: 1, inFlight: 1)
         changesSettings = record.oneIn(2)
-        rot = record.oneIn(6) ? record.pick([.records, .anything]) : nil
+        rot = record.oneIn(4) ? record.pick(Rot.Kind.allCases + [.frames]) : nil
         hasVersions = rot == nil && record.oneIn(6)
         hasFile = changesSettings && record.oneIn(2)
         terms = ["a": first, "b": second, "c": second].merging(hasFile ? ["d": second] : [:]) { $1 }
@@ -59,11 +61,13 @@ struct Scene {
         rules = record.oneIn(3) ? Rulebook(record) : nil
         key = record.oneIn(3) ? KeyTerms(record) : nil
         durability = record.oneIn(4) ? .normal : .full
-        // What rots, and what other versions have written, is a database.
-        storeKind = rot == nil && !hasVersions && record.oneIn(2) ? .log : .sqlite
+        // What other versions have written is a database.
+        let kind: StoreKind = !hasVersions && record.oneIn(2) ? .log : .sqlite
+        storeKind = rot?.store ?? kind
         changesStoreKind = rot == nil && record.oneIn(3)
         segmentSize = record.pick([1, 1, 3, 6]) << 10
         hasSlowSyncs = record.oneIn(5)
+        hasPrograms = record.oneIn(3)
         let mostAge = record.oneIn(3) ? record.pick([2, 5, 60]) : nil
         self.mostAge = mostAge.map { Int64($0) * 1_000 }
         settings = [
@@ -87,6 +91,7 @@ struct Scene {
             .patched(with: Scene.barriers(record)).patched(with: rules?.settings ?? [:])
             .patched(with: key == nil ? [:] : KeyTerms.settings)
             .patched(with: hasSlowSyncs ? SlowSyncs.settings : [:])
+            .patched(with: hasPrograms ? StandingCalls.settings : [:])
     }
 
     /// Sometimes nothing goes while nobody uses a client (Behaviour B26).

@@ -18,7 +18,9 @@ final class Trouble: Actor {
         guard !isCalm else { return [] }
         let acts = [Act(3, troubleDisk), Act(1, endLife), Act(6) { [world] in world.store.desk.takeTurn() }]
         let desk = world.store.desk
-        return acts + [Act(desk.hasGivenUpSegments ? 60 : desk.hasBegunSegment ? 4 : 0, endAtTurnover)]
+        let rots = [Act(world.ledger.rot?.kind == .frames ? 2 : 0) { [world] in world.rot() }]
+        let copies = [Act(desk.isCopying && !desk.isHeld ? 40 : 0, failWhileCopying)]
+        return acts + rots + copies + [Act(desk.hasGivenUpSegments ? 60 : desk.hasBegunSegment ? 4 : 0, endAtTurnover)]
     }
 
     private func troubleDisk() {
@@ -39,6 +41,21 @@ final class Trouble: Actor {
         case 4: disk.callsToLive = record.number(0...30)
         default: heal()
         }
+    }
+
+    /// A sync fails while segments are copied, so that the log has to be mended between two pieces of that.
+    private func failWhileCopying() {
+        guard let client = world.idle() else { return }
+        record.count(.copyAmbushed)
+        let mood = disk.mood
+        disk.mood.failsToSync = 1
+        client.track()
+        client.connection.tell(most: 5_000)
+        for _ in 0..<2 {
+            world.scheduler.endTurn()
+            world.store.desk.takeTurn()
+        }
+        disk.mood = mood
     }
 
     /// The worst moment for a log: of its segments some have just come and gone.

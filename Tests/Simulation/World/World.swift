@@ -73,7 +73,7 @@ final class World {
         if let key = scene.key, let side = sides.first(where: { $0.id == key.lane }) {
             actors.append(KeyClients(record, scheduler, crowd, side, KeyAccount(key, record, scheduler)))
         }
-        if record.oneIn(3) { actors.append(Programs(record, scheduler, crowd, ledger)) }
+        if scene.hasPrograms { actors.append(Programs(record, scheduler, crowd, ledger)) }
         if record.oneIn(2) { actors.append(WatchClients(record, scheduler, crowd, ledger)) }
         if scene.hasSlowSyncs { actors.append(SlowSyncs(self, crowd, sides)) }
     }
@@ -109,6 +109,16 @@ final class World {
         reviveIfDead()
     }
 
+    /// Something rots while the daemon lives.
+    func rot() {
+        ledger.rot?.strike(platter, inLife: true)
+        crowd.forgetIDs()
+        for side in sides { side.forgetIDs() }
+    }
+
+    /// A client to which nothing is owed.
+    func idle() -> SimulatedClient? { crowd.idle() }
+
     /// Ends the loop's turn, and gives the store's thread one.
     func endTurn() {
         scheduler.endTurn()
@@ -136,7 +146,7 @@ final class World {
             guard let started = attempt() else {
                 record.count(.startFailed)
                 record.note("the start fails")
-                lose(.killed)
+                lose(store.disk.isDown && record.oneIn(2) ? .powerless : .killed)
                 file?.startFailed()
                 continue
             }
@@ -181,7 +191,8 @@ final class World {
             ledger.ages.opened(state, isKept: lastEnd == .stopped && wasWell)
             (lost, lastEnd) = ([:], .killed)
         }
-        if !isWell { trouble(disk) }
+        let isDatabase = platter.names[OtherVersions.path] != nil
+        if !isWell { trouble(disk, isMove: !platter.names.isEmpty && isDatabase != (kind == .sqlite)) }
         let options = DaemonOptions(
             configuration: file == nil ? nil : ConfigurationFile.path, socket: "/nowhere/socket",
             dataDirectory: "/nowhere")
@@ -208,8 +219,18 @@ final class World {
         die(record.oneIn(2) ? .powerless : .killed)
     }
 
-    /// A start has a disk that is not well, at times.
-    private func trouble(_ disk: SimulatedDisk) {
+    /// A start has a disk that is not well, at times, and more often where it moves what is stored.
+    private func trouble(_ disk: SimulatedDisk, isMove: Bool) {
+        if isMove, record.oneIn(2) {
+            record.count(.moveTroubled)
+            if record.oneIn(2) {
+                disk.callsToFault = record.number(0...200)
+            } else {
+                (disk.mood.failsToSync, disk.callsToLiveMoved) = (2, record.number(0...12))
+            }
+            return
+        }
+        if ledger.rot?.kind == .log, record.oneIn(4) { ledger.rot?.misread(disk) }
         if record.oneIn(6) { disk.callsToLive = record.number(0...(scene.changesStoreKind ? 150 : 40)) }
         switch record.number(0...11) {
         case 0: disk.mood.fails = record.pick([5, 30])
@@ -251,7 +272,6 @@ final class World {
         case .powerless:
             record.count(.powerLost)
             platter.losePower(record)
-            if record.counts[.clockJumped] != nil { ledger.orphans?.isBent = true }
             scheduler.reboot(after: .seconds(record.number(0...60)))
         case .killed:
             record.count(.killed)
@@ -346,11 +366,15 @@ final class World {
             .map { "\($0.id): \($0.pending) wait, \($0.inFlight) in flight" }
         let sessions = service.sessions.all.filter { $0.machine.account != SessionAccount() }.count
         let busy = actors.filter { !$0.isQuiet }.map { "\(type(of: $0))" }
-        return "\(dispatchers + busy), \(service.gate.stored.events) events, \(sessions) sessions"
+        let store = store.desk.isIdle ? "" : ", and the store has work"
+        return "\(dispatchers + busy), \(service.gate.stored), \(sessions) sessions\(store)"
     }
 
     private func end() {
-        record.expect(platter.names.keys.allSatisfy { !$0.contains("damaged") }, "a sound store was set aside")
+        // Pieces of a log are put aside as such.
+        let strange = platter.names.keys.filter { $0.contains("damaged") && !$0.hasPrefix("/data/log/damaged/") }
+        let hasPieces = platter.names.keys.contains { $0.hasPrefix("/data/log/damaged/") }
+        record.expect(strange.isEmpty && (!hasPieces || ledger.rot != nil), "a sound store was set aside")
         stop()
         lose(.stopped)
     }

@@ -156,16 +156,18 @@ class Headgate(Server):
         self.durability = durability
         self.dispatcher = dispatcher or {"kind": "file", "path": "events.ndjson"}
 
-    def command(self) -> list[str]:
-        configuration = {
+    def settings(self) -> dict:
+        return {
             "durability": self.durability,
             # A benchmark stores more than the default limits allow.
             "store": {"max_events": 1_000_000_000, "max_bytes": 1 << 40},
             "flush_on": {"start": False, "shutdown": False},
             "dispatchers": {"collect": self.dispatcher},
         }
+
+    def command(self) -> list[str]:
         file = self.data / "configuration.json"
-        file.write_text(json.dumps(configuration))
+        file.write_text(json.dumps(self.settings()))
         arguments = ["--config", file, "--socket", self.socket_path, "--data", self.data / "data"]
         return [str(argument) for argument in [self.program, *arguments]]
 

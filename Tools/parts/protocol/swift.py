@@ -157,7 +157,13 @@ def certified(_, plain):
             yield f'        case "{method.name}": {said}'
         elif method.only_result:
             inside = "items($0)" if method.only_result.kind == "array" else "number($0)"
-            yield f'        case "{method.name}": return ["{method.only_result.name}": {inside.replace("$0", said)}]'
+            line = f'        case "{method.name}": return ["{method.only_result.name}": {inside.replace("$0", said)}]'
+            if len(line) <= 120:
+                yield line
+            else:
+                yield f'        case "{method.name}":'
+                yield f"            let result = {said}"
+                yield f'            return ["{method.only_result.name}": {inside.replace("$0", "result")}]'
         else:
             yield f'        case "{method.name}": return {said}'
 

@@ -388,7 +388,7 @@ def _whole(value: Any, usual: int) -> int:
 
 # written by Tools/protocol: repeatable
 _REPEATABLE = frozenset(
-    "ping rpc.discover status barrier.list dispatcher.list queue.peek dead_letters.list config.get metrics".split()
+    "ping rpc.discover status barrier.list dispatcher.list queue.peek dead_letters.list config.get metrics event.trace".split()
 )
 # end of what Tools/protocol has written
 
@@ -1401,6 +1401,14 @@ class Client:
     def metrics(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
         """All that is counted and measured, as monitoring systems read it."""
         found: List[Mapping[str, Any]] = _member(self.call("metrics", None, deadline), "metrics", list)
+        return found
+
+    def event_trace(
+        self, id: str, namespace: Optional[str] = None, deadline: Optional[float] = None
+    ) -> List[Mapping[str, Any]]:
+        """What has become of the event of an id, for each dispatcher that it is for. Gives the oldest first.
+        (`namespace`: in which the id was given; the caller's when it is left out, any for `*`)"""
+        found: List[Mapping[str, Any]] = _member(self.call("event.trace", _given(id=id, namespace=namespace), deadline), "events", list)
         return found
     # end of what Tools/protocol has written
 

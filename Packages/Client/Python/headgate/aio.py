@@ -240,6 +240,14 @@ class Client:
         """All that is counted and measured, as monitoring systems read it."""
         found: List[Mapping[str, Any]] = headgate._member(await self.call("metrics", None, deadline), "metrics", list)
         return found
+
+    async def event_trace(
+        self, id: str, namespace: Optional[str] = None, deadline: Optional[float] = None
+    ) -> List[Mapping[str, Any]]:
+        """What has become of the event of an id, for each dispatcher that it is for. Gives the oldest first.
+        (`namespace`: in which the id was given; the caller's when it is left out, any for `*`)"""
+        found: List[Mapping[str, Any]] = headgate._member(await self.call("event.trace", headgate._given(id=id, namespace=namespace), deadline), "events", list)
+        return found
     # end of what Tools/protocol has written
 
     async def watch(self, topics: Optional[Sequence[str]] = None, deadline: Optional[float] = None) -> Watch:

@@ -15,7 +15,7 @@ final class Service {
     let loop: EventLoop?
     let gate: Headgate
     let places: Places
-    let log = Log()
+    let log: Log
     let control: SettingsControl
     let sessions: SessionRegistry
     let collecting: Collecting
@@ -39,7 +39,8 @@ final class Service {
     private let startWarnings: [String]
     private var listening = Listening()
     private var network: MachineNetwork?
-    private var barrierFailures: (any Disposable)?
+    /// What the log is told of.
+    private var logged: [any Disposable] = []
 
     /// Opens the store and builds everything behind the socket.
     /// - Parameter scheduler: where time comes from; the loop's, unless a test brings its own.
@@ -64,11 +65,13 @@ final class Service {
         self.loop = loop
         self.configuration = configuration
         places = loaded.places
+        log = Log(scheduler: scheduler, output: LogOutput(settings.logFormat, isQuiet: loop == nil))
         (started, startedAt) = (scheduler.now, scheduler.wall)
         store = ServiceStore(
             configuration.makeStore, settings: settings, places: places, scheduler: scheduler, loop: loop, log: log)
         let state = try store.open()
         startWarnings = state.warnings
+        for note in state.notes { log.tell(.storeNoted, ["note": .string(note)]) }
         boards = Boards(scheduler: scheduler, log: log)
         gate = Headgate(
             scheduler: scheduler, store: store.store, state: state, limits: settings.store,
@@ -79,7 +82,7 @@ final class Service {
         watches = Watches(WatchSources(gate: gate, sessions: sessions))
         statuses = AnnouncedStatuses(gate: gate)
         collecting = Collecting(configuration.collectors, settings: settings.collectors, gate: gate, log: log)
-        tracking = Tracking(gate: gate, collecting: collecting)
+        tracking = Tracking(gate: gate, collecting: collecting, log: log)
         decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)
         surroundings = SenderSurroundings(
             scheduler: scheduler, loop: loop, dataDirectory: places.dataDirectory, workforces: workforces)
@@ -92,15 +95,24 @@ final class Service {
 
     /// Has the first settings take effect.
     private func start() throws(StartFault) {
-        barrierFailures = gate.barrierFailures.subscribe { [log] in
-            log.warning("barrier \($0.barrier.id): \($0.error)")
-        }
+        followLosses()
         try control.start()
         network = loop.map { loop in
             MachineNetwork(scheduler: scheduler, loop: loop) { [weak self] in self?.networkChanged($0) }
         }
         followNetwork()
         control.goOn(telling: self)
+    }
+
+    /// Has the log told of what is lost, and of what fails (Behaviour O4).
+    private func followLosses() {
+        logged = [
+            gate.barrierFailures.subscribe { [log] in
+                log.tell(.barrierFailed, ["barrier": .string($0.barrier.id), "cause": .string("\($0.error)")])
+            },
+            gate.counts.lost.subscribe { [log] in log.tell($0) },
+            gate.writeFaults.subscribe { [log] in log.tell(.storeUnwritten, ["cause": .string($0.message)]) },
+        ]
     }
 
     var settings: Settings { control.inForce }
@@ -207,9 +219,9 @@ final class Service {
         switch control.reload() {
         case .changed(let paths):
             let list = paths.isEmpty ? "nothing" : paths.joined(separator: ", ")
-            log.notice("settings read again; changed: \(list)")
+            log.tell(.settingsRead, ["changed": .string(list)])
         case .refused(let faults):
-            for fault in faults { log.error("settings are refused, and stay as they were: \(fault)") }
+            for fault in faults { log.tell(.settingsRefused, ["fault": .string("\(fault)")]) }
         }
     }
 
@@ -236,11 +248,12 @@ final class Service {
     /// Says what was left, if anything was.
     private func tell(_ outcome: StopOutcome) {
         if outcome.batchesLeft > 0 {
-            log.warning("\(outcome.batchesLeft) batches on their way were given up; their events are sent again")
+            log.tell(.batchesGivenUp, ["batches": .number(DataNumber(outcome.batchesLeft))])
         }
         if !outcome.isStoreClosed {
-            log.error("the event store did not answer in time and is left; what was acknowledged is on disk")
+            log.tell(.storeLeft)
         }
+        log.end()
     }
 
     /// Lets go of all that lives on the loop, before that ends.
@@ -255,6 +268,7 @@ final class Service {
 
 extension Service: SettingsFollower {
     func settingsChanged(from old: Settings, to new: Settings) {
+        log.output.format = new.logFormat
         collecting.change(to: new.collectors)
         sessions.settingsChanged(from: old, to: new)
         if new.limits.maxDepth != old.limits.maxDepth { decoder = MessageDecoder(maxDepth: new.limits.maxDepth) }

@@ -119,6 +119,9 @@ struct Calls {
         case "config.set": try await client.changeSettings(given["patch"] ?? [:], persist: given["persist"] ?? false)
         case "config.reload": return ["changed": items(try await client.reloadSettings())]
         case "metrics": return ["metrics": items(try await client.metrics())]
+        case "event.trace":
+            let result = try await client.eventTrace(given["id"] ?? "", namespace: given["namespace"])
+            return ["events": items(result)]
         // end of what Tools/protocol has written
         default: throw UsageError("there is no method \(method)")
         }

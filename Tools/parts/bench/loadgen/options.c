@@ -45,7 +45,7 @@ static void apply(struct options *options, int choice, const char *value) {
         if (!options->protocol) refuse("--proto", value);
         break;
     case 's': options->socket_path = value; break;
-    case 'c': options->connections = (unsigned)whole_number("--connections", value, 1024); break;
+    case 'c': options->connections = (unsigned)whole_number("--connections", value, 8192); break;
     case 'w': options->window = (unsigned)whole_number("--window", value, 65536); break;
     case 'b': options->size = whole_number("--size", value, REQUEST_LIMIT); break;
     case 't': options->seconds = duration("--seconds", value, 0.01); break;

@@ -30,6 +30,8 @@ public final class ClientConnection {
     private var standing: [CallNumber: (StandingNews) -> Void] = [:]
     /// What this side watches, by the call that stands for it.
     var watches: [CallNumber: ClientWatch] = [:]
+    /// What this side watches no more, and the daemon does not know yet.
+    var farewells = WatchFarewells()
     /// What this side subscribed to, by the dispatcher.
     var subscriptions: [String: ClientSubscription] = [:]
     /// The boards that this side serves, by their names.
@@ -187,13 +189,24 @@ public final class ClientConnection {
         case .disconnect:
             link?.close()
             link = nil
+            forgetFarewells()
         case .leave:
             link?.closeAfterFlush()
             link = nil
+            forgetFarewells()
         case .finish(let number, let result): finish(number, result)
         case .grant(let number, let answer): standing[number]?(.granted(answer))
         case .interrupt(let number, let error): standing[number]?(.interrupted(error))
         }
+    }
+
+    /// Nobody asks the next connection to end what was watched on the one before.
+    private func forgetFarewells() {
+        for call in farewells.calls {
+            completions[call.number] = nil
+            machine.abandoned(call.number, now: loop.monotonicNow)
+        }
+        farewells = WatchFarewells()
     }
 
     private func finish(_ number: CallNumber, _ result: Result<JSONView, ClientError>) {
@@ -261,6 +274,7 @@ extension ClientConnection: LinkObserver {
     func linkDidEnd(_ link: Link) {
         self.link = nil
         machine.disconnected(now: loop.monotonicNow)
+        forgetFarewells()
         settle()
     }
 
@@ -284,7 +298,9 @@ extension ClientConnection: LinkObserver {
             machine.greeted(DaemonLimits(greeting: result), now: now)
         case (ConnectionMachine<JSONView>.greetingNumber, .failure(let error)):
             machine.greetingRefused(error, now: now)
-        case (let number?, .result(let result)): machine.answered(number, .success(result), now: now)
+        case (let number?, .result(let result)):
+            machine.answered(number, .success(result), now: now)
+            takeUnwanted(number, result)
         case (let number?, .failure(let error)): machine.answered(number, .failure(error), now: now)
         case (nil, .failure(let error)): machine.gotAnonymousError(error, now: now)
         case (nil, .result): machine.gotNonsense("an answer to nothing that was asked", now: now)

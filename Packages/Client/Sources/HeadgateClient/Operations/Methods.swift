@@ -67,6 +67,20 @@ extension HeadgateClient {
     public func metrics(deadline: Duration? = nil) async throws -> [DataObject] {
         try await member("metrics", of: "metrics", [:], deadline)
     }
+
+    /// What has become of the event of an id, for each dispatcher that it is for.
+    /// - Parameters:
+    ///   - namespace: in which the id was given; the caller's when it is left out, any for `*`.
+    ///   - deadline: how long to wait; nil is for ever.
+    /// - Throws: ``ClientError``; `refused` with the reason `not_found` or `storage` when the daemon refuses it.
+    /// - Returns: the oldest first.
+    public func eventTrace(
+        _ id: String, namespace: String? = nil, deadline: Duration? = nil
+    ) async throws -> [DataObject] {
+        var params: DataObject = ["id": .string(id)]
+        params["namespace"] = namespace.map { .string($0) }
+        return try await member("events", of: "event.trace", params, deadline)
+    }
     // end of what Tools/protocol has written
 }
 

@@ -31,10 +31,29 @@ extension ClientConnection {
             tell(.interrupted(error))
         case .ended(let error):
             let watch = watches.removeValue(forKey: call.number)
-            // The answer matters to nobody: the watch ends with the connection, if not before.
-            if error is CancellationError, let id = watch?.id { self.call("unwatch", ["watch": .string(id)]) { _ in } }
+            if error is CancellationError { endWatch(watch?.id, call) }
             tell(.ended(error))
         }
+    }
+
+    /// - Parameters:
+    ///   - id: nil where the daemon has not answered yet.
+    ///   - watch: the call that asked for it.
+    private func endWatch(_ id: String?, _ watch: Call) {
+        guard let id else {
+            farewells.unwanted.insert(watch.number)
+            return
+        }
+        let call = reserve()
+        farewells.calls.insert(call)
+        let line = ClientConnection.line(call, "unwatch", ["watch": .string(id)])
+        begin(call, line, isRepeatable: false, deadline: nil) { [weak self] _ in self?.farewells.calls.remove(call) }
+    }
+
+    /// The daemon has answered a call. It may be a watch that was abandoned meanwhile, which nobody else would end.
+    func takeUnwanted(_ number: CallNumber, _ result: JSONView) {
+        guard farewells.unwanted.remove(number) != nil, let id = result.member("watch")?.string else { return }
+        endWatch(id, Call(number: number))
     }
 
     /// A notification has come: whose is it?
@@ -42,6 +61,15 @@ extension ClientConnection {
         guard let params, let id = params.member("watch")?.string else { return }
         watches.first { $0.value.id == id }?.value.tell(.changed(params))
     }
+}
+
+/// Watches that were abandoned and that the daemon has still, on the present connection: with that they end in any case, and on the
+/// next one their ids may be those of others.
+struct WatchFarewells {
+    /// Those that the daemon has not answered yet.
+    fileprivate var unwanted: Set<CallNumber> = []
+    /// What asks the daemon to end one.
+    fileprivate(set) var calls: Set<ClientConnection.Call> = []
 }
 
 /// A watch of this side.

@@ -29,9 +29,9 @@ enum ExitCode: Int32, Sendable {
 /// All commands, in the order in which the help shows them.
 enum CommandTable {
     static let all: [Command] = [
-        .send, .status, .metrics, .watch, .flush, .barriers, .dispatchers, .pause, .resume, .worker, .peek,
-        .deadLettersList, .deadLettersRequeue, .deadLettersPurge, .activate, .configGet, .configSet, .configReload,
-        .configCheck, .completions,
+        .send, .status, .metrics, .watch, .flush, .barriers, .dispatchers, .pause, .resume, .worker,
+        .peek, .trace, .deadLettersList, .deadLettersRequeue, .deadLettersPurge, .activate, .configGet, .configSet,
+        .configReload, .configCheck, .doctor, .completions,
     ]
 
     /// The command of a name.

@@ -29,9 +29,14 @@ public struct BarrierText {
 
     /// Why a dispatcher's way is closed: one line for each barrier that holds it.
     func holders(of dispatcher: ListedDispatcher, among barriers: [ListedBarrier]) -> [String] {
-        dispatcher.blockedBy.map { id in
+        holders(of: dispatcher.blockedBy, before: dispatcher.id, among: barriers)
+    }
+
+    /// The same of some barriers before a dispatcher, by their ids.
+    func holders(of ids: [String], before dispatcher: String, among barriers: [ListedBarrier]) -> [String] {
+        ids.map { id in
             guard let barrier = barriers.first(where: { $0.id == id }) else { return "held by \(id)" }
-            return "held by \(id)\(circumstances(of: barrier, holding: [dispatcher.id]))"
+            return "held by \(id)\(circumstances(of: barrier, holding: [dispatcher]))"
         }
     }
 

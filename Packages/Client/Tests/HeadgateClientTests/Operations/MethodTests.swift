@@ -53,6 +53,7 @@ import Testing
         "config.set": { _ = try await $0.changeSettings([:], persist: true) },
         "config.reload": { _ = try await $0.reloadSettings() },
         "metrics": { _ = try await $0.metrics() },
+        "event.trace": { _ = try await $0.eventTrace("a", namespace: "a") },
         // end of what Tools/protocol has written
     ]
 
@@ -62,7 +63,7 @@ import Testing
         "dispatcher.list": ["dispatchers": []], "barrier.list": ["barriers": []], "queue.peek": ["events": []],
         "queue.purge": ["purged": 0], "dead_letters.list": ["dead_letters": [], "next": nil],
         "dead_letters.requeue": ["count": 0], "dead_letters.purge": ["count": 0], "board.activate": ["done": true],
-        "config.reload": ["changed": []], "metrics": ["metrics": []],
+        "config.reload": ["changed": []], "metrics": ["metrics": []], "event.trace": ["events": []],
     ]
 
     /// The names of the params of each method, by Docs/openrpc.json.

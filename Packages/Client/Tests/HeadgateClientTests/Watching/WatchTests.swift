@@ -66,6 +66,48 @@ import Testing
         }
     }
 
+    @Test("A watch that is abandoned before the daemon has answered ends there as well")
+    func abandonedEarly() async throws {
+        try await withDaemon { scene in
+            await scene.daemon.answer("watch", with: ["watch": "w1"])
+            await scene.daemon.follow { $0.method == "watch" ? .hold : .answer }
+            let watcher = try Watcher(scene.daemon.path)
+            await watcher.watch()
+            await scene.daemon.wait { $0.requests.count == 1 }
+            await watcher.abandon()
+            #expect(await watcher.next() == "ended: \(CancellationError())")
+            await scene.daemon.release()
+            await scene.daemon.wait { $0.requests.count == 2 }
+            let request = await scene.daemon.record.requests[1]
+            #expect(request.method == "unwatch")
+            #expect(request.params == ["watch": "w1"])
+            await watcher.close()
+        }
+    }
+
+    @Test("What was watched on the connection before is not ended on the next, where its id may be another's")
+    func abandonedBetween() async throws {
+        try await withDaemon { scene in
+            await scene.daemon.answer("watch", with: ["watch": "w1"])
+            await scene.daemon.follow { $0.method == "status" ? .hold : .answer }
+            let watcher = try Watcher(scene.daemon.path) { $0.maxUnanswered = 1 }
+            await watcher.watch()
+            #expect(await watcher.next() == "began")
+            // Behind what is not answered nothing is written.
+            await watcher.ask("status")
+            await scene.daemon.wait { $0.requests.count == 2 }
+            await watcher.abandon()
+            #expect(await watcher.next() == "ended: \(CancellationError())")
+            await scene.daemon.kill()
+            await scene.daemon.follow { _ in .answer }
+            try await scene.daemon.start()
+            await watcher.ask("ping")
+            await scene.daemon.wait { $0.requests.last?.method == "ping" }
+            #expect(await scene.daemon.record.requests.map(\.method) == ["watch", "status", "status", "ping"])
+            await watcher.close()
+        }
+    }
+
     @Test("A watch that is refused ends, and so does one whose answer has no id")
     func refused() async throws {
         try await withDaemon { scene in

@@ -32,6 +32,11 @@ actor Watcher {
         call = connection.watch(topics) { [tell] news in tell.yield(Watcher.text(news)) }
     }
 
+    /// Asks for something else, whatever is answered.
+    func ask(_ method: String) {
+        connection.call(method) { _ in }
+    }
+
     func abandon() {
         if let call { connection.abandon(call) }
     }

@@ -45,6 +45,7 @@ import Testing
                 "name": "headgate_ready", "type": "gauge", "help": "", "samples": [["labels": [:], "value": 1]],
             ]
             await daemon.answer("metrics", with: ["metrics": [metric]])
+            await daemon.answer("event.trace", with: ["events": [["id": "e1", "seq": 1]]])
             let run = try await ToolRun.run(words, on: daemon)
             #expect(run.exitCode == .success, "\(run.errors)")
             #expect(!run.output.isEmpty)

@@ -7,7 +7,11 @@ import HeadgateData
 public final class BarrierCoordinator {
     private let scheduler: any Scheduler
     private var entries: [BarrierKey: BarrierEntry] = [:]
-    private var ways: [String: Way] = [:]
+    private var ways: [String: Way] = [:] {
+        didSet { version += 1 }
+    }
+    /// Counts on whenever something that is told of ways may have changed: who remembers an answer can see whether it still holds.
+    private(set) var version = 0
     private var nextKey = 0
     /// Is told each time that a way may have changed; each time that a barrier comes, goes or is described anew, also when
     /// that changes no way; and of each barrier whose code threw (Behaviour B9).
@@ -54,6 +58,7 @@ public final class BarrierCoordinator {
         defer { turn.barriersChanged() }
         if let key = key(of: barrier) {
             entries[key]?.identity = identity
+            version += 1
             rescope(key, to: scopes)
             return setStateOnError(stateOnError, of: key)
         }

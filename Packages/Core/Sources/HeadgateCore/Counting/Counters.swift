@@ -99,6 +99,7 @@ extension EventCounter {
 public final class EventCounts {
     /// At a place of their own: what is counted several times an event is to cost next to nothing.
     private let counts = UnsafeMutableBufferPointer<Int>.allocate(capacity: EventCounter.allCases.count)
+    private let losses = PulseSubject<EventLoss>()
 
     public init() {
         counts.initialize(repeating: 0)
@@ -110,6 +111,14 @@ public final class EventCounts {
 
     /// As they stand now.
     public var all: Counters<EventCounter> { Counters(Array(counts)) }
+
+    /// Events that are not delivered any more, as they are counted.
+    public var lost: Observable<EventLoss> { losses.observable }
+
+    /// Tells of events that are not delivered any more, which are counted already.
+    func tell(_ loss: EventLoss) {
+        if loss.events > 0 { losses.send(loss) }
+    }
 
     /// Counts something once, or as often as it has happened.
     public func count(_ counter: EventCounter, _ times: Int = 1) {
@@ -167,7 +176,7 @@ extension DeliveryEnd {
         case .delivered: .delivered
         case .dead: .dead
         case .expired: .expired
-        case .evicted: .evicted
+        case .evicted, .purged: .evicted
         case .transformedAway: .transformedAway
         }
     }
@@ -178,7 +187,7 @@ extension DeliveryEnd {
         case .delivered: .sent
         case .dead: .dead
         case .expired: .expired
-        case .evicted: .evicted
+        case .evicted, .purged: .evicted
         case .transformedAway: .transformedAway
         }
     }

@@ -73,6 +73,18 @@ struct DeliveryMachine {
     /// When a batch was sent; nil when it is not on its way.
     func sentAt(_ number: Int) -> Instant? { flights[number]?.batch.sentAt }
 
+    /// When the batch was sent that an event is on its way in; nil when it is in none.
+    func sentAt(of sequenceNumber: SequenceNumber) -> Instant? { flights.batch(with: sequenceNumber)?.sentAt }
+
+    /// What an attempt failed of, by the events of its batch that it failed for.
+    func failures(of number: Int, _ result: SendResult) -> [(events: SequenceSet, cause: String)] {
+        guard let batch = flights[number]?.batch else { return [] }
+        guard case .each(let outcomes) = result else { return result.cause.map { [(batch.sequenceNumbers, $0)] } ?? [] }
+        return batch.parts(by: outcomes).compactMap { part in
+            part.outcome.cause.map { (part.batch.sequenceNumbers, $0) }
+        }
+    }
+
     /// Events queued and not in flight.
     func pending(in source: some EventSource) -> Int {
         max(0, source.unsettledCount(of: queue.number) - queue.inFlightCount)
@@ -202,7 +214,7 @@ struct DeliveryMachine {
         let old = queue.due(at: source.ageLimit.endedBy, maxAge: source.maxAge)
         if !old.isEmpty { return .settle(old, as: .expired) }
         let purged = purges.isEmpty ? SequenceSet() : purges.take(from: queue)
-        return purged.isEmpty ? nil : .settle(purged, as: .evicted)
+        return purged.isEmpty ? nil : .settle(purged, as: .purged)
     }
 
     // MARK: Reading ahead

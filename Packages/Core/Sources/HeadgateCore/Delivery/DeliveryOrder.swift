@@ -54,7 +54,10 @@ enum DeliveryEnd {
     case delivered
     case dead
     case expired
+    /// It had to make room.
     case evicted
+    /// An operator did not want it.
+    case purged
     /// Dropped by a transformation, as somebody wanted (Behaviour P4).
     case transformedAway
 }

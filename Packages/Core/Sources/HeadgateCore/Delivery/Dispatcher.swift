@@ -25,6 +25,18 @@ final class Dispatcher {
     private var activationGate: ActivationGate?
     private var purgeWaiters: [Purges.Number: (Int) -> Void] = [:]
     private let surroundings: Surroundings
+    private var seenWay: SeenWay?
+
+    /// What the coordinator has said of the way here.
+    private struct SeenWay {
+        /// When it said so.
+        let version: Int
+        let isOpen: Bool
+        let isOpenForFlushes: Bool
+        /// Why dispatches are held; why they are during a flush.
+        let words: [String]
+        let wordsForFlushes: [String]
+    }
 
     /// What a dispatcher shares with the others.
     struct Surroundings {
@@ -37,6 +49,7 @@ final class Dispatcher {
         /// What is done with events just before they are sent (Behaviour P4).
         let transformations: Transformations
         let turn: TurnRecord
+        let trace: EventTrace
         /// A number from 0 to 1, by chance.
         let chance: () -> Double
 
@@ -88,6 +101,13 @@ final class Dispatcher {
     /// What the last failed attempt failed of; nil after a success.
     var lastError: String? { machine.lastError }
 
+    /// When an event was sent that is on its way, by the wall clock; nil when it is not.
+    func sentAt(of sequenceNumber: SequenceNumber) -> Timestamp? {
+        guard let sentAt = machine.sentAt(of: sequenceNumber) else { return nil }
+        let ago = (surroundings.scheduler.now - sentAt).wholeMilliseconds
+        return Timestamp(milliseconds: surroundings.scheduler.wall.milliseconds - ago)
+    }
+
     // MARK: Facts
 
     /// Something may have changed: what may be sent now is sent, and how much waits is told.
@@ -112,10 +132,24 @@ final class Dispatcher {
     }
 
     private var openThrough: SequenceNumber? {
-        let way = surroundings.coordinator.way(to: id)
-        if way.isOpen(flushing: false) { return .max }
-        guard let target = surroundings.flushes.target(for: id), way.isOpen(flushing: true) else { return nil }
+        let way = self.way
+        if way.isOpen { return .max }
+        guard let target = surroundings.flushes.target(for: id), way.isOpenForFlushes else { return nil }
         return target
+    }
+
+    /// It is looked at several times a turn, and seldom changes.
+    private var way: SeenWay {
+        let coordinator = surroundings.coordinator
+        if let seenWay, seenWay.version == coordinator.version { return seenWay }
+        let way = coordinator.way(to: id)
+        let seen = SeenWay(
+            version: coordinator.version, isOpen: way.isOpen(flushing: false),
+            isOpenForFlushes: way.isOpen(flushing: true),
+            words: coordinator.blockers(of: id, flushing: false).map(\.word),
+            wordsForFlushes: coordinator.blockers(of: id, flushing: true).map(\.word))
+        seenWay = seen
+        return seen
     }
 
     /// So many events for it were stored behind another.
@@ -187,6 +221,7 @@ final class Dispatcher {
 
     /// The sweeper has found events too old that were not in hand (Behaviour Q4).
     func expireUnread(_ events: [StoredEvent]) {
+        surroundings.trace.settled(unread: events, by: number, as: .expired, at: surroundings.scheduler.wall)
         settled(events, as: .expired)
         surroundings.turn.look(id)
     }
@@ -207,7 +242,7 @@ final class Dispatcher {
 
     private func perform(_ order: DeliveryOrder) {
         switch order {
-        case .settle(let sequenceNumbers, let end): settled(machine.release(sequenceNumbers).lazy.map(\.event), as: end)
+        case .settle(let sequenceNumbers, let end): settle(sequenceNumbers, as: end)
         case .writeSettled: writeSettled()
         case .countLost(let count): countLost(count)
         case .readStore(let position): read(behind: position)
@@ -219,7 +254,7 @@ final class Dispatcher {
         case .send(let batch): send(batch)
         case .wantBoard: activationGate?.want()
         case .renewBoard(let opening): activationGate?.renew(opening)
-        case .keep(let letters): for letter in letters { surroundings.settlements.add(.deadLetter(letter)) }
+        case .keep(let letters): keep(letters)
         case .countRetried(let count): surroundings.counts.count(.retried, count)
         case .wait(let instant, let cause): backoff.close(until: instant, cause: cause)
         case .hold(let cause): manual.hold(cause: cause)
@@ -248,6 +283,9 @@ final class Dispatcher {
     private func answered(_ number: Int, _ result: SendResult, by sender: ObjectIdentifier) {
         surroundings.scheduler.preconditionOnScheduler()
         let (moment, sentAt) = (moment, machine.sentAt(number))
+        for (events, cause) in machine.failures(of: number, result) {
+            surroundings.trace.failed(events, of: self.number, cause: cause)
+        }
         let orders = machine.answered(number, result, at: moment)
         // What is told of a batch twice brings no orders.
         guard !orders.isEmpty else { return }
@@ -278,6 +316,23 @@ final class Dispatcher {
 
     // MARK: Settling
 
+    /// Puts events aside that died together, all of the same.
+    private func keep(_ letters: [DeadLetter]) {
+        for letter in letters { surroundings.settlements.add(.deadLetter(letter)) }
+        guard let first = letters.first else { return }
+        surroundings.counts.tell(
+            EventLoss(
+                .dead(first.reason), of: id, events: letters.count, cause: lastError,
+                firstID: first.event.map { String($0.id.withoutQuotes) }))
+    }
+
+    private func settle(_ sequenceNumbers: SequenceSet, as end: DeliveryEnd) {
+        guard !sequenceNumbers.isEmpty else { return }
+        let entries = machine.release(sequenceNumbers)
+        surroundings.trace.settled(entries, by: number, as: end, at: surroundings.scheduler.wall)
+        settled(entries.lazy.map(\.event), as: end)
+    }
+
     /// Events are done with, that are in hand no more or never were.
     private func settled(_ events: some Collection<StoredEvent>, as end: DeliveryEnd) {
         guard !events.isEmpty else { return }
@@ -288,6 +343,7 @@ final class Dispatcher {
         }
         if end == .delivered { measureDelivery(of: events) }
         surroundings.counts.count(end.counter, events.count)
+        if let loss = end.loss { surroundings.counts.tell(EventLoss(loss, of: id, events: events.count)) }
         machine.settled(events.count, as: end, in: surroundings.events)
         writeSettled()
         tellFlushes(events.lazy.map(\.sequenceNumber), end)
@@ -307,7 +363,8 @@ final class Dispatcher {
         let (flushes, position) = (surroundings.flushes, machine.queue.position)
         switch end {
         case .delivered: flushes.settled(sequenceNumbers, of: id, sent: true, position: position)
-        case .dead, .expired, .evicted: flushes.settled(sequenceNumbers, of: id, sent: false, position: position)
+        case .dead, .expired, .evicted, .purged:
+            flushes.settled(sequenceNumbers, of: id, sent: false, position: position)
         case .transformedAway: flushes.dropped(sequenceNumbers, of: id, position: position)
         }
     }
@@ -316,6 +373,7 @@ final class Dispatcher {
     private func countLost(_ count: Int) {
         surroundings.events.backlog.keep(machine.queue.entries, of: number)
         surroundings.counts.count(.quarantined, count)
+        surroundings.counts.tell(EventLoss(.quarantined, of: id, events: count))
         writeSettled()
         surroundings.flushes.settled([], of: id, sent: false, position: machine.queue.position)
     }
@@ -331,7 +389,7 @@ final class Dispatcher {
 
     private func noteHeld(_ stretch: ClosedRange<SequenceNumber>) {
         let isFlushing = surroundings.flushes.target(for: id) != nil
-        machine.held(for: surroundings.coordinator.blockers(of: id, flushing: isFlushing).map(\.word), stretch)
+        machine.held(for: isFlushing ? way.wordsForFlushes : way.words, stretch)
     }
 
     // MARK: The board before it

@@ -16,6 +16,11 @@ struct Flights {
 
     subscript(number: Int) -> Flight? { all[number] }
 
+    /// The batch that an event is on its way in.
+    func batch(with sequenceNumber: SequenceNumber) -> Batch? {
+        all.values.lazy.map(\.batch).first { $0.events.contains { $0.sequenceNumber == sequenceNumber } }
+    }
+
     /// Sends off a batch, which gets its number.
     mutating func begin(_ builder: consuming BatchBuilder, under opening: BoardOpening?, at now: Instant) -> Batch {
         lastNumber += 1

@@ -21,6 +21,8 @@ public struct TrackedEvent {
     public var data: UnsafeRawBufferPointer
     /// The dispatchers that want it.
     public var route: RouteNumber
+    /// The namespace of who sent it, as ``EventTrace/number(ofNamespace:)`` numbers it; 0: not told.
+    public var namespace: UInt32 = 0
 
     /// A client's own id and the namespace in which it is unique.
     public struct Identity {

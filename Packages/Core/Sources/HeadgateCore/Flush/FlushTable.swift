@@ -45,7 +45,8 @@ struct FlushTable {
 
     /// Whether flushable barriers of a dispatcher are ignored now, and up to which event: flushes merge (Behaviour F4).
     func target(for dispatcher: String) -> SequenceNumber? {
-        flushes.compactMap { flush in
+        if flushes.isEmpty { return nil }
+        return flushes.compactMap { flush in
             flush.parts[dispatcher].flatMap { $0.left > 0 ? $0.target : nil }
         }.max()
     }

@@ -12,7 +12,8 @@ final class Dispatchers {
 
     init(_ stored: [StoredDispatcher], _ surroundings: Dispatcher.Surroundings) {
         self.surroundings = surroundings
-        known = KnownDispatchers(stored, events: surroundings.events, settlements: surroundings.settlements)
+        known = KnownDispatchers(
+            stored, events: surroundings.events, settlements: surroundings.settlements, trace: surroundings.trace)
     }
 
     // MARK: Which there are
@@ -155,7 +156,7 @@ final class Dispatchers {
         let orphan = orphansWithEvents.min { $0.position < $1.position }
         if let orphan, orphan.position < oldest ?? .max {
             guard !isStoring(for: orphan) else { return false }
-            surroundings.counts.count(.evicted, known.forget(orphan))
+            giveUp(orphan, counted: .evicted, .queueEvicted)
             return true
         }
         guard let oldest else { return false }
@@ -189,8 +190,14 @@ final class Dispatchers {
         let events = surroundings.events
         let oldest = events.presentStamp() - events.limits.orphanRetention.wholeMilliseconds
         for orphan in orphans where orphan.orphanedSince.map({ $0 <= oldest }) ?? false && !isStoring(for: orphan) {
-            surroundings.counts.count(.expired, known.forget(orphan))
+            giveUp(orphan, counted: .expired, .queueExpired)
         }
+    }
+
+    private func giveUp(_ orphan: StoredDispatcher, counted counter: EventCounter, _ loss: EventLoss.Kind) {
+        let count = known.forget(orphan)
+        surroundings.counts.count(counter, count)
+        surroundings.counts.tell(EventLoss(loss, of: orphan.id, events: count))
     }
 
     /// Whether something for a dispatcher is being stored. Were that one forgotten meanwhile, nobody would ever settle it, and

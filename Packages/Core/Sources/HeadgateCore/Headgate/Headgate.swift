@@ -32,6 +32,8 @@ public final class Headgate {
     let kept: KeptValues
     let clock: ClockKeeper
     let depths = QueueDepths()
+    /// What is kept so that events can be traced.
+    public let trace = EventTrace()
     private let housekeeping: Housekeeping
     private let barrierFailureSubject = PulseSubject<BarrierFailure>()
     private let changeSubject = PulseSubject<GateChange>()
@@ -62,7 +64,7 @@ public final class Headgate {
             state.dispatchers,
             Dispatcher.Surroundings(
                 events: events, coordinator: coordinator, flushes: flushes, settlements: settlements,
-                depths: depths, counts: counts, transformations: transformations, turn: turn,
+                depths: depths, counts: counts, transformations: transformations, turn: turn, trace: trace,
                 chance: surroundings.chance))
         configured = ConfiguredBarriers(coordinator: coordinator, turn: turn, dispatchers: dispatchers)
         remoteBarriers = RemoteBarriers(coordinator: coordinator, configured: configured, turn: turn)
@@ -71,9 +73,11 @@ public final class Headgate {
         settlements.add(.keep(DedupeKey.name, events.dedupeKey.kept))
         clock = ClockKeeper(events: events, settlements: settlements)
         housekeeping = Housekeeping(
-            dispatchers: dispatchers, events: events, settlements: settlements, clock: clock, counts: counts)
+            dispatchers: dispatchers, events: events, settlements: settlements, clock: clock, counts: counts,
+            trace: trace)
         turn.host = self
         events.host = self
+        events.trace = trace
         settlements.host = self
         follow(network.wrappedValue) { $0.networkChanged(to: $1) }
         if let activator = surroundings.boardActivator {
@@ -91,6 +95,9 @@ public final class Headgate {
 
     /// Barriers whose code threw, or that refused their configuration, for the log (Behaviour B7, B9).
     public var barrierFailures: Observable<BarrierFailure> { barrierFailureSubject.observable }
+
+    /// Why something could not be written down, for the log; it is tried again (Behaviour Q8).
+    public var writeFaults: Observable<StoreFault> { settlements.faults.observable }
 
     /// What may have changed, for those who watch (Behaviour B10). While nobody does it costs nothing.
     public var changes: Observable<GateChange> { changeSubject.observable }

@@ -9,6 +9,7 @@ final class Housekeeping {
     private let settlements: Settlements
     private let clock: ClockKeeper
     private let counts: EventCounts
+    private let trace: EventTrace
     private var alarm: (rings: any Disposable, at: Instant)?
     /// When orphans and ids are looked at next.
     private var nextChores: Instant
@@ -30,13 +31,14 @@ final class Housekeeping {
 
     init(
         dispatchers: Dispatchers, events: EventQueue, settlements: Settlements, clock: ClockKeeper,
-        counts: EventCounts
+        counts: EventCounts, trace: EventTrace
     ) {
         self.dispatchers = dispatchers
         self.events = events
         self.settlements = settlements
         self.clock = clock
         self.counts = counts
+        self.trace = trace
         nextChores = events.scheduler.now + Housekeeping.timeBetweenChores
         pass = .resting(until: events.scheduler.now)
     }
@@ -131,5 +133,7 @@ final class Housekeeping {
     private func expire(_ old: [StoredEvent], of orphan: DispatcherNumber) {
         for event in old { events.backlog.settle(event.tally, route: event.route, dispatcher: orphan) }
         counts.count(.expired, old.count)
+        counts.tell(EventLoss(.expired, of: dispatchers.known.id(of: orphan) ?? "\(orphan)", events: old.count))
+        trace.settled(unread: old, by: orphan, as: .expired, at: events.scheduler.wall)
     }
 }

@@ -9,12 +9,14 @@ final class KnownDispatchers {
     private var forgotten: [String: DispatcherNumber] = [:]
     private let events: EventQueue
     private let settlements: Settlements
+    private let trace: EventTrace
 
-    init(_ stored: [StoredDispatcher], events: EventQueue, settlements: Settlements) {
+    init(_ stored: [StoredDispatcher], events: EventQueue, settlements: Settlements, trace: EventTrace) {
         all = Dictionary(stored.map { ($0.id, $0) }) { first, _ in first }
         newest = stored.map(\.number).max() ?? 0
         self.events = events
         self.settlements = settlements
+        self.trace = trace
     }
 
     subscript(id: String) -> StoredDispatcher? { all[id] }
@@ -69,6 +71,7 @@ final class KnownDispatchers {
         let count = events.backlog.unsettled(of: dispatcher.number).events
         events.backlog.remove(dispatcher.number)
         events.groundwork.forget(dispatcher.number)
+        trace.forget(dispatcher.number)
         all[dispatcher.id] = nil
         forgotten[dispatcher.id] = dispatcher.number
         settlements.add(.forgetDispatcher(dispatcher.number))

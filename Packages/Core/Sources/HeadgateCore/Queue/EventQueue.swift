@@ -39,6 +39,8 @@ public final class EventQueue {
     private(set) var lastStored: SequenceNumber = 0
     /// Is told of each group that was stored.
     weak var host: (any GateHost)?
+    /// Remembers what was stored.
+    var trace: EventTrace?
 
     /// Most bytes of a group; with more, senders are asked to wait for the next.
     static let mostGroupBytes = 4 << 20
@@ -152,6 +154,7 @@ public final class EventQueue {
         gathering.append(
             event, known: fingerprint, sequenceNumber: lastSequenceNumber, receivedAt: now.wall,
             receivedStamp: now.stamp)
+        trace?.accepted(event, lastSequenceNumber, receivedAt: now.wall, in: &gathering.traced)
         gathering.arrivals.note(at: now.now)
         if let fingerprint { dedupe.insert(fingerprint, sequenceNumber: lastSequenceNumber, stamp: now.stamp) }
         atEndOfTurn()
@@ -170,6 +173,8 @@ public final class EventQueue {
         gathering.append(
             event, of: letter.number, sequenceNumber: lastSequenceNumber,
             route: routes.number(of: [letter.letter.dispatcher]), receivedStamp: receipt().stamp)
+        trace?.readmitted(
+            event, lastSequenceNumber, route: routes.number(of: [letter.letter.dispatcher]), in: &gathering.traced)
         atEndOfTurn()
         return .stored(lastSequenceNumber)
     }
@@ -234,8 +239,9 @@ public final class EventQueue {
         guard let chunk = gathering.takeChunk() else { return waiters.tell(nil) }
         let group = gathering.group(
             chunk, newRoutes: routes.takeUnsaved(), groundwork: groundwork, forgottenIDs: newlyForgotten())
-        committing = CommittingGroup(group: group, waiters: waiters, arrivals: gathering.arrivals)
-        gathering = GatheringGroup(expecting: chunk.bytes.count)
+        committing = CommittingGroup(
+            group: group, waiters: waiters, arrivals: gathering.arrivals, traced: gathering.traced)
+        gathering = GatheringGroup(expecting: gathering.tally.events, bytes: chunk.bytes.count)
         store.append(group) { [weak self] fault in self?.committed(fault) }
     }
 
@@ -251,6 +257,7 @@ public final class EventQueue {
         lastStored = group.group.chunk.lastSequenceNumber
         if !group.group.groundwork.isEmpty { groundwork.saved(group.group.groundwork) }
         recent.append(group.group.chunk)
+        trace?.stored(group.traced)
         for (route, tally) in group.group.tallies {
             backlog.add(tally, route: route, dispatchers: routes.dispatchers(of: route))
         }
@@ -301,6 +308,15 @@ public final class EventQueue {
         let now = presentStamp()
         let (ids, since) = dedupe.remembered(at: now)
         return (ids, since.map { Timestamp(milliseconds: scheduler.wall.milliseconds - (now - $0)) })
+    }
+
+    /// The place of the event that an id was given to; nil where that is not remembered (Behaviour Q7).
+    func firstEvent(of id: String, in namespace: String) -> SequenceNumber? {
+        var id = id
+        let fingerprint = id.withUTF8 {
+            dedupeKey.fingerprint(TrackedEvent.Identity(namespace: namespace, id: UnsafeRawBufferPointer($0)))
+        }
+        return dedupe.find(fingerprint, at: presentStamp())
     }
 
     /// Lets go of ids beyond the window; those that many came at once, a part of them each time.

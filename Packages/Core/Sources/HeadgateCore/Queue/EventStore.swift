@@ -21,6 +21,8 @@ public protocol EventStore: AnyObject {
     /// Reads events of a stretch of which some are too old, from the lowest, some at a time; nil when there are none. A
     /// chunk may hold others as well, but none of those asked for may lie between those it holds and be left out.
     func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void)
+    /// Takes a survey further: over some of what is behind its place, as much as holds up nobody for long.
+    func survey(_ survey: EventSurvey, then: @escaping (Result<EventSurvey, StoreFault>) -> Void)
     /// Makes changes, all or none. They survive the process; a power failure may undo the latest.
     func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void)
     /// Reads dead letters, the oldest first (Behaviour D10).
@@ -135,6 +137,8 @@ public struct StoredState: Sendable {
     public var kept: [String: [UInt8]] = [:]
     /// What had to be repaired or set aside, for the log and for `status` (Behaviour Q8).
     public var warnings: [String] = []
+    /// What people may want to know of it, for the log: nothing of which it is known that something was lost.
+    public var notes: [String] = []
 
     public init() {}
 }

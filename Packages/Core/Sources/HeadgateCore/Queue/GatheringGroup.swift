@@ -12,11 +12,14 @@ struct GatheringGroup {
     private var ages = GroupAges()
     /// When clients' events came.
     var arrivals = Arrivals()
+    /// What is to be remembered of them.
+    var traced: TraceGroup
     /// Who wants to know when the group is committed.
     var waiters: [StoreWaiter] = []
 
-    init(expecting bytes: Int = 0) {
+    init(expecting events: Int = 0, bytes: Int = 0) {
         records = RecordWriter(expecting: bytes)
+        traced = TraceGroup(expecting: events)
     }
 
     var byteCount: Int { records.byteCount }
@@ -87,13 +90,16 @@ struct CommittingGroup {
     let waiters: [StoreWaiter]
     /// When clients' events came.
     let arrivals: Arrivals
+    /// What is to be remembered of the events.
+    let traced: TraceGroup
     /// All that is in it, counted once: every event that comes meanwhile asks for it.
     let tally: Tally
 
-    init(group: AppendGroup, waiters: [StoreWaiter], arrivals: Arrivals) {
+    init(group: AppendGroup, waiters: [StoreWaiter], arrivals: Arrivals, traced: TraceGroup) {
         self.group = group
         self.waiters = waiters
         self.arrivals = arrivals
+        self.traced = traced
         tally = group.tallies.values.reduce(.zero, +)
     }
 }

@@ -84,6 +84,7 @@ struct Hand {
     mutating func markInFlight(_ sequenceNumbers: SequenceSet) {
         for place in places(of: sequenceNumbers) where entries[place]?.isInFlight == false {
             entries[place]?.isInFlight = true
+            entries[place]?.sends += 1
             inFlightCount += 1
             waiting.remove(place)
             free.remove(place)
@@ -297,6 +298,8 @@ struct QueueEntry {
     let event: StoredEvent
     /// Whether it is in a batch on its way.
     var isInFlight = false
+    /// How often it was sent.
+    var sends = 0
     /// Attempts that were charged (Behaviour D9).
     var attempts = 0
     /// Whether a 401 was all that came of it when it went last, so that a second one is judged (Behaviour A9).

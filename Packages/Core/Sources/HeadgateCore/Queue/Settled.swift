@@ -77,6 +77,9 @@ struct SequenceSet: Equatable {
     private var ranges: [ClosedRange<SequenceNumber>] = []
     private(set) var count = 0
 
+    /// The events as stretches of those that follow one another.
+    var stretches: [ClosedRange<SequenceNumber>] { ranges }
+
     init() {}
 
     /// - Parameter sequenceNumbers: ascending, as events lie in a queue and in a batch.

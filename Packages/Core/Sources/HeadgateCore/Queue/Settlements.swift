@@ -12,6 +12,8 @@ final class Settlements {
     private var lastTrim: SequenceNumber = 0
     /// Knows what nobody needs any more.
     weak var host: (any GateHost)?
+    /// Why something could not be written down.
+    let faults = PulseSubject<StoreFault>()
 
     /// Dead letters that wait for a store that fails are bounded as those in the store are; the oldest go.
     private static let mostLetters = 10_000
@@ -75,7 +77,10 @@ final class Settlements {
             guard let self else { return }
             self.isWriting = false
             told.tell(fault)
-            if fault != nil { return self.putBack(written) }
+            if let fault {
+                self.faults.send(fault)
+                return self.putBack(written)
+            }
             if !self.isIdle { self.writeSoon() }
         }
     }

@@ -146,7 +146,7 @@ struct DeliveryRun {
     private mutating func settle(_ events: SequenceSet, _ end: DeliveryEnd) {
         for number in events {
             expect(ended[number] == nil, "\(number) ends twice")
-            expect(end != .evicted || purgeable.contains(number), "\(number) was not to be purged")
+            expect(end != .purged || purgeable.contains(number), "\(number) was not to be purged")
             ended[number] = end
         }
         let released = machine.release(events)
@@ -228,7 +228,7 @@ struct DeliveryRun {
         let counters = machine.counters
         try #require(counters[.sent] == ended.values.count { $0 == .delivered })
         try #require(counters[.dead] == letters.count && counters[.dead] == ended.values.count { $0 == .dead })
-        try #require(counters[.evicted] == ended.values.count { $0 == .evicted })
+        try #require(counters[.evicted] == ended.values.count { $0 == .purged })
         try #require(machine.batchesInFlight == inFlight.count)
         let stored = Int(shelf.lastStored)
         try #require(shelf.unsettled == stored - ended.count)

@@ -46,7 +46,7 @@ final class Boards {
     func serve(_ board: String, _ serving: BoardServing, by session: Session) throws(ServingRefusal) {
         try serve(board, serving, by: session.number) { ClientProvider(session, for: self) }
         if machine.deniedBypasses.contains(board) {
-            log.warning("board \(board) of \(session.name) asks to bypass the gateway, which the settings forbid")
+            log.tell(.bypassForbidden, ["board": .string(board), "client": .string(session.name)])
         }
     }
 

@@ -6,6 +6,8 @@ import HeadgateTransport
 public actor Server {
     private nonisolated let loop: EventLoop
     private(set) var service: Service?
+    /// For what is told before there is a service.
+    private let output = LogOutput()
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
         loop.asUnownedSerialExecutor()
@@ -21,12 +23,22 @@ public actor Server {
     @discardableResult
     public func start(_ configuration: sending ServerConfiguration) throws(StartFault) -> String {
         guard service == nil else { throw StartFault("the server runs already") }
-        let log = Log()
-        let loaded = try configuration.load { log.warning($0.description) }
+        var warnings: [SettingsFault] = []
+        let loaded = try configuration.load { warnings.append($0) }
+        output.format = loaded.settings.logFormat
+        for warning in warnings { output.write(LogLine(.settingsWarning, ["fault": .string(warning.description)])) }
         let service = try Service(loop: loop, configuration: configuration, loaded: loaded)
         try service.listen()
         self.service = service
         return loaded.places.socket
+    }
+
+    /// Logs why the server does not start, in the form that the settings ask for.
+    /// - Returns: false where that is plain text: nothing is logged then, and the program tells it in its own way.
+    public func logFailure(_ fault: any Error) -> Bool {
+        guard output.format == .json else { return false }
+        output.write(LogLine(.startFailed, ["fault": .string("\(fault)")]))
+        return true
     }
 
     /// Reads the configuration file again (Behaviour S3). Faults are logged, and leave everything as it was.

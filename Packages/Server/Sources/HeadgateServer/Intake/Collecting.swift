@@ -59,7 +59,7 @@ final class Collecting {
             return part
         } catch {
             gate.counts.count(.collectorErrors)
-            complain("collector \(collector.id): \(error)", of: collector.id)
+            complain("\(error)", of: collector.id)
             return [:]
         }
     }
@@ -67,7 +67,7 @@ final class Collecting {
     private func complain(_ complaint: String, of id: String) {
         guard complaints[id] != complaint else { return }
         complaints[id] = complaint
-        log.warning(complaint)
+        log.tell(.collectorFailed, ["collector": .string(id), "cause": .string(complaint)])
     }
 }
 

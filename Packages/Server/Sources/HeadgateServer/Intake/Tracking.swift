@@ -8,12 +8,16 @@ final class Tracking {
     private let reader: EventReader
     private let collecting: Collecting
     private let preparation: EventPreparation
+    private let log: Log
+    private let refusals: RefusalTally
     /// What is made for the events of one call.
     private let arena = ByteArena()
 
-    init(gate: Headgate, collecting: Collecting) {
+    init(gate: Headgate, collecting: Collecting, log: Log) {
         self.gate = gate
         self.collecting = collecting
+        self.log = log
+        refusals = RefusalTally(scheduler: gate.scheduler, log: log)
         reader = EventReader(gate: gate, arena: arena)
         preparation = EventPreparation(gate: gate, arena: arena)
     }
@@ -117,16 +121,16 @@ final class Tracking {
     private func rejected(_ events: Int, _ refusal: AdmissionRefusal) -> RPCError {
         gate.counts.count(.received, events)
         gate.counts.count(.rejected, events)
-        return switch refusal {
-        case .queueFull: RPCError(.queueFull)
-        case .tooLarge: RPCError(.eventTooLarge)
-        }
+        let reason: ErrorReason = refusal == .queueFull ? .queueFull : .eventTooLarge
+        refusals.count(events, reason: reason.rawValue)
+        return RPCError(reason)
     }
 
     /// What clients are told whose events could not be stored. The fault itself is for the log: local errors do not
     /// cross the socket.
     func refusal(of events: Int, _ fault: StoreFault) -> RPCError {
         gate.counts.count(.rejected, events)
+        log.tell(.storeFailed, ["events": .number(DataNumber(events)), "cause": .string(fault.message)])
         if case .noRoom = fault { return RPCError(.storage, "the event could not be stored: no room") }
         return RPCError(.storage, "the event could not be stored")
     }
@@ -214,10 +218,12 @@ final class EventReader {
         guard let timeToLive = duration(members.timeToLive) else {
             throw fault("ttl_ms", "must be a whole number of milliseconds, at least 1")
         }
-        return TrackedEvent(
+        var event = TrackedEvent(
             id: members.id?.raw ?? makeID(), identity: members.id.map { identity($0, session) }, name: name.raw,
             time: time, key: members.key?.raw, timeToLive: timeToLive, context: session.context.view,
             data: members.data?.raw ?? EventReader.noData, route: try route(members.dispatchers, fault))
+        event.namespace = session.namespaceNumber
+        return event
     }
 
     // MARK: Members

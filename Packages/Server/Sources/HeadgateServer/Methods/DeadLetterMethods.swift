@@ -46,9 +46,12 @@ enum DeadLetterMethods {
         "dead_letters.purge", .control, "Drops dead letters.", dispatcher, letters, result: count,
         reasons: [.notFound, .storage]
     ) { service, call, dispatcher, letters throws(RPCError) in
-        let isKnown = service.gate.purgeDeadLetters(of: dispatcher, letters) { [reply = call.reply] result in
+        let isKnown = service.gate.purgeDeadLetters(of: dispatcher, letters) {
+            [reply = call.reply, log = service.log] result in
             switch result {
-            case .success(let count): reply.answer(["count": .number(DataNumber(count))])
+            case .success(let count):
+                if count > 0 { log.tell(.lettersPurged, ["letters": .number(DataNumber(count))]) }
+                reply.answer(["count": .number(DataNumber(count))])
             case .failure: reply.fail(RPCError(.storage, "not all of the dead letters could be deleted"))
             }
         }

@@ -31,7 +31,9 @@ enum DispatcherMethods {
     ) { service, call, id, reason throws(RPCError) in
         guard service.gate.resume(id, then: answer(call.reply)) else { throw .unknownDispatcher(id) }
         // An open barrier has no reason to show: whoever looks later finds it in the log.
-        if let reason { service.log.notice("dispatcher \(id) is resumed: \(reason)") }
+        if let reason {
+            service.log.tell(.dispatcherResumed, ["dispatcher": .string(id), "reason": .string(reason)])
+        }
     }
 
     private static func answer(_ reply: Reply) -> (StoreFault?) -> Void {

@@ -78,6 +78,12 @@ enum MetricTable {
         .one(.gauge, "headgate_store_bytes", "What these take as stored JSON", unit: .bytes) {
             .whole($0.store.live.bytes)
         },
+        .one(.gauge, "headgate_store_max_events", "How many events there may be", unit: .events) {
+            .whole($0.store.limits.maxEvents)
+        },
+        .one(.gauge, "headgate_store_max_bytes", "What they may take", unit: .bytes) {
+            .whole($0.store.limits.maxBytes)
+        },
         .one(.gauge, "headgate_store_disk_bytes", "What the store's files take on the disk", unit: .bytes) {
             .whole($0.store.diskBytes)
         },

@@ -27,6 +27,7 @@ struct MetricsReading {
         let kind: String
         let durability: String
         let live: Tally
+        let limits: StoreLimits
         let diskBytes: Int
         let rememberedIDs: Int
         /// Nil when nothing waits.
@@ -43,7 +44,8 @@ struct MetricsReading {
         let store = gate.events.store
         self.store = StoreReading(
             kind: store.kind, durability: service.settings.durability.rawValue, live: gate.stored,
-            diskBytes: store.diskBytes, rememberedIDs: gate.events.remembered.ids, oldest: gate.oldestAge)
+            limits: service.settings.store, diskBytes: store.diskBytes, rememberedIDs: gate.events.remembered.ids,
+            oldest: gate.oldestAge)
         acknowledging = gate.events.acknowledging
         syncing = store.syncing
         clients = service.sessions.count

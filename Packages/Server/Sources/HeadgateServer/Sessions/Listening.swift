@@ -18,7 +18,7 @@ struct Listening {
             throw StartFault("\(error)")
         }
         for listener in listeners {
-            listener.onError = { log.warning("a connection could not be taken: \($0)") }
+            listener.onError = { log.tell(.connectionFailed, ["cause": .string("\($0)")]) }
         }
     }
 

@@ -13,6 +13,8 @@ final class Session {
     var caller: Caller
     /// The context of its events, in JSON.
     private(set) var context = FixedBytes([])
+    /// The number of the client's namespace, for the trace of its events.
+    private(set) var namespaceNumber: UInt32 = 0
     /// Whether it has sent anything but `hello`, which comes first if at all.
     private(set) var hasSpoken = false
     private(set) var machine: SessionMachine
@@ -38,6 +40,7 @@ final class Session {
         self.service = service
         machine = SessionMachine(limits: service.settings.limits)
         framer = LineFramer(maxLineBytes: service.settings.limits.maxLineBytes)
+        namespaceNumber = service.gate.trace.number(ofNamespace: caller.namespace)
         collectContext()
     }
 
@@ -59,6 +62,7 @@ final class Session {
         hasSpoken = true
         caller.client = client
         caller.namespace = namespace ?? caller.namespace
+        namespaceNumber = service.gate.trace.number(ofNamespace: caller.namespace)
         collectContext()
     }
 
@@ -85,7 +89,7 @@ final class Session {
         let missed = lost.filter { service.withdraw($0, from: self) }
         guard !missed.isEmpty else { return }
         let rights = missed.map(\.rawValue).sorted().joined(separator: ", ")
-        service.log.notice("\(asOwner.name) is disconnected: it has lost the right to \(rights)")
+        service.log.tell(.clientDisconnected, ["client": .string(asOwner.name), "rights": .string(rights)])
         end(because: .unauthorized)
     }
 

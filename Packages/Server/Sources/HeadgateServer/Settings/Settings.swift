@@ -18,6 +18,10 @@ public struct Settings: Equatable, Sendable {
     public var storeKind = StoreKind.log
     /// How much is kept, and how long (Behaviour Q4).
     public var store = StoreLimits()
+    /// How the log is written (Behaviour O4).
+    public var logFormat = LogFormat.text
+    /// How many events are remembered with what became of them (Behaviour O2).
+    public var tracedEvents = EventTrace.usual
     /// The longest that an orderly stop waits for what is in flight, and for its flush (Behaviour D11, F5).
     public var shutdownTimeout = Duration.milliseconds(5000)
     /// What flushes by itself (Behaviour F5).
@@ -82,12 +86,14 @@ public struct Settings: Equatable, Sendable {
 
     private mutating func readSections(_ reader: SettingsReader, _ vocabulary: SettingsVocabulary) {
         reader.word("durability", of: Durability.allCases, into: &durability)
+        reader.word("log_format", of: LogFormat.allCases, into: &logFormat)
         reader.section("limits") { limits.read($0) }
         reader.section("access") { access.read($0) }
         reader.section("store") { section in
             section.word("kind", of: StoreKind.allCases, into: &storeKind)
             store.read(section)
         }
+        reader.section("trace") { $0.integer("remember", in: 0...EventTrace.most, into: &tracedEvents) }
         reader.milliseconds("shutdown_timeout_ms", atLeast: 0, into: &shutdownTimeout)
         reader.section("flush_on") { flushOn.read($0) }
         reader.section("collectors") { collectors.read($0, own: vocabulary.collectors) }
@@ -122,9 +128,11 @@ public struct Settings: Equatable, Sendable {
     var sections: DataObject {
         [
             "durability": .string(durability.rawValue),
+            "log_format": .string(logFormat.rawValue),
             "limits": .object(limits.object),
             "access": .object(access.object),
             "store": .object(storeSection),
+            "trace": ["remember": .number(DataNumber(tracedEvents))],
             "shutdown_timeout_ms": .init(milliseconds: shutdownTimeout),
             "flush_on": .object(flushOn.object),
             "collectors": .object(collectors.object),

@@ -117,7 +117,9 @@ final class SettingsControl {
     private func putInForce(_ new: Settings, _ warnings: [SettingsFault]) throws(StartFault) {
         let old = inForce
         let made = try installer.prepare(new, insteadOf: old)
-        for refusal in installer.putInForce(new, insteadOf: old, made) { installer.log.warning(refusal.description) }
+        for refusal in installer.putInForce(new, insteadOf: old, made) {
+            installer.log.tell(.barrierRefused, ["fault": .string(refusal.description)])
+        }
         inForce = new
         let waiting = SettingsControl.startOnlyChanges(from: old, to: new)
         findings = warnings.map(\.description) + waiting.map { "\($0): takes effect at the next start" }
@@ -171,7 +173,8 @@ final class SettingsControl {
     private func takeRemote(_ settings: DataObject) -> Bool {
         let outcome = change { $0.change(vocabulary: vocabulary) { $0[.remote] = settings } }
         guard case .refused(let faults) = outcome else { return true }
-        installer.log.warning("remote settings are refused: " + faults.map(\.description).joined(separator: "; "))
+        let list = faults.map(\.description).joined(separator: "; ")
+        installer.log.tell(.remoteRefused, ["faults": .string(list)])
         return false
     }
 }

@@ -40,6 +40,7 @@ struct SettingsInstaller {
     /// - Returns: barriers that refused their configuration. They keep the old one (Behaviour B7).
     func putInForce(_ new: Settings, insteadOf old: Settings, _ made: Preparation) -> [StartFault] {
         gate.setLimits(new.store)
+        gate.trace.remembered = new.tracedEvents
         gate.flushOnReturn = new.flushOn.connected ? FlushMethods.usualTimeout : nil
         boards.gateways = new.gateways
         putRulesInForce(new, insteadOf: old, made)
@@ -178,7 +179,8 @@ struct SettingsInstaller {
             try gate.setTransformation(transformation.settings)
         } catch {
             // Its rule was looked through with the settings, and its transformer is there.
-            log.error("transformations.\(transformation.id): \(error)")
+            log.tell(
+                .transformationFailed, ["transformation": .string(transformation.id), "cause": .string("\(error)")])
         }
     }
 

@@ -116,6 +116,10 @@ public final class DiskEventStore: EventStore {
         ask(.readAged(stretch), .read(then))
     }
 
+    public func survey(_ survey: EventSurvey, then: @escaping (Result<EventSurvey, StoreFault>) -> Void) {
+        ask(.survey(survey), .surveyed(then))
+    }
+
     public func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
         ask(.write(changes), .done(then))
     }
@@ -165,7 +169,7 @@ public final class DiskEventStore: EventStore {
         case .closed:
             isOpen = false
             waiting.removeFirst().take(outcome)
-        case .done, .read, .letters, .purged:
+        case .done, .read, .surveyed, .letters, .purged:
             waiting.removeFirst().take(outcome)
         }
     }
@@ -175,6 +179,7 @@ public final class DiskEventStore: EventStore {
 private enum Completion {
     case done((StoreFault?) -> Void)
     case read((Result<Chunk?, StoreFault>) -> Void)
+    case surveyed((Result<EventSurvey, StoreFault>) -> Void)
     case letters((Result<LetterPage, StoreFault>) -> Void)
     case purged((Result<Int, StoreFault>) -> Void)
     case closed(() -> Void)
@@ -183,6 +188,7 @@ private enum Completion {
         switch (self, outcome) {
         case (.done(let then), .done(let fault)): then(fault)
         case (.read(let then), .read(let result)): then(result)
+        case (.surveyed(let then), .surveyed(let result)): then(result)
         case (.letters(let then), .letters(let result)): then(result)
         case (.purged(let then), .purged(let result)): then(result)
         case (.closed(let then), .closed): then()
@@ -195,6 +201,7 @@ private enum Completion {
         switch self {
         case .done(let then): then(fault)
         case .read(let then): then(.failure(fault))
+        case .surveyed(let then): then(.failure(fault))
         case .letters(let then): then(.failure(fault))
         case .purged(let then): then(.failure(fault))
         case .closed(let then): then()

@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateData
 import HeadgateTransport
 
 /// The program's own event store, or the one that the settings ask for.
@@ -21,11 +22,11 @@ final class ServiceStore {
                 directory: places.dataDirectory, durability: settings.durability)
             options.mostRecentIDs = settings.store.dedupeIDs
             options.kind = settings.storeKind
-            let telling = MoveTelling(log: log)
+            let telling = MoveTelling(log: log.output)
             options.onMove = { telling.note($0) }
             let own = DiskEventStore(options: options, loop: loop)
             // They are counted by each dispatcher that misses them.
-            own.onQuarantine = { log.error("the store is damaged: \($0) events are quarantined") }
+            own.onQuarantine = { log.tell(.storeDamaged, ["count": .number(DataNumber($0))]) }
             store = own
         } else {
             store = MemoryEventStore(scheduler: scheduler)
@@ -46,21 +47,26 @@ final class ServiceStore {
 ///
 /// `@unchecked`: it belongs to the store's thread.
 private final class MoveTelling: @unchecked Sendable {
-    private let log: Log
+    private let log: LogOutput
     private var nextShare = MoveTelling.step
 
     /// A line for each tenth.
     private static let step = 0.1
 
-    init(log: Log) {
+    init(log: LogOutput) {
         self.log = log
     }
 
     func note(_ progress: MoveProgress) {
         guard progress.share >= nextShare else { return }
         nextShare = (progress.share / MoveTelling.step).rounded(.down) * MoveTelling.step + MoveTelling.step
-        log.notice(
-            "moving what is stored from \(progress.from.rawValue) to \(progress.to.rawValue): "
-                + "\(Int(progress.share * 100)) %, \(progress.events) events")
+        log.write(
+            LogLine(
+                .storeMoving,
+                [
+                    "from": .string(progress.from.rawValue), "to": .string(progress.to.rawValue),
+                    "percent": .number(DataNumber(Int(progress.share * 100))),
+                    "count": .number(DataNumber(progress.events)),
+                ]))
     }
 }

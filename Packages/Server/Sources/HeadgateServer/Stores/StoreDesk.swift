@@ -27,6 +27,7 @@ enum StoreJob: Sendable {
     case readLetters(LetterQuery)
     case purgeLetters(LetterQuery)
     case readAged(AgedStretch)
+    case survey(EventSurvey)
     case close
 }
 
@@ -35,6 +36,8 @@ enum StoreOutcome: Sendable {
     /// An append or a write is done, or not.
     case done(StoreFault?)
     case read(Result<Chunk?, StoreFault>)
+    /// A survey has come a piece further.
+    case surveyed(Result<EventSurvey, StoreFault>)
     case letters(Result<LetterPage, StoreFault>)
     /// So many dead letters are deleted, or none.
     case purged(Result<Int, StoreFault>)

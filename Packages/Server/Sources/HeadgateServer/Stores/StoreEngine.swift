@@ -90,6 +90,21 @@ extension StoreEngine {
         resumeChores()
     }
 
+    /// Takes a survey over about a MiB: those who wait for a commit do not wait for it for long.
+    private func take(_ survey: EventSurvey) -> Result<EventSurvey, StoreFault> {
+        var survey = survey
+        var bytes = 0
+        while !survey.isOver, bytes < 1 << 20 {
+            switch read(after: survey.position) {
+            case .success(let chunk):
+                survey.take(chunk)
+                bytes += chunk?.bytes.count ?? 0
+            case .failure(let fault): return .failure(fault)
+            }
+        }
+        return .success(survey)
+    }
+
     private func carryOutTogether(_ jobs: ArraySlice<StoreJob>, report: ([StoreOutcome]) -> Void) {
         let changes = jobs.filter(\.isChange)
         var faults = (changes.isEmpty ? [] : commit(changes))[...]
@@ -112,6 +127,9 @@ extension StoreEngine {
             case .readAged(let stretch):
                 report(news)
                 news = [.read(readAged(stretch))]
+            case .survey(let survey):
+                report(news)
+                news = [.surveyed(take(survey))]
             case .close:
                 break
             }
@@ -128,14 +146,14 @@ extension StoreJob {
     fileprivate var isAboutLetters: Bool {
         switch self {
         case .readLetters, .purgeLetters: true
-        case .append, .write, .read, .readAged, .close: false
+        case .append, .write, .read, .readAged, .survey, .close: false
         }
     }
 
     var isChange: Bool {
         switch self {
         case .append, .write: true
-        case .read, .readAged, .readLetters, .purgeLetters, .close: false
+        case .read, .readAged, .survey, .readLetters, .purgeLetters, .close: false
         }
     }
 }

@@ -133,6 +133,7 @@ struct StoreMove {
         var new = try options.open(options.kind, in: directory)
         new.leftBehind = leftBehind
         new.state.warnings = old.state.warnings + new.state.warnings
+        new.state.notes = old.state.notes + new.state.notes
         if leftBehind > 0 {
             new.state.warnings.append("\(leftBehind) events were damaged and are lost, as the store was moved")
         }

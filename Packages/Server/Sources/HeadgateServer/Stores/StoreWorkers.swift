@@ -276,7 +276,7 @@ extension StoreJob {
         switch self {
         case .append(let group): group.chunk.bytes.count
         case .write(let changes): 64 * changes.count
-        case .read, .readAged, .readLetters, .purgeLetters, .close: nil
+        case .read, .readAged, .readLetters, .purgeLetters, .survey, .close: nil
         }
     }
 }

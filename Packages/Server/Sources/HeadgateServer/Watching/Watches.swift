@@ -69,6 +69,11 @@ final class Watches {
         following = nil
     }
 
+    /// How many watches there are of the sessions that are meant.
+    func count(where isMeant: (Session) -> Bool) -> Int {
+        watches.count { isMeant($0.session) }
+    }
+
     // MARK: Changes
 
     /// Clients have come, gone or told who they are.

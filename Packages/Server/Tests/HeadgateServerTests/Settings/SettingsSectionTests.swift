@@ -63,6 +63,7 @@ struct SettingsSectionTests {
                      "serve": {"uids": [], "gids": [7]}},
           "store": {"kind": "sqlite", "max_events": 1, "max_bytes": 2, "max_age_s": 3, "overflow": "drop_oldest",
                     "dedupe_window_s": 0, "dedupe_ids": 4, "orphan_retention_s": 5},
+          "trace": {"remember": 6}, "log_format": "json",
           "flush_on": {"start": false, "connected": false, "background": false, "foreground": false, "exiting": false, "shutdown": false},
           "collectors": {"peer": false, "client": false, "host": false, "network": false},
           "network": {"interface_kinds": {"eth0": "wifi", "wwan*": "cellular"}, "require_default_route": true,

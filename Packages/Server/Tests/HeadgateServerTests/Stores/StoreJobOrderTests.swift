@@ -1,6 +1,6 @@
-import HeadgateCore
 import Testing
 
+@testable import HeadgateCore
 @testable import HeadgateServer
 
 /// Jobs that come together are committed together; what each of them is told must not show it.
@@ -70,7 +70,12 @@ private struct JobRun {
             let isStored = !lastNumber.isMultiple(of: 5)
             if isStored { letters.append(lastNumber) }
             return (.write([.deadLetter(.sample(lastNumber))]), isStored ? "done" : "failed")
-        case 6..<8:
+        case 6:
+            let place = SequenceNumber.random(in: 0...lastNumber, using: &random)
+            let survey = EventSurvey(
+                countingAfter: place, through: lastNumber, settled: Settled(through: 0), sweep: Sweep())
+            return (.survey(survey), "\(stored.filter { $0 > place }.count) counted")
+        case 7:
             // From the end of a group: what is read may begin with the rest of the one that a place lies in.
             let place = ends.randomElement(using: &random) ?? 0
             return (.read(after: place), "\(stored.filter { $0 > place })")
@@ -94,7 +99,8 @@ private struct JobRun {
         case .read(.success(let chunk)): "\(chunk.map { $0.map(\.sequenceNumber) } ?? [])"
         case .letters(.success(let page)): "letters \(page.letters.map(\.letter.sequenceNumber))"
         case .purged(.success(let count)): "purged \(count)"
-        case .read, .letters, .purged, .quarantined, .size, .closed: "unexpected"
+        case .surveyed(.success(let survey)): "\(survey.counts.values.reduce(0, +)) counted"
+        case .read, .surveyed, .letters, .purged, .quarantined, .size, .closed: "unexpected"
         }
     }
 }

@@ -55,7 +55,7 @@ final class StoreDatabase: StoreEngine {
         switch job {
         case .append(let group): try append(group)
         case .write(let changes): for change in changes { try apply(change) }
-        case .read, .readAged, .readLetters, .purgeLetters, .close: break
+        case .read, .readAged, .survey, .readLetters, .purgeLetters, .close: break
         }
     }
 
@@ -162,7 +162,7 @@ final class StoreDatabase: StoreEngine {
             unsavedRoutes = [:]
             if group.forgottenIDs > 0 { chores.note(.forgetIDs(through: group.forgottenIDs)) }
         case .write(let changes): for change in changes { chores.note(change) }
-        case .read, .readAged, .readLetters, .purgeLetters, .close: break
+        case .read, .readAged, .survey, .readLetters, .purgeLetters, .close: break
         }
     }
 

@@ -21,7 +21,7 @@ private enum Tag: UInt8 {
 /// A change as the log has it: one that the service asked for, or one of the log's own.
 enum LogChange {
     case asked(StoreChange)
-    /// A letter that had its number before it came here.
+    /// A letter with its number.
     case letter(StoredLetter)
     /// Letters were deleted.
     case lettersGone([LetterNumber])

@@ -92,7 +92,9 @@ final class LogCopy {
         guard log.state.neededBytes(of: block.stretch) > 0 else { return }
         var records: [UInt8] = []
         var found: LogStretch?
+        var sound: [RouteNumber: Tally] = [:]
         try segment.visitGroups(block) { stretch, bytes in
+            sound.merge(stretch.tallies, uniquingKeysWith: +)
             let chunk = Chunk(bytes: Array(bytes), lastSequenceNumber: stretch.last)
             for event in chunk where log.state.isNeeded(event) {
                 let own = LogStretch(event)
@@ -100,6 +102,8 @@ final class LogCopy {
                 records += event.record
             }
         }
+        // With the copy that is forgotten what the block should have held: whoever waits for it does so no more.
+        log.quarantine(block, sound, of: segment)
         guard let stretch = found else { return }
         let range = lay(.group) { LogGroup.write(records, stretch, to: &$0) }
         try write()
@@ -108,13 +112,18 @@ final class LogCopy {
 
     private func copyLetters() throws(DiskFault) {
         var (numbers, letters, bytes): ([LetterNumber], [DeadLetter], Int) = ([], [], 0)
+        var damaged: [LetterIndex.Entry] = []
         while let entry = restOfLetters.first, bytes < LogCopy.piece {
             restOfLetters.removeFirst()
-            guard let letter = try log.letter(entry) else { continue }
+            guard let letter = try log.letter(entry) else {
+                damaged.append(entry)
+                continue
+            }
             bytes += entry.size
             numbers.append(entry.number)
             letters.append(letter)
         }
+        log.quarantine(damaged)
         guard !letters.isEmpty else { return }
         let range = lay(.changes) { writer in
             writer.put(all: letters) { LogChange.asked(.deadLetter($1)).write(to: &$0) }

@@ -3,11 +3,10 @@ import HeadgateCore
 /// Carries out what is asked of an event store that keeps its events in a log, as the store's thread sees it.
 final class LogEngine: StoreEngine {
     var lastAppended: SequenceNumber
-    private let log: SegmentLog
+    let log: SegmentLog
     /// Held for its lock.
     private let directory: DataDirectory
     private var copy: LogCopy?
-    private var quarantinedEvents = 0
     /// Whether it is time to look which segments are not needed any more.
     private var isReviewDue = true
     private var writesSinceReview = 0
@@ -95,38 +94,29 @@ final class LogEngine: StoreEngine {
             found.merge(stretch.tallies, uniquingKeysWith: +)
             if stretch.last > number, stretch.last <= lastAppended { records += bytes }
         }
-        quarantine(block, found, of: segment)
+        log.quarantine(block, found, of: segment)
         let last = min(block.stretch.last, lastAppended)
         return records.isEmpty ? nil : Chunk(bytes: records, lastSequenceNumber: last)
-    }
-
-    /// What a block should hold and does not is damaged (Behaviour Q8).
-    private func quarantine(_ block: LogBlock, _ found: [RouteNumber: Tally], of segment: LogSegment) {
-        let lost = block.stretch.tallies.merging(found, uniquingKeysWith: -).filter { $0.value.events > 0 }
-        guard !lost.isEmpty else { return }
-        quarantinedEvents += lost.values.reduce(0) { $0 + $1.events }
-        if let bytes = try? segment.read(block.range) {
-            log.files.putAside(bytes, as: "\(segment.number)-\(block.range.lowerBound)")
-        }
-        log.lose(lost, of: segment, at: block.range.lowerBound)
     }
 
     var toldBytes = 0
 
     var diskBytes: Int { log.files.bytes }
 
-    func takeQuarantined() -> Int {
-        defer { quarantinedEvents = 0 }
-        return quarantinedEvents
-    }
+    func takeQuarantined() -> Int { log.takeQuarantined() }
 
     // MARK: Dead letters
 
     func readLetters(_ query: LetterQuery) -> Result<LetterPage, StoreFault> {
         do throws(DiskFault) {
             var page = LetterPage(newest: log.state.letters.newest)
+            var damaged: [LetterIndex.Entry] = []
+            defer { log.quarantine(damaged) }
             for entry in log.state.letters.meant(by: query) {
-                guard let letter = try log.letter(entry) else { continue }
+                guard let letter = try log.letter(entry) else {
+                    damaged.append(entry)
+                    continue
+                }
                 guard page.take(StoredLetter(number: entry.number, letter: letter), query) else { break }
             }
             return .success(page)
@@ -158,6 +148,9 @@ final class LogEngine: StoreEngine {
     }
 
     // MARK: Chores
+
+    /// Whether segments are being copied.
+    var isCopying: Bool { copy != nil }
 
     var hasChores: Bool { !isPaused && (isReviewDue || copy != nil || log.files.isShort) }
 
@@ -198,7 +191,7 @@ extension LogEntry {
         switch job {
         case .append(let group): self = .group(group)
         case .write(let changes): self = .changes(changes.map { .asked($0) })
-        case .read, .readAged, .readLetters, .purgeLetters, .close: return nil
+        case .read, .readAged, .survey, .readLetters, .purgeLetters, .close: return nil
         }
     }
 }

@@ -17,6 +17,28 @@ struct LogReading {
         return bytes[begin..<begin + frame.length]
     }
 
+    /// How many events lay in a hole, as far as those before it and behind it tell; nil where nothing lies behind.
+    func events(in hole: Range<Int>) -> Int? {
+        let stretches = survey.frames.lazy.filter { $0.frame.kind == .group }.compactMap { found in
+            content(found.frame, found.offset).withUnsafeBytes { try? LogGroup.Pieces($0).stretch }
+                .map { (offset: found.offset, stretch: $0) }
+        }
+        guard let next = stretches.first(where: { $0.offset >= hole.upperBound }) else { return nil }
+        let before = stretches.last { $0.offset < hole.lowerBound }?.stretch.last ?? snapshot?.lastSequenceNumber
+        return before.map { Int(max(0, next.stretch.first - $0 - 1)) }
+    }
+
+    /// Bytes that are damaged behind its last events. They may have been events, of which nobody knows the numbers.
+    var bytesLostAtEnd: Int {
+        let last = survey.frames.last { $0.frame.kind == .group }?.offset ?? 0
+        return survey.damaged.reduce(0) { $1.lowerBound > last ? $0 + $1.count : $0 }
+    }
+
+    /// The bytes of a piece.
+    func bytes(_ range: Range<Int>) -> ArraySlice<UInt8> {
+        bytes[(range.lowerBound - LogHeader.size)..<min(range.upperBound - LogHeader.size, bytes.count)]
+    }
+
     /// The state that it begins with.
     var snapshot: LogState? {
         guard let first = survey.frames.first, first.offset == LogHeader.size, first.frame.kind == .snapshot
@@ -75,7 +97,7 @@ struct LogInventory {
             if let limit, source.header.number > limit.segment { continue }
             let end = chain.first.map(\.source.header.previousEnd) ?? limit?.offset ?? .max
             if let next = chain.first, next.source.header.previous != source.header.number { continue }
-            let reading = try read(source, through: end)
+            let reading = try read(source, through: end, isWhole: !chain.isEmpty)
             if reading.snapshot != nil { return [reading] + chain }
             // One that was begun when the power went says nothing. One that had been on the disk does.
             if reading.survey.certain > LogHeader.size { chain.insert(reading, at: 0) }
@@ -83,15 +105,18 @@ struct LogInventory {
         return nil
     }
 
-    /// - Parameter end: where it ends at the latest.
-    func read(_ source: LogSource, through end: Int) throws(Fault) -> LogReading {
+    /// - Parameters:
+    ///   - end: where it ends at the latest.
+    ///   - isWhole: whether all of it was on the disk beyond doubt, up to there.
+    func read(_ source: LogSource, through end: Int, isWhole: Bool) throws(Fault) -> LogReading {
         let bytes = try Fault.of { () throws(DiskFault) in
             try files.open(source.file.number).read(LogHeader.size..<max(source.file.size, LogHeader.size))
         }
         let survey = bytes.withUnsafeBytes { bytes in
             let start = LogPlace(segment: source.header.number, offset: LogHeader.size)
             return LogSurvey(
-                LogScan(bytes, from: start, behind: source.header.checksum), from: LogHeader.size, through: end)
+                LogScan(bytes, from: start, behind: source.header.checksum), from: LogHeader.size, through: end,
+                isWhole: isWhole)
         }
         return LogReading(source: source, bytes: bytes, survey: survey)
     }

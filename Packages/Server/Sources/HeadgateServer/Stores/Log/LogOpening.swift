@@ -53,6 +53,7 @@ struct LogOpening {
         state.newestStamp = recovered.state.newestStamp
         state.kept = recovered.state.kept
         state.warnings = warnings + recovered.warnings
+        state.notes = recovered.notes
         state.unsettled = try unsettled(recovered, of: state.dispatchers)
         state.recentIDs = try recentIDs(recovered)
         return (LogEngine(recovered, directory: directory, options: options), state)

@@ -15,6 +15,8 @@ struct LogRecovery {
         var nextNumber: UInt64
         /// What was damaged, for people.
         var warnings: [String] = []
+        /// What may be damage, and may be nothing.
+        var notes: [String] = []
     }
 
     /// Why a log could not be recovered.
@@ -31,6 +33,7 @@ struct LogRecovery {
     private let limit: LogPlace?
     private let files: LogFiles
     private var warnings: [String] = []
+    private var notes: [String] = []
     /// Files that say nothing any more of what they are, and of which the rest of the log knows nothing.
     private var lost: [LogFile] = []
 
@@ -49,13 +52,22 @@ struct LogRecovery {
         var replay = try replay(chain)
         let known = Set(replay.state.segments.map(\.file) + replay.state.ids.files.map(\.file))
         lost = inventory.unreadable.filter { !known.contains($0) }
-        if !lost.isEmpty { replay.state.lastSequenceNumber = max(replay.state.lastSequenceNumber, options.numberAhead) }
+        replay.state.lastSequenceNumber = replay.state.highestMentioned + numbersLost(chain)
         let outcome = try finish(replay, inventory)
         let used = Set(
             outcome.state.segments.map(\.file.number) + outcome.state.ids.files.map(\.file.number)
                 + [outcome.front.segment.file.number])
         for file in inventory.all where !used.contains(file.number) && !lost.contains(file) { files.free(file) }
         return try setAside(outcome)
+    }
+
+    /// Bytes that an event takes at least.
+    private static let leastRecord = 48
+
+    /// As many numbers as events may be lost behind the last that is known: nobody else must get theirs.
+    private func numbersLost(_ chain: [LogReading]) -> SequenceNumber {
+        let bytes = chain.reduce(0) { $0 + $1.bytesLostAtEnd } + lost.reduce(0) { $0 + $1.size }
+        return SequenceNumber(bytes / LogRecovery.leastRecord)
     }
 
     /// What cannot be read any more is kept for people, and its numbers are not given again.
@@ -90,7 +102,8 @@ struct LogRecovery {
             for (frame, offset) in frames.prefix(frames.count - doubtful.count) {
                 try apply(frame, reading.content(frame, offset), at: offset, of: segment, to: &state)
             }
-            note(reading.survey.damaged, of: segment)
+            note(reading)
+            if isTail { noteEnd(of: reading) }
             if isTail { return Replay(state: state, tail: segment, reading: reading, doubtful: doubtful) }
             state.segments.append(entry(segment, end: reading.survey.end, summary: 0))
         }
@@ -120,22 +133,38 @@ struct LogRecovery {
         }
     }
 
-    private mutating func note(_ damaged: [Range<Int>], of segment: LogSegment) {
-        for range in damaged {
-            warnings.append(
-                "\(range.count) bytes of \(files.path(segment.file.number)) at \(range.lowerBound) are damaged "
-                    + "and left out")
+    /// What is damaged is told, and kept for people.
+    private mutating func note(_ reading: LogReading) {
+        for range in reading.survey.damaged {
+            let events = reading.events(in: range).map { ", and \($0) events with them" } ?? ""
+            warnings.append("\(place(range, in: reading)) are damaged and left out\(events)")
+            files.putAside(Array(reading.bytes(range)), as: "\(reading.source.header.number)-\(range.lowerBound)")
         }
+    }
+
+    /// Behind an end in order lies nothing that was ever acknowledged.
+    private mutating func noteEnd(of reading: LogReading) {
+        let isClosed = reading.survey.frames.last?.frame.kind == .closed
+        guard limit == nil, !isClosed, let torn = reading.survey.torn else { return }
+        notes.append(
+            "\(place(torn, in: reading)), at the end of the log, are of a write that was cut off, or they are damaged: "
+                + "what they held was never acknowledged, or it is lost")
+    }
+
+    private func place(_ range: Range<Int>, in reading: LogReading) -> String {
+        "\(range.count) bytes of \(files.path(reading.source.file.number)) at \(range.lowerBound)"
     }
 
     // MARK: Going on
 
     private mutating func finish(_ replay: Replay, _ inventory: LogInventory) throws(Fault) -> Outcome {
-        if limit == nil, lost.isEmpty, let last = replay.reading.survey.frames.last, last.frame.kind == .closed,
+        let survey = replay.reading.survey
+        let isWhole = limit == nil && lost.isEmpty && survey.damaged.isEmpty
+        if isWhole, let last = survey.frames.last, last.frame.kind == .closed,
             replay.doubtful.isEmpty || replay.doubtful.first?.offset == last.offset
         {
             // Where another segment could not be begun, this one has its summary already.
-            let summary = replay.reading.survey.frames.last { $0.frame.kind == .summary }
+            let summary = survey.frames.last { $0.frame.kind == .summary }
             let front = LogFront(
                 replay.tail, replay.reading.source.header, end: last.offset, last: last.frame.previous,
                 summary: summary?.offset ?? 0)
@@ -190,7 +219,8 @@ struct LogRecovery {
         _ = state.ids.takeForgottenFiles()
         let sealed = try load(&state, known, inventory)
         return Outcome(
-            files: files, state: state, sealed: sealed, front: front, nextNumber: next, warnings: warnings)
+            files: files, state: state, sealed: sealed, front: front, nextNumber: next, warnings: warnings, notes: notes
+        )
     }
 
     private func entry(_ segment: LogSegment, end: Int, summary: Int) -> LogSegmentEntry {
@@ -212,28 +242,35 @@ struct LogRecovery {
     ) throws(Fault) -> [UInt64: LogSegment] {
         var sealed: [UInt64: LogSegment] = [:]
         for entry in state.segments {
-            let isKnown = entry.number == known?.number
-            guard let segment = isKnown ? known : try load(entry, inventory) else {
+            if entry.number == known?.number {
+                sealed[entry.number] = known
+                continue
+            }
+            guard let segment = try load(entry, state, inventory) else {
                 warnings.append("the segment \(entry.number) of the log in \(files.directory) is not there any more")
                 state.forget(entry.number)
                 continue
-            }
-            for (place, lost) in state.damaged where place.segment == entry.number {
-                segment.index.lose(lost, at: place.offset)
             }
             sealed[entry.number] = segment
         }
         return sealed
     }
 
-    private func load(_ entry: LogSegmentEntry, _ inventory: LogInventory) throws(Fault) -> LogSegment? {
+    private mutating func load(
+        _ entry: LogSegmentEntry, _ state: LogState, _ inventory: LogInventory
+    ) throws(Fault) -> LogSegment? {
         guard let source = try inventory.source(entry) else { return nil }
         let segment = segment(source)
         if let index = try summary(of: segment, at: entry.summary) {
             segment.index = index
+            // Where there is no summary, what is damaged is not counted in the first place.
+            for (place, lost) in state.damaged where place.segment == entry.number {
+                segment.index.lose(lost, at: place.offset)
+            }
             return segment
         }
-        let reading = try inventory.read(source, through: entry.end)
+        let reading = try inventory.read(source, through: entry.end, isWhole: true)
+        note(reading)
         for (frame, offset) in reading.survey.frames where frame.kind == .group {
             reading.content(frame, offset).withUnsafeBytes { bytes in
                 guard let group = try? LogGroup.Pieces(bytes) else { return }

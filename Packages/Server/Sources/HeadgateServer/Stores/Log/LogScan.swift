@@ -50,6 +50,9 @@ struct LogScan {
         return UnsafeRawBufferPointer(rebasing: piece[begin..<begin + frame.length])
     }
 
+    /// Whether the header of a frame is sound that lies at a place, whatever lies behind it.
+    func hasHeader(at place: Int) -> Bool { frame(at: place - start.offset) != nil }
+
     private func place(_ offset: Int) -> Int { start.offset + offset }
 
     /// A frame that begins at some offset and ends within the piece.
@@ -67,7 +70,8 @@ struct LogScan {
 /// What the frames of a segment say together: how far it goes, and what of it is damaged.
 ///
 /// What was not synced when the power went is lost in any part and order: behind the first hole nothing counts. But where a later
-/// frame says that the place of the hole had been on the disk beyond doubt, that is damage, and what lies behind counts.
+/// frame says that the place of the hole had been on the disk beyond doubt, that is damage, and what lies behind counts. So it is
+/// in a segment of which another one says where it ends.
 struct LogSurvey {
     private(set) var frames: [(frame: LogFrame, offset: Int)] = []
     private(set) var damaged: [Range<Int>] = []
@@ -75,13 +79,17 @@ struct LogSurvey {
     private(set) var end: Int
     /// So much was on the disk beyond doubt.
     private(set) var certain: Int
+    /// What lies behind the end and was written once, where there is such: a write that was cut off, or one that was whole and is damaged.
+    /// Nobody can tell.
+    private(set) var torn: Range<Int>?
 
     /// - Parameters:
     ///   - start: where the frames begin.
     ///   - limit: where they end at the latest.
-    init(_ scan: LogScan, from start: Int, through limit: Int = .max) {
+    ///   - isWhole: whether all of them were on the disk beyond doubt, up to there.
+    init(_ scan: LogScan, from start: Int, through limit: Int = .max, isWhole: Bool = false) {
         var (scan, found) = (scan, [LogScan.Found]())
-        var sure = start
+        var sure = isWhole ? limit : start
         while let next = scan.next() {
             if case .frame(let frame, let offset) = next {
                 guard offset + frame.size <= limit else { break }
@@ -90,7 +98,7 @@ struct LogSurvey {
             found.append(next)
         }
         (end, certain) = (start, sure)
-        for next in found {
+        for (index, next) in found.enumerated() {
             switch next {
             case .frame(let frame, let offset):
                 frames.append((frame, offset))
@@ -98,11 +106,19 @@ struct LogSurvey {
             case .hole(let range):
                 guard range.lowerBound < sure else {
                     certain = min(certain, end)
+                    torn = LogSurvey.torn(range, scan, behind: found[(index + 1)...])
                     return
                 }
                 damaged.append(range.lowerBound..<min(range.upperBound, sure))
             }
         }
         certain = min(certain, end)
+    }
+
+    /// What of a hole, and of what lies behind it, was written once.
+    private static func torn(_ hole: Range<Int>, _ scan: LogScan, behind rest: ArraySlice<LogScan.Found>) -> Range<Int>?
+    {
+        for case .frame(let frame, let offset) in rest.reversed() { return hole.lowerBound..<offset + frame.size }
+        return scan.hasHeader(at: hole.lowerBound) ? hole : nil
     }
 }

@@ -101,6 +101,14 @@ struct LogState {
         damaged = damaged.filter { $0.key.segment != segment }
     }
 
+    /// The highest number of which anything is said: it was given, also where the events are lost that had it. One that were given
+    /// again would count as settled.
+    var highestMentioned: SequenceNumber {
+        let settled = dispatchers.values.map { $0.settled.ranges.last?.upperBound ?? $0.settled.position }
+        let others = [lastSequenceNumber, ids.recent.last?.lastSequenceNumber ?? 0]
+        return (settled + others + letters.entries.map(\.sequenceNumber)).max() ?? lastSequenceNumber
+    }
+
     // MARK: What is needed
 
     /// Whether some dispatcher has not settled all events of a route in a stretch.

@@ -16,6 +16,8 @@ final class SegmentLog {
     /// Nobody knows what of the front is on the disk.
     private(set) var isBroken = false
     private(set) var counts = LogCounts()
+    /// Events that were found damaged, and of which nobody has been told.
+    private var quarantinedEvents = 0
 
     init(_ recovered: LogRecovery.Outcome, options: StoreOptions) {
         self.options = options
@@ -31,7 +33,9 @@ final class SegmentLog {
         try mend()
         if !front.hasRoom() { try roll(for: 0) }
         var laid: [(entry: LogEntry, range: Range<Int>)] = []
+        var newestLetter = state.letters.newest
         for entry in entries {
+            let entry = entry.numbered(behind: &newestLetter)
             let mark = front.mark
             let range = front.lay(entry)
             if front.hasRoom(beside: entry.isGroup ? reserve : 0) {
@@ -71,6 +75,7 @@ final class SegmentLog {
             state.apply(stretch, LogExtras(group))
             front.segment.index.add(stretch, at: range)
         case .changes(let changes):
+
             state.apply(changes, in: front.segment.place(range.lowerBound), bounds: options.letterBounds)
         }
     }
@@ -255,11 +260,32 @@ final class SegmentLog {
         if !hasRoom { try roll(for: need) }
     }
 
-    /// A block is damaged, and does not hold any more what its summary says.
-    func lose(_ lost: [RouteNumber: Tally], of segment: LogSegment, at offset: Int) {
+    // MARK: Damage
+
+    /// What a block should hold and does not is damaged (Behaviour Q8).
+    /// - Parameter found: what of it is sound.
+    func quarantine(_ block: LogBlock, _ found: [RouteNumber: Tally], of segment: LogSegment) {
+        let lost = block.stretch.tallies.merging(found, uniquingKeysWith: -).filter { $0.value.events > 0 }
+        guard !lost.isEmpty else { return }
+        quarantinedEvents += lost.values.reduce(0) { $0 + $1.events }
+        let offset = block.range.lowerBound
+        if let bytes = try? segment.read(block.range) { files.putAside(bytes, as: "\(segment.number)-\(offset)") }
         segment.index.lose(lost, at: offset)
-        // Where it cannot be written down it is found again at the next start.
+        // The summary of the segment that is written to will say so. Where it cannot be written down it is found again at the next start.
+        guard segment !== front.segment else { return }
         _ = try? write([.changes([.damaged(segment.place(offset), lost: lost)])])
+    }
+
+    /// Letters are damaged: they are letters no more.
+    func quarantine(_ letters: [LetterIndex.Entry]) {
+        guard !letters.isEmpty else { return }
+        quarantinedEvents += letters.count
+        _ = try? write([.changes([.lettersGone(letters.map(\.number))])])
+    }
+
+    func takeQuarantined() -> Int {
+        defer { quarantinedEvents = 0 }
+        return quarantinedEvents
     }
 
     // MARK: Reading
@@ -299,6 +325,22 @@ enum LogEntry {
 
     var isGroup: Bool {
         if case .group = self { true } else { false }
+    }
+
+    /// With the numbers of the letters in it: what is said of one later means that one also where the letters before it are damaged.
+    fileprivate func numbered(behind newest: inout LetterNumber) -> LogEntry {
+        guard case .changes(let changes) = self, changes.contains(where: { $0.letter != nil }) else { return self }
+        var numbered: [LogChange] = []
+        for change in changes {
+            if case .letter(let stored) = change { newest = max(newest, stored.number) }
+            guard case .asked(.deadLetter(let letter)) = change else {
+                numbered.append(change)
+                continue
+            }
+            newest += 1
+            numbered.append(.letter(StoredLetter(number: newest, letter: letter)))
+        }
+        return .changes(numbered)
     }
 
     /// Whether it says that a copy stands for segments.

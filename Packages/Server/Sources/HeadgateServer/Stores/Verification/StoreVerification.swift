@@ -31,7 +31,7 @@ public struct StoreVerification {
 
     private func read(_ options: StoreOptions) throws(StoreFault) -> (lines: [String], isSound: Bool) {
         var content = try StoreSurvey(try options.open())
-        content.warnings = content.warnings.map { $0.replacing(options.directory, with: directory) }
+        content.rename { $0.replacing(options.directory, with: directory) }
         return (content.lines(directory), content.isSound)
     }
 }
@@ -45,12 +45,14 @@ private struct StoreSurvey {
     private var letters = 0
     private var damagedLetters = 0
     private var damaged = 0
-    var warnings: [String]
+    private var warnings: [String]
+    private var notes: [String]
 
     var isSound: Bool { damaged == 0 && damagedLetters == 0 && warnings.isEmpty }
 
     init(_ opened: OpenedStore) throws(StoreFault) {
-        (kind, state, warnings) = (opened.kind, opened.state, opened.state.warnings)
+        (kind, state) = (opened.kind, opened.state)
+        (warnings, notes) = (state.warnings, state.notes)
         diskBytes = opened.engine.diskBytes
         var place: SequenceNumber = 0
         while let chunk = try opened.engine.read(after: place).get() {
@@ -72,6 +74,11 @@ private struct StoreSurvey {
         }
     }
 
+    /// Other paths than those of a copy are for people.
+    mutating func rename(_ path: (String) -> String) {
+        (warnings, notes) = (warnings.map(path), notes.map(path))
+    }
+
     func lines(_ directory: String) -> [String] {
         var lines = [
             "\(directory): an event store of kind \(kind.rawValue), \(diskBytes) bytes",
@@ -87,7 +94,8 @@ private struct StoreSurvey {
         lines += warnings.map { "damaged: \($0)" }
         if damaged > 0 { lines.append("damaged: \(damaged) events cannot be read") }
         if damagedLetters > 0 { lines.append("damaged: \(damagedLetters) dead letters cannot be read") }
-        if isSound { lines.append("nothing is damaged") }
+        lines += notes.map { "note: \($0)" }
+        if isSound { lines.append(notes.isEmpty ? "nothing is damaged" : "nothing else is damaged") }
         return lines
     }
 }

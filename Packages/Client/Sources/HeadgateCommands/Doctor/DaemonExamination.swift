@@ -1,0 +1,70 @@
+import HeadgateClient
+import HeadgateData
+
+/// What the daemon says of itself, judged.
+enum DaemonExamination {
+    /// - Parameters:
+    ///   - status: the result of `status`.
+    ///   - version: the tool's own.
+    static func findings(_ status: DataObject, version: String = Version.current) -> [Finding] {
+        [service(status, version)] + warnings(status) + losses(status) + dispatchers(status)
+    }
+
+    private static func service(_ status: DataObject, _ version: String) -> Finding {
+        let its = status.get(key: "version", as: String.self) ?? "?"
+        let uptime = Quantity.time(.milliseconds(status.get(key: "uptime_ms", as: Int.self) ?? 0))
+        guard status.get(key: "ready") ?? false else {
+            return .wrong("daemon", "version \(its) is not ready", "its log says what it waits for")
+        }
+        guard its == version else {
+            return .doubtful(
+                "daemon", "is version \(its), and this tool \(version)", "restart the one that was not updated")
+        }
+        return .fine("daemon", "version \(its) is ready, up \(uptime)")
+    }
+
+    private static func warnings(_ status: DataObject) -> [Finding] {
+        (status.get(key: "warnings", as: [String].self) ?? []).map { .doubtful("daemon", $0) }
+    }
+
+    /// What clients or an operator would not otherwise notice.
+    private static func losses(_ status: DataObject) -> [Finding] {
+        let counters = status.get(key: "counters", as: DataObject.self) ?? [:]
+        func count(_ name: String) -> Int { counters.get(key: name) ?? 0 }
+        let losses = [
+            ("quarantined", "lost to damage of the store", "headgated --verify DIR, with the daemon stopped, says where"),
+            ("evicted", "dropped to make room, or purged", "more room: store.max_events, store.max_bytes"),
+            ("expired", "kept longer than store.max_age_s or their ttl_ms", "see what holds them: headgate dispatchers"),
+            ("dead", "given up by a dispatcher", "headgate dead-letters tells why, and can send them again"),
+            ("rejected", "refused for want of room", "more room: store.max_events, store.max_bytes"),
+            ("slow_readers_closed", "connections closed that did not read", "clients must read what they are answered"),
+        ]
+        return losses.compactMap { name, words, advice in
+            count(name) == 0 ? nil : .doubtful("events", "\(Quantity.grouped(count(name))) \(words), since its start", advice)
+        }
+    }
+
+    private static func dispatchers(_ status: DataObject) -> [Finding] {
+        let dispatchers = ListedDispatcher.list(in: status) ?? []
+        guard !dispatchers.isEmpty else {
+            return [.wrong("dispatchers", "there is none: no event is stored", "name one in the configuration")]
+        }
+        return dispatchers.map(finding)
+    }
+
+    private static func finding(_ dispatcher: ListedDispatcher) -> Finding {
+        let waiting = "\(Quantity.counted(dispatcher.pending, "event")) waiting"
+        let age = dispatcher.oldest.map { ", the oldest \(Quantity.time($0)) old" } ?? ""
+        if let error = dispatcher.lastError {
+            return .wrong(
+                dispatcher.id, "its last attempt failed: \(error); \(waiting)\(age)",
+                "see whether its destination works; headgate watch \(dispatcher.id) tells of the next attempt")
+        }
+        guard dispatcher.isOpen || dispatcher.pending == 0 else {
+            return .doubtful(
+                dispatcher.id, "\(waiting)\(age), held by \(dispatcher.blockedBy.joined(separator: ", "))",
+                "headgate barriers tells what would open them")
+        }
+        return .fine(dispatcher.id, "\(waiting)\(age), \(Quantity.grouped(dispatcher.sent)) delivered")
+    }
+}

@@ -1,0 +1,118 @@
+import HeadgateData
+
+/// Where a dispatcher sends to, as its settings say.
+struct Destination: Equatable, Sendable {
+    let dispatcher: String
+    /// What is connected to.
+    var url: String
+    var unixSocket: String?
+    var caFile: String?
+    var certFile: String?
+    var keyFile: String?
+    /// A batch of no events, and what it is; nil where there can be none.
+    var emptyBatch: EmptyBatch?
+
+    struct EmptyBatch: Equatable, Sendable {
+        var body: String
+        var contentType: String
+    }
+
+    /// What came of trying it.
+    enum Outcome: Equatable, Sendable {
+        /// It was reached; with the status that it answered an empty batch with.
+        case reached(status: Int?)
+        case failed(String)
+        /// There is no libcurl on this machine.
+        case cannotTry
+    }
+}
+
+extension Destination {
+    /// All destinations that can be tried from here, by their dispatchers' ids.
+    static func all(in settings: DataObject) -> [Destination] {
+        let dispatchers = settings.get(key: "dispatchers", as: DataObject.self) ?? [:]
+        return dispatchers.sorted { $0.key < $1.key }.flatMap { id, value -> [Destination] in
+            guard let dispatcher = value.get(as: DataObject.self) else { return [] }
+            switch dispatcher.get(key: "kind", as: String.self) {
+            case "http": return http(id, dispatcher).map { [$0] } ?? []
+            case "nats": return nats(id, dispatcher)
+            default: return []
+            }
+        }
+    }
+
+    private static func http(_ id: String, _ settings: DataObject) -> Destination? {
+        guard let endpoint = settings.get(key: "endpoint", as: String.self) else { return nil }
+        var destination = Destination(dispatcher: id, url: endpoint.contains("://") ? endpoint : "https://\(endpoint)")
+        destination.unixSocket = settings.get(key: "unix_socket")
+        let tls = settings.get(key: "tls", as: DataObject.self) ?? [:]
+        destination.caFile = tls.get(key: "ca_file")
+        destination.certFile = tls.get(key: "cert_file")
+        destination.keyFile = tls.get(key: "key_file")
+        if settings.get(key: "method", as: String.self) ?? "POST" == "POST" { destination.emptyBatch = emptyBatch(settings) }
+        return destination
+    }
+
+    private static func emptyBatch(_ settings: DataObject) -> EmptyBatch {
+        switch settings.get(key: "format", as: String.self) {
+        case "ndjson": EmptyBatch(body: "", contentType: "application/x-ndjson")
+        case "envelope":
+            EmptyBatch(
+                body: DataItem.object([
+                    "schema": .string(settings.get(key: "envelope_schema") ?? ""), "data": .array([]),
+                ]).json, contentType: "application/json")
+        default: EmptyBatch(body: "[]", contentType: "application/json")
+        }
+    }
+
+    /// Of a server of NATS only that it can be reached is tried.
+    private static func nats(_ id: String, _ settings: DataObject) -> [Destination] {
+        let servers: [String] =
+            settings.get(key: "servers") ?? settings.get(key: "servers", as: String.self).map { [$0] } ?? []
+        return servers.map { server in
+            let address = server.split(separator: "/").last.map(String.init) ?? server
+            let host = address.split(separator: "@").last.map(String.init) ?? address
+            let hasPort = host.split(separator: "]").last?.contains(":") ?? false
+            return Destination(dispatcher: id, url: "http://" + host + (hasPort ? "" : ":4222"))
+        }
+    }
+
+    /// How it is with the destination.
+    func finding(_ outcome: Outcome) -> Finding {
+        switch outcome {
+        case .reached(nil): return .fine(dispatcher, "\(shownURL) can be reached")
+        case .reached(let status?) where 200..<300 ~= status || status == 400 || status == 422:
+            return .fine(dispatcher, "\(shownURL) answers an empty batch with \(status)")
+        case .reached(let status?) where status == 401 || status == 403:
+            return .doubtful(
+                dispatcher, "\(shownURL) answers \(status)",
+                "it was asked without the headers of the settings, which may be what it wants")
+        case .reached(let status?):
+            return .wrong(
+                dispatcher, "\(shownURL) answers an empty batch with \(status)", "see whether the endpoint is right")
+        case .failed(let why):
+            return .wrong(dispatcher, "\(shownURL): \(why)", "what the machine cannot reach, the daemon cannot send to")
+        case .cannotTry: return .unknown(dispatcher, "there is no libcurl here to try \(shownURL) with")
+        }
+    }
+
+    /// Without what stands before the host's name: it may be a secret.
+    private var shownURL: String {
+        guard let start = url.range(of: "://")?.upperBound else { return url }
+        let rest = url[start...]
+        let host = rest.prefix { $0 != "/" && $0 != "?" }
+        guard let at = host.lastIndex(of: "@") else { return url }
+        return url[..<start] + "***@" + rest[rest.index(after: at)...]
+    }
+}
+
+extension String {
+    fileprivate func range(of piece: String) -> Range<String.Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(piece) { return start..<index(start, offsetBy: piece.count) }
+            start = index(after: start)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,100 @@
+import Glibc
+import HeadgateClient
+import HeadgateData
+import HeadgateWire
+
+extension Command {
+    private static let config = Option(
+        "--config", value: "FILE", "the configuration to look at when the daemon does not run (default: that of the package)")
+    private static let sends = Option("--send", "send each collector an empty batch, and see what it answers")
+
+    /// `headgate doctor`.
+    static let doctor = Command(
+        name: "doctor", summary: "Look for what is wrong here, and tell what to do; exit 1 if anything is.",
+        options: [config, sends, .json],
+        notes: """
+            It looks at the socket and who may use it, the daemon and what it warns of, its configuration, its dispatchers
+            and where they send to, its disk, its limits, the machine's memory and clock. It also works when the daemon
+            does not run, and changes nothing. With --send collectors get one request more than usual, with no events.
+            """
+    ) { invocation in
+        let findings = Doctor(invocation, file: invocation.arguments.value(config), sends: invocation.arguments.has(sends))
+            .examine()
+        let list = findings.map { finding -> DataItem in
+            .object([
+                "subject": .string(finding.subject), "verdict": .string(finding.verdict.rawValue),
+                "words": .string(finding.words), "advice": finding.advice.map { .string($0) } ?? .null,
+            ])
+        }
+        let words = FindingsText(style: invocation.terminal.style)
+        try invocation.show(["findings": .array(list)], else: words.text(findings))
+        return findings.contains { $0.verdict == .wrong } ? .failure : .success
+    }
+}
+
+/// Looks at one thing after the other. What is found is judged elsewhere, by what was found alone.
+private struct Doctor {
+    private let invocation: Invocation
+    private let file: String
+    private let isFileAsked: Bool
+    private let sends: Bool
+
+    /// Where the package has its configuration.
+    private static let usualFile = "/etc/headgate/headgate.json"
+    private static let patience: Int = 5_000
+
+    init(_ invocation: Invocation, file: String?, sends: Bool) {
+        self.invocation = invocation
+        self.file = file ?? Doctor.usualFile
+        isFileAsked = file != nil
+        self.sends = sends
+    }
+
+    func examine() -> [Finding] {
+        var findings = [SocketFacts.ofMachine(invocation.socketPath).finding]
+        let (answers, fault) = daemon()
+        findings += fault.map { [$0] } ?? []
+        findings += answers.map { DaemonExamination.findings($0.status) } ?? []
+        let (settings, faults) = settings(answers?.settings)
+        findings += faults
+        findings += destinations(settings)
+        let daemon = RunningDaemon(listeningAt: invocation.socketPath)
+        return findings + MachineFacts.ofMachine(daemon, settings).findings
+    }
+
+    /// What the daemon answers, or why it does not.
+    private func daemon() -> (answers: (status: DataObject, settings: DataObject)?, fault: Finding?) {
+        do {
+            let answers = try invocation.ask([Question(method: "status"), Question(method: "config.get")])
+            return ((answers[0], answers[1]), nil)
+        } catch ClientError.refused(let error) where error.reason == .unauthorized {
+            let advice = "ask as root, as the daemon's user, or as one that its settings grant observe (access.observe)"
+            return (nil, .wrong("daemon", "it does not tell you how it is: \(error.message)", advice))
+        } catch {
+            let advice = "systemctl status headgate, or journalctl -u headgate, tells why"
+            return (nil, .wrong("daemon", "does not answer: \(error)", advice))
+        }
+    }
+
+    /// The settings in force, or those of the file.
+    private func settings(_ inForce: DataObject?) -> (DataObject, [Finding]) {
+        if let inForce, !isFileAsked { return (inForce, []) }
+        guard let text = TextFile.bytes(of: file) else {
+            let words = "there is none to be read at \(file)"
+            return (inForce ?? [:], isFileAsked ? [.wrong("settings", words, "name one: --config FILE")] : [.unknown("settings", words)])
+        }
+        var findings: [Finding] = []
+        if let (code, output) = DaemonProgram.output(["--config", file, "--check"]) {
+            findings =
+                code == 0
+                ? [.fine("settings", "\(file) has no fault")]
+                : output.split(separator: "\n").map { .wrong("settings", String($0), "correct \(file)") }
+        }
+        let settings = (try? DataItem(parsing: CommentStripper.strip(text)))?.get(as: DataObject.self)
+        return (inForce ?? settings ?? [:], findings)
+    }
+
+    private func destinations(_ settings: DataObject) -> [Finding] {
+        Destination.all(in: settings).map { $0.finding($0.tried(sending: sends, for: Doctor.patience)) }
+    }
+}

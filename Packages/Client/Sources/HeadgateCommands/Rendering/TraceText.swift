@@ -1,0 +1,85 @@
+import HeadgateClient
+import HeadgateData
+
+/// Says what has become of an event, in words that a person can act on (Behaviour O2).
+struct TraceText {
+    let barriers: [ListedBarrier]
+    let dispatchers: [ListedDispatcher]
+    let clock: WallClock
+    let style: Style
+
+    /// All events of an id, the oldest first.
+    func text(_ events: [ListedTrace]) -> String {
+        events.map(text).joined(separator: "\n")
+    }
+
+    private func text(_ event: ListedTrace) -> String {
+        let lines = event.ways.map { way in
+            "\(style.apply(.strong, to: PlainText.line(way.dispatcher))): \(PlainText.line(sentence(way)))\n"
+        }
+        let rest = lines.isEmpty ? "Nothing is known of its dispatchers.\n" : lines.joined()
+        return "\(PlainText.line(heading(event)))\n" + rest
+    }
+
+    private func heading(_ event: ListedTrace) -> String {
+        let details = [event.event, event.namespace.map { "namespace \($0)" }].compactMap(\.self)
+        let what = details.isEmpty ? "" : " (\(details.joined(separator: ", ")))"
+        let when = event.receivedAt.map { " \(ago($0))" } ?? ""
+        return "\(event.id)\(what) was received\(when) as \(event.sequenceNumber)."
+    }
+
+    private func ago(_ moment: Timestamp) -> String { "\(Quantity.time(clock.age(moment))) ago" }
+
+    /// `waits behind 3 others, held by night since …`, without the dispatcher's name.
+    func sentence(_ way: ListedTrace.Way) -> String {
+        let when = way.at.map { " \(ago($0))" } ?? ""
+        switch way.state {
+        case "pending": return waiting(way)
+        case "in_flight": return "on its way: sent\(when)\(attempts(way)).\(failed(way))"
+        case "delivered": return "delivered\(when)\(attempts(way)).\(failed(way))"
+        case "dead": return "given up\(when)\(attempts(way)).\(failed(way)) \(letter(way))"
+        case "expired": return "expired\(when): it was kept too long\(attempts(way)).\(failed(way))"
+        case "evicted": return "evicted\(when): it had to make room for newer ones\(attempts(way)).\(failed(way))"
+        case "purged": return "purged\(when), as an operator asked\(attempts(way)).\(failed(way))"
+        case "transformed_away": return "dropped\(when) by a transformation."
+        default: return "\(way.state)\(when)."
+        }
+    }
+
+    private func waiting(_ way: ListedTrace.Way) -> String {
+        guard let dispatcher = dispatchers.first(where: { $0.id == way.dispatcher }) else {
+            return "waits\(behind(way)) until this dispatcher is configured again."
+        }
+        let holders = BarrierText(dispatchers: dispatchers, clock: clock, style: style)
+            .holders(of: way.blockedBy, before: dispatcher.id, among: barriers)
+        let rest = holders.isEmpty ? ", and nothing holds it" : ", " + holders.joined(separator: ", and ")
+        return "waits\(behind(way))\(rest)\(attempts(way)).\(failed(way))"
+    }
+
+    private func behind(_ way: ListedTrace.Way) -> String {
+        switch way.ahead {
+        case nil: ""
+        case 0?: " as the next"
+        case 1?: " behind 1 other"
+        case let ahead?: " behind \(Quantity.grouped(ahead)) others"
+        }
+    }
+
+    /// An attempt that went well at once is not worth a word.
+    private func attempts(_ way: ListedTrace.Way) -> String {
+        let isPlain = way.state == "delivered" || way.state == "in_flight"
+        guard let attempts = way.attempts, attempts > (isPlain ? 1 : 0) else { return "" }
+        if way.state == "in_flight" { return ", the \(attempts). attempt" }
+        return way.state == "pending"
+            ? "; sent \(Quantity.counted(attempts, "time")) before" : " after \(Quantity.counted(attempts, "attempt"))"
+    }
+
+    private func failed(_ way: ListedTrace.Way) -> String {
+        way.lastError.map { " Its last failure: \($0)." } ?? ""
+    }
+
+    private func letter(_ way: ListedTrace.Way) -> String {
+        guard let letter = way.letter else { return "Its dead letter is gone: it was requeued, purged, or too old." }
+        return "It is dead letter \(letter): `headgate dead-letters requeue \(letter)` sends it again."
+    }
+}

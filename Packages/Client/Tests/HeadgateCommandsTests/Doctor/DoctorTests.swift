@@ -1,0 +1,155 @@
+import HeadgateClientTesting
+import HeadgateData
+import Testing
+
+@testable import HeadgateCommands
+
+/// What is found wrong, by the facts alone.
+@Suite struct FindingTests {
+    @Test("A socket that is not there, is none, or may not be used is wrong, and it is told what to do")
+    func socket() {
+        func finding(_ place: SocketFacts.Place, mayConnect: Bool = false) -> Finding {
+            SocketFacts(path: "/s", place: place, mayConnect: mayConnect, group: "headgate", user: "ann").finding
+        }
+        #expect(finding(.nothing).verdict == .wrong)
+        #expect(finding(.somethingElse).verdict == .wrong)
+        #expect(finding(.unreachable(why: "Permission denied")).words.contains("Permission denied"))
+        #expect(finding(.socket).advice == "add the user to its group and log in again: usermod -aG headgate ann")
+        #expect(finding(.socket, mayConnect: true).verdict == .fine)
+    }
+
+    private func status(_ change: (inout DataObject) -> Void = { _ in }) -> DataObject {
+        var status: DataObject = [
+            "version": "1.0", "uptime_ms": 5_000, "ready": true, "warnings": [], "counters": [:],
+            "dispatchers": [["id": "collect", "way": "open", "pending": 0, "sent": 7]],
+        ]
+        change(&status)
+        return status
+    }
+
+    private func verdicts(_ change: (inout DataObject) -> Void = { _ in }) -> [Finding.Verdict] {
+        DaemonExamination.findings(status(change), version: "1.0").map(\.verdict)
+    }
+
+    @Test("A daemon for which all is well has nothing but what is fine")
+    func well() {
+        #expect(verdicts() == [.fine, .fine])
+    }
+
+    @Test("A daemon is judged by its version, its readiness, its warnings, what it lost, and its dispatchers")
+    func daemon() {
+        #expect(verdicts { $0["version"] = "0.9" } == [.doubtful, .fine])
+        #expect(verdicts { $0["ready"] = false } == [.wrong, .fine])
+        #expect(verdicts { $0["warnings"] = ["the network cannot be watched"] } == [.fine, .doubtful, .fine])
+        #expect(verdicts { $0["counters"] = ["evicted": 3, "delivered": 9] } == [.fine, .doubtful, .fine])
+        #expect(verdicts { $0["dispatchers"] = [] } == [.fine, .wrong])
+    }
+
+    @Test("A dispatcher whose last attempt failed is wrong, one that is held with something waiting is to be looked at")
+    func dispatchers() {
+        let failing: DataItem = ["id": "a", "way": "closed", "pending": 3, "last_error": "HTTP 503"]
+        let held: DataItem = ["id": "b", "way": "closed", "pending": 3, "blocked_by": ["night"]]
+        let idle: DataItem = ["id": "c", "way": "closed", "pending": 0, "blocked_by": ["night"]]
+        #expect(verdicts { $0["dispatchers"] = .array([failing, held, idle]) } == [.fine, .wrong, .doubtful, .fine])
+    }
+
+    private func disk(_ change: (inout MachineFacts.Disk) -> Void = { _ in }) -> Finding.Verdict? {
+        var disk = MachineFacts.Disk(
+            directory: "/d", freeBytes: 1 << 34, totalBytes: 1 << 36, freeFiles: 1_000, kind: 0xEF53, isReadOnly: false)
+        change(&disk)
+        return MachineFacts(disk: disk).findings.first?.verdict
+    }
+
+    @Test("A disk that is full, read-only or memory is wrong; one that is nearly full, or a network's, is to be looked at")
+    func disks() {
+        #expect(disk() == .fine)
+        #expect(disk { $0.freeBytes = 1 << 20 } == .wrong)
+        #expect(disk { $0.freeFiles = 0 } == .wrong)
+        #expect(disk { $0.isReadOnly = true } == .wrong)
+        #expect(disk { $0.kind = 0x0102_1994 } == .wrong)
+        #expect(disk { $0.kind = 0x6969 } == .doubtful)
+        #expect(disk { $0.freeBytes = 1 << 31 } == .doubtful)
+    }
+
+    @Test("Too few descriptors, a clock in the past and no memory are wrong; what is not known is not judged")
+    func machine() {
+        func verdict(_ facts: MachineFacts) -> Finding.Verdict? { facts.findings.first?.verdict }
+        #expect(MachineFacts(connections: 4_096).findings.isEmpty)
+        #expect(verdict(MachineFacts(descriptors: 1_024, connections: 4_096)) == .wrong)
+        #expect(verdict(MachineFacts(descriptors: 65_536, connections: 4_096)) == .fine)
+        #expect(verdict(MachineFacts(isClockKept: true, year: 1_970)) == .wrong)
+        #expect(verdict(MachineFacts(isClockKept: false, year: 2_030)) == .doubtful)
+        #expect(verdict(MachineFacts(freeMemory: 1 << 20)) == .wrong)
+    }
+
+    @Test("Destinations are those of HTTP and NATS, with what their settings say of TLS and formats")
+    func destinations() {
+        let settings: DataObject = [
+            "dispatchers": [
+                "a": ["kind": "http", "endpoint": "collector.example/e", "tls": ["ca_file": "/ca"], "format": "envelope"],
+                "b": ["kind": "nats", "servers": ["nats://user:secret@one:4333", "two"]],
+                "c": ["kind": "file", "path": "x"], "d": ["kind": "http", "endpoint": "http://h", "method": "GET"],
+            ]
+        ]
+        let all = Destination.all(in: settings)
+        #expect(all.map(\.dispatcher) == ["a", "b", "b", "d"])
+        #expect(all.map(\.url) == ["https://collector.example/e", "http://one:4333", "http://two:4222", "http://h"])
+        #expect(all[0].caFile == "/ca")
+        #expect(all[0].emptyBatch?.body == #"{"schema":"","data":[]}"#)
+        #expect(all[3].emptyBatch == nil)
+    }
+
+    @Test("A destination's answer to no events is fine where it took them or found them wanting, and shows no secret")
+    func answers() {
+        let destination = Destination(dispatcher: "a", url: "https://user:secret@host/p@th")
+        for status in [200, 204, 400, 422, nil] { #expect(destination.finding(.reached(status: status)).verdict == .fine) }
+        for status in [401, 403] { #expect(destination.finding(.reached(status: status)).verdict == .doubtful) }
+        for status in [301, 404, 500] { #expect(destination.finding(.reached(status: status)).verdict == .wrong) }
+        let failed = destination.finding(.failed("Could not resolve host: host"))
+        #expect(failed.verdict == .wrong)
+        #expect(failed.words == "https://***@host/p@th: Could not resolve host: host")
+        #expect(destination.finding(.cannotTry).verdict == .unknown)
+    }
+
+    @Test("All is told on a line each, with what to do below it, and how much there is at the end")
+    func text() {
+        let text = FindingsText(style: Style(isColoured: false)).text([
+            .fine("disk", "room"), .wrong("collect", "is away", "see to it"), .doubtful("clock", "is odd"),
+        ])
+        #expect(
+            text == """
+                ok     disk     room
+                WRONG  collect  is away
+                                → see to it
+                look   clock    is odd
+
+                1 thing is wrong, 1 thing to look at.
+
+                """)
+        #expect(FindingsText(style: Style(isColoured: false)).text([]) == "\nNothing is wrong.\n")
+    }
+}
+
+/// The command, against a daemon on a real socket.
+@Suite(.timeLimit(.minutes(5))) struct DoctorCommandTests {
+    @Test("doctor: exit 1 where something is wrong; a destination that refuses connections is, and is told by name")
+    func wrong() async throws {
+        try await withDaemon { daemon in
+            await daemon.answer(
+                "status",
+                with: [
+                    "version": .string(Version.current), "ready": true,
+                    "dispatchers": [["id": "collect", "way": "open", "pending": 0]],
+                ])
+            await daemon.answer(
+                "config.get",
+                with: ["dispatchers": ["collect": ["kind": "http", "endpoint": "http://127.0.0.1:1/events"]]])
+            let run = try await ToolRun.run(["doctor"], on: daemon)
+            #expect(run.exitCode == .failure)
+            #expect(run.output.contains("http://127.0.0.1:1/events"))
+            #expect(run.output.contains("may connect to"))
+            let json = try await ToolRun.run(["doctor", "--json"], on: daemon)
+            #expect(json.output.contains(#""subject":"collect","verdict":"wrong""#))
+        }
+    }
+}

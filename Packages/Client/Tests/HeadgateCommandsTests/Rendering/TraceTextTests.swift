@@ -1,0 +1,74 @@
+import HeadgateClient
+import HeadgateData
+import Testing
+
+@testable import HeadgateCommands
+
+@Suite struct TraceTextTests {
+    private let words = TraceText(
+        barriers: [ListedBarrier(Fixed.manual)], dispatchers: [ListedDispatcher(Fixed.collect)], clock: Fixed.clock,
+        style: Fixed.style)
+
+    /// An event received 12 s before noon, with this way to `collect`.
+    private func text(_ way: DataObject, dispatcher: String = "collect") -> String {
+        words.text([
+            ListedTrace([
+                "id": "e1", "namespace": "uid:7", "seq": 4_711, "event": "signup", "received_at": Fixed.ago(12),
+                "dispatchers": .object([dispatcher: .object(way)]),
+            ])
+        ])
+    }
+
+    @Test(
+        "O2: each state is a sentence that says when, after how many attempts, why, and what to do",
+        arguments: [
+            (["state": "delivered", "at": Fixed.ago(11), "attempts": 1], "delivered 11 s ago."),
+            (
+                ["state": "delivered", "at": Fixed.ago(11), "attempts": 3, "last_error": "HTTP 503"],
+                "delivered 11 s ago after 3 attempts. Its last failure: HTTP 503."
+            ),
+            (["state": "in_flight", "at": Fixed.ago(2), "attempts": 1], "on its way: sent 2 s ago."),
+            (["state": "in_flight", "at": Fixed.ago(2), "attempts": 2], "on its way: sent 2 s ago, the 2. attempt."),
+            (
+                ["state": "dead", "at": Fixed.ago(1), "attempts": 1, "last_error": "HTTP 400", "letter": 7],
+                "given up 1 s ago after 1 attempt. Its last failure: HTTP 400. It is dead letter 7: "
+                    + "`headgate dead-letters requeue 7` sends it again."
+            ),
+            (
+                ["state": "dead", "at": Fixed.ago(1)],
+                "given up 1 s ago. Its dead letter is gone: it was requeued, purged, or too old."
+            ),
+            (["state": "expired", "at": Fixed.ago(1), "attempts": 0], "expired 1 s ago: it was kept too long."),
+            (
+                ["state": "evicted", "at": Fixed.ago(1), "attempts": 0],
+                "evicted 1 s ago: it had to make room for newer ones."
+            ),
+            (["state": "purged", "at": Fixed.ago(1), "attempts": 0], "purged 1 s ago, as an operator asked."),
+            (["state": "transformed_away", "at": Fixed.ago(1)], "dropped 1 s ago by a transformation."),
+            (["state": "later"], "later."),
+            (["state": "pending", "ahead": 0, "attempts": 0], "waits as the next, and nothing holds it."),
+            (
+                ["state": "pending", "ahead": 1, "attempts": 2, "last_error": "HTTP 503", "blocked_by": ["x"]],
+                "waits behind 1 other, held by x; sent 2 times before. Its last failure: HTTP 503."
+            ),
+            (
+                ["state": "pending", "ahead": 3, "attempts": 0, "blocked_by": ["ManualBarrier:collect"]],
+                "waits behind 3 others, held by ManualBarrier:collect since 11:58:00 (2 min): paused: maintenance; "
+                    + "`headgate resume collect` opens it; a flush does not pass it."
+            ),
+        ] as [(DataObject, String)])
+    func sentences(_ way: DataObject, _ sentence: String) {
+        #expect(
+            text(way) == "e1 (signup, namespace uid:7) was received 12 s ago as 4711.\ncollect: \(sentence)\n")
+    }
+
+    @Test("O2: a removed dispatcher's event waits for it; one of which nothing is known says so")
+    func removed() {
+        let way: DataObject = ["state": "pending", "ahead": 0, "attempts": 0]
+        #expect(
+            text(way, dispatcher: "old").hasSuffix(
+                "old: waits as the next until this dispatcher is configured again.\n"))
+        let text = words.text([ListedTrace(["id": "e1", "seq": 1])])
+        #expect(text == "e1 was received as 1.\nNothing is known of its dispatchers.\n")
+    }
+}

@@ -1,0 +1,140 @@
+import HeadgateData
+
+/// Words that many events share, each kept once under a number: names of events, namespaces, causes of failures. Pure.
+///
+/// There are never more than two halves of them. When the newer half is full the older one is forgotten, and its numbers mean
+/// nothing any more: so memory is bounded whatever clients send, and words that are in use stay.
+struct TraceWords {
+    /// 0 is no word.
+    typealias Number = UInt32
+
+    private var current = Half(base: 1)
+    private var previous = Half(base: 1)
+    private var numbers: [UInt64: Number] = [:]
+    /// Those that were asked for last, by the low bits of their hashes: most events have the name of one before.
+    private var recent = [Recent](repeating: Recent(), count: TraceWords.recentCount)
+    private let most: Int
+    private let hash: TraceHash
+
+    private struct Half {
+        /// The number of its first word.
+        let base: Number
+        var words: [String] = []
+
+        subscript(number: Number) -> String? {
+            number >= base && Int(number - base) < words.count ? words[Int(number - base)] : nil
+        }
+    }
+
+    private struct Recent {
+        var hash: UInt64 = 0
+        var number: Number = 0
+    }
+
+    private static let recentCount = 64
+    /// Of longer ones the beginning is kept.
+    private static let longest = 128
+
+    /// - Parameter most: how many words each half has.
+    init(most: Int, hash: TraceHash) {
+        self.most = most
+        self.hash = hash
+    }
+
+    /// The number of a word, which is taken in if it is new.
+    mutating func number(of word: UnsafeRawBufferPointer) -> Number {
+        let digest = hash.of(word)
+        let place = Int(truncatingIfNeeded: digest) & (TraceWords.recentCount - 1)
+        if recent[place].hash == digest, recent[place].number != 0 { return recent[place].number }
+        let number = numbers[digest] ?? add(word, digest)
+        recent[place] = Recent(hash: digest, number: number)
+        return number
+    }
+
+    /// The same of a string.
+    mutating func number(of word: String) -> Number {
+        var word = word
+        return word.withUTF8 { number(of: UnsafeRawBufferPointer($0)) }
+    }
+
+    /// The word of a number; nil for none, and for one that is forgotten.
+    subscript(number: Number) -> String? { current[number] ?? previous[number] }
+
+    /// All that are known, the newest last.
+    var all: [String] { previous.words + current.words }
+
+    private mutating func add(_ word: UnsafeRawBufferPointer, _ digest: UInt64) -> Number {
+        if current.words.count >= most { turnOver() }
+        let number = current.base + Number(current.words.count)
+        current.words.append(TraceWords.text(word))
+        numbers[digest] = number
+        return number
+    }
+
+    private mutating func turnOver() {
+        previous = current
+        current = Half(base: previous.base &+ Number(previous.words.count))
+        numbers = [:]
+        recent = [Recent](repeating: Recent(), count: TraceWords.recentCount)
+    }
+
+    private static func text(_ word: UnsafeRawBufferPointer) -> String {
+        guard word.count > longest else { return String(decoding: word, as: UTF8.self) }
+        return String(decoding: word[..<longest], as: UTF8.self) + "…"
+    }
+}
+
+/// A quick hash under a key that nobody outside knows: to find an id again among those of some ten thousand events, and a word
+/// among some thousand. Two of 64 bits are as good as never the same by chance.
+struct TraceHash {
+    private let seed: UInt64
+
+    /// - Parameter seed: any number; by chance, so that no client can aim at another's events.
+    init(seed: UInt64) {
+        self.seed = seed | 1
+    }
+
+    func of(_ bytes: UnsafeRawBufferPointer) -> UInt64 { visit(bytes) { _ in } }
+
+    /// The hash of what a JSON string says, however it is spelled.
+    func ofJSONString(_ string: UnsafeRawBufferPointer) -> UInt64 {
+        guard string.count >= 2 else { return of(string) }
+        let spelled = UnsafeRawBufferPointer(rebasing: string[1..<string.count - 1])
+        // While it is hashed as it is spelled it is looked at whether that is what it says; nearly always it is.
+        var escapes: UInt64 = 0
+        let digest = visit(spelled) { escapes |= TraceHash.backslashes($0) }
+        guard escapes != 0 else { return digest }
+        var plain: [UInt8] = []
+        JSONUnescaper(spelled).append(to: &plain)
+        return plain.withUnsafeBytes(of)
+    }
+
+    private func visit(_ bytes: UnsafeRawBufferPointer, _ look: (UInt64) -> Void) -> UInt64 {
+        var state = seed &+ UInt64(truncatingIfNeeded: bytes.count)
+        var place = 0
+        while place + 8 <= bytes.count {
+            let word = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+            look(word)
+            state = TraceHash.fold(state ^ word, 0x9E37_79B9_7F4A_7C15)
+            place += 8
+        }
+        var rest: UInt64 = 0
+        while place < bytes.count {
+            rest = rest << 8 | UInt64(bytes[place])
+            place += 1
+        }
+        look(rest)
+        return TraceHash.fold(TraceHash.fold(state ^ rest, 0xD6E8_FEB8_6659_FD93), seed)
+    }
+
+    /// Not zero if one of eight bytes is a backslash (Hacker's Delight, 6-1).
+    private static func backslashes(_ word: UInt64) -> UInt64 {
+        let rest = word ^ 0x5C5C_5C5C_5C5C_5C5C
+        return (rest &- 0x0101_0101_0101_0101) & ~rest & 0x8080_8080_8080_8080
+    }
+
+    private static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
+        let product = left.multipliedFullWidth(by: right)
+        return product.high ^ product.low
+    }
+}

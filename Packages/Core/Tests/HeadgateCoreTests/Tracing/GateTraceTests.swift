@@ -1,0 +1,209 @@
+import HeadgateCoreTesting
+import HeadgateData
+import Testing
+
+@testable import HeadgateCore
+
+/// What a whole gate tells of one event (Behaviour O2), under a clock that stands still.
+@Suite("Tracing through a gate") struct GateTraceTests {
+    private func trace(_ id: String, in namespace: String? = "test", of bench: GateBench) -> [TracedEvent] {
+        var found: Result<[TracedEvent], StoreFault>?
+        bench.gate.trace(id, in: namespace) { found = $0 }
+        bench.settle()
+        return (try? found?.get()) ?? []
+    }
+
+    /// How an event stands with `collect`.
+    private func way(_ id: String, of bench: GateBench) -> TracedWay? {
+        trace(id, of: bench).last?.dispatchers.first { $0.dispatcher == "collect" }
+    }
+
+    /// Events whose ids are these numbers.
+    private func track(_ numbers: ClosedRange<Int>, in bench: GateBench, timeToLive: Duration? = nil) {
+        for number in numbers { bench.track(EventDraft("order", id: "\(number)", timeToLive: timeToLive)) }
+        bench.settle()
+    }
+
+    private func pause(_ bench: GateBench) {
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.settle()
+    }
+
+    @Test("O2: what waits says behind how many, and held by which barriers")
+    func pending() {
+        let bench = GateBench()
+        pause(bench)
+        track(1...5, in: bench)
+        #expect(
+            way("4", of: bench)
+                == TracedWay(
+                    dispatcher: "collect", state: .pending, attempts: 0, ahead: 3, blockedBy: ["ManualBarrier:collect"])
+        )
+        let event = trace("4", of: bench)[0]
+        #expect(event.sequenceNumber == 4 && event.name == "order" && event.receivedAt == bench.scheduler.wall)
+    }
+
+    @Test("O2: what is on its way says since when; once it is delivered, when, and after how many attempts")
+    func delivered() {
+        let bench = GateBench()
+        track(1...1, in: bench)
+        let sent = bench.scheduler.wall
+        bench.advance(by: .milliseconds(500))
+        #expect(way("1", of: bench) == TracedWay(dispatcher: "collect", state: .inFlight, at: sent, attempts: 1))
+        bench.sender.answer(.status(503))
+        bench.settle()
+        let held = way("1", of: bench)
+        #expect(held?.state == .pending && held?.attempts == 1 && held?.lastError == "HTTP 503")
+        #expect(held?.ahead == 0 && held?.blockedBy == ["BackoffBarrier:collect"])
+        bench.advance(by: .seconds(1))
+        bench.sender.answer()
+        bench.settle()
+        #expect(
+            way("1", of: bench)
+                == TracedWay(
+                    dispatcher: "collect", state: .delivered, at: bench.scheduler.wall, attempts: 2,
+                    lastError: "HTTP 503"))
+    }
+
+    @Test("O2: what died has its letter, also after a restart; a requeued one is another event of the id")
+    func dead() throws {
+        let bench = GateBench()
+        track(1...2, in: bench)
+        bench.sender.answer(.status(400))
+        bench.settle()
+        let dead = way("1", of: bench)
+        #expect(dead?.state == .dead && dead?.attempts == 1 && dead?.lastError == "HTTP 400" && dead?.letter == 1)
+        try bench.restart()
+        #expect(
+            way("2", of: bench)
+                == TracedWay(
+                    dispatcher: "collect", state: .dead, at: dead?.at, attempts: 1, lastError: "HTTP 400", letter: 2))
+        _ = bench.gate.requeueDeadLetters(of: "collect", [2]) { _ in }
+        bench.settle()
+        let events = trace("2", of: bench)
+        #expect(events.map(\.sequenceNumber) == [3])
+        #expect(events.last?.dispatchers.map(\.state) == [.inFlight])
+    }
+
+    @Test("O2: what was kept too long, had to make room, or was purged says so, read or not")
+    func otherEnds() {
+        var limits = StoreLimits()
+        limits.maxEvents = 3
+        limits.overflow = .dropOldest
+        let bench = GateBench(limits: limits) { $0.dispatchLimit = 1 }
+        pause(bench)
+        track(1...1, in: bench, timeToLive: .seconds(1))
+        track(2...2, in: bench)
+        bench.advance(by: .seconds(2))
+        #expect(way("1", of: bench)?.state == .expired && way("1", of: bench)?.at != nil)
+        track(3...5, in: bench)
+        #expect(way("2", of: bench)?.state == .evicted)
+        _ = bench.gate.purge("collect", before: 5) { _ in }
+        bench.settle()
+        #expect(way("4", of: bench)?.state == .purged && way("5", of: bench)?.state == .pending)
+    }
+
+    @Test("O2: after a restart what waits is found, by its place or by a look at all that waits")
+    func restarted() throws {
+        let bench = GateBench()
+        pause(bench)
+        track(1...3, in: bench)
+        bench.track(EventDraft("made"))
+        bench.settle()
+        try bench.restart()
+        let event = trace("3", of: bench)[0]
+        #expect(event.sequenceNumber == 3 && event.namespace == "test" && event.name == "order")
+        #expect(event.dispatchers.map(\.ahead) == [2] && event.dispatchers.map(\.state) == [.pending])
+        let made = trace("made-4", of: bench)
+        #expect(made.map(\.sequenceNumber) == [4] && made[0].namespace == nil)
+        #expect(made[0].dispatchers.map(\.ahead) == [3])
+    }
+
+    @Test("O2: of what was settled before a restart nothing is known, and nothing is told")
+    func forgotten() throws {
+        let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "slow")])
+        track(1...1, in: bench)
+        bench["collect"].answer()
+        bench.settle()
+        #expect(trace("1", of: bench)[0].dispatchers.map(\.state) == [.delivered, .inFlight])
+        try bench.restart()
+        #expect(trace("1", of: bench)[0].dispatchers.map(\.dispatcher) == ["slow"])
+        bench["slow"].answer()
+        bench.settle()
+        try bench.restart()
+        #expect(trace("1", of: bench).isEmpty && trace("nothing", of: bench).isEmpty)
+    }
+
+    @Test("O2: with trace.remember 0, or behind it, what waits is found all the same", arguments: [0, 2])
+    func unremembered(_ remembered: Int) {
+        let bench = GateBench()
+        bench.gate.trace.remembered = remembered
+        track(1...1, in: bench)
+        bench.sender.answer()
+        bench.settle()
+        pause(bench)
+        track(2...9, in: bench)
+        #expect(trace("1", of: bench).isEmpty)
+        #expect(way("5", of: bench)?.ahead == 3)
+        #expect(trace("5", in: nil, of: bench).map(\.sequenceNumber) == [5])
+    }
+
+    @Test("O2: a backlog deeper than what is in hand is counted by the store")
+    func deep() {
+        let bench = GateBench { $0.dispatchLimit = 1 }
+        pause(bench)
+        for first in stride(from: 1, to: 2_000, by: 100) { track(first...first + 99, in: bench) }
+        #expect(bench.gate.dispatchers["collect"]?.queue.count ?? 0 < 10)
+        #expect(way("1500", of: bench)?.ahead == 1_499)
+    }
+
+    @Test("O2: one id in two namespaces is two events; each asks for its own, and * for both")
+    func namespaces() {
+        let bench = GateBench()
+        pause(bench)
+        bench.track(EventDraft(id: "a", namespace: "one"))
+        bench.track(EventDraft(id: "a", namespace: "two"))
+        bench.settle()
+        bench.gate.trace.remembered = 0
+        #expect(trace("a", in: "one", of: bench).map(\.sequenceNumber) == [1])
+        #expect(trace("a", in: "two", of: bench).map(\.sequenceNumber) == [2])
+        #expect(trace("a", in: nil, of: bench).map(\.sequenceNumber) == [1, 2])
+    }
+
+    @Test("O2: a removed dispatcher's event waits, held by nobody, until that is back")
+    func removed() {
+        let bench = GateBench()
+        pause(bench)
+        track(1...3, in: bench)
+        bench.gate.removeDispatcher("collect")
+        bench.gate.noteOrphans()
+        bench.settle()
+        #expect(way("3", of: bench) == TracedWay(dispatcher: "collect", state: .pending, attempts: 0, ahead: 2))
+    }
+
+    @Test("O2: each event of a batch that its destination tells apart has its own end, and its own failure")
+    func apart() {
+        let bench = GateBench()
+        track(1...3, in: bench)
+        bench.sender.answer(.each([.delivered, .dead(.refused, cause: "no"), .retry(cause: "later", charged: true)]))
+        bench.settle()
+        #expect(way("1", of: bench)?.state == .delivered && way("1", of: bench)?.lastError == nil)
+        #expect(way("2", of: bench)?.state == .dead && way("2", of: bench)?.lastError == "no")
+        #expect(way("3", of: bench)?.state == .pending && way("3", of: bench)?.lastError == "later")
+    }
+
+    @Test("O2: a store that cannot read says so, and the next query is answered")
+    func faulty() {
+        let bench = GateBench()
+        pause(bench)
+        track(1...3, in: bench)
+        bench.gate.trace.remembered = 0
+        bench.store.readFault = .failed("no")
+        var fault: StoreFault?
+        bench.gate.trace("unheard", in: "test") { if case .failure(let failure) = $0 { fault = failure } }
+        bench.settle()
+        #expect(fault == .failed("no"))
+        bench.store.readFault = nil
+        #expect(way("2", of: bench)?.state == .pending)
+    }
+}

@@ -1,0 +1,159 @@
+import HeadgateCore
+import HeadgateData
+
+/// How grave a line of the log is.
+enum LogLevel: String, CaseIterable, Sendable {
+    case debug, info, notice, warning, error
+
+    /// As syslog(3) numbers it, and the journal with it.
+    var number: Int {
+        switch self {
+        case .debug: 7
+        case .info: 6
+        case .notice: 5
+        case .warning: 4
+        case .error: 3
+        }
+    }
+}
+
+/// Every line that the daemon may log. Each is a case here; what people should do about those at warning and above stands in
+/// `Docs/Operations.md`, which a test holds against this list.
+enum LogKind: String, CaseIterable, Sendable {
+    case barrierFailed = "barrier_failed"
+    case barrierRefused = "barrier_refused"
+    case batchesGivenUp = "batches_given_up"
+    case bypassForbidden = "bypass_forbidden"
+    case clientDisconnected = "client_disconnected"
+    case collectorFailed = "collector_failed"
+    case connectionFailed = "connection_failed"
+    case dispatcherResumed = "dispatcher_resumed"
+    case eventsDied = "events_died"
+    case eventsEvicted = "events_evicted"
+    case eventsExpired = "events_expired"
+    case eventsPurged = "events_purged"
+    case eventsQuarantined = "events_quarantined"
+    case eventsRefused = "events_refused"
+    case lettersPurged = "letters_purged"
+    case queueGivenUp = "queue_given_up"
+    case remoteRefused = "remote_refused"
+    case settingsRead = "settings_read"
+    case settingsRefused = "settings_refused"
+    case settingsWarning = "settings_warning"
+    case startFailed = "start_failed"
+    case storeDamaged = "store_damaged"
+    case storeFailed = "store_failed"
+    case storeLeft = "store_left"
+    case storeMoving = "store_moving"
+    case storeNoted = "store_noted"
+    case storeUnwritten = "store_unwritten"
+    case transformationFailed = "transformation_failed"
+
+    var level: LogLevel { shape.level }
+
+    /// The line's text; `{name}` stands for a member.
+    var pattern: String { shape.pattern }
+
+    private var shape: (level: LogLevel, pattern: String) {
+        switch self {
+        case .barrierFailed: (.warning, "barrier {barrier}: {cause}")
+        case .barrierRefused: (.warning, "{fault}")
+        case .batchesGivenUp:
+            (.warning, "{batches} batches on their way were given up; their events are sent again")
+        case .bypassForbidden:
+            (.warning, "board {board} of {client} asks to bypass the gateway, which the settings forbid")
+        case .clientDisconnected: (.notice, "{client} is disconnected: it has lost the right to {rights}")
+        case .collectorFailed: (.warning, "collector {collector}: {cause}")
+        case .connectionFailed: (.warning, "a connection could not be taken: {cause}")
+        case .dispatcherResumed: (.notice, "dispatcher {dispatcher} is resumed: {reason}")
+        case .eventsDied: (.warning, "dispatcher {dispatcher} gave up {events} as {reason}: {cause}; the first is {id}")
+        case .eventsEvicted: (.warning, "dispatcher {dispatcher} lost {events} that had to make room for newer ones")
+        case .eventsExpired: (.warning, "dispatcher {dispatcher} lost {events} that were kept too long")
+        case .eventsPurged: (.notice, "dispatcher {dispatcher} dropped {events} that an operator purged")
+        case .eventsQuarantined: (.error, "dispatcher {dispatcher} lost {events} that a damaged store has not any more")
+        case .eventsRefused: (.warning, "{events} refused: {reason}")
+        case .lettersPurged: (.notice, "{letters} dead letters were deleted for good")
+        case .queueGivenUp:
+            (.warning, "the queue of {dispatcher}, which is configured no more, is given up with {events}: {reason}")
+        case .remoteRefused: (.warning, "remote settings are refused: {faults}")
+        case .settingsRead: (.notice, "settings read again; changed: {changed}")
+        case .settingsRefused: (.error, "settings are refused, and stay as they were: {fault}")
+        case .settingsWarning: (.warning, "{fault}")
+        case .startFailed: (.error, "{fault}")
+        case .storeDamaged: (.error, "the store is damaged: {count} events are quarantined")
+        case .storeFailed: (.error, "the event store failed, and refused {events}: {cause}")
+        case .storeLeft:
+            (.error, "the event store did not answer in time and is left; what was acknowledged is on disk")
+        case .storeMoving: (.notice, "moving what is stored from {from} to {to}: {percent} %, {count} events")
+        case .storeNoted: (.notice, "the store: {note}")
+        case .storeUnwritten:
+            (
+                .error,
+                "what was settled could not be written down, and is sent again after a restart until it can: {cause}"
+            )
+        case .transformationFailed: (.error, "transformations.{transformation}: {cause}")
+        }
+    }
+}
+
+/// A line of the log: what it is, and the values in it.
+struct LogLine: Equatable, Sendable {
+    let kind: LogKind
+    /// What stands for the names in its pattern, and what else there is to know.
+    var members: DataObject
+    /// How often it happened.
+    var times = 1
+    /// In which time, if it was more than once.
+    var span: Duration?
+
+    init(_ kind: LogKind, _ members: DataObject = [:]) {
+        self.kind = kind
+        self.members = members
+    }
+
+    /// The line in words.
+    var text: String {
+        let filled = kind.pattern.split(separator: "{", omittingEmptySubsequences: false).enumerated().map {
+            place, part in
+            guard place > 0, let end = part.firstIndex(of: "}") else { return String(part) }
+            return words(String(part[..<end])) + part[part.index(after: end)...]
+        }
+        guard times > 1, let span else { return filled.joined() }
+        return "\(filled.joined()) (\(times) times in \(span.components.seconds) s)"
+    }
+
+    private func words(_ name: String) -> String {
+        switch members[name] {
+        case .string(let text)?: text
+        case .number(let number)? where name == LogLine.events:
+            number.text + (number.text == "1" ? " event" : " events")
+        case .number(let number)?: number.text
+        default: ""
+        }
+    }
+
+    private static let events = "events"
+    /// What differs between lines that say the same.
+    private static let changing: Set<String> = [events, "id", "letters", "count", "cause"]
+
+    /// The same for lines that say the same of the same, whatever their numbers.
+    var sameness: String {
+        members.reduce(into: kind.rawValue) { key, member in
+            if !LogLine.changing.contains(member.key) { key += "\u{1F}\(member.key)\u{1F}\(member.value.json)" }
+        }
+    }
+
+    /// Takes in one that says the same: numbers of things are added up, all else is as it was last.
+    mutating func merge(_ next: LogLine) {
+        times += next.times
+        for (name, value) in next.members {
+            guard name == LogLine.events || name == "letters", let sum = members.get(key: name, as: Int.self),
+                let more = value.get(as: Int.self)
+            else {
+                members[name] = value
+                continue
+            }
+            members[name] = .number(DataNumber(sum + more))
+        }
+    }
+}

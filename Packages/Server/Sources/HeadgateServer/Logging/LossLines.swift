@@ -1,0 +1,52 @@
+import HeadgateCore
+import HeadgateData
+
+extension Log {
+    /// Tells of events that are lost, or were given up or dropped (Behaviour O4).
+    func tell(_ loss: EventLoss) {
+        var members: DataObject = [
+            "dispatcher": .string(loss.dispatcher), "events": .number(DataNumber(loss.events)),
+        ]
+        switch loss.kind {
+        case .dead(let reason):
+            members["reason"] = .string(reason.rawValue)
+            members["cause"] = .string(loss.cause ?? "")
+            members["id"] = .string(loss.firstID ?? "")
+            tell(.eventsDied, members)
+        case .expired: tell(.eventsExpired, members)
+        case .evicted: tell(.eventsEvicted, members)
+        case .purged: tell(.eventsPurged, members)
+        case .quarantined: tell(.eventsQuarantined, members)
+        case .queueExpired, .queueEvicted:
+            members["reason"] = loss.kind == .queueExpired ? "kept too long" : "it had to make room for newer ones"
+            tell(.queueGivenUp, members)
+        }
+    }
+}
+
+/// Events that were refused in a turn, so that a flood of them has one line a turn, and mostly none. A class: who tallies them
+/// hands it on.
+final class RefusalTally {
+    private let scheduler: any Scheduler
+    private let log: Log
+    private var counts: [String: Int] = [:]
+
+    init(scheduler: any Scheduler, log: Log) {
+        self.scheduler = scheduler
+        self.log = log
+    }
+
+    /// So many events were refused for a reason.
+    func count(_ events: Int, reason: String) {
+        guard log.output.isRead else { return }
+        if counts.isEmpty { scheduler.atEndOfTurn(.watch) { [weak self] in self?.tell() } }
+        counts[reason, default: 0] += events
+    }
+
+    private func tell() {
+        for (reason, events) in counts.sorted(by: { $0.key < $1.key }) {
+            log.tell(.eventsRefused, ["events": .number(DataNumber(events)), "reason": .string(reason)])
+        }
+        counts = [:]
+    }
+}

@@ -1,0 +1,81 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateWire
+
+/// `event.trace`.
+enum TraceMethods {
+    private static let trace = Method(
+        "event.trace", .observe, "What has become of the event of an id, for each dispatcher that it is for.",
+        changesNothing: true, Field("id", .string(1...EventReader.longestWord)),
+        Field(
+            optional: "namespace", .string(1...Limits.longestName),
+            "in which the id was given; the caller's when it is left out, any for `*`"),
+        result: .object([.required("events", .array(event), "the oldest first")]), reasons: [.notFound, .storage]
+    ) { service, call, id, namespace throws(RPCError) in
+        let asked = namespace ?? call.session.caller.namespace
+        service.gate.trace(id, in: asked == "*" ? nil : asked) { [reply = call.reply] result in
+            switch result {
+            case .success(let events) where events.isEmpty:
+                reply.fail(RPCError(.notFound, "there is no event \(id), or what became of it is forgotten"))
+            case .success(let events): reply.answer { $0.traced(events, id: id) }
+            case .failure: reply.fail(RPCError(.storage, "the event store could not be read"))
+            }
+        }
+    }
+
+    private static let event = Schema.object([
+        .required("id", .name), .required("namespace", .nullable(.text), "null where it is not known any more"),
+        .required("seq", .place), .required("event", .nullable(.text), "its name"),
+        .required("received_at", .nullable(.time)), .required("dispatchers", .dictionary(way)),
+    ])
+
+    private static let way = Schema.named(
+        "TracedWay",
+        .object([
+            .required("state", .words(of: TracedWay.State.self)),
+            .required("at", .nullable(.time), "when it ended, or was sent"),
+            .required("attempts", .nullable(.count), "how often it was sent, the last time included"),
+            .required("last_error", .nullable(.text), "what its last attempt failed of"),
+            .required("ahead", .nullable(.count), "how many of the dispatcher's events have to end before it"),
+            .required("blocked_by", .array(.name), "the ids of the barriers that hold it"),
+            .required("letter", .nullable(.place), "its dead letter"),
+        ]))
+
+    static let family = MethodFamily(methods: [trace])
+}
+
+extension JSONWriter {
+    /// The result of `event.trace`.
+    fileprivate mutating func traced(_ events: [TracedEvent], id: String) {
+        beginObject()
+        member("events")
+        beginArray()
+        for event in events {
+            element()
+            beginObject()
+            member("id", id)
+            member("namespace", item: event.namespace.map { .string($0) } ?? .null)
+            member("seq", event.sequenceNumber)
+            member("event", item: event.name.map { .string($0) } ?? .null)
+            member("received_at", item: event.receivedAt.map { .string($0.text) } ?? .null)
+            member("dispatchers", item: .object(DataObject(event.dispatchers.map { ($0.dispatcher, $0.item) })))
+            endObject()
+        }
+        endArray()
+        endObject()
+    }
+}
+
+extension TracedWay {
+    fileprivate var item: DataItem {
+        [
+            "state": .string(state.rawValue), "at": at.map { .string($0.text) } ?? .null, "attempts": attempts.item,
+            "last_error": lastError.map { .string($0) } ?? .null, "ahead": ahead.item,
+            "blocked_by": .array(blockedBy.map { .string($0) }), "letter": letter.map { Int($0) }.item,
+        ]
+    }
+}
+
+extension Int? {
+    fileprivate var item: DataItem { map { .number(DataNumber($0)) } ?? .null }
+}

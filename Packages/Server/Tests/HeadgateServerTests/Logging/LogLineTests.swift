@@ -1,0 +1,53 @@
+import Foundation
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("Lines of the log") struct LogLineTests {
+    private let died = LogLine(
+        .eventsDied,
+        ["dispatcher": "collect", "events": 1, "reason": "refused_status", "cause": "HTTP 400\nforged", "id": "e1"])
+
+    @Test("O4: as text a line has its level in words, and nobody can forge another")
+    func text() {
+        #expect(
+            LogOutput.rendered(died, as: .text, at: Timestamp(milliseconds: 0))
+                == "headgated: warning: dispatcher collect gave up 1 event as refused_status: HTTP 400 forged; the first is e1"
+        )
+        let notice = LogLine(.settingsRead, ["changed": "nothing"])
+        #expect(
+            LogOutput.rendered(notice, as: .text, at: Timestamp(milliseconds: 0))
+                == "headgated: settings read again; changed: nothing")
+    }
+
+    @Test("O4: as JSON a line is an object with time, level, message, kind and what it tells")
+    func json() throws {
+        var line = died
+        line.merge(died)
+        line.span = .seconds(10)
+        let text = LogOutput.rendered(line, as: .json, at: Timestamp(milliseconds: 1_800_014_400_123))
+        #expect(!text.contains("\n"))
+        #expect(
+            try DataItem(parsing: Array(text.utf8)) == [
+                "time": "2027-01-15T12:00:00.123Z", "level": "warning",
+                "message":
+                    "dispatcher collect gave up 2 events as refused_status: HTTP 400\nforged; the first is e1 (2 times in 10 s)",
+                "kind": "events_died", "dispatcher": "collect", "events": 2, "reason": "refused_status",
+                "cause": "HTTP 400\nforged", "id": "e1", "times": 2,
+            ])
+    }
+
+    @Test("O4: Docs/Operations.md has a row for each line at warning and above, and no other")
+    func page() {
+        let page = try? String(
+            contentsOfFile: URL(filePath: #filePath).deletingLastPathComponent()
+                .appending(path: "../../../../../Docs/Operations.md").standardized.path, encoding: .utf8)
+        let rows = (page ?? "").split(separator: "\n").map { $0.components(separatedBy: " | ") }
+            .filter { $0.count == 4 && ($0[1] == "warning" || $0[1] == "error") }
+        let told = rows.map { "\($0[0])| \($0[1]) | \($0[2])" }
+        let grave = LogKind.allCases.filter { $0.level == .warning || $0.level == .error }
+        #expect(told == grave.map { "| `\($0.rawValue)`| \($0.level.rawValue) | \($0.pattern)" })
+        #expect(rows.allSatisfy { $0[3].count > 20 })
+    }
+}

@@ -1,0 +1,72 @@
+import HeadgateData
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("event.trace", .timeLimit(.minutes(5)))
+struct TraceMethodTests {
+    @Test("O2: an event that waits for one dispatcher and was delivered by another", arguments: ["log", "sqlite"])
+    func trace(kind: String) async throws {
+        try await ServiceStage.run(["durability": "full", "store": ["kind": .string(kind)]]) { stage in
+            let client = try await stage.client()
+            try await client.call("dispatcher.pause", ["id": "collect"])
+            for id in ["a", "b"] { try await client.call("track", ["event": "signup", "id": .string(id)]) }
+            try await client.call("flush", ["wait": true, "dispatchers": ["archive"]])
+            let event = try await client.call("event.trace", ["id": "b"])["events"].elements[0]
+            #expect(event["id"] == "b" && event["seq"] == 2 && event["event"] == "signup")
+            #expect(event["namespace"].json.hasPrefix(#""uid:"#))
+            let archive = event["dispatchers"]["archive"]
+            #expect(archive["state"] == "delivered" && archive["attempts"] == 1 && archive["at"] != .null)
+            #expect(
+                event["dispatchers"]["collect"] == [
+                    "state": "pending", "at": nil, "attempts": 0, "last_error": nil, "ahead": 1,
+                    "blocked_by": ["ManualBarrier:collect"], "letter": nil,
+                ])
+        }
+    }
+
+    @Test("O2: an id that the server made is found, also when it is remembered no more", arguments: [0, 100])
+    func made(remember: Int) async throws {
+        let settings: DataObject = ["trace": ["remember": .number(DataNumber(remember))], "durability": "normal"]
+        try await ServiceStage.run(settings) { stage in
+            let client = try await stage.client()
+            try await client.call("dispatcher.pause", ["id": "collect"])
+            let id = try await client.call("track", ["event": "x"])["id"]
+            let found = try await client.call("event.trace", ["id": id])["events"].elements
+            #expect(found.map { $0["seq"] } == [1])
+            #expect(found[0]["dispatchers"]["collect"]["state"] == "pending")
+        }
+    }
+
+    @Test("O2: an id belongs to its namespace: the caller's, the one that is named, or any")
+    func namespaces() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let shop = try await stage.client()
+            try await shop.call("hello", ["client": ["name": "shop"], "namespace": "shop"])
+            for one in [client, shop] { try await one.call("track", ["event": "x", "id": "a"]) }
+            func places(_ caller: LineClient, _ namespace: DataItem?) async throws -> [DataItem] {
+                var params: DataObject = ["id": "a"]
+                params["namespace"] = namespace
+                return try await caller.call("event.trace", params)["events"].elements.map { $0["seq"] }
+            }
+            #expect(try await places(client, nil) == [1])
+            #expect(try await places(shop, nil) == [2])
+            #expect(try await places(client, "shop") == [2])
+            #expect(try await places(client, "*") == [1, 2])
+            #expect(try await client.refusal("event.trace", ["id": "a", "namespace": "other"]).reason == "not_found")
+        }
+    }
+
+    @Test("O2: another number of events is remembered as soon as the settings say so")
+    func changed() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            try await client.call("track", ["event": "x", "id": "a"])
+            try await client.call("flush", ["wait": true])
+            #expect(try await client.call("event.trace", ["id": "a"])["events"].elements.count == 1)
+            try await client.call("config.set", ["patch": ["trace": ["remember": 0]]])
+            #expect(try await client.refusal("event.trace", ["id": "a"]).reason == "not_found")
+        }
+    }
+}

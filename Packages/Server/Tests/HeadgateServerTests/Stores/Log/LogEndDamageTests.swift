@@ -1,0 +1,126 @@
+import Foundation
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+/// A log of one segment, as a daemon leaves it that was killed, in which something rots.
+@Suite("A log that is damaged near its end")
+struct LogEndDamageTests {
+    private let left = StoreScene(.log)
+    private let scene = StoreScene(.log)
+
+    /// Groups of three events, 1 to 9, for a dispatcher; the daemon is killed.
+    /// - Parameter body: what is done behind the events.
+    private func fill(_ body: () -> Void = {}) throws {
+        try left.open()
+        left.write(.dispatcher(.at(0)))
+        for first in stride(from: SequenceNumber(1), to: 9, by: 3) {
+            left.append(Groups.of(first...first + 2, size: 50, newRoutes: first == 1 ? [1: [1]] : [:]))
+        }
+        body()
+        try FileManager.default.copyItem(atPath: left.directory, toPath: scene.directory)
+    }
+
+    @Test("Q8: what was found damaged is counted as such once, also where a summary was written since")
+    func beforeTheSummary() throws {
+        (scene.options.segmentSize, scene.options.blockSize) = (8 << 10, 1 << 10)
+        try scene.open()
+        scene.write(.dispatcher(.at(0)))
+        for first in stride(from: SequenceNumber(1), to: 90, by: 3) {
+            scene.append(Groups.of(first...first + 2, size: 200, newRoutes: first == 1 ? [1: [1]] : [:]))
+            guard first == 7 else { continue }
+            try rot("event-5")
+            #expect(try scene.numbers() == [1, 2, 3, 7, 8, 9])
+        }
+        for _ in 1...2 {
+            #expect(try scene.reopen().unsettled[1]?[1]?.events == 87)
+            #expect(try scene.numbers().count == 87)
+        }
+        #expect(scene.quarantined == 3)
+    }
+
+    private func rot(_ text: String) throws {
+        let file = scene.directory + "/log/000001.log"
+        var bytes = try #require(FileManager.default.contents(atPath: file))
+        let place = try #require(bytes.range(of: Data(text.utf8)))
+        bytes[place.upperBound - 1] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: file))
+    }
+
+    @Test("Q8: events that others lie behind are told by their number, and their bytes are kept")
+    func inTheMiddle() throws {
+        try fill()
+        try rot("event-5")
+        let state = try scene.open()
+        #expect(state.warnings.count == 1 && state.notes == [])
+        #expect(state.warnings[0].hasSuffix(" are damaged and left out, and 3 events with them"), "\(state.warnings)")
+        #expect(try scene.numbers() == [1, 2, 3, 7, 8, 9])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scene.directory + "/log/damaged").count == 1)
+    }
+
+    @Test("Q8: the newest events may be a write that was cut off: that is told, and is no warning")
+    func theLast() throws {
+        try fill()
+        try rot("event-8")
+        let verified = try StoreVerification(directory: scene.directory).run()
+        #expect(verified.isSound && verified.lines.last == "nothing else is damaged")
+        #expect(verified.lines.contains { $0.hasPrefix("note: ") && $0.contains("at the end of the log") })
+        let state = try scene.open()
+        #expect(state.warnings == [] && state.notes.count == 1, "\(state.notes)")
+        #expect(state.lastSequenceNumber == 6)
+    }
+
+    @Test("Q8: behind an orderly stop nothing is told of what an earlier write left")
+    func afterAStop() throws {
+        try fill { left.close() }
+        let state = try scene.open()
+        #expect(state.warnings == [] && state.notes == [] && state.lastSequenceNumber == 9)
+    }
+
+    @Test("Q8: numbers of events that are damaged are not given again, also where only what came of them is there")
+    func numbers() throws {
+        try fill {
+            left.write(.settled(1, Settled(through: 9)))
+            left.append(Groups.of(10...10))
+            left.close()
+        }
+        try rot("event-8")
+        try rot("event-10")
+        let state = try scene.open()
+        #expect(state.warnings.count == 2, "\(state.warnings)")
+        // No more than may be lost: the sweeper goes from number to number.
+        #expect((11...1_000).contains(state.lastSequenceNumber))
+        #expect(try scene.reopen().lastSequenceNumber == state.lastSequenceNumber)
+    }
+
+    @Test("Q8: a number of which it is said that it is settled was given")
+    func settled() {
+        var state = LogState()
+        state.lastSequenceNumber = 3
+        state.dispatchers[1] = StoredDispatcher(number: 1, id: "collect", settled: Settled(through: 4, and: [6...7]))
+        #expect(state.highestMentioned == 7)
+    }
+
+    @Test("Q8, D10: a dead letter that is damaged is counted, and is a letter no more")
+    func letter() throws {
+        try fill {
+            left.write(.deadLetter(.sample(1, record: Groups.of(20...20).chunk.bytes)))
+            left.write(.deadLetter(.sample(2, record: Groups.of(21...21).chunk.bytes)))
+            left.close()
+        }
+        _ = try scene.open()
+        try rot("event-20")
+        #expect(try letters() == [2])
+        #expect(scene.quarantined == 1)
+        _ = try scene.reopen()
+        #expect(try letters() == [2] && scene.quarantined == 1)
+    }
+
+    private func letters() throws -> [LetterNumber] {
+        let query = LetterQuery(limit: 10)
+        let result: Result<LetterPage, StoreFault> = scene.answer { scene.store.readLetters(query, then: $0) }
+        scene.write()
+        return try result.get().letters.map(\.number)
+    }
+}

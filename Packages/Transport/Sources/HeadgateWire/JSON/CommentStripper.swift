@@ -1,0 +1,76 @@
+/// Turns JSON with comments into JSON of the same length, so that every place stays where it is.
+///
+/// `// …` up to the line's end and `/* … */` become spaces; line ends inside stay. What looks like a comment inside a
+/// string is none. A `/*` that never ends is left for the parser to complain about.
+public struct CommentStripper {
+    private var text: [UInt8]
+    private var position = 0
+
+    /// The text with spaces for its comments, and for a byte order mark at its start.
+    public static func strip(_ text: [UInt8]) -> [UInt8] {
+        var stripper = CommentStripper(text: text)
+        stripper.run()
+        return stripper.text
+    }
+
+    private init(text: [UInt8]) {
+        self.text = text
+    }
+
+    private mutating func run() {
+        if text.starts(with: [0xEF, 0xBB, 0xBF]) { blank(3) }
+        while position < text.count {
+            switch text[position] {
+            case UInt8(ascii: "\""): skipString()
+            case UInt8(ascii: "/") where next == UInt8(ascii: "/"): blankLine()
+            case UInt8(ascii: "/") where next == UInt8(ascii: "*"): blankBlock()
+            default: position += 1
+            }
+        }
+    }
+
+    private var next: UInt8? {
+        position + 1 < text.count ? text[position + 1] : nil
+    }
+
+    private mutating func skipString() {
+        position += 1
+        while position < text.count, text[position] != UInt8(ascii: "\"") {
+            position += text[position] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        position += 1
+    }
+
+    private mutating func blankLine() {
+        while position < text.count, !CommentStripper.isLineEnd(text[position]) { blank(1) }
+    }
+
+    private mutating func blankBlock() {
+        guard let end = blockEnd else {
+            position = text.count
+            return
+        }
+        while position < end { blank(1) }
+    }
+
+    /// The place behind the `*/` of the block that begins here.
+    private var blockEnd: Int? {
+        var place = position + 3
+        while place < text.count {
+            if text[place] == UInt8(ascii: "/"), text[place - 1] == UInt8(ascii: "*") { return place + 1 }
+            place += 1
+        }
+        return nil
+    }
+
+    private mutating func blank(_ count: Int) {
+        for _ in 0..<count {
+            if !CommentStripper.isLineEnd(text[position]) { text[position] = UInt8(ascii: " ") }
+            position += 1
+        }
+    }
+
+    private static func isLineEnd(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+    }
+}

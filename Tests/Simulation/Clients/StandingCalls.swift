@@ -1,0 +1,186 @@
+import HeadgateCore
+import HeadgateData
+
+@testable import HeadgateClient
+@testable import HeadgateServer
+
+/// What a program asks for that lasts as long as a connection: watches, barriers, boards and subscriptions. Its client asks for them
+/// again on each connection; what the program wants is at the daemon once, and what it has ended is not.
+final class StandingCalls {
+    /// A dispatcher that nobody sends anything to, so that to work for it is no work.
+    static let dispatcher = "v"
+    static let settings: DataObject = [
+        "load_rules": ["never": ["operator": "is_defined", "path": "data.never"]],
+        "dispatchers": ["v": ["kind": "worker", "load_rule": "never"]],
+    ]
+
+    private enum Kind: CaseIterable {
+        case watch, barrier, board, subscription
+    }
+
+    /// Something that the program wants, and whether it is told that it has it.
+    private final class Want {
+        let kind: Kind
+        var call: ClientConnection.Call?
+        var isGranted = false
+        /// The state of a barrier, as it was said last.
+        var isClosed = false
+        /// Whether the program has ended it.
+        var isCancelled = false
+
+        init(_ kind: Kind) {
+            self.kind = kind
+        }
+    }
+
+    private let name: String
+    private let record: Record
+    private let connection: ClientConnection
+    private var wants: [Want] = []
+    /// What was asked, and is not answered.
+    private var asked = 0
+    private let credit: Int
+
+    init(_ name: String, _ record: Record, _ connection: ClientConnection) {
+        (self.name, self.record, self.connection) = (name, record, connection)
+        credit = record.number(1...3)
+    }
+
+    /// Whether something that it wants it has not, or has not ended yet.
+    var isWaiting: Bool { asked > 0 || wants.contains { !$0.isGranted } }
+
+    // MARK: What it does
+
+    /// Wants something more, changes it, or ends it.
+    func act() {
+        let barrier = wants.first { $0.kind == .barrier }
+        switch record.number(0...5) {
+        case 0...2: begin(record.pick(Kind.allCases))
+        case 3 where barrier != nil: set(record.oneIn(2))
+        default: if !wants.isEmpty { end(record.pick(wants)) }
+        }
+    }
+
+    /// A program has one barrier, one board and one subscription, and some watches.
+    private func begin(_ kind: Kind) {
+        guard wants.count(where: { $0.kind == kind }) < (kind == .watch ? 3 : 1) else { return }
+        record.note("\(name) begins with \(kind)")
+        let want = Want(kind)
+        wants.append(want)
+        switch kind {
+        case .watch: want.call = connection.watch([.barriers]) { [unowned self] in took(want, $0) }
+        case .barrier:
+            want.isClosed = record.oneIn(2)
+            let registration = BarrierRegistration(
+                id, want.isClosed ? .closed : .open, scopes: ["a"], isFlushable: record.oneIn(2))
+            connection.registerBarrier(registration) { [unowned self] in took(want, $0) }
+        case .board: connection.serveBoard(id) { [unowned self] in took(want, $0) }
+        case .subscription:
+            connection.subscribe(to: StandingCalls.dispatcher, credit: credit) { [unowned self] in took(want, $0) }
+        }
+    }
+
+    private var id: String { "of-" + name }
+
+    /// - Parameter isClosed: what its barrier is from now on.
+    private func set(_ isClosed: Bool) {
+        guard let barrier = wants.first(where: { $0.kind == .barrier }) else { return }
+        barrier.isClosed = isClosed
+        asked += 1
+        connection.setBarrier(id, BarrierChange(isClosed ? .closed : .open)) { [unowned self] _ in asked -= 1 }
+    }
+
+    private func end(_ want: Want) {
+        record.note("\(name) ends \(want.kind)")
+        record.count(want.isGranted ? .standingEnded : .standingEndedEarly)
+        want.isCancelled = true
+        wants.removeAll { $0 === want }
+        let then = { [unowned self] in asked -= 1 }
+        asked += 1
+        switch want.kind {
+        case .watch:
+            want.call.map(connection.abandon)
+            then()
+        case .barrier: connection.unregisterBarrier(id) { _ in then() }
+        case .board: connection.unserveBoard(id, then: then)
+        case .subscription: connection.unsubscribe(from: StandingCalls.dispatcher, then: then)
+        }
+    }
+
+    /// Nothing holds a dispatcher. What it has opened before is not opened again: its client has to know.
+    func calmDown() {
+        if wants.contains(where: \.isClosed) { set(false) }
+    }
+
+    // MARK: What it is told
+
+    private func took(_ want: Want, _ report: StandingReport) {
+        switch report {
+        case .began: began(want)
+        case .interrupted: want.isGranted = false
+        case .ended(let error): ended(want, error)
+        }
+    }
+
+    private func took(_ want: Want, _ news: WatchNews) {
+        switch news {
+        case .began: began(want)
+        case .changed: break
+        case .interrupted: want.isGranted = false
+        case .ended(let error): ended(want, error)
+        }
+    }
+
+    private func took(_ want: Want, _ news: BoardNews) {
+        switch news {
+        case .began: began(want)
+        case .run(_, let request): request.answer(["done": true])
+        case .interrupted: want.isGranted = false
+        case .ended(let error): ended(want, error)
+        }
+    }
+
+    private func took(_ want: Want, _ news: SubscriptionNews) {
+        switch news {
+        case .began: began(want)
+        case .batch: record.expect(false, "\(name) gets a batch of nothing")
+        case .interrupted: want.isGranted = false
+        case .ended(let error): ended(want, error)
+        }
+    }
+
+    private func began(_ want: Want) {
+        record.note("\(name) has its \(want.kind)")
+        record.count(.standingBegan)
+        record.expect(!want.isGranted, "\(name) is told twice that it has its \(want.kind)")
+        want.isGranted = true
+    }
+
+    private func ended(_ want: Want, _ error: any Error) {
+        wants.removeAll { $0 === want }
+        if case ClientError.closed? = error as? ClientError { return }
+        record.expect(want.isCancelled && error is CancellationError, "\(name) loses its \(want.kind): \(error)")
+    }
+
+    // MARK: What is in force
+
+    /// What of it is at the daemon, once all is quiet.
+    func check(_ service: Service) {
+        let sessions = service.sessions.all.filter { $0.caller.client == name + "/1" }
+        record.expect(wants.isEmpty || sessions.count == 1, "\(name) has \(sessions.count) connections")
+        let number = { [wants] kind in wants.count { $0.kind == kind } }
+        let watches = service.watches.count { watch in sessions.contains { $0 === watch } }
+        record.expect(watches == number(.watch), "\(name) has \(watches) watches, and wants \(number(.watch))")
+        let barriers = service.gate.barrierSummaries.filter { $0.identity.id == id }
+        record.expect(
+            barriers.count == number(.barrier), "\(name) has \(barriers.count) barriers, not \(number(.barrier))")
+        let isClosed = barriers.contains { $0.states.contains { $0.state == .closed } }
+        record.expect(!isClosed, "the barrier of \(name) is closed, and it was opened")
+        let isServed = service.boards.isServed(id)
+        record.expect(isServed == (number(.board) == 1), "\(name) serves its board: \(isServed)")
+        if !wants.isEmpty { record.count(.standingChecked) }
+    }
+
+    /// How many batches it would take at once.
+    var credits: Int { wants.contains { $0.kind == .subscription } ? credit : 0 }
+}

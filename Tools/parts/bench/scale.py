@@ -1,0 +1,140 @@
+"""Whether an event costs the same with more of everything: dispatchers, events stored, connections, barriers."""
+
+import argparse
+import dataclasses
+import os
+import pathlib
+import statistics
+import subprocess
+from collections.abc import Callable
+
+from deliver import store
+from machine import ROOT, build_c, find_program, real_disk, run
+from servers import BenchmarkError, Headgate
+
+SIZE = 300
+MOST = 1.3
+"""No point may cost more than so many times the best of its curve."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """What there is of everything while events come."""
+
+    dispatchers: int = 1
+    stored: int = 0
+    connections: int = 4
+    barriers: int = 0
+
+    @property
+    def window(self) -> int:
+        """Unanswered requests on each connection."""
+        return 64
+
+
+CURVES: dict[str, Callable[[int], Point]] = {
+    "dispatchers": lambda number: Point(dispatchers=number),
+    "stored": lambda number: Point(stored=number),
+    "connections": lambda number: Point(connections=number),
+    "barriers": lambda number: Point(barriers=number),
+}
+PLACES = {
+    "dispatchers": [1, 5, 10, 25, 50],
+    "stored": [0, 100_000, 1_000_000, 10_000_000],
+    "connections": [4, 40, 400, 4_000],
+    "barriers": [0, 1, 10, 100],
+}
+QUICK = {"dispatchers": [1, 50], "stored": [0, 100_000], "connections": [4, 400], "barriers": [0, 100]}
+
+
+class Subject(Headgate):
+    """A daemon with so many dispatchers, the ways to them closed, and barriers before each, which are open."""
+
+    def __init__(self, disk: pathlib.Path, program: pathlib.Path, durability: str, point: Point) -> None:
+        super().__init__(disk, program, delivering=False, durability=durability)
+        self.point = point
+
+    def settings(self) -> dict:
+        ids = ["collect"] + [f"d{number}" for number in range(1, self.point.dispatchers)]
+        barriers = {
+            f"b{number}": {"barrier_id": f"b{number}", "kind": "ScheduleBarrier", "scopes": ["all"], "configuration": {}}
+            for number in range(self.point.barriers)
+        }
+        return super().settings() | {
+            "dispatchers": {name: {"kind": "file", "path": f"{name}.ndjson"} for name in ids},
+            "barriers": barriers,
+            "limits": {"max_connections": 8192, "max_connections_per_uid": 8192},
+        }
+
+    def prepare(self) -> None:
+        for dispatcher in self.call("dispatcher.list", {})["dispatchers"]:
+            self.call("dispatcher.pause", {"id": dispatcher["id"], "reason": "benchmark"})
+        if self.point.stored:
+            self.connection.settimeout(3600)
+            store(self, self.point.stored)
+
+
+def measure(arguments: argparse.Namespace, loadgen: pathlib.Path, point: Point) -> tuple[float, float]:
+    """Events a second, and what one costs of the processor, in microseconds."""
+    os.sync()
+    with Subject(arguments.disk, arguments.headgated, arguments.durability, point) as daemon:
+        before = daemon.cpu_seconds()
+        command = [
+            str(loadgen), "--proto", "headgate", "--socket", str(daemon.socket_path), "--size", str(SIZE),
+            "--connections", str(point.connections), "--window", str(point.window),
+            "--seconds", str(arguments.seconds),
+        ]  # fmt: skip
+        finished = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+        if finished.returncode != 0:
+            raise BenchmarkError(f"{point}: {daemon.log.read_text(errors='replace')[-2000:]}")
+        figures = dict(field.split("=") for field in finished.stdout.split())
+        return float(figures["rate"]), (daemon.cpu_seconds() - before) / int(figures["total"]) * 1e6
+
+
+def print_curve(arguments: argparse.Namespace, loadgen: pathlib.Path, name: str) -> None:
+    """The points take turns, so that a slow moment of the machine hits all of them."""
+    places = (QUICK if arguments.quick else PLACES)[name]
+    runs: dict[int, list[tuple[float, float]]] = {place: [] for place in places}
+    for _ in range(arguments.rounds):
+        for place in places:
+            runs[place].append(measure(arguments, loadgen, CURVES[name](place)))
+    costs = {place: statistics.median(cost for _, cost in runs[place]) for place in places}
+    least = min(costs.values())
+    print(name)
+    for place in places:
+        rate = statistics.median(rate for rate, _ in runs[place])
+        ratio = costs[place] / least
+        mark = "" if ratio <= MOST else f"   over {MOST}"
+        print(f"{place:>12,}  {rate:>10,.0f} events/s  {costs[place]:>6.2f} µs of CPU  {ratio:>5.2f}{mark}", flush=True)
+
+
+def read_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="Tools/bench scale", description=__doc__)
+    parser.add_argument("curves", nargs="*", help=f"of {', '.join(CURVES)}; all of them without one")
+    parser.add_argument("--quick", action="store_true", help="the ends of each curve, once: does it work at all")
+    parser.add_argument("--rounds", type=int, help="how often each point is measured (3)")
+    parser.add_argument("--seconds", type=float, help="measured time of each run (1)")
+    parser.add_argument("--durability", default="normal", help="full, normal (default: the disk has no part in it) or memory")
+    parser.add_argument("--headgated", type=pathlib.Path, help="a built daemon ($HEADGATED; else a release build)")
+    parser.add_argument("--disk", type=pathlib.Path, help="where the data are (.build/bench)")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.curves) - set(CURVES):
+        parser.error(f"there is no curve {', '.join(sorted(unknown))}")
+    arguments.rounds = arguments.rounds or (1 if arguments.quick else 3)
+    arguments.seconds = arguments.seconds or (0.5 if arguments.quick else 1.0)
+    return arguments
+
+
+def main() -> None:
+    arguments = read_arguments()
+    arguments.headgated = find_program("headgated", arguments.headgated)
+    arguments.disk = real_disk(arguments.disk or ROOT / ".build/bench")
+    loadgen = build_c() / "loadgen"
+    print(f"track requests of {SIZE} bytes, 64 unanswered on each connection, durability {arguments.durability};", end=" ")
+    print(f"medians of {arguments.rounds} × {arguments.seconds:g} s; the ratio is that to the least of a curve.\n")
+    for name in arguments.curves or CURVES:
+        print_curve(arguments, loadgen, name)
+
+
+if __name__ == "__main__":
+    run(main)
