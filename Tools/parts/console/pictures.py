@@ -9,7 +9,7 @@ from scene import Scene
 SHOTS = [("overview", "/", 1280, "light"), ("overview-dark", "/", 1280, "dark"),
          ("dispatcher", "/dispatchers/web", 1280, "light"), ("problems", "/problems", 420, "dark"),
          ("event", "/event?id=order-3", 1280, "light")]
-WARM_UP_S = 60
+WARM_UP_S = 600
 
 
 def settings(scene):
