@@ -57,7 +57,7 @@ let package = Package(
             name: "HeadgateCommandsTests", dependencies: [.commands, .client, .clientTesting, .data, .wire, .seeds],
             path: "Packages/Client/Tests/HeadgateCommandsTests"),
         .testTarget(
-            name: "HeadgateConsoleTests", dependencies: [.console, .commands, .client, .wire, .data],
+            name: "HeadgateConsoleTests", dependencies: [.console, .commands, .client, .transport, .wire, .data],
             path: "Packages/Console/Tests/HeadgateConsoleTests"),
         .testTarget(
             name: "ModulesTests", dependencies: [.data, .core, .wire, .transport, .server, .client],

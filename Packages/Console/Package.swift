@@ -26,6 +26,7 @@ let package = Package(
             dependencies: [
                 "HeadgateConsole", .product(name: "HeadgateData", package: "Core"),
                 .product(name: "HeadgateWire", package: "Transport"),
+                .product(name: "HeadgateTransport", package: "Transport"),
                 .product(name: "HeadgateClient", package: "Client"),
                 .product(name: "HeadgateCommands", package: "Client"),
             ]),

@@ -25,7 +25,8 @@ def run(products, folder, record):
     with Scene(products, folder) as scene, Browser(folder) as browser:
         browser.look_as(1280, "light")
         checks = [record_likeness] if record else [
-            signing_in, pages_can_be_used_by_all, the_audit_finds_faults, keyboard, a_way_closes_and_opens, a_dispatcher_fails, forms,
+            signing_in, pages_can_be_used_by_all, the_audit_finds_faults, keyboard, a_way_closes_and_opens, an_event_is_traced,
+            a_dispatcher_fails, forms,
             what_was_opened_stays, daemon_killed, console_starts_again, stolen_link]
         for check in checks:
             begin = time.monotonic()
@@ -195,6 +196,26 @@ def a_way_closes_and_opens(scene, browser):
     scene.ask("dispatcher.resume", id="web")
     eventually("the gate up", lambda: "manual open" in browser.run(gate % web))
     assert browser.run("return window.marker") == 1, "the page was loaded again"
+
+
+def an_event_is_traced(scene, browser):
+    """O2: where an event is, for each dispatcher, and what holds it there; one that is not known is told to be so."""
+    scene.ask("dispatcher.pause", id="archive", reason="kept for the trace")
+    scene.track("t1")
+    browser.open(scene.origin + "/event")
+    browser.type("#id", "t1")
+    browser.click("form button")
+
+    def is_told():
+        browser.open(scene.origin + "/event?id=t1")
+        return shows(browser, "main", "delivered")
+
+    eventually("its delivery", is_told)
+    for words in ("pending", "ManualBarrier:archive", "kept for the trace", "archive is held"):
+        assert shows(browser, "main", words), (words, browser.text("main"))
+    browser.open(scene.origin + "/event?id=never")
+    assert shows(browser, "main", "No event of this id is known"), browser.text("main")
+    scene.ask("dispatcher.resume", id="archive")
 
 
 def a_dispatcher_fails(scene, browser):

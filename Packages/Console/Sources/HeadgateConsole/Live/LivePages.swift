@@ -37,10 +37,8 @@ final class LivePages {
     func reader(of page: Route.Page, wake: @escaping () -> Void) -> PageReader? {
         guard readers < Self.mostReaders else { return nil }
         let reader = PageReader(of: page, in: self, wake: wake)
-        if open[page] == nil {
-            open[page] = OpenPage()
-            _ = open[page]?.feed.show(render(page))
-        }
+        // Whoever comes is never told less than the page that was served: others may not have been told of that yet.
+        show(page)
         open[page]?.readers[ObjectIdentifier(reader)] = reader
         readers += 1
         if readers == 1 {
@@ -79,10 +77,13 @@ final class LivePages {
     }
 
     private func refresh() {
-        for page in open.keys {
-            guard open[page]?.feed.show(render(page)) ?? false else { continue }
-            for reader in open[page]?.readers.values.map(\.self) ?? [] { reader.wake() }
-        }
+        for page in open.keys { show(page) }
+    }
+
+    /// Has all who look at a page told what is new on it.
+    private func show(_ page: Route.Page) {
+        guard open[page, default: OpenPage()].feed.show(render(page)) else { return }
+        for reader in open[page]?.readers.values.map(\.self) ?? [] { reader.wake() }
     }
 
     private func giveSigns() {
