@@ -30,6 +30,13 @@ public struct Counters<List: CounterList>: Sendable, Equatable {
         counts[counter.rawValue] += times
     }
 
+    /// These, as if the others had never happened.
+    public func only(_ isMeant: (List) -> Bool) -> Counters {
+        var some = self
+        for counter in List.allCases where !isMeant(counter) { some.counts[counter.rawValue] = 0 }
+        return some
+    }
+
     /// What has come since an earlier look.
     public func since(_ earlier: Counters) -> Counters {
         var news = self

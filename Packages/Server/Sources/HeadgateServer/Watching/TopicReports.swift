@@ -44,7 +44,7 @@ private struct DispatchersReport: TopicReport {
 
     mutating func news(from sources: WatchSources) -> ((inout JSONWriter) -> Void)? {
         let summaries = sources.gate.dispatcherSummaries
-        guard let news = told.tell(summaries.map(\.withoutAge)) else { return nil }
+        guard let news = told.tell(summaries.map(\.asTold)) else { return nil }
         return { writer in
             writer.dispatchers(news.changed.map { summaries[$0] })
             writer.member("removed", item: .array(news.removed.map { .string($0) }))
@@ -53,10 +53,11 @@ private struct DispatchersReport: TopicReport {
 }
 
 extension DispatcherSummary {
-    /// That an event grows older is no change.
-    fileprivate var withoutAge: DispatcherSummary {
+    /// What counts as a change of it: not that an event grows older, nor a counter that is not in the list.
+    var asTold: DispatcherSummary {
         var summary = self
         summary.oldest = nil
+        summary.counters = counters.only { $0.nameInList != nil }
         return summary
     }
 }

@@ -1,3 +1,4 @@
+import HeadgateCoreTesting
 import HeadgateData
 import Testing
 
@@ -36,5 +37,16 @@ struct OutcomeNewsTests {
         #expect(present.news(to: told) == nil)
         present.counters.count(.sent)
         #expect(present.news(to: told)?.counters[.sent] == 1)
+    }
+
+    @Test("B10: a counter that `dispatcher.list` does not have is no change of a dispatcher")
+    func unlisted() {
+        let bench = GateBench()
+        let told = bench.summary().asTold
+        for counter in DispatcherCounter.allCases {
+            var present = bench.summary()
+            present.counters.count(counter)
+            #expect((present.asTold == told) == (counter.nameInList == nil), "\(counter)")
+        }
     }
 }
