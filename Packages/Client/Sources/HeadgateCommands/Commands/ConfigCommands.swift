@@ -84,7 +84,9 @@ enum DaemonProgram {
     /// Runs it with these arguments, and gives its exit code and what it wrote; nil where it cannot be run.
     static func output(_ arguments: [String]) -> (code: Int32, text: String)? {
         guard let path = find() else { return nil }
-        let words = ([path] + arguments).map { "'" + $0.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'" }
+        let words = ([path] + arguments).map {
+            "'" + $0.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
+        }
         guard let pipe = popen(words.joined(separator: " ") + " 2>&1", "r") else { return nil }
         var bytes: [UInt8] = []
         while case let byte = fgetc(pipe), byte != EOF { bytes.append(UInt8(truncatingIfNeeded: byte)) }

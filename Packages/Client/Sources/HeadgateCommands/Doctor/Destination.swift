@@ -49,7 +49,9 @@ extension Destination {
         destination.caFile = tls.get(key: "ca_file")
         destination.certFile = tls.get(key: "cert_file")
         destination.keyFile = tls.get(key: "key_file")
-        if settings.get(key: "method", as: String.self) ?? "POST" == "POST" { destination.emptyBatch = emptyBatch(settings) }
+        if settings.get(key: "method", as: String.self) ?? "POST" == "POST" {
+            destination.emptyBatch = emptyBatch(settings)
+        }
         return destination
     }
 

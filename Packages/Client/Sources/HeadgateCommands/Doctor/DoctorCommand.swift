@@ -5,7 +5,8 @@ import HeadgateWire
 
 extension Command {
     private static let config = Option(
-        "--config", value: "FILE", "the configuration to look at when the daemon does not run (default: that of the package)")
+        "--config", value: "FILE",
+        "the configuration to look at when the daemon does not run (default: that of the package)")
     private static let sends = Option("--send", "send each collector an empty batch, and see what it answers")
 
     /// `headgate doctor`.
@@ -18,8 +19,10 @@ extension Command {
             does not run, and changes nothing. With --send collectors get one request more than usual, with no events.
             """
     ) { invocation in
-        let findings = Doctor(invocation, file: invocation.arguments.value(config), sends: invocation.arguments.has(sends))
-            .examine()
+        let findings = Doctor(
+            invocation, file: invocation.arguments.value(config), sends: invocation.arguments.has(sends)
+        )
+        .examine()
         let list = findings.map { finding -> DataItem in
             .object([
                 "subject": .string(finding.subject), "verdict": .string(finding.verdict.rawValue),
@@ -81,7 +84,10 @@ private struct Doctor {
         if let inForce, !isFileAsked { return (inForce, []) }
         guard let text = TextFile.bytes(of: file) else {
             let words = "there is none to be read at \(file)"
-            return (inForce ?? [:], isFileAsked ? [.wrong("settings", words, "name one: --config FILE")] : [.unknown("settings", words)])
+            return (
+                inForce ?? [:],
+                isFileAsked ? [.wrong("settings", words, "name one: --config FILE")] : [.unknown("settings", words)]
+            )
         }
         var findings: [Finding] = []
         if let (code, output) = DaemonProgram.output(["--config", file, "--check"]) {

@@ -59,7 +59,9 @@ extension MachineFacts {
     private var descriptorFinding: Finding? {
         guard let descriptors, let connections else { return nil }
         guard descriptors < connections + MachineFacts.otherDescriptors else {
-            return .fine("limits", "\(Quantity.grouped(descriptors)) descriptors for \(Quantity.grouped(connections)) connections")
+            return .fine(
+                "limits",
+                "\(Quantity.grouped(descriptors)) descriptors for \(Quantity.grouped(connections)) connections")
         }
         return .wrong(
             "limits", "\(descriptors) descriptors are too few for \(connections) connections",
@@ -73,13 +75,15 @@ extension MachineFacts {
         guard let isClockKept else { return nil }
         return isClockKept
             ? .fine("clock", "it is kept right")
-            : .doubtful("clock", "nothing keeps it right", "timedatectl set-ntp true, where a machine has no other source")
+            : .doubtful(
+                "clock", "nothing keeps it right", "timedatectl set-ntp true, where a machine has no other source")
     }
 
     private var memoryFinding: Finding? {
         guard let freeMemory else { return nil }
         let words = "\(Quantity.bytes(freeMemory)) free"
         return freeMemory < MachineFacts.leastMemory
-            ? .wrong("memory", words, "the kernel may end the daemon at any time: see what takes it") : .fine("memory", words)
+            ? .wrong("memory", words, "the kernel may end the daemon at any time: see what takes it")
+            : .fine("memory", words)
     }
 }

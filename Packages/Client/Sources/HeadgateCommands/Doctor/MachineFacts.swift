@@ -40,7 +40,9 @@ struct RunningDaemon {
         guard let entries = opendir("/proc/\(process)/fd") else { return nil }
         defer { closedir(entries) }
         while let entry = readdir(entries) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
             guard let path = realpath("/proc/\(process)/fd/\(name)", nil) else { continue }
             defer { free(path) }
             let text = String(cString: path)
@@ -89,7 +91,9 @@ extension MachineFacts.Disk {
 extension Destination {
     /// Tries to reach it.
     func tried(sending: Bool, for milliseconds: Int) -> Outcome {
-        let words = [url, unixSocket, caFile, certFile, keyFile, sending ? emptyBatch?.body : nil, emptyBatch?.contentType]
+        let words = [
+            url, unixSocket, caFile, certFile, keyFile, sending ? emptyBatch?.body : nil, emptyBatch?.contentType,
+        ]
         let texts = words.map { $0.map { strdup($0) } }
         defer { for text in texts { free(text ?? nil) } }
         func text(_ place: Int) -> UnsafePointer<CChar>? { texts[place]?.map { UnsafePointer($0) } }

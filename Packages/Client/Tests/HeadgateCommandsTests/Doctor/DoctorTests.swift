@@ -60,7 +60,9 @@ import Testing
         return MachineFacts(disk: disk).findings.first?.verdict
     }
 
-    @Test("A disk that is full, read-only or memory is wrong; one that is nearly full, or a network's, is to be looked at")
+    @Test(
+        "A disk that is full, read-only or memory is wrong; one that is nearly full, or a network's, is to be looked at"
+    )
     func disks() {
         #expect(disk() == .fine)
         #expect(disk { $0.freeBytes = 1 << 20 } == .wrong)
@@ -86,7 +88,9 @@ import Testing
     func destinations() {
         let settings: DataObject = [
             "dispatchers": [
-                "a": ["kind": "http", "endpoint": "collector.example/e", "tls": ["ca_file": "/ca"], "format": "envelope"],
+                "a": [
+                    "kind": "http", "endpoint": "collector.example/e", "tls": ["ca_file": "/ca"], "format": "envelope",
+                ],
                 "b": ["kind": "nats", "servers": ["nats://user:secret@one:4333", "two"]],
                 "c": ["kind": "file", "path": "x"], "d": ["kind": "http", "endpoint": "http://h", "method": "GET"],
             ]
@@ -102,7 +106,9 @@ import Testing
     @Test("A destination's answer to no events is fine where it took them or found them wanting, and shows no secret")
     func answers() {
         let destination = Destination(dispatcher: "a", url: "https://user:secret@host/p@th")
-        for status in [200, 204, 400, 422, nil] { #expect(destination.finding(.reached(status: status)).verdict == .fine) }
+        for status in [200, 204, 400, 422, nil] {
+            #expect(destination.finding(.reached(status: status)).verdict == .fine)
+        }
         for status in [401, 403] { #expect(destination.finding(.reached(status: status)).verdict == .doubtful) }
         for status in [301, 404, 500] { #expect(destination.finding(.reached(status: status)).verdict == .wrong) }
         let failed = destination.finding(.failed("Could not resolve host: host"))

@@ -20,7 +20,8 @@ struct LivePagesTests {
         }
 
         func reader(of page: Route.Page = .overview) throws -> PageReader {
-            try #require(pages.reader(of: page) { [unowned self] in wakes += 1 })
+            let reader = pages.reader(of: page, wake: { [unowned self] in wakes += 1 })
+            return try #require(reader)
         }
     }
 
