@@ -2166,11 +2166,11 @@ bool headgate_metrics(headgate *client, long deadline_ms, headgate_answer *answe
     return ask_for(client, "metrics", &params, "metrics", HEADGATE_ARRAY, deadline_ms, answer, error);
 }
 
-bool headgate_event_trace(headgate *client, const char *id, const char *namespace, long deadline_ms,
+bool headgate_event_trace(headgate *client, const char *id, const char *id_namespace, long deadline_ms,
                           headgate_answer *answer, headgate_error *error) {
     bytes params = params_begin();
     member_text(&params, "id", id);
-    member_text(&params, "namespace", namespace);
+    member_text(&params, "namespace", id_namespace);
     return ask_for(client, "event.trace", &params, "events", HEADGATE_ARRAY, deadline_ms, answer, error);
 }
 /* end of what Tools/protocol has written */

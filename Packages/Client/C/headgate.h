@@ -210,7 +210,7 @@ bool headgate_config_reload(headgate *client, long deadline_ms, headgate_answer 
 /* All that is counted and measured, as monitoring systems read it. */
 bool headgate_metrics(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* What has become of the event of an id, for each dispatcher that it is for. */
-bool headgate_event_trace(headgate *client, const char *id, const char *namespace, long deadline_ms,
+bool headgate_event_trace(headgate *client, const char *id, const char *id_namespace, long deadline_ms,
                           headgate_answer *answer, headgate_error *error);
 /* end of what Tools/protocol has written */
 

@@ -33,8 +33,6 @@ final class Rot {
     private(set) var damaged: Set<SequenceNumber> = []
     /// How many events the start of this life counted for dispatchers that are not there any more.
     private var missing = 0
-    /// Whether something has rotted in this life.
-    private var hasRottenInLife = false
 
     init(_ kind: Kind, _ record: Record) {
         (self.kind, self.record) = (kind, record)
@@ -47,7 +45,6 @@ final class Rot {
 
     /// Something rots.
     func strike(_ platter: Platter, inLife: Bool = false) {
-        hasRottenInLife = hasRottenInLife || inLife
         switch kind {
         case .records: strikeRecord(platter)
         case .frames: strikeFrame(platter, inLife)
@@ -144,7 +141,7 @@ final class Rot {
 
     /// Of a log it is enough to know what can be read: what cannot is not waited for.
     private func found(_ warnings: [String]) {
-        (missing, hasRottenInLife) = (0, false)
+        missing = 0
         let isTold = warnings.allSatisfy { $0.contains(" are damaged and left out") }
         record.expect(isTold && (warnings.isEmpty || strikes > 0), "the store is not what it was: \(warnings)")
         if !warnings.isEmpty { record.count(.frameLeftOut) }
@@ -184,11 +181,12 @@ final class Rot {
     ///   - lost: how many are gone.
     ///   - counted: how many of them are counted as expired or evicted.
     ///   - spoilt: how many of them lay in damaged groups.
-    ///   - isPatchy: whether there may be others of which it is not known what became of them.
-    func explains(_ lost: Int, counted: Int, putAside: Int, ofSpoilt spoilt: Int, isPatchy: Bool) -> Bool {
+    func explains(_ lost: Int, counted: Int, putAside: Int, ofSpoilt spoilt: Int) -> Bool {
         if putAside > 0 { record.count(.damagedPutAside) }
-        if hasRottenInLife { return counted <= lost && lost <= counted + putAside }
-        if kind == .frames { return counted == lost && putAside <= missing && (isPatchy || putAside == missing) }
+        if kind == .frames {
+            // What is not there any more may have been let go of before it was missed, and missed by some only.
+            return counted <= lost + missing && lost <= counted + spoilt && putAside <= spoilt + missing
+        }
         return counted <= lost && lost <= counted + min(spoilt, putAside)
     }
 }

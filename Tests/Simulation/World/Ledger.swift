@@ -155,9 +155,7 @@ final class Ledger {
         record.expect(counters[.dead] == dead, "dead is \(counters[.dead]), not \(dead)")
         let counted = counters[.evicted] + counters[.expired]
         let spoilt = all.reduce(0) { $0 + $1.waiting.intersection($1.damaged()).count }
-        let isExplained = rot?.explains(
-            lost, counted: counted, putAside: counters[.quarantined], ofSpoilt: spoilt,
-            isPatchy: counted > 0 || all.contains(where: \.isPatchy))
+        let isExplained = rot?.explains(lost, counted: counted, putAside: counters[.quarantined], ofSpoilt: spoilt)
         let what = "\(lost) events are gone, and \(counted) counted so, \(counters[.quarantined]) as put aside"
         record.expect(isExplained ?? (counted == lost), "\(what): \(all.map { [$0.id: $0.waiting.sorted()] })")
         rules?.check(counters)

@@ -88,7 +88,9 @@ final class Orphans {
 
     private func isOver(_ lane: String) -> Bool {
         guard let retention, let since = earliest[lane] else { return false }
-        return ages.now >= since + retention
+        // A start on a scale that was bent back behind that knows of it by what was on the disk: it may have noted it anew, or have found
+        // what was noted before on another scale. Of what it gives up at once nothing is said; later it is counted from that start.
+        return ages.now >= since + retention || ages.now < since
     }
 
     /// The store is asked to forget one: not before its time.

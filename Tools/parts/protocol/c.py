@@ -3,6 +3,8 @@
 import textwrap
 
 TYPES = {"boolean": "bool", "integer": "int64_t"}
+# Names that a parameter cannot have, since the header is for C++ as well.
+KEYWORDS = {"namespace": "id_namespace"}
 JSON = {"object": ("HEADGATE_OBJECT", "no JSON object"), "array": ("HEADGATE_ARRAY", "no JSON array")}
 
 
@@ -11,6 +13,11 @@ def repeatable(document, _):
     yield "static const char *const repeatable_methods[] = {"
     yield from textwrap.wrap(names, 112, initial_indent="    ", subsequent_indent="    ")
     yield "};"
+
+
+def called(one):
+    """What a parameter is called."""
+    return KEYWORDS.get(one.name, one.name)
 
 
 def wrapped(begin, parts, end):
@@ -30,7 +37,7 @@ def signature(method):
     parts = ["headgate *client"]
     for one in method.ordered():
         kind = TYPES.get(one.kind)
-        parts.append(f"{kind} {one.name}" if kind else f"const char *{one.name}")
+        parts.append(f"{kind} {called(one)}" if kind else f"const char *{called(one)}")
     parts.append("long deadline_ms")
     if method.only_result and method.only_result.kind == "integer":
         parts.append(f"int64_t *{method.only_result.name}")
@@ -45,9 +52,9 @@ def name_of(method):
 
 def declarations(_, plain):
     for method in plain:
-        json = "".join(f" `{one.name}` is JSON." for one in method.ordered() if one.kind in ("object", "array", "any"))
+        json = "".join(f" `{called(one)}` is JSON." for one in method.ordered() if one.kind in ("object", "array", "any"))
         none = "".join(
-            f" `{one.name}` below 0 is none." for one in method.ordered() if one.kind == "integer" and not one.is_required
+            f" `{called(one)}` below 0 is none." for one in method.ordered() if one.kind == "integer" and not one.is_required
         )
         yield from textwrap.wrap(f"/* {method.summary}{json}{none} */", 120, subsequent_indent=" * ")
         yield from wrapped(f"bool {name_of(method)}(", signature(method), ");")
@@ -55,14 +62,14 @@ def declarations(_, plain):
 
 def member(one):
     if one.kind == "boolean":
-        return f'member_true(&params, "{one.name}", {one.name});'
+        return f'member_true(&params, "{one.name}", {called(one)});'
     if one.kind == "integer":
-        return f'member_{"int" if one.is_required else "limit"}(&params, "{one.name}", {one.name});'
+        return f'member_{"int" if one.is_required else "limit"}(&params, "{one.name}", {called(one)});'
     if one.kind in ("string", "word"):
-        return f'member_text(&params, "{one.name}", {one.name});'
+        return f'member_text(&params, "{one.name}", {called(one)});'
     kind, complaint = JSON.get(one.kind, ("HEADGATE_NONE", "not JSON"))
     said = "are" if one.kind == "array" else "is"
-    return f'member_json(&params, "{one.name}", {one.name}, {kind}, "{one.name} that {said} {complaint}");'
+    return f'member_json(&params, "{one.name}", {called(one)}, {kind}, "{one.name} that {said} {complaint}");'
 
 
 def definitions(_, plain):

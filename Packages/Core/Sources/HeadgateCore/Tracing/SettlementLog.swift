@@ -19,6 +19,16 @@ struct SettlementLog {
 
         var last: SequenceNumber { first + SequenceNumber(count) - 1 }
 
+        /// Takes in a line about what follows at once and ended alike.
+        /// - Returns: false where it is not.
+        mutating func join(_ next: Line) -> Bool {
+            guard first + SequenceNumber(count) == next.first, sends == next.sends, cause == next.cause,
+                end == next.end, at == next.at
+            else { return false }
+            count += next.count
+            return true
+        }
+
         func covers(_ sequenceNumber: SequenceNumber) -> Bool {
             first <= sequenceNumber && sequenceNumber <= last
         }
@@ -31,18 +41,9 @@ struct SettlementLog {
     /// How many lines there are.
     var count: Int { lines.count - head }
 
-    /// An event has ended. One that follows the one before, and ended alike, is put to that.
-    mutating func append(
-        _ sequenceNumber: SequenceNumber, sends: UInt32, cause: TraceWords.Number, end: DeliveryEnd, at: Int64
-    ) {
-        let place = lines.count - 1
-        if place >= head, lines[place].last + 1 == sequenceNumber, lines[place].sends == sends,
-            lines[place].cause == cause, lines[place].end == end, lines[place].at == at
-        {
-            lines[place].count += 1
-        } else {
-            lines.append(Line(first: sequenceNumber, count: 1, sends: sends, cause: cause, end: end, at: at))
-        }
+    /// Some events have ended. Those that follow the ones before, and ended alike, are put to these.
+    mutating func append(_ line: Line) {
+        guard lines.count > head, lines[lines.count - 1].join(line) else { return lines.append(line) }
     }
 
     /// What became of an event, the last time that it ended.

@@ -62,29 +62,36 @@ struct TraceMemory {
         receivedAt: Timestamp, route: RouteNumber, namespace: TraceWords.Number, in group: inout TraceGroup
     ) {
         guard capacity > 0 else { return }
-        group.hashes.append(hash.ofJSONString(id))
-        group.rows.append(
-            TraceRow(
-                sequenceNumber: sequenceNumber, receivedAt: receivedAt.milliseconds, route: route,
-                name: names.number(of: name), namespace: namespace))
+        let row = TraceRow(
+            sequenceNumber: sequenceNumber, receivedAt: receivedAt.milliseconds, route: route,
+            name: names.number(of: name), namespace: namespace)
+        group.events.append((hash.ofJSONString(id), row))
     }
 
     /// A group of events is stored.
     mutating func stored(_ group: TraceGroup) {
         guard capacity > 0 else { return }
-        var start = 0
-        if rows.count < capacity {
-            start = min(group.rows.count, capacity - rows.count)
-            hashes += group.hashes[..<start]
-            rows += group.rows[..<start]
-        }
-        for place in start..<group.rows.count {
-            hashes[next] = group.hashes[place]
-            rows[next] = group.rows[place]
-            next += 1
-            guard next == capacity else { continue }
+        let free = group.events.prefix(capacity - rows.count)
+        hashes += free.lazy.map(\.hash)
+        rows += free.lazy.map(\.row)
+        var rest = group.events[free.endIndex...]
+        while !rest.isEmpty {
+            let piece = rest.prefix(capacity - next)
+            overwrite(piece)
+            rest = rest[piece.endIndex...]
+            next += piece.count
+            guard next == capacity else { break }
             next = 0
             forgetSettled()
+        }
+    }
+
+    /// Puts events in the places of the oldest, as many as there are up to the end.
+    private mutating func overwrite(_ events: ArraySlice<TraceGroup.Event>) {
+        hashes.withUnsafeMutableBufferPointer { hashes in
+            rows.withUnsafeMutableBufferPointer { rows in
+                for (place, event) in zip(next..., events) { (hashes[place], rows[place]) = event }
+            }
         }
     }
 
@@ -105,15 +112,20 @@ struct TraceMemory {
         guard capacity > 0, let oldest else { return }
         var log = logs.removeValue(forKey: dispatcher) ?? SettlementLog()
         log.forget(before: oldest)
+        var line: SettlementLog.Line?
         for place in 0..<count {
             let (number, sends) = event(place)
             guard number >= oldest else { continue }
             // What went well at once failed of nothing.
             let isPlain = end == .delivered && sends == 1
-            log.append(
-                number, sends: UInt32(truncatingIfNeeded: sends), cause: isPlain ? 0 : cause(number), end: end,
-                at: wall.milliseconds)
+            let next = SettlementLog.Line(
+                first: number, count: 1, sends: UInt32(truncatingIfNeeded: sends),
+                cause: isPlain ? 0 : cause(number), end: end, at: wall.milliseconds)
+            guard line?.join(next) != true else { continue }
+            if let line { log.append(line) }
+            line = next
         }
+        if let line { log.append(line) }
         logs[dispatcher] = log
     }
 
@@ -166,12 +178,12 @@ struct TraceRow {
 
 /// What is to be remembered of the events of a group, once that is stored.
 struct TraceGroup {
-    fileprivate(set) var hashes: [UInt64] = []
-    fileprivate(set) var rows: [TraceRow] = []
+    typealias Event = (hash: UInt64, row: TraceRow)
 
-    /// - Parameter events: about how many.
-    init(expecting events: Int = 0) {
-        hashes.reserveCapacity(events)
-        rows.reserveCapacity(events)
+    fileprivate var events: [Event] = []
+
+    /// - Parameter count: about how many.
+    init(expecting count: Int = 0) {
+        events.reserveCapacity(count)
     }
 }

@@ -118,13 +118,15 @@ struct TraceHash {
             state = TraceHash.fold(state ^ word, 0x9E37_79B9_7F4A_7C15)
             place += 8
         }
-        var rest: UInt64 = 0
-        while place < bytes.count {
-            rest = rest << 8 | UInt64(bytes[place])
-            place += 1
-        }
+        let rest = TraceHash.end(of: bytes, behind: place)
         look(rest)
         return TraceHash.fold(TraceHash.fold(state ^ rest, 0xD6E8_FEB8_6659_FD93), seed)
+    }
+
+    /// What is left behind a place: the last eight bytes, of which some may have been looked at, or all there are.
+    private static func end(of bytes: UnsafeRawBufferPointer, behind place: Int) -> UInt64 {
+        if bytes.count >= 8 { return bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self) }
+        return bytes[place...].reduce(0) { $0 << 8 | UInt64($1) }
     }
 
     /// Not zero if one of eight bytes is a backslash (Hacker's Delight, 6-1).

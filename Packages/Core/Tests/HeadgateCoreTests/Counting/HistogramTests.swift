@@ -85,5 +85,7 @@ import Testing
         #expect(time.total(at: second(30)) == .seconds(4) && !time.isClosed)
         time.set(closed: true, at: second(30))
         #expect(time.total(at: second(31)) == .seconds(5))
+        time.set(closed: false, at: second(32))
+        #expect(time.total(at: second(40)) == .seconds(6))
     }
 }

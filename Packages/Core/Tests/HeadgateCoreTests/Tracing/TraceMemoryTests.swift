@@ -165,7 +165,7 @@ import Testing
     func bounded() {
         var log = SettlementLog()
         for number in 1...100_000 as ClosedRange<SequenceNumber> {
-            log.append(number, sends: 1, cause: 0, end: .delivered, at: number)
+            log.append(.init(first: number, count: 1, sends: 1, cause: 0, end: .delivered, at: number))
             log.forget(before: number - 99)
         }
         #expect(log.count == 100)
