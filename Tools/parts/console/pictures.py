@@ -8,7 +8,7 @@ from scene import Scene
 
 SHOTS = [("overview", "/", 1280, "light"), ("overview-dark", "/", 1280, "dark"),
          ("dispatcher", "/dispatchers/web", 1280, "light"), ("problems", "/problems", 420, "dark"),
-         ("event", "/event?id=order-3", 1280, "light")]
+         ("event", "/event?id=order-late", 1280, "light")]
 WARM_UP_S = 600
 
 
@@ -34,6 +34,7 @@ def make(products, folder, target):
             scene.ask("dispatcher.pause", id="warehouse", reason="stocktaking")
             scene.destination.status = 503
             eventually("a failure", lambda: "503" in (browser.text("#way") or ""))
+            scene.ask("track", event="order", id="order-late")
             time.sleep(WARM_UP_S * 0.3)
             for name, path, width, theme in SHOTS:
                 shoot(scene, browser, target / f"{name}.webp", path, width, theme)

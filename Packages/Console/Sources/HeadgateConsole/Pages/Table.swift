@@ -23,7 +23,8 @@ struct PageTable {
         let row = zip(columns, cells).enumerated().map { place, pair -> HTML in
             let (column, cell) = pair
             // Where there is little room, what is not there takes none.
-            let type: HTML = cell == "–" ? " class=\"none\"" : column.isNumeric ? " class=\"number\"" : ""
+            let classes = (column.isNumeric ? ["number"] : []) + (cell == "–" ? ["none"] : [])
+            let type: HTML = classes.isEmpty ? "" : " class=\"\(classes.joined(separator: " "))\""
             let tag: HTML = place == 0 ? "th scope=\"row\"" : "td"
             let end: HTML = place == 0 ? "th" : "td"
             return "<\(tag)\(type) data-name=\"\(column.name)\">\(cell)</\(end)>"

@@ -20,7 +20,7 @@ struct LivePagesTests {
         }
 
         func reader(of page: Route.Page = .overview) throws -> PageReader {
-            let reader = pages.reader(of: page) { [unowned self] in wakes += 1 }
+            let reader = pages.reader(of: page, wake: { [unowned self] in wakes += 1 })
             return try #require(reader)
         }
     }
