@@ -70,6 +70,7 @@ extension HeadgateClient {
 
     /// What has become of the event of an id, for each dispatcher that it is for.
     /// - Parameters:
+    ///   - id: the id that was tracked.
     ///   - namespace: in which the id was given; the caller's when it is left out, any for `*`.
     ///   - deadline: how long to wait; nil is for ever.
     /// - Throws: ``ClientError``; `refused` with the reason `not_found` or `storage` when the daemon refuses it.
