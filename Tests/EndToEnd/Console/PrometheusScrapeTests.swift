@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+
+/// A real Prometheus beside a daemon and its console.
+@Suite struct PrometheusScrapeTests {
+    @Test("O1, O3: Prometheus scrapes /metrics, and has afterwards what the daemon has counted")
+    func scrapes() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(["dispatchers": ["collect": ["kind": "file", "path": "e"]]])
+            _ = try await daemon.track(1...3)
+            let console = scene.console(showing: daemon)
+            try await console.start()
+            let prometheus = try Prometheus(in: scene.directory.path("prometheus"), scraping: console.authority)
+            defer { prometheus.end() }
+            let up = try await prometheus.value(of: "up")
+            #expect(up == "1")
+            #expect(try await prometheus.value(of: "headgate_received_total") == "3")
+            #expect(try await prometheus.value(of: #"headgate_dispatcher_open{dispatcher="collect"}"#) == "1")
+            // A histogram is one to it: it can be asked how long nine of ten took.
+            let slow = "histogram_quantile(0.9, headgate_acknowledge_seconds_bucket)"
+            #expect(try await Double(prometheus.value(of: slow)).map { $0 > 0 } == true)
+        }
+    }
+}
+
+/// A server of Prometheus' that scrapes one target each second, and keeps what it has found in a folder.
+private final class Prometheus {
+    private let process: ChildProcess
+    private let port: UInt16
+
+    init(in folder: String, scraping target: String) throws {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let configuration = """
+            global: {scrape_interval: 1s, scrape_timeout: 1s}
+            scrape_configs: [{job_name: headgate, static_configs: [{targets: ["\(target)"]}]}]
+            """
+        try configuration.write(toFile: folder + "/prometheus.yml", atomically: true, encoding: .utf8)
+        port = try Prometheus.freePort()
+        process = try ChildProcess(
+            "/usr/bin/prometheus",
+            [
+                "--config.file=\(folder)/prometheus.yml", "--storage.tsdb.path=\(folder)/data",
+                "--web.listen-address=127.0.0.1:\(port)",
+            ], environment: ["HOME": folder], outputPath: folder + "/out", errorPath: folder + "/err")
+    }
+
+    func end() {
+        process.discard()
+    }
+
+    /// The value of an expression, as soon as there is one.
+    func value(of expression: String) async throws -> String {
+        let query = expression.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? expression
+        return try await eventually("a value of \(expression)") {
+            guard process.isRunning else { throw NeverHappened("Prometheus", details: process.errorOutput) }
+            // It may not listen yet.
+            guard let connection = try? await ConsoleConnection(port: port) else { return nil }
+            defer { connection.close() }
+            try await connection.send("GET", "/api/v1/query?query=\(query)", ["Host": "127.0.0.1:\(port)"])
+            let answer = try await connection.everything()
+            return answer.firstMatch(of: /"value":\[[0-9.]+,"([^"]*)"\]/).map { String($0.output.1) }
+        }
+    }
+
+    /// A port that nobody has: Prometheus does not tell which one it was given.
+    private static func freePort() throws -> UInt16 {
+        let descriptor = try SystemError.check(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0), "socket")
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        return try withUnsafeMutablePointer(to: &address) { pointer in
+            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
+                _ = try SystemError.check(bind(descriptor, raw, size), "bind")
+                _ = try SystemError.check(getsockname(descriptor, raw, &size), "getsockname")
+            }
+            return UInt16(bigEndian: pointer.pointee.sin_port)
+        }
+    }
+}
