@@ -1406,8 +1406,8 @@ class Client:
     def event_trace(
         self, id: str, namespace: Optional[str] = None, deadline: Optional[float] = None
     ) -> List[Mapping[str, Any]]:
-        """What has become of the event of an id, for each dispatcher that it is for. Gives the oldest first.
-        (`namespace`: in which the id was given; the caller's when it is left out, any for `*`)"""
+        """What has become of the event of an id, for each dispatcher that it is for. Gives the oldest first. (`id`: the
+        id that was tracked; `namespace`: in which the id was given; the caller's when it is left out, any for `*`)"""
         found: List[Mapping[str, Any]] = _member(self.call("event.trace", _given(id=id, namespace=namespace), deadline), "events", list)
         return found
     # end of what Tools/protocol has written

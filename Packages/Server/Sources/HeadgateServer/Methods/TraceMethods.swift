@@ -6,7 +6,7 @@ import HeadgateWire
 enum TraceMethods {
     private static let trace = Method(
         "event.trace", .observe, "What has become of the event of an id, for each dispatcher that it is for.",
-        changesNothing: true, Field("id", .string(1...EventReader.longestWord)),
+        changesNothing: true, Field("id", .string(1...EventReader.longestWord), "the id that was tracked"),
         Field(
             optional: "namespace", .string(1...Limits.longestName),
             "in which the id was given; the caller's when it is left out, any for `*`"),
