@@ -117,7 +117,7 @@ import Testing
             let daemon = scene.idleDaemon()
             daemon.launcher = own.launcher
             try daemon.configure(["dispatchers": ["archive": ["kind": "file", "path": "e.ndjson"]]])
-            try daemon.give(to: own)
+            try await daemon.give(to: own)
             try await daemon.start()
             let mine = try await scene.doorway(of: own, to: daemon).connect()
             let other = try await scene.doorway(of: Self.stranger, to: daemon).connect()
@@ -177,9 +177,12 @@ import Testing
 
 extension Daemon {
     /// Gives the daemon's folder to a user, with a copy of the program that it can reach.
-    fileprivate func give(to person: Person) throws {
+    fileprivate func give(to person: Person) async throws {
         let copy = folder + "/headgated"
-        try FileManager.default.copyItem(atPath: BuiltProducts.path(of: program), toPath: copy)
+        // Copied here, it would be open for writing in whatever other tests start at that moment, and could not be run.
+        let copying = try ChildProcess(
+            "/bin/cp", [BuiltProducts.path(of: program), copy], outputPath: copy + ".out", errorPath: copy + ".err")
+        #expect(try await copying.exitCode() == 0)
         executable = copy
         for path in [folder, configurationPath, copy] {
             _ = try SystemError.check(chown(path, person.uid, person.gid), "chown \(path)")
