@@ -13,6 +13,8 @@ from machine import ROOT, build_c, find_program, real_disk, run
 from servers import BenchmarkError, Headgate
 
 SIZE = 300
+WINDOW = 64
+"""Unanswered requests on each connection."""
 MOST = 1.3
 """No point may cost more than so many times the best of its curve."""
 
@@ -25,11 +27,6 @@ class Point:
     stored: int = 0
     connections: int = 4
     barriers: int = 0
-
-    @property
-    def window(self) -> int:
-        """Unanswered requests on each connection."""
-        return 64
 
 
 CURVES: dict[str, Callable[[int], Point]] = {
@@ -81,7 +78,7 @@ def measure(arguments: argparse.Namespace, loadgen: pathlib.Path, point: Point) 
         before = daemon.cpu_seconds()
         command = [
             str(loadgen), "--proto", "headgate", "--socket", str(daemon.socket_path), "--size", str(SIZE),
-            "--connections", str(point.connections), "--window", str(point.window),
+            "--connections", str(point.connections), "--window", str(WINDOW),
             "--seconds", str(arguments.seconds),
         ]  # fmt: skip
         finished = subprocess.run(command, stdout=subprocess.PIPE, text=True)
@@ -130,7 +127,7 @@ def main() -> None:
     arguments.headgated = find_program("headgated", arguments.headgated)
     arguments.disk = real_disk(arguments.disk or ROOT / ".build/bench")
     loadgen = build_c() / "loadgen"
-    print(f"track requests of {SIZE} bytes, 64 unanswered on each connection, durability {arguments.durability};", end=" ")
+    print(f"track requests of {SIZE} bytes, {WINDOW} unanswered on each connection, durability {arguments.durability};", end=" ")
     print(f"medians of {arguments.rounds} × {arguments.seconds:g} s; the ratio is that to the least of a curve.\n")
     for name in arguments.curves or CURVES:
         print_curve(arguments, loadgen, name)

@@ -10,13 +10,7 @@ public struct TimestampText: Sendable {
     public static let byteCount = Timestamp.length + 2
 
     /// Lends the bytes of a moment.
-    @inlinable
-    public mutating func lend(_ moment: Timestamp, _ body: (UnsafeRawBufferPointer) -> Void) {
-        withBytes(of: moment) { body($0) }
-    }
-
-    @usableFromInline
-    mutating func withBytes(of new: Timestamp, _ body: (UnsafeRawBufferPointer) -> Void) {
+    public mutating func lend(_ new: Timestamp, _ body: (UnsafeRawBufferPointer) -> Void) {
         if moment != new {
             moment = new
             withUnsafeMutableBytes(of: &text) {

@@ -2,7 +2,7 @@ import HeadgateTransport
 import Testing
 
 /// What a loop's thread does between two turns, and who has the loop meanwhile.
-@Suite struct LoopPartnerTests {
+@Suite(.timeLimit(.minutes(5))) struct LoopPartnerTests {
     @Test("What is to be done between two turns comes behind the turn's end, and what follows from it before the next")
     func order() throws {
         var steps: [String] = []

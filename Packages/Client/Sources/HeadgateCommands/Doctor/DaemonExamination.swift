@@ -30,25 +30,13 @@ enum DaemonExamination {
     /// What clients or an operator would not otherwise notice.
     private static func losses(_ status: DataObject) -> [Finding] {
         let counters = status.get(key: "counters", as: DataObject.self) ?? [:]
-        func count(_ name: String) -> Int { counters.get(key: name) ?? 0 }
-        let losses = [
-            (
-                "quarantined", "lost to damage of the store",
-                "headgated --verify DIR, with the daemon stopped, says where"
-            ),
-            ("evicted", "dropped to make room, or purged", "more room: store.max_events, store.max_bytes"),
-            (
-                "expired", "kept longer than store.max_age_s or their ttl_ms",
-                "see what holds them: headgate dispatchers"
-            ),
-            ("dead", "given up by a dispatcher", "headgate dead-letters tells why, and can send them again"),
-            ("rejected", "refused for want of room", "more room: store.max_events, store.max_bytes"),
-            ("slow_readers_closed", "connections closed that did not read", "clients must read what they are answered"),
-        ]
-        return losses.compactMap { name, words, advice in
-            count(name) == 0
-                ? nil : .doubtful("events", "\(Quantity.grouped(count(name))) \(words), since its start", advice)
+        func told(_ trouble: CountedTrouble, _ what: (Int) -> String) -> Finding? {
+            let count: Int = counters.get(key: trouble.counter) ?? 0
+            guard count > 0 else { return nil }
+            return .doubtful("counters", "\(what(count)) \(trouble.words), since the daemon started", trouble.advice)
         }
+        return CountedTrouble.ofEvents.compactMap { told($0) { Quantity.counted($0, "event") } }
+            + CountedTrouble.ofService.compactMap { told($0, Quantity.grouped) }
     }
 
     private static func dispatchers(_ status: DataObject) -> [Finding] {

@@ -100,21 +100,10 @@ extension Destination {
 
     /// Without what stands before the host's name: it may be a secret.
     private var shownURL: String {
-        guard let start = url.range(of: "://")?.upperBound else { return url }
+        guard let start = url.firstRange(of: "://")?.upperBound else { return url }
         let rest = url[start...]
         let host = rest.prefix { $0 != "/" && $0 != "?" }
         guard let at = host.lastIndex(of: "@") else { return url }
         return url[..<start] + "***@" + rest[rest.index(after: at)...]
-    }
-}
-
-extension String {
-    fileprivate func range(of piece: String) -> Range<String.Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(piece) { return start..<index(start, offsetBy: piece.count) }
-            start = index(after: start)
-        }
-        return nil
     }
 }

@@ -90,66 +90,24 @@ struct Problems {
     }
 
     private func losses(_ dispatcher: ListedDispatcher) -> [Problem] {
-        let losses = [
-            (dispatcher.dead, "given up", "Look at its dead letters, mend the cause, and requeue or purge them."),
-            (
-                dispatcher.expired, "lost: too old, by `max_age_s` or their `ttl_ms`",
-                "Raise `store.max_age_s`, or find out what held them so long."
-            ),
-            (
-                dispatcher.evicted, "lost: to make room, or purged",
-                "Raise `store.max_events` or `store.max_bytes`, or let it reject instead."
-            ),
-        ]
-        return losses.filter { $0.0 > 0 }.map { count, what, advice in
-            Problem(
-                title: "\(Quantity.counted(count, "event")) of \(dispatcher.id) \(count == 1 ? "was" : "were") \(what)",
-                advice: advice, dispatcher: dispatcher.id, isBad: true)
+        let counts = ["dead": dispatcher.dead, "expired": dispatcher.expired, "evicted": dispatcher.evicted]
+        return CountedTrouble.ofEvents.compactMap { trouble in
+            guard let count = counts[trouble.counter], count > 0 else { return nil }
+            let events = "\(Quantity.counted(count, "event")) of \(dispatcher.id) \(count == 1 ? "was" : "were")"
+            return Problem(
+                title: "\(events) \(trouble.words)", advice: trouble.advice, dispatcher: dispatcher.id, isBad: true)
         }
     }
 
     private var counters: [Problem] {
-        Self.advice.compactMap { name, what, advice in
-            let count = state.counter(name)
+        CountedTrouble.ofService.compactMap { trouble in
+            let count = state.counter(trouble.counter)
             guard count > 0 else { return nil }
-            return Problem(title: "\(Quantity.grouped(count)) \(what) since the daemon started", advice: advice)
+            let title = "\(Quantity.grouped(count)) \(trouble.words) since the daemon started"
+            return Problem(title: title, advice: trouble.advice)
         }
     }
 
     /// The words of barriers whose holding is what they are there for, and of the one that goes with a failure.
     private static let usual = ["batching", "rate", "interval", "schedule", "backoff"]
-
-    private static let advice: [(String, String, String)] = [
-        (
-            "quarantined", "damaged records were set aside",
-            "Check the disk; the pieces are kept below the data directory."
-        ),
-        (
-            "rejected", "events were refused",
-            "The clients were told why: mostly a full store, or an event that is too large."
-        ),
-        (
-            "rejected_connections", "connections were refused",
-            "Raise `limits.max_connections`, or find the client that opens so many."
-        ),
-        (
-            "slow_readers_closed", "clients did not read their answers and were closed",
-            "Look at what those clients do instead of reading."
-        ),
-        (
-            "limited", "messages were refused because of a limit",
-            "The clients were told which; `limits` in the settings has them."
-        ),
-        ("line_too_long", "lines were too long", "Raise `limits.max_line_bytes`, or send less in one message."),
-        (
-            "failed_notifications", "messages without an id failed",
-            "Have the client send requests, so that it is told why."
-        ),
-        ("collector_errors", "times a collector failed", "The log tells which, and why."),
-        ("barrier_errors", "times a barrier failed", "The log tells which, and why."),
-        (
-            "transformation_errors", "times a transformation failed",
-            "Those events went on unchanged; the log tells why."
-        ),
-    ]
 }

@@ -47,8 +47,6 @@ final class StoreWorkers: @unchecked Sendable {
     /// What waits for the store's thread.
     private struct JobQueue {
         var jobs: [StoreJob] = []
-        /// The engine is the thread's.
-        var hasEngine = true
         /// It is to look after the loop, or does.
         var isCalled = false
     }
@@ -82,7 +80,6 @@ final class StoreWorkers: @unchecked Sendable {
     private func handOver(_ jobs: [StoreJob]) {
         queue.withLock { queue in
             holder.store(.thread, ordering: .relaxed)
-            queue.hasEngine = true
             queue.jobs += jobs
         }
     }
@@ -97,6 +94,7 @@ final class StoreWorkers: @unchecked Sendable {
         guard bytes <= StoreWorkers.mostBytesInPlace,
             holder.compareExchange(expected: .nobody, desired: .loop, ordering: .acquiringAndReleasing).exchanged
         else { return false }
+        // Only who has the engine may ask. Where the disk is slow it is handed over with the jobs.
         return pace.isQuick
     }
 
@@ -178,10 +176,7 @@ final class StoreWorkers: @unchecked Sendable {
     private func takeJobs(isDone: Bool) -> [StoreJob] {
         queue.withLock { queue in
             defer { queue.jobs = [] }
-            if queue.jobs.isEmpty, isDone {
-                queue.hasEngine = false
-                holder.store(.nobody, ordering: .releasing)
-            }
+            if queue.jobs.isEmpty, isDone { holder.store(.nobody, ordering: .releasing) }
             return queue.jobs
         }
     }
@@ -189,7 +184,7 @@ final class StoreWorkers: @unchecked Sendable {
     /// Waits until the engine is the thread's again, and looks after the loop meanwhile where that has it now and then.
     /// - Returns: whether the thread has taken the loop over.
     private func awaitEngine() -> Bool {
-        while !queue.withLock(when: { $0.hasEngine || $0.isCalled }, { $0.hasEngine }) {
+        while !queue.withLock(when: { $0.isCalled || threadHasEngine }, { _ in threadHasEngine }) {
             switch watch() {
             case .tookOver: return true
             case .hasEngine: return false
@@ -209,9 +204,8 @@ final class StoreWorkers: @unchecked Sendable {
     private func watch() -> Sight {
         var (seen, inVain) = (turns, 0)
         while inVain < StoreWorkers.looksInVain, let loop {
-            let hasEngine = queue.withLock(when: \.hasEngine, atMost: StoreWorkers.millisecondsBetweenLooks) { queue in
-                queue.hasEngine
-            }
+            let hasEngine = queue.withLock(
+                when: { _ in threadHasEngine }, atMost: StoreWorkers.millisecondsBetweenLooks, { _ in threadHasEngine })
             if hasEngine { return .hasEngine }
             if loop.takeOver(ifGoneFor: StoreWorkers.patience) { return .tookOver }
             inVain = turns == seen ? inVain + 1 : 0
@@ -222,6 +216,9 @@ final class StoreWorkers: @unchecked Sendable {
         if turns != seen { call() }
         return .nothing
     }
+
+    /// It is given to the thread with the queue locked, so that one who waits there is told.
+    private var threadHasEngine: Bool { holder.load(ordering: .acquiring) == .thread }
 
     private var turns: Int { turnsOfLoop.load(ordering: .sequentiallyConsistent) }
 

@@ -7,7 +7,7 @@ final class ThreadedStoreDesk: StoreDesk {
     private let options: DiskEventStore.Options
     private let loop: EventLoop?
     private var workers: StoreWorkers?
-    /// Takes outcomes that are there at the end of a turn of the loop.
+    /// Takes outcomes that are there at the end of a turn of the loop. Set before the desk is opened.
     var onOutcomes: () -> Void = {}
 
     /// - Parameter loop: which is the scheduler; nil where something else is.
@@ -23,7 +23,7 @@ final class ThreadedStoreDesk: StoreDesk {
     func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoreContent {
         let workers = StoreWorkers(options: options, loop: loop, ring: ring)
         let content = try workers.start()
-        workers.onOutcomes = { [weak self] in self?.onOutcomes() }
+        workers.onOutcomes = onOutcomes
         self.workers = workers
         return content
     }

@@ -2,13 +2,24 @@
 
 /// The system's disk, with calls that fail when a test says so. Nothing has to survive a power failure, so nothing is synced.
 ///
-/// `@unchecked`: a test has one thread.
+/// `@unchecked`: faults are set by a test's one thread, before others work with the disk.
 final class FaultyDisk: Disk, @unchecked Sendable {
     /// What is written to this file is written, and counts as failed.
     var liesAbout: String?
     /// Whether syncing fails.
     var failsToSync = false
     private let disk = SystemDisk()
+    private let onSync: @Sendable () -> Void
+
+    /// - Parameter onSync: called, by whichever thread it is, where something would be synced.
+    init(onSync: @escaping @Sendable () -> Void = {}) {
+        self.onSync = onSync
+    }
+
+    fileprivate func synced() throws(DiskFault) {
+        if failsToSync { throw DiskFault(code: 5) }
+        onSync()
+    }
 
     var sqliteName: String? { nil }
 
@@ -49,9 +60,7 @@ private final class FaultyFile: DiskFile {
     func resize(to count: Int) throws(DiskFault) { try file.resize(to: count) }
     func preallocate(_ count: Int) throws(DiskFault) { try file.preallocate(count) }
 
-    func sync() throws(DiskFault) {
-        if disk.failsToSync { throw DiskFault(code: 5) }
-    }
+    func sync() throws(DiskFault) { try disk.synced() }
 
     func lock() throws(DiskFault) -> Bool { try file.lock() }
 }

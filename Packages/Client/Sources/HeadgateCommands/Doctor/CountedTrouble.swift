@@ -1,0 +1,54 @@
+/// What the daemon counts that somebody may have to do something about, in words, with what that is.
+public struct CountedTrouble: Sendable {
+    /// The counter's name, as `status` has it.
+    public let counter: String
+    /// What it counts, to stand behind the number.
+    public let words: String
+    /// What to do.
+    public let advice: String
+
+    /// What became of events that were not delivered: counted of the whole service and of each dispatcher.
+    public static let ofEvents = [
+        CountedTrouble(
+            counter: "dead", words: "given up",
+            advice: "Look at its dead letters, mend the cause, and requeue or purge them."),
+        CountedTrouble(
+            counter: "expired", words: "lost: too old, by `max_age_s` or their `ttl_ms`",
+            advice: "Raise `store.max_age_s`, or find out what held them so long."),
+        CountedTrouble(
+            counter: "evicted", words: "lost: to make room, or purged",
+            advice: "Raise `store.max_events` or `store.max_bytes`, or let it reject instead."),
+    ]
+
+    /// What is counted of the whole service alone.
+    public static let ofService = [
+        CountedTrouble(
+            counter: "quarantined", words: "damaged records were set aside",
+            advice: "Check the disk; the pieces are kept below the data directory."),
+        CountedTrouble(
+            counter: "rejected", words: "events were refused",
+            advice: "The clients were told why: mostly a full store, or an event that is too large."),
+        CountedTrouble(
+            counter: "rejected_connections", words: "connections were refused",
+            advice: "Raise `limits.max_connections`, or find the client that opens so many."),
+        CountedTrouble(
+            counter: "slow_readers_closed", words: "clients did not read their answers and were closed",
+            advice: "Look at what those clients do instead of reading."),
+        CountedTrouble(
+            counter: "limited", words: "messages were refused because of a limit",
+            advice: "The clients were told which; `limits` in the settings has them."),
+        CountedTrouble(
+            counter: "line_too_long", words: "lines were too long",
+            advice: "Raise `limits.max_line_bytes`, or send less in one message."),
+        CountedTrouble(
+            counter: "failed_notifications", words: "messages without an id failed",
+            advice: "Have the client send requests, so that it is told why."),
+        CountedTrouble(
+            counter: "collector_errors", words: "times a collector failed", advice: "The log tells which, and why."),
+        CountedTrouble(
+            counter: "barrier_errors", words: "times a barrier failed", advice: "The log tells which, and why."),
+        CountedTrouble(
+            counter: "transformation_errors", words: "times a transformation failed",
+            advice: "Those events went on unchanged; the log tells why."),
+    ]
+}
