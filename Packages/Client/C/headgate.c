@@ -1530,7 +1530,7 @@ static bool call_or_job_is(headgate *client, const void *what) {
 /* written by Tools/protocol: repeatable */
 static const char *const repeatable_methods[] = {
     "ping", "rpc.discover", "status", "barrier.list", "dispatcher.list", "queue.peek", "dead_letters.list",
-    "config.get", "metrics", "event.trace"
+    "config.get", "metrics", "event.trace", "client.list"
 };
 /* end of what Tools/protocol has written */
 
@@ -2172,6 +2172,11 @@ bool headgate_event_trace(headgate *client, const char *id, const char *id_names
     member_text(&params, "id", id);
     member_text(&params, "namespace", id_namespace);
     return ask_for(client, "event.trace", &params, "events", HEADGATE_ARRAY, deadline_ms, answer, error);
+}
+
+bool headgate_clients(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {
+    bytes params = params_begin();
+    return ask_for(client, "client.list", &params, "clients", HEADGATE_ARRAY, deadline_ms, answer, error);
 }
 /* end of what Tools/protocol has written */
 

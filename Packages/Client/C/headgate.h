@@ -212,6 +212,8 @@ bool headgate_metrics(headgate *client, long deadline_ms, headgate_answer *answe
 /* What has become of the event of an id, for each dispatcher that it is for. */
 bool headgate_event_trace(headgate *client, const char *id, const char *id_namespace, long deadline_ms,
                           headgate_answer *answer, headgate_error *error);
+/* Every connected client: what it sent, and why it is not read where it is not. */
+bool headgate_clients(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* end of what Tools/protocol has written */
 
 /* ---- Barriers (Behaviour B29) ---- */

@@ -12,6 +12,7 @@ import (
 var repeatable = map[string]bool{
 	"ping": true, "rpc.discover": true, "status": true, "barrier.list": true, "dispatcher.list": true,
 	"queue.peek": true, "dead_letters.list": true, "config.get": true, "metrics": true, "event.trace": true,
+	"client.list": true,
 }
 
 // end of what Tools/protocol has written

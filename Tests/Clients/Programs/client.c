@@ -234,6 +234,7 @@ CALL(call_config_reload, headgate_config_reload(client, HEADGATE_FOREVER, answer
 CALL(call_metrics, headgate_metrics(client, HEADGATE_FOREVER, answer, error))
 CALL(call_event_trace, headgate_event_trace(client, text_of(from, "id"), text_of(from, "namespace"), HEADGATE_FOREVER,
                                             answer, error))
+CALL(call_clients, headgate_clients(client, HEADGATE_FOREVER, answer, error))
 /* end of what Tools/protocol has written */
 
 static const struct {
@@ -259,6 +260,7 @@ static const struct {
     {"config.reload", call_config_reload, false},
     {"metrics", call_metrics, false},
     {"event.trace", call_event_trace, false},
+    {"client.list", call_clients, false},
     /* end of what Tools/protocol has written */
 };
 

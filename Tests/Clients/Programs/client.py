@@ -60,6 +60,7 @@ CALLS = {
     "config.reload": lambda client, values: {"changed": client.reload_config(**values)},
     "metrics": lambda client, values: {"metrics": client.metrics(**values)},
     "event.trace": lambda client, values: {"events": client.event_trace(**values)},
+    "client.list": lambda client, values: {"clients": client.clients(**values)},
     # end of what Tools/protocol has written
 }
 

@@ -67,6 +67,7 @@ CALLS = {
     "config.reload": lambda client, values: member("changed", client.reload_config(**values)),
     "metrics": lambda client, values: member("metrics", client.metrics(**values)),
     "event.trace": lambda client, values: member("events", client.event_trace(**values)),
+    "client.list": lambda client, values: member("clients", client.clients(**values)),
     # end of what Tools/protocol has written
 }
 

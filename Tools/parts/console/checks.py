@@ -2,6 +2,7 @@
 import json
 import pathlib
 import signal
+import socket
 import time
 
 from browser import Browser, eventually
@@ -25,7 +26,7 @@ def run(products, folder, record):
     with Scene(products, folder) as scene, Browser(folder) as browser:
         browser.look_as(1280, "light")
         checks = [record_likeness] if record else [
-            signing_in, pages_can_be_used_by_all, the_audit_finds_faults, keyboard, a_way_closes_and_opens, an_event_is_traced,
+            signing_in, pages_can_be_used_by_all, the_audit_finds_faults, keyboard, a_way_closes_and_opens, a_client_is_not_read, an_event_is_traced,
             a_dispatcher_fails, forms,
             what_was_opened_stays, daemon_killed, console_starts_again, stolen_link]
         for check in checks:
@@ -59,6 +60,20 @@ def signing_in(scene, browser):
     if "401" in eventually("the page behind a foreign link", lambda: browser.text("h1")):
         browser.click("main a")
         eventually("the page behind its own link", lambda: browser.text("h1") == "Overview")
+
+
+def a_client_is_not_read(scene, browser):
+    """O3: what each client has sent, and of one that does not read its answers, that it is not read any more, and why."""
+    browser.open(scene.origin + "/clients")
+    line = b'{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}\n'
+    with socket.socket(socket.AF_UNIX) as deaf:
+        deaf.connect(scene.socket)
+        deaf.sendall(b'{"jsonrpc":"2.0","id":1,"method":"track","params":{"event":"e"}}\n' + 1_000 * line)
+        eventually("a client that is not read", lambda: shows(browser, "#clients", "it does not read its answers"))
+        row = next(one for one in scene.ask("client.list")["clients"] if one["stopped"])
+        assert row["received"] == 1 and row["stopped"]["reason"] == "unread_answers", row
+        assert shows(browser, "#clients", str(row["pid"]))
+    eventually("that it is gone", lambda: not shows(browser, "#clients", "it does not read its answers"))
 
 
 def prepare(scene):

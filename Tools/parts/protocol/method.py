@@ -6,6 +6,7 @@ import re
 # Calls whose names in a client are not those of their methods.
 NAMES = {
     "rpc.discover": {"swift": "discover", "python": "discover", "c": "discover"},
+    "client.list": {"swift": "clients", "python": "clients", "c": "clients"},
     "flush.cancel": {"swift": "cancelFlush", "python": "cancel_flush"},
     "config.get": {"swift": "settings", "python": "config", "c": "config"},
     "config.set": {"swift": "changeSettings", "python": "set_config"},

@@ -20,7 +20,7 @@ const USUAL = {
 // written by Tools/protocol: repeatable
 const REPEATABLE = new Set([
     "ping", "rpc.discover", "status", "barrier.list", "dispatcher.list", "queue.peek", "dead_letters.list",
-    "config.get", "metrics", "event.trace",
+    "config.get", "metrics", "event.trace", "client.list",
 ]);
 // end of what Tools/protocol has written
 

@@ -388,7 +388,7 @@ def _whole(value: Any, usual: int) -> int:
 
 # written by Tools/protocol: repeatable
 _REPEATABLE = frozenset(
-    "ping rpc.discover status barrier.list dispatcher.list queue.peek dead_letters.list config.get metrics event.trace".split()
+    "ping rpc.discover status barrier.list dispatcher.list queue.peek dead_letters.list config.get metrics event.trace client.list".split()
 )
 # end of what Tools/protocol has written
 
@@ -1409,6 +1409,11 @@ class Client:
         """What has become of the event of an id, for each dispatcher that it is for. Gives the oldest first. (`id`: the
         id that was tracked; `namespace`: in which the id was given; the caller's when it is left out, any for `*`)"""
         found: List[Mapping[str, Any]] = _member(self.call("event.trace", _given(id=id, namespace=namespace), deadline), "events", list)
+        return found
+
+    def clients(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
+        """Every connected client: what it sent, and why it is not read where it is not."""
+        found: List[Mapping[str, Any]] = _member(self.call("client.list", None, deadline), "clients", list)
         return found
     # end of what Tools/protocol has written
 

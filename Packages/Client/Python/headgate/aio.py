@@ -248,6 +248,11 @@ class Client:
         id that was tracked; `namespace`: in which the id was given; the caller's when it is left out, any for `*`)"""
         found: List[Mapping[str, Any]] = headgate._member(await self.call("event.trace", headgate._given(id=id, namespace=namespace), deadline), "events", list)
         return found
+
+    async def clients(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
+        """Every connected client: what it sent, and why it is not read where it is not."""
+        found: List[Mapping[str, Any]] = headgate._member(await self.call("client.list", None, deadline), "clients", list)
+        return found
     # end of what Tools/protocol has written
 
     async def watch(self, topics: Optional[Sequence[str]] = None, deadline: Optional[float] = None) -> Watch:

@@ -28,6 +28,7 @@ final class Console {
         live = LivePages(on: loop, render: pages.regions) { daemon.attend($0) }
         self.pages = pages
         board.live = live
+        daemon.areClientsLookedAt = { board.live?.isOpen(.clients) ?? false }
         server = try HTTPServer(listening: socket.descriptor, on: loop) { [weak self] request, exchange in
             self?.answer(request, exchange)
         }

@@ -122,6 +122,7 @@ struct Calls {
         case "event.trace":
             let result = try await client.eventTrace(given["id"] ?? "", namespace: given["namespace"])
             return ["events": items(result)]
+        case "client.list": return ["clients": items(try await client.clients())]
         // end of what Tools/protocol has written
         default: throw UsageError("there is no method \(method)")
         }

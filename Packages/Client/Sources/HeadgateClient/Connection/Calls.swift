@@ -75,7 +75,7 @@ extension ClientConnection {
     // written by Tools/protocol: repeatable
     private static let repeatableMethods: Set<String> = [
         "ping", "rpc.discover", "status", "barrier.list", "dispatcher.list", "queue.peek", "dead_letters.list",
-        "config.get", "metrics", "event.trace",
+        "config.get", "metrics", "event.trace", "client.list",
     ]
     // end of what Tools/protocol has written
 }

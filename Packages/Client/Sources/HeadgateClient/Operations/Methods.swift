@@ -82,6 +82,12 @@ extension HeadgateClient {
         params["namespace"] = namespace.map { .string($0) }
         return try await member("events", of: "event.trace", params, deadline)
     }
+
+    /// Every connected client: what it sent, and why it is not read where it is not.
+    /// - Parameter deadline: how long to wait; nil is for ever.
+    public func clients(deadline: Duration? = nil) async throws -> [DataObject] {
+        try await member("clients", of: "client.list", [:], deadline)
+    }
     // end of what Tools/protocol has written
 }
 

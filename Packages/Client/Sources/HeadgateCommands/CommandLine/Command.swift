@@ -29,7 +29,7 @@ enum ExitCode: Int32, Sendable {
 /// All commands, in the order in which the help shows them.
 enum CommandTable {
     static let all: [Command] = [
-        .send, .status, .metrics, .watch, .flush, .barriers, .dispatchers, .pause, .resume, .worker,
+        .send, .status, .metrics, .watch, .flush, .barriers, .dispatchers, .clients, .pause, .resume, .worker,
         .peek, .trace, .deadLettersList, .deadLettersRequeue, .deadLettersPurge, .activate, .configGet, .configSet,
         .configReload, .configCheck, .doctor, .completions,
     ]

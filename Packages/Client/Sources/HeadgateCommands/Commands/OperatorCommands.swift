@@ -38,6 +38,17 @@ extension Command {
         return .success
     }
 
+    /// `headgate clients`.
+    static let clients = Command(
+        name: "clients", summary: "Tell who is connected, what each has sent, and why one is not read.",
+        options: [.json]
+    ) { invocation in
+        let answer = try invocation.ask([Question(method: "client.list")])[0]
+        let words = ClientText(style: invocation.terminal.style)
+        try invocation.show(answer, else: words.list(ListedClient.list(in: answer) ?? []))
+        return .success
+    }
+
     private static let reason = Option("--reason", value: "TEXT", "why, for those who look at the barriers")
     private static let flushable = Option("--flushable", "let flushes through all the same")
 

@@ -54,6 +54,7 @@ import Testing
         "config.reload": { _ = try await $0.reloadSettings() },
         "metrics": { _ = try await $0.metrics() },
         "event.trace": { _ = try await $0.eventTrace("a", namespace: "a") },
+        "client.list": { _ = try await $0.clients() },
         // end of what Tools/protocol has written
     ]
 
@@ -63,7 +64,8 @@ import Testing
         "dispatcher.list": ["dispatchers": []], "barrier.list": ["barriers": []], "queue.peek": ["events": []],
         "queue.purge": ["purged": 0], "dead_letters.list": ["dead_letters": [], "next": nil],
         "dead_letters.requeue": ["count": 0], "dead_letters.purge": ["count": 0], "board.activate": ["done": true],
-        "config.reload": ["changed": []], "metrics": ["metrics": []], "event.trace": ["events": []],
+        "config.reload": ["changed": []], "client.list": ["clients": []], "metrics": ["metrics": []],
+        "event.trace": ["events": []],
     ]
 
     /// The names of the params of each method, by Docs/openrpc.json.

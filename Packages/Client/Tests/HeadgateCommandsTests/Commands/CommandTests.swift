@@ -57,17 +57,18 @@ import Testing
     }
 
     @Test(
-        "--json prints the daemon's answer as it came", arguments: ["status", "config get", "barriers", "dispatchers"])
+        "--json prints the daemon's answer as it came",
+        arguments: ["status", "config get", "barriers", "dispatchers", "clients"])
     func json(command: String) async throws {
         try await withDaemon { daemon in
-            for method in ["status", "config.get", "barrier.list", "dispatcher.list"] {
+            for method in ["status", "config.get", "barrier.list", "dispatcher.list", "client.list"] {
                 await daemon.answer(method, with: ["method": .string(method), "number": 3])
             }
             let words = command.split(separator: " ").map(String.init) + ["--json"]
             let run = try await ToolRun.run(words, on: daemon)
             let methods = [
                 "status": "status", "config get": "config.get", "barriers": "barrier.list",
-                "dispatchers": "dispatcher.list",
+                "dispatchers": "dispatcher.list", "clients": "client.list",
             ]
             #expect(run.output == "{\"method\":\"\(methods[command] ?? "")\",\"number\":3}\n")
         }

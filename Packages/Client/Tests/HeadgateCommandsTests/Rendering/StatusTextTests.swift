@@ -25,6 +25,25 @@ import Testing
         #expect(words.list([]) == "There are no dispatchers.\n")
     }
 
+    @Test("O3: clients are shown in a table, and below it why one is not read")
+    func clients() {
+        let words = ClientText(style: Fixed.style)
+        let shop: DataObject = [
+            "session": "session-7", "client": "shop/2.1", "uid": 1_000, "pid": 4_711, "connected_ms": 120_000,
+            "received": 12, "duplicates": 1, "rejected": 0, "failed": 2, "unanswered": 3,
+            "stopped": ["reason": "unread_answers", "for_ms": 4_000],
+        ]
+        #expect(
+            words.list([ListedClient(shop)]) == """
+                CONNECTION  CLIENT     PID   UID    FOR  RECEIVED  DUPLICATES  REJECTED  FAILED  UNANSWERED
+                session-7   shop/2.1  4711  1000  2 min        12           1         0       2           3
+
+                session-7: is not read for 4 s already: it does not read its answers (limits.max_output_bytes)
+
+                """)
+        #expect(words.list([]) == "Nobody is connected.\n")
+    }
+
     @Test("status says first how the daemon is, then its warnings, then the dispatchers")
     func status() {
         let status: DataObject = [

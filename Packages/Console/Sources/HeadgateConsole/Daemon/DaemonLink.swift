@@ -36,6 +36,9 @@ final class DaemonLink {
             options: options, on: loop)
     }
 
+    /// Whether somebody looks at who is connected: nobody else has that asked.
+    var areClientsLookedAt: () -> Bool = { false }
+
     /// The path of the daemon's socket.
     var socketPath: String { connection.socketPath }
 
@@ -54,6 +57,14 @@ final class DaemonLink {
         if isAttended, state.presence == .serving { return then() }
         waiting.append(then)
         look()
+    }
+
+    /// Calls `then` once the state has who is connected, where the daemon tells that.
+    func whenClientsAreKnown(_ then: @escaping () -> Void) {
+        ask("client.list") { [weak self] result in
+            self?.state.take(clients: (try? result.get()).flatMap(ListedClient.list))
+            then()
+        }
     }
 
     /// Calls `then` once the state is that of a moment after this one: something was changed.
@@ -108,7 +119,8 @@ final class DaemonLink {
             guard let self else { return }
             self.state.take(metrics: (try? result.get()).map(MetricTable.init))
             self.history.take(History.Look(self.state), at: Double(self.loop.monotonicNow) / 1e9)
-            self.looked()
+            guard self.areClientsLookedAt() else { return self.looked() }
+            self.whenClientsAreKnown { self.looked() }
         }
     }
 
@@ -122,7 +134,7 @@ final class DaemonLink {
 
     private func follow() {
         guard watch == nil else { return }
-        watch = connection.watch([.dispatchers, .barriers, .clients]) { [weak self] in self?.take($0) }
+        watch = connection.watch([.dispatchers, .barriers]) { [weak self] in self?.take($0) }
     }
 
     private func take(_ news: WatchNews) {

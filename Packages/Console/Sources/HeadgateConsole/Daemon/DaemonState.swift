@@ -20,7 +20,7 @@ struct DaemonState: Sendable {
     private(set) var status: DataObject?
     private(set) var dispatchers: [ListedDispatcher] = []
     private(set) var barriers: [ListedBarrier] = []
-    /// Who is connected; nil before that was told.
+    /// Who is connected; nil where that was not asked, or the daemon is too old to tell.
     private(set) var clients: [ListedClient]?
     /// What the daemon measures; nil where it has not told, or is too old to.
     private(set) var metrics: MetricTable?
@@ -46,6 +46,11 @@ struct DaemonState: Sendable {
         self.metrics = metrics
     }
 
+    /// The daemon has told who is connected; nil where it does not know how to.
+    mutating func take(clients: [ListedClient]?) {
+        self.clients = clients
+    }
+
     /// The daemon cannot be asked.
     mutating func fail(_ error: any Error, at now: Timestamp) {
         if case ClientError.refused(let refusal) = error, refusal.reason == .unauthorized {
@@ -66,8 +71,7 @@ struct DaemonState: Sendable {
             dispatchers = Self.merged(dispatchers, changed, removed, by: \.id)
         case .barriers(let changed, let removed):
             barriers = Self.merged(barriers, changed, removed, by: \.id)
-        case .clients(let all): clients = all
-        case .began, .interrupted, .outcomes: return
+        case .began, .interrupted, .outcomes, .clients: return
         }
         asOf = now
     }

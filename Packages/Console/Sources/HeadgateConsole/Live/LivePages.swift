@@ -48,6 +48,9 @@ final class LivePages {
         return reader
     }
 
+    /// Whether somebody looks at a page.
+    func isOpen(_ page: Route.Page) -> Bool { open[page] != nil }
+
     /// Something has changed: whoever looks is told soon.
     func changed() {
         guard readers > 0, timer.deadline == nil else { return }

@@ -22,23 +22,46 @@ struct ClientsPage {
         """
     }
 
+    /// So many have room. Those that are not read come first, and then those that have been there longest.
+    private static let mostShown = 200
+
     private var clients: HTML {
-        var table = PageTable(
-            "Connected clients",
-            [
-                .init(name: "Connection"), .init(name: "Program"), .init(name: "Process", isNumeric: true),
-                .init(name: "User", isNumeric: true),
-            ])
-        for client in state.clients ?? [] {
-            table.add([
-                "\(client.session)", "\(client.client ?? "did not say")", "\(client.pid.map(String.init) ?? "–")",
-                "\(client.uid.map(String.init) ?? "–")",
-            ])
+        guard let all = state.clients else {
+            return "<p class=\"nothing\">The daemon does not tell: it is away, or older than the console.</p>"
         }
-        return table.html(orElse: state.clients == nil ? "The list is on its way." : "Nobody is.")
+        var table = PageTable("Connected clients", Self.columns)
+        let stopped = all.filter { $0.traffic?.stopped != nil }
+        let others = all.filter { $0.traffic?.stopped == nil }
+        for client in (stopped + others).prefix(Self.mostShown) { table.add(row(client)) }
+        let more = all.count - Self.mostShown
+        let rest: HTML = more > 0 ? "<p>And \(Words.count(more)) more.</p>" : ""
+        return table.html(orElse: "Nobody is.") + rest
     }
 
-    /// What is counted of clients: the daemon counts for all of them, not for each.
+    private static let columns: [PageTable.Column] = [
+        .init(name: "Connection"), .init(name: "Program"), .init(name: "Process", isNumeric: true),
+        .init(name: "User", isNumeric: true), .init(name: "Connected", isNumeric: true),
+        .init(name: "Events", isNumeric: true), .init(name: "Twice", isNumeric: true),
+        .init(name: "Refused", isNumeric: true), .init(name: "Failed", isNumeric: true),
+        .init(name: "Unanswered", isNumeric: true), .init(name: "Read"),
+    ]
+
+    private func row(_ client: ListedClient) -> [HTML] {
+        let who: [HTML] = [
+            "\(client.session)", "\(client.client ?? "did not say")", "\(client.pid.map(String.init) ?? "–")",
+            "\(client.uid.map(String.init) ?? "–")",
+        ]
+        guard let traffic = client.traffic else { return who + Self.columns.dropFirst(who.count).map { _ in "–" } }
+        let counts = [traffic.received, traffic.duplicates, traffic.rejected, traffic.failed, traffic.unanswered]
+        return who + ["\(Quantity.time(traffic.connected))"] + counts.map(Words.count) + [reading(traffic)]
+    }
+
+    private func reading(_ traffic: ListedClient.Traffic) -> HTML {
+        guard let stop = traffic.stopped else { return Words.badge("yes", .good) }
+        return "\(Words.badge("not for \(Quantity.time(stop.duration))", .held)) \(stop.words)"
+    }
+
+    /// What is counted of all of them, those that are gone included.
     private var totals: HTML {
         let counters = [
             ("received", "events received"), ("duplicates", "sent twice, stored once"),

@@ -42,7 +42,7 @@ final class PageDesk {
             switch page {
             case .overview: answer(page, "Overview", overview.html, then)
             case .barriers: answer(page, "Barriers", BarriersPage(state: daemon.state, clock: .local).html, then)
-            case .clients: answer(page, "Clients", ClientsPage(state: daemon.state).html, then)
+            case .clients: serveClients(page, then)
             case .problems: answer(page, "Problems", ProblemsPage(state: daemon.state, clock: .local).html, then)
             case .event(let id): serveEvent(page, id, then)
             case .dispatcher(let id): serveDispatcher(page, id, note, then)
@@ -75,6 +75,10 @@ final class PageDesk {
     private static let type = "text/html; charset=utf-8"
 
     // MARK: Pages that ask for more
+
+    private func serveClients(_ page: Route.Page, _ then: @escaping Completion) {
+        daemon.whenClientsAreKnown { [self] in answer(page, "Clients", ClientsPage(state: daemon.state).html, then) }
+    }
 
     private func serveDispatcher(_ page: Route.Page, _ id: String, _ note: String?, _ then: @escaping Completion) {
         guard let own = daemon.state.dispatcher(id) else { return refuseDispatcher(id, then) }

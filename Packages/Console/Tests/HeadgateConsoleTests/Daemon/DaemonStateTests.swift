@@ -33,7 +33,7 @@ struct DaemonStateTests {
     @Test("A daemon that is away stays as it was, since when it went; its clients are nobody's any more")
     func away() {
         var state = state("a")
-        state.take(.clients([]), at: then)
+        state.take(clients: [])
         state.fail(ClientError.disconnected, at: now)
         state.fail(ClientError.cannotConnect(path: "/s", cause: "x"), at: Timestamp(milliseconds: 9_000))
         guard case .away(_, let since) = state.presence else {

@@ -1,3 +1,4 @@
+import Foundation
 import HeadgateClient
 import HeadgateData
 import HeadgateWire
@@ -30,8 +31,10 @@ struct PageTests {
                 "version": id, "uptime_ms": 1, "ready": true, "dispatchers": [dispatcher], "barriers": [barrier],
                 "warnings": [id], "counters": ["received": 10, "quarantined": 2], "store": ["events": 3],
             ], at: clock.now)
-        let client: DataObject = ["session": id, "client": id]
-        state.take(.clients([ListedClient(client)]), at: clock.now)
+        let client: DataObject = [
+            "session": id, "client": id, "connected_ms": 5_000, "stopped": ["reason": id, "for_ms": 3],
+        ]
+        state.take(clients: [ListedClient(client)])
         return state
     }
 
@@ -142,5 +145,27 @@ struct PageTests {
         #expect(html.contains("class=\"water\" x=\"0\" y=\"26\" width=\"50.0%\"") && !html.contains("class=\"flow\""))
         let open = Channel(dispatcher: dispatcher, gates: [gate("manual", .open)], rate: 2).html.text
         #expect(open.contains("width=\"100%\" height=\"20\"/><line class=\"flow\" x1=\"0\" x2=\"100%\""))
+    }
+
+    @Test(
+        "O3: who is not read comes first on the page of clients, with the reason; of very many those who fit are shown")
+    func clients() throws {
+        func page(_ clients: [DataObject]) -> String {
+            var state = DaemonState()
+            state.take(clients: clients.map(ListedClient.init))
+            return ClientsPage(state: state).html.text
+        }
+        let read: DataObject = ["session": "session-1", "client": "shop/2.1", "connected_ms": 5_000, "received": 1_234]
+        let stopped: DataObject = [
+            "session": "session-2", "connected_ms": 5_000, "stopped": ["reason": "unread_answers", "for_ms": 3_000],
+        ]
+        let both = page([read, stopped])
+        let first = try #require(both.range(of: "session-2")?.lowerBound)
+        let second = try #require(both.range(of: "session-1")?.lowerBound)
+        #expect(first < second && both.contains("not for 3 s") && both.contains("it does not read its answers"))
+        #expect(both.contains("1\u{202F}234"))
+        #expect(page(Array(repeating: read, count: 250)).contains("And 50 more."))
+        #expect(
+            page([]).contains("Nobody is.") && ClientsPage(state: DaemonState()).html.text.contains("does not tell"))
     }
 }

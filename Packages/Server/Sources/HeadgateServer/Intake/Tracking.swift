@@ -41,14 +41,14 @@ final class Tracking {
         arena.clear()
         let prepared = try prepare(params, from: session)
         guard !prepared.isDropped else {
-            countDropped()
+            countDropped(session)
             return (prepared.event, .unrouted)
         }
         let admission = gate.events.admit(prepared.event)
         switch admission {
-        case .stored, .duplicate, .unrouted: count(admission)
-        case .queueFull: throw rejected(1, .queueFull)
-        case .tooLarge: throw rejected(1, .tooLarge)
+        case .stored, .duplicate, .unrouted: counted(admission, session)
+        case .queueFull: throw rejected(1, .queueFull, session)
+        case .tooLarge: throw rejected(1, .tooLarge, session)
         }
         return (prepared.event, admission)
     }
@@ -67,23 +67,23 @@ final class Tracking {
         for (index, params) in list.enumerated() {
             prepared.append(try prepare(params, at: "events[\(index)]", from: session))
         }
-        var admissions = try admit(prepared).makeIterator()
+        var admissions = try admit(prepared, session).makeIterator()
         for each in prepared {
             guard !each.isDropped, let admission = admissions.next() else {
-                countDropped()
+                countDropped(session)
                 taken(each.event, .unrouted)
                 continue
             }
-            count(admission)
+            counted(admission, session)
             taken(each.event, admission)
         }
     }
 
-    private func admit(_ prepared: [Prepared]) throws(RPCError) -> [Admission] {
+    private func admit(_ prepared: [Prepared], _ session: Session) throws(RPCError) -> [Admission] {
         do throws(AdmissionRefusal) {
             return try gate.events.admit(all: prepared.lazy.filter { !$0.isDropped }.map(\.event))
         } catch {
-            throw rejected(prepared.count, error)
+            throw rejected(prepared.count, error, session)
         }
     }
 
@@ -103,24 +103,30 @@ final class Tracking {
 
     // MARK: Counting
 
+    /// Of all clients, and of this one.
+    private func count(_ counter: EventCounter, _ events: Int = 1, of session: Session) {
+        gate.counts.count(counter, events)
+        session.events.count(counter, events)
+    }
+
     /// Dropped for all dispatchers: to its client, no dispatcher wants it.
-    private func countDropped() {
-        gate.counts.count(.received)
+    private func countDropped(_ session: Session) {
+        count(.received, of: session)
         gate.counts.count(.transformedAway)
     }
 
-    private func count(_ admission: Admission) {
-        gate.counts.count(.received)
+    private func counted(_ admission: Admission, _ session: Session) {
+        count(.received, of: session)
         switch admission {
-        case .duplicate: gate.counts.count(.duplicates)
-        case .unrouted: gate.counts.count(.unrouted)
+        case .duplicate: count(.duplicates, of: session)
+        case .unrouted: count(.unrouted, of: session)
         case .stored, .queueFull, .tooLarge: break
         }
     }
 
-    private func rejected(_ events: Int, _ refusal: AdmissionRefusal) -> RPCError {
-        gate.counts.count(.received, events)
-        gate.counts.count(.rejected, events)
+    private func rejected(_ events: Int, _ refusal: AdmissionRefusal, _ session: Session) -> RPCError {
+        count(.received, events, of: session)
+        count(.rejected, events, of: session)
         let reason: ErrorReason = refusal == .queueFull ? .queueFull : .eventTooLarge
         refusals.count(events, reason: reason.rawValue)
         return RPCError(reason)
@@ -128,8 +134,8 @@ final class Tracking {
 
     /// What clients are told whose events could not be stored. The fault itself is for the log: local errors do not
     /// cross the socket.
-    func refusal(of events: Int, _ fault: StoreFault) -> RPCError {
-        gate.counts.count(.rejected, events)
+    func refusal(of events: Int, from session: Session, _ fault: StoreFault) -> RPCError {
+        count(.rejected, events, of: session)
         log.tell(.storeFailed, ["events": .number(DataNumber(events)), "cause": .string(fault.message)])
         if case .noRoom = fault { return RPCError(.storage, "the event could not be stored: no room") }
         return RPCError(.storage, "the event could not be stored")

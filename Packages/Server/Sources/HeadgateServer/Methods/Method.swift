@@ -112,7 +112,7 @@ struct MethodTable {
         ConnectionMethods.family, TrackMethods.family, FlushMethods.family, StatusMethods.family, WatchMethods.family,
         BarrierMethods.family, DispatcherMethods.family, WorkerMethods.family, QueueMethods.family,
         DeadLetterMethods.family, BoardMethods.family, ConfigMethods.family, MetricsMethods.family,
-        TraceMethods.family,
+        TraceMethods.family, ClientMethods.family,
     ]
 
     static let all: [Method] = families.flatMap(\.methods)

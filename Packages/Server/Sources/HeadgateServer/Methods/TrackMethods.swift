@@ -48,8 +48,9 @@ enum TrackMethods {
     private static func answer(
         _ service: Service, _ call: Call, events: Int, _ write: @escaping (inout JSONWriter) -> Void
     ) {
-        call.session.whenCommitted { [reply = call.reply, tracking = service.tracking] fault in
-            if let fault { reply.fail(tracking.refusal(of: events, fault)) } else { reply.answer(write) }
+        call.session.whenCommitted { [reply = call.reply, session = call.session, tracking = service.tracking] fault in
+            guard let fault else { return reply.answer(write) }
+            reply.fail(tracking.refusal(of: events, from: session, fault))
         }
     }
 

@@ -31,7 +31,8 @@ enum WatchMethods {
             .optional("barriers", .array(BarrierMethods.barrier)),
             .optional("removed", .array(.name), "the ids of those that are there no more"),
             .optional("outcomes", .array(outcomes), "since the notification before"),
-            .optional("clients", .array(client)), .optional("count", .count, "of the clients"),
+            .optional("clients", .array(.object(SessionIdentity.members))),
+            .optional("count", .count, "of the clients"),
         ])
 
     private static let outcomes = Schema.object(
@@ -40,11 +41,6 @@ enum WatchMethods {
     private static let outcomeCounters: [Schema.Member] = DispatcherCounter.allCases.compactMap { counter in
         counter.nameAsOutcome.map { .required($0, .count, counter.meaning) }
     }
-
-    private static let client = Schema.object([
-        .required("session", .name), .required("client", .nullable(.text), "as it named itself"),
-        .required("uid", .count), .required("pid", .count),
-    ])
 
     static let family = MethodFamily(methods: [watch, unwatch], messages: [changed])
 }

@@ -18,6 +18,14 @@ final class Session {
     /// Whether it has sent anything but `hello`, which comes first if at all.
     private(set) var hasSpoken = false
     private(set) var machine: SessionMachine
+    /// Its part in what is counted of all clients' events.
+    var events = Counters<EventCounter>()
+    /// How many of its messages were refused or failed, told or not.
+    private(set) var failures = 0
+    /// When it began.
+    let begin: Instant
+    /// Since when the client has not been read, while that is not for this turn only.
+    private var unreadSince: Instant?
 
     /// Strong: the loop closes connections also after the server is gone. The service lets go of closed sessions.
     private let service: Service
@@ -38,6 +46,7 @@ final class Session {
         self.connection = connection
         self.caller = caller
         self.service = service
+        begin = service.scheduler.now
         machine = SessionMachine(limits: service.settings.limits)
         framer = LineFramer(maxLineBytes: service.settings.limits.maxLineBytes)
         namespaceNumber = service.gate.trace.number(ofNamespace: caller.namespace)
@@ -126,6 +135,7 @@ final class Session {
     }
 
     private func takeLines() -> SessionMachine.Order {
+        unreadSince = nil
         while connection.isOpen, machine.mayTakeLine(surroundings), let line = framer.next() { handle(line) }
         framer.keepRest()
         return machine.linesTaken(hasMore: framer.waitingBytes > 0, surroundings)
@@ -134,8 +144,12 @@ final class Session {
     /// Has the machine told when this has come.
     private func goOn(after awaited: SessionMachine.Awaited) {
         switch awaited {
-        case .room: service.sessions.counters.count(.pausedReadings)
-        case .commit: service.gate.events.whenCommitted { _ in self.perform(self.machine.groupCommitted()) }
+        case .room:
+            unreadSince = service.scheduler.now
+            service.sessions.counters.count(.pausedReadings)
+        case .commit:
+            unreadSince = service.scheduler.now
+            service.gate.events.whenCommitted { _ in self.perform(self.machine.groupCommitted()) }
         case .turn: service.scheduler.nextTurn { self.perform(self.machine.turnCame()) }
         case .endOfTurn: service.scheduler.soon { self.perform(self.machine.turnEnded()) }
         }
@@ -155,6 +169,18 @@ final class Session {
         for reply in waiting.takeAll() { reply.giveUp() }
     }
 
+    /// That the client is not read, why, and for how long.
+    struct Stop {
+        let reason: SessionMachine.Stop
+        let duration: Duration
+    }
+
+    /// Nil while the client is read.
+    var stop: Stop? {
+        guard let unreadSince, let reason = machine.stop(surroundings) else { return nil }
+        return Stop(reason: reason, duration: service.scheduler.now - unreadSince)
+    }
+
     private var surroundings: SessionMachine.Surroundings {
         SessionMachine.Surroundings(
             outputBytes: connection.outputBytes, isGroupFull: service.gate.events.isGroupFull)
@@ -167,6 +193,7 @@ final class Session {
         case .tooLong:
             machine.share.spend()
             service.sessions.counters.count(.lineTooLong)
+            failures += 1
             sendError(RPCError(.lineTooLong))
         case .text(let bytes):
             machine.share.spend(line: bytes.count)
@@ -208,7 +235,9 @@ final class Session {
             let reply = Reply(to: self, id: nil, batch: batch, requestBytes: bytes)
             call(notification.method, notification.params, reply)
         case .invalid(let id, let error): refuse(id, error, batch)
-        case .invalidNotification: notificationFailed()
+        case .invalidNotification:
+            failures += 1
+            notificationFailed()
         case .response(let response): take(response.outcome, of: response.id)
         case .invalidResponse(let id, let error): take(.failure(error), of: id)
         }
@@ -252,7 +281,7 @@ final class Session {
     private func acknowledge(_ fault: StoreFault?) {
         let answers = acknowledgements.takeOldest()
         if let fault {
-            send(answers.refused(with: service.tracking.refusal(of: answers.count, fault)))
+            send(answers.refused(with: service.tracking.refusal(of: answers.count, from: self, fault)))
         } else {
             send(answers.bytes)
         }
@@ -306,8 +335,9 @@ final class Session {
         perform(machine.letGo(keptBytes: keptBytes, requestBytes: requestBytes, surroundings))
     }
 
-    /// Counts what was refused because of a limit (Behaviour X2).
+    /// Counts a message that was refused or failed, and whether that is because of a limit (Behaviour X2).
     func note(_ error: RPCError) {
+        failures += 1
         if error.reason == .limit { service.sessions.counters.count(.limited) }
     }
 

@@ -102,6 +102,30 @@ struct SessionMachine {
     /// what it sent is read to its end.
     private var hasRoom: Bool { peer.isLost || account.hasRoom(within: limits) }
 
+    /// Why a client is not read.
+    enum Stop: String, CaseIterable, Sendable {
+        /// It has as many requests unanswered as it may have.
+        case unanswered
+        /// Its unanswered requests are as long in all as they may be.
+        case unansweredBytes = "unanswered_bytes"
+        /// It does not read its answers.
+        case unreadAnswers = "unread_answers"
+        /// The store has as much to write at once as it takes.
+        case storing
+    }
+
+    /// Why the client is not read; nil while it is, or is again in this turn or the next.
+    func stop(_ now: Surroundings) -> Stop? {
+        switch reading {
+        case .paused(until: .room):
+            var account = account
+            account.outputBytes = now.outputBytes
+            return account.fullPart(within: limits)
+        case .paused(until: .commit): return .storing
+        case .paused, .open, .taking, .over, .closed: return nil
+        }
+    }
+
     // MARK: Lines
 
     /// Bytes have come, which the session has.
@@ -287,9 +311,13 @@ struct SessionAccount: Equatable {
 
     /// Whether another line may be taken. One line is always taken whole, so the account may go beyond a limit by as much
     /// as one line asks for, and a batch may complete, or be refused in part, whatever it needs.
-    func hasRoom(within limits: Limits) -> Bool {
-        underWay < limits.maxUnanswered && requestBytes < limits.maxUnansweredBytes
-            && keptBytes + outputBytes < limits.maxOutputBytes
+    func hasRoom(within limits: Limits) -> Bool { fullPart(within: limits) == nil }
+
+    /// What there is too much of for another line to be taken.
+    func fullPart(within limits: Limits) -> SessionMachine.Stop? {
+        if underWay >= limits.maxUnanswered { return .unanswered }
+        if requestBytes >= limits.maxUnansweredBytes { return .unansweredBytes }
+        return keptBytes + outputBytes >= limits.maxOutputBytes ? .unreadAnswers : nil
     }
 
     mutating func take(_ messages: Int, bytes: Int) {

@@ -19,6 +19,8 @@ final class SessionRegistry {
 
     var count: Int { sessions.count }
     var all: some Collection<Session> { sessions.values }
+    /// The oldest first.
+    var inOrder: [Session] { sessions.values.sorted { $0.number < $1.number } }
 
     /// Whether a user may have another connection.
     func hasRoom(for uid: UInt32) -> Bool {

@@ -40,6 +40,8 @@ public final class DiskEventStore: EventStore {
         var onMove: @Sendable (MoveProgress) -> Void = { _ in }
         /// What time it is for people; called on the store's thread.
         var wall: @Sendable () -> Timestamp = { Timestamp.ofSystem }
+        /// By what it is seen how quickly the disk answers; called by whoever works for the store.
+        var clock: @Sendable () -> ContinuousClock.Instant = { .now }
 
         public init(directory: String, durability: Durability = .full) {
             self.directory = directory

@@ -101,9 +101,9 @@ final class StoreWorkers: @unchecked Sendable {
     /// Does what was asked for, as whoever has the engine, and sees how long the disk takes over it.
     private func carryOut(_ jobs: [StoreJob], _ report: ([StoreOutcome]) -> Void) {
         guard let engine, !jobs.isEmpty else { return }
-        let start = ContinuousClock.now
+        let start = options.clock()
         engine.carryOut(jobs, report: report)
-        if jobs.contains(where: \.isChange) { pace.answered(after: start.duration(to: .now)) }
+        if jobs.contains(where: \.isChange) { pace.answered(after: start.duration(to: options.clock())) }
     }
 
     // MARK: The store's thread

@@ -1,0 +1,48 @@
+import HeadgateClient
+
+/// Says of clients who they are, what they sent, and why one is not read.
+struct ClientText {
+    let style: Style
+
+    /// All clients in a table, and below it what is to be said of those that are not read.
+    func list(_ clients: [ListedClient]) -> String {
+        guard !clients.isEmpty else { return "Nobody is connected.\n" }
+        var table = Table([
+            .init("CONNECTION"), .init("CLIENT"), .init("PID", isNumeric: true), .init("UID", isNumeric: true),
+            .init("FOR", isNumeric: true), .init("RECEIVED", isNumeric: true), .init("DUPLICATES", isNumeric: true),
+            .init("REJECTED", isNumeric: true), .init("FAILED", isNumeric: true), .init("UNANSWERED", isNumeric: true),
+        ])
+        for client in clients { table.add(row(client)) }
+        let remarks = clients.compactMap(remark(on:))
+        return table.text(style) + (remarks.isEmpty ? "" : "\n") + remarks.joined()
+    }
+
+    private func row(_ client: ListedClient) -> [Table.Cell] {
+        let traffic = client.traffic
+        return [
+            .init(client.session, .strong), .init(client.client ?? "–"), .init(client.pid.map(String.init) ?? "–"),
+            .init(client.uid.map(String.init) ?? "–"), .init(traffic.map { Quantity.time($0.connected) } ?? "–"),
+            .init(traffic?.received ?? 0), .init(traffic?.duplicates ?? 0), .init(traffic?.rejected ?? 0, .bad),
+            .init(traffic?.failed ?? 0, .attention), .init(traffic?.unanswered ?? 0),
+        ]
+    }
+
+    private func remark(on client: ListedClient) -> String? {
+        guard let stop = client.traffic?.stopped else { return nil }
+        let words = "is not read for \(Quantity.time(stop.duration)) already: \(stop.words)"
+        return "\(style.apply(.strong, to: PlainText.line(client.session))): \(PlainText.line(words))\n"
+    }
+}
+
+extension ListedClient.Stop {
+    /// The reason as people read it.
+    public var words: String {
+        switch reason {
+        case "unanswered": "it has as many requests unanswered as it may have (limits.max_unanswered)"
+        case "unanswered_bytes": "its unanswered requests are as long as they may be (limits.max_unanswered_bytes)"
+        case "unread_answers": "it does not read its answers (limits.max_output_bytes)"
+        case "storing": "the store has as much to write at once as it takes"
+        default: reason
+        }
+    }
+}

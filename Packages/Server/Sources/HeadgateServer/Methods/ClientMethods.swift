@@ -1,0 +1,67 @@
+import HeadgateCore
+import HeadgateData
+import HeadgateWire
+
+/// `client.list`: who is connected, what they sent, and whom the daemon does not read (Behaviour O3, X2).
+enum ClientMethods {
+    private static let list = Method(
+        "client.list", .observe, "Every connected client: what it sent, and why it is not read where it is not.",
+        changesNothing: true, result: .object([.required("clients", .array(client))])
+    ) { service, call in
+        call.reply.answer { writer in
+            writer.beginObject()
+            writer.member("clients")
+            writer.beginArray()
+            for session in service.sessions.inOrder { writer.client(session, at: service.scheduler.now) }
+            writer.endArray()
+            writer.endObject()
+        }
+    }
+
+    private static let client = Schema.object(
+        SessionIdentity.members + [.required("connected_ms", .count, "for how long")]
+            + counted.map { .required($0.name, .count, $0.meaning) }
+            + [
+                .required("failed", .count, "Messages that were refused or failed"),
+                .required("unanswered", .count, "Requests that are being worked on"),
+                .required("output_bytes", .count, "Bytes of answers that it has not taken yet"),
+                .required(
+                    "stopped", .nullable(stop),
+                    "why nothing is read from it, and `for_ms` how long; null while it is read"),
+            ])
+
+    private static let stop = Schema.object([
+        .required("reason", .words(of: SessionMachine.Stop.self), "what there is too much of"),
+        .required("for_ms", .count, "since when nothing was read"),
+    ])
+
+    fileprivate static func item(_ stop: Session.Stop) -> DataItem {
+        .object([
+            "reason": .string(stop.reason.rawValue),
+            "for_ms": .number(DataNumber(Int(stop.duration.wholeMilliseconds))),
+        ])
+    }
+
+    /// What is counted of single clients, too.
+    fileprivate static let counted: [EventCounter] = [.received, .duplicates, .unrouted, .rejected]
+
+    static let family = MethodFamily(methods: [list])
+}
+
+extension JSONWriter {
+    fileprivate mutating func client(_ session: Session, at now: Instant) {
+        element()
+        beginObject()
+        SessionIdentity(session).write(into: &self)
+        member("connected_ms", (now - session.begin).wholeMilliseconds)
+        for counter in ClientMethods.counted {
+            member(key: counter.name)
+            integer(session.events[counter])
+        }
+        member("failed", session.failures)
+        member("unanswered", session.machine.account.underWay)
+        member("output_bytes", session.connection.outputBytes)
+        member("stopped", item: session.stop.map(ClientMethods.item) ?? .null)
+        endObject()
+    }
+}
