@@ -30,6 +30,10 @@ final class WitnessedStore: EventStore {
     }
 
     var kind: String { store.kind }
+    var onLettersDropped: ([DispatcherNumber: Int]) -> Void {
+        get { store.onLettersDropped }
+        set { store.onLettersDropped = newValue }
+    }
 
     func open() throws(StoreFault) -> StoredState {
         let state = try store.open()

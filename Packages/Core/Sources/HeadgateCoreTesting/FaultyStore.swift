@@ -29,6 +29,10 @@ public final class FaultyStore: EventStore {
     }
 
     public var kind: String { memory.kind }
+    public var onLettersDropped: ([DispatcherNumber: Int]) -> Void {
+        get { memory.onLettersDropped }
+        set { memory.onLettersDropped = newValue }
+    }
 
     public func open() throws(StoreFault) -> StoredState { try memory.open() }
 

@@ -23,6 +23,9 @@ public struct CountedTrouble: Sendable {
     /// What is counted of the whole service alone.
     public static let ofService = [
         CountedTrouble(
+            counter: "dropped_letters", words: "dead letters had to make room for newer ones",
+            advice: "Look at the dead letters before there are so many, and requeue or purge them."),
+        CountedTrouble(
             counter: "quarantined", words: "damaged records were set aside",
             advice: "Check the disk; the pieces are kept below the data directory."),
         CountedTrouble(

@@ -63,6 +63,8 @@ public enum EventCounter: Int, CounterList {
     case dead
     /// Dead letters whose events went into the queue again; each will be delivered, dead and so on once more.
     case requeued
+    /// Dead letters that had to make room for newer ones (Behaviour D10).
+    case droppedLetters
     /// Events that were kept too long (Behaviour Q4).
     case expired
     /// Events that were purged, or had to make room for newer ones (Behaviour Q5).
@@ -91,6 +93,7 @@ extension EventCounter {
         case .retried: "Events that went once more, each time that they did"
         case .dead: "Events given up and put aside as dead letters"
         case .requeued: "Dead letters whose events went into the queue again"
+        case .droppedLetters: "Dead letters that had to make room for newer ones"
         case .expired: "Events kept too long"
         case .evicted: "Events purged, or dropped to make room"
         case .transformedAway: "Events that a transformation dropped"

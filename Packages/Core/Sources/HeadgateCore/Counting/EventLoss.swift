@@ -10,6 +10,8 @@ public struct EventLoss: Sendable, Equatable {
         case evicted
         /// An operator did not want them.
         case purged
+        /// They were dead letters, which had to make room for newer ones.
+        case lettersDropped
         /// A damaged store does not have them any more.
         case quarantined
         /// The queue of a dispatcher that is gone was kept too long.

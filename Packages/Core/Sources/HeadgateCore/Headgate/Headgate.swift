@@ -79,6 +79,7 @@ public final class Headgate {
         events.host = self
         events.trace = trace
         settlements.host = self
+        store.onLettersDropped = { [weak self] in self?.lettersDropped($0) }
         follow(network.wrappedValue) { $0.networkChanged(to: $1) }
         if let activator = surroundings.boardActivator {
             // What dispatchers wait for is a reason to be told (Behaviour B10).
@@ -89,6 +90,15 @@ public final class Headgate {
     /// Has the gate told of something for as long as it lives.
     private func follow<Value>(_ observable: Observable<Value>, _ tell: @escaping (Headgate, Value) -> Void) {
         followed.append(observable.subscribe { [weak self] in if let self { tell(self, $0) } })
+    }
+
+    /// Dead letters had to make room for newer ones (Behaviour D10, O4).
+    private func lettersDropped(_ numbers: [DispatcherNumber: Int]) {
+        for (number, count) in numbers.sorted(by: { $0.key < $1.key }) {
+            counts.count(.droppedLetters, count)
+            let id = dispatchers.known.id(of: number) ?? "\(number)"
+            counts.tell(EventLoss(.lettersDropped, of: id, events: count))
+        }
     }
 
     // MARK: Watching

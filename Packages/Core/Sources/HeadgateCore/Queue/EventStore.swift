@@ -10,6 +10,9 @@ public protocol EventStore: AnyObject {
     var diskBytes: Int { get }
     /// How long it took to bring what was written onto the disk, since the start (Behaviour O1).
     var syncing: Histogram { get }
+    /// Called on the scheduler when dead letters had to make room for newer ones, with how many of each dispatcher's they were
+    /// (Behaviour D10, O4).
+    var onLettersDropped: ([DispatcherNumber: Int]) -> Void { get set }
     /// Opens the store and tells what it keeps. Called once, first; may take its time.
     func open() throws(StoreFault) -> StoredState
     /// Keeps a group of events; `then` gets nil once they are as safe as the configured durability asks
@@ -37,6 +40,12 @@ extension EventStore {
     public var diskBytes: Int { 0 }
     /// A store that syncs nothing, or does not tell.
     public var syncing: Histogram { Histogram(.seconds) }
+
+    /// A store that drops none, or does not tell.
+    public var onLettersDropped: ([DispatcherNumber: Int]) -> Void {
+        get { { _ in } }
+        set {}
+    }
 
     /// A store that does not know how old its events are gives all.
     public func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {

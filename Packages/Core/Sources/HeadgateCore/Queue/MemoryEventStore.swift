@@ -16,6 +16,7 @@ public final class MemoryEventStore: EventStore {
     public private(set) var groupCount = 0
 
     private static let mostDeadLetters = 10_000
+    public var onLettersDropped: ([DispatcherNumber: Int]) -> Void = { _ in }
 
     /// What was put aside, the oldest first (Behaviour D10).
     public var deadLetters: [DeadLetter] { letters.map(\.letter) }
@@ -124,7 +125,8 @@ public final class MemoryEventStore: EventStore {
         case .deadLetter(let letter):
             lastLetter += 1
             letters.append(StoredLetter(number: lastLetter, letter: letter))
-            if letters.count > MemoryEventStore.mostDeadLetters { letters.removeFirst() }
+            guard letters.count > MemoryEventStore.mostDeadLetters else { return }
+            onLettersDropped([letters.removeFirst().letter.dispatcher: 1])
         case .trim(let sequenceNumber):
             let settled = firstPlace(behind: sequenceNumber)
             chunks.removeFirst(settled)

@@ -34,6 +34,7 @@ enum LogKind: String, CaseIterable, Sendable {
     case eventsPurged = "events_purged"
     case eventsQuarantined = "events_quarantined"
     case eventsRefused = "events_refused"
+    case lettersDropped = "letters_dropped"
     case lettersPurged = "letters_purged"
     case queueGivenUp = "queue_given_up"
     case remoteRefused = "remote_refused"
@@ -72,6 +73,8 @@ enum LogKind: String, CaseIterable, Sendable {
         case .eventsPurged: (.notice, "dispatcher {dispatcher} dropped {events} that an operator purged")
         case .eventsQuarantined: (.error, "dispatcher {dispatcher} lost {events} that a damaged store has not any more")
         case .eventsRefused: (.warning, "{events} refused: {reason}")
+        case .lettersDropped:
+            (.warning, "dispatcher {dispatcher} lost {events}: dead letters that had to make room for newer ones")
         case .lettersPurged: (.notice, "{letters} dead letters were deleted for good")
         case .queueGivenUp:
             (.warning, "the queue of {dispatcher}, which is configured no more, is given up with {events}: {reason}")

@@ -16,6 +16,7 @@ extension Log {
         case .expired: tell(.eventsExpired, members)
         case .evicted: tell(.eventsEvicted, members)
         case .purged: tell(.eventsPurged, members)
+        case .lettersDropped: tell(.lettersDropped, members)
         case .quarantined: tell(.eventsQuarantined, members)
         case .queueExpired, .queueEvicted:
             members["reason"] = loss.kind == .queueExpired ? "kept too long" : "it had to make room for newer ones"

@@ -55,6 +55,7 @@ public final class DiskEventStore: EventStore {
     public var syncing: Histogram { syncTimes?.histogram ?? Histogram(.seconds) }
     /// Called on the scheduler with the number of events that were found damaged and put aside (Behaviour Q8).
     public var onQuarantine: (Int) -> Void = { _ in }
+    public var onLettersDropped: ([DispatcherNumber: Int]) -> Void = { _ in }
 
     private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let door: SchedulerDoor
@@ -167,6 +168,7 @@ public final class DiskEventStore: EventStore {
     private func deliver(_ outcome: StoreOutcome) {
         switch outcome {
         case .quarantined(let events): onQuarantine(events)
+        case .lettersDropped(let numbers): onLettersDropped(numbers)
         case .size(let bytes): diskBytes = bytes
         case .closed:
             isOpen = false

@@ -31,7 +31,7 @@ enum StoreJob: Sendable {
     case close
 }
 
-/// What a store's desk tells the scheduler. But for `quarantined` and `size`, there is one for each job, in the jobs' order.
+/// What a store's desk tells the scheduler. But for `quarantined`, `lettersDropped` and `size`, there is one for each job, in the jobs' order.
 enum StoreOutcome: Sendable {
     /// An append or a write is done, or not.
     case done(StoreFault?)
@@ -43,6 +43,8 @@ enum StoreOutcome: Sendable {
     case purged(Result<Int, StoreFault>)
     /// So many events were damaged and are put aside (Behaviour Q8).
     case quarantined(events: Int)
+    /// So many dead letters had to make room for newer ones, by dispatcher (Behaviour D10).
+    case lettersDropped([DispatcherNumber: Int])
     /// The store's files take so many bytes.
     case size(bytes: Int)
     case closed

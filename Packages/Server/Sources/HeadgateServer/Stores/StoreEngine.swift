@@ -15,6 +15,8 @@ protocol StoreEngine: AnyObject {
     func purgeLetters(_ query: LetterQuery) -> Result<Int, StoreFault>
     /// How many events were found damaged and put aside since this was last asked.
     func takeQuarantined() -> Int
+    /// How many dead letters had to make room for newer ones since this was last asked, by dispatcher.
+    func takeDroppedLetters() -> [DispatcherNumber: Int]
     /// Bytes of its files.
     var diskBytes: Int { get }
     /// What was last told of these.
@@ -47,7 +49,7 @@ extension StoreEngine {
     /// What comes behind the jobs of a turn.
     /// - Returns: as above.
     func endTurn(_ jobs: [StoreJob], report: ([StoreOutcome]) -> Void) -> Bool {
-        reportQuarantined(report)
+        reportLosses(report)
         guard !jobs.contains(where: \.isClose) else {
             finish()
             return false
@@ -59,7 +61,7 @@ extension StoreEngine {
 
     /// Tells what is not told to those who asked for something.
     func tell(_ report: ([StoreOutcome]) -> Void) {
-        reportQuarantined(report)
+        reportLosses(report)
         reportSize(report)
     }
 
@@ -70,10 +72,12 @@ extension StoreEngine {
         report([.size(bytes: toldBytes)])
     }
 
-    /// Tells of events that were found damaged.
-    func reportQuarantined(_ report: ([StoreOutcome]) -> Void) {
+    /// Tells of events that were found damaged, and of dead letters that made room.
+    func reportLosses(_ report: ([StoreOutcome]) -> Void) {
         let events = takeQuarantined()
         if events > 0 { report([.quarantined(events: events)]) }
+        let letters = takeDroppedLetters()
+        if !letters.isEmpty { report([.lettersDropped(letters)]) }
     }
 
     /// Carries out jobs. Appends and writes are committed together first, whatever reads of events stand between them; a
@@ -155,5 +159,12 @@ extension StoreJob {
         case .append, .write: true
         case .read, .readAged, .survey, .readLetters, .purgeLetters, .close: false
         }
+    }
+}
+
+extension [DispatcherNumber: Int] {
+    /// Adds what is counted elsewhere.
+    mutating func add(_ others: Self) {
+        merge(others, uniquingKeysWith: +)
     }
 }

@@ -14,7 +14,7 @@ struct OpenedStore {
     /// Tells of events that were found damaged, and of what the files take.
     func report(_ report: ([StoreOutcome]) -> Void) {
         if leftBehind > 0 { report([.quarantined(events: leftBehind)]) }
-        engine.reportQuarantined(report)
+        engine.reportLosses(report)
         engine.reportSize(report)
     }
 }

@@ -21,6 +21,15 @@ struct DeadLetterMethodTests {
         }
     }
 
+    @Test("D10, O4: dead letters that the store dropped to make room are counted")
+    func dropped() async throws {
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            try await stage.look { $0.gate.events.store.onLettersDropped([1: 2, 2: 1]) }
+            #expect(try await client.call("status")["counters"]["dropped_letters"] == 3)
+        }
+    }
+
     @Test("D10: letters are listed whole, a page at a time")
     func list() async throws {
         try await ServiceStage.run { stage in

@@ -71,6 +71,20 @@ struct StoreRoomTests {
         #expect(try scene.sql("SELECT min(seq) FROM dead_letters") == 10)
     }
 
+    @Test("D10, O4: dead letters that have to make room are told, by dispatcher, once", arguments: StoreKind.allCases)
+    func droppedLetters(kind: StoreKind) throws {
+        let scene = StoreScene(kind)
+        scene.options.mostDeadLetters = 3
+        try scene.open()
+        for number in 1...3 as ClosedRange<SequenceNumber> { scene.write(.deadLetter(.sample(number))) }
+        scene.write(.deadLetter(.sample(4, dispatcher: 2)), .deadLetter(.sample(5)))
+        scene.write(.deadLetter(.sample(6)), .deadLetter(.sample(7)))
+        _ = try scene.reopen()
+        #expect(scene.droppedLetters == [1: 3, 2: 1])
+        scene.close()
+        #expect(scene.droppedLetters == [1: 3, 2: 1], "what a start finds was told before")
+    }
+
     @Test("D10: a dead letter keeps all that is known of it")
     func deadLetterColumns() throws {
         let scene = StoreScene()

@@ -9,6 +9,9 @@ final class DeadLetterTable {
     /// What they take; nil while it is not known.
     private var room: Room?
 
+    /// Letters that had to make room since this was last taken, by dispatcher; also where that is not committed yet.
+    private var dropped: [DispatcherNumber: Int] = [:]
+
     /// What the dead letters take, so that they need not be counted each time one is added.
     private struct Room {
         var count: Int
@@ -24,6 +27,14 @@ final class DeadLetterTable {
     /// What was changed is not committed: they are counted anew.
     func rolledBack() {
         room = nil
+        dropped = [:]
+    }
+
+    /// What was changed is committed.
+    /// - Returns: how many letters had to make room, by dispatcher.
+    func committed() -> [DispatcherNumber: Int] {
+        defer { dropped = [:] }
+        return dropped
     }
 
     // MARK: Putting aside
@@ -67,6 +78,9 @@ final class DeadLetterTable {
 
     private func dropOldest(_ room: inout Room) throws(SQLiteError) {
         let letter = try connection.integer("SELECT min(letter) FROM dead_letters")
+        let dispatcher = try connection.integer(
+            "SELECT dispatcher FROM dead_letters WHERE letter = ?", .integer(letter))
+        dropped[DispatcherNumber(truncatingIfNeeded: dispatcher), default: 0] += 1
         room.count -= 1
         room.bytes -= Int(
             try connection.integer(

@@ -12,6 +12,8 @@ final class StoreDatabase: StoreEngine {
     private let directory: DataDirectory
     /// The highest sequence number that was appended.
     var lastAppended: SequenceNumber
+    /// Dead letters that had to make room for newer ones, by dispatcher, and of which nobody has been told.
+    private var droppedLetters: [DispatcherNumber: Int] = [:]
     /// Routes whose group could not be kept: later events may use them, so they go with the next group.
     private var unsavedRoutes: [RouteNumber: [DispatcherNumber]] = [:]
 
@@ -42,6 +44,7 @@ final class StoreDatabase: StoreEngine {
             // SQLite syncs when the transaction ends: of that only the whole can be measured.
             if isSynced, let times = options.disk.syncTimes { try times.measure(transact) } else { try transact() }
             jobs.forEach(committed)
+            droppedLetters.add(letters.committed())
             return jobs.map { _ in nil }
         } catch {
             letters.rolledBack()
@@ -205,6 +208,7 @@ final class StoreDatabase: StoreEngine {
             try connection.transaction { () throws(SQLiteError) in
                 for letter in letters { try self.letters.save(letter.letter, under: letter.number) }
             }
+            droppedLetters.add(self.letters.committed())
             return nil
         } catch {
             self.letters.rolledBack()
@@ -213,6 +217,11 @@ final class StoreDatabase: StoreEngine {
     }
 
     func takeQuarantined() -> Int { chunks.takeQuarantined() }
+
+    func takeDroppedLetters() -> [DispatcherNumber: Int] {
+        defer { droppedLetters = [:] }
+        return droppedLetters
+    }
 
     var toldBytes = 0
 

@@ -105,6 +105,8 @@ final class LogEngine: StoreEngine {
 
     func takeQuarantined() -> Int { log.takeQuarantined() }
 
+    func takeDroppedLetters() -> [DispatcherNumber: Int] { log.takeDroppedLetters() }
+
     // MARK: Dead letters
 
     func readLetters(_ query: LetterQuery) -> Result<LetterPage, StoreFault> {

@@ -33,9 +33,10 @@ struct LetterIndex: Equatable {
 
     /// Takes in a letter; beyond the bounds the oldest go.
     /// - Parameter number: its own, beyond those that are there; nil is the next.
+    /// - Returns: how many went, by dispatcher.
     mutating func add(
         _ letter: DeadLetter, under number: LetterNumber? = nil, at place: LetterPlace, bounds: LetterBounds
-    ) {
+    ) -> [DispatcherNumber: Int] {
         let number = number ?? newest + 1
         newest = max(newest, number)
         let size = letter.record.count
@@ -44,13 +45,15 @@ struct LetterIndex: Equatable {
                 number: number, dispatcher: letter.dispatcher, sequenceNumber: letter.sequenceNumber, place: place,
                 size: size))
         bytes += size
+        guard entries.count > bounds.count || bytes > bounds.bytes else { return [:] }
         var (dropped, rest) = (0, bytes)
         while entries.count - dropped > 1, entries.count - dropped > bounds.count || rest > bounds.bytes {
             rest -= entries[dropped].size
             dropped += 1
         }
-        entries.removeFirst(dropped)
+        defer { entries.removeFirst(dropped) }
         bytes = rest
+        return Dictionary(grouping: entries.prefix(dropped), by: \.dispatcher).mapValues(\.count)
     }
 
     mutating func remove(where isGone: (Entry) -> Bool) {

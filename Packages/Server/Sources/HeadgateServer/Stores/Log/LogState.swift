@@ -48,18 +48,29 @@ struct LogState {
     }
 
     /// - Parameter frame: where the changes lie.
-    mutating func apply(_ changes: [LogChange], in frame: LogPlace, bounds: LetterBounds) {
-        for (index, change) in changes.enumerated() { apply(change, in: frame, index: index, bounds: bounds) }
+    /// - Returns: how many dead letters had to make room for newer ones, by dispatcher.
+    @discardableResult
+    mutating func apply(
+        _ changes: [LogChange], in frame: LogPlace, bounds: LetterBounds
+    ) -> [DispatcherNumber: Int] {
+        var dropped: [DispatcherNumber: Int] = [:]
+        for (index, change) in changes.enumerated() {
+            switch change {
+            case .asked(.deadLetter(let letter)):
+                dropped.add(letters.add(letter, at: LetterPlace(frame: frame, index: index), bounds: bounds))
+            case .letter(let stored):
+                let place = LetterPlace(frame: frame, index: index)
+                dropped.add(letters.add(stored.letter, under: stored.number, at: place, bounds: bounds))
+            case .asked, .lettersGone, .forgotten, .replaced, .damaged: apply(change)
+            }
+        }
+        return dropped
     }
 
-    private mutating func apply(_ change: LogChange, in frame: LogPlace, index: Int, bounds: LetterBounds) {
+    private mutating func apply(_ change: LogChange) {
         switch change {
-        case .asked(.deadLetter(let letter)):
-            letters.add(letter, at: LetterPlace(frame: frame, index: index), bounds: bounds)
         case .asked(let change): apply(change)
-        case .letter(let stored):
-            letters.add(
-                stored.letter, under: stored.number, at: LetterPlace(frame: frame, index: index), bounds: bounds)
+        case .letter: break
         case .lettersGone(let numbers):
             let gone = Set(numbers)
             letters.remove { gone.contains($0.number) }

@@ -18,6 +18,8 @@ final class SegmentLog {
     private(set) var counts = LogCounts()
     /// Events that were found damaged, and of which nobody has been told.
     private var quarantinedEvents = 0
+    /// Dead letters that had to make room for newer ones, by dispatcher, and of which nobody has been told.
+    private var droppedLetters: [DispatcherNumber: Int] = [:]
 
     init(_ recovered: LogRecovery.Outcome, options: StoreOptions) {
         self.options = options
@@ -75,8 +77,8 @@ final class SegmentLog {
             state.apply(stretch, LogExtras(group))
             front.segment.index.add(stretch, at: range)
         case .changes(let changes):
-
-            state.apply(changes, in: front.segment.place(range.lowerBound), bounds: options.letterBounds)
+            let place = front.segment.place(range.lowerBound)
+            droppedLetters.add(state.apply(changes, in: place, bounds: options.letterBounds))
         }
     }
 
@@ -286,6 +288,11 @@ final class SegmentLog {
     func takeQuarantined() -> Int {
         defer { quarantinedEvents = 0 }
         return quarantinedEvents
+    }
+
+    func takeDroppedLetters() -> [DispatcherNumber: Int] {
+        defer { droppedLetters = [:] }
+        return droppedLetters
     }
 
     // MARK: Reading

@@ -11,6 +11,7 @@ final class StoreScene {
     private(set) var store: DiskEventStore
     /// Events that were reported as put aside.
     private(set) var quarantined = 0
+    private(set) var droppedLetters: [DispatcherNumber: Int] = [:]
 
     init(_ kind: StoreKind = .sqlite, durability: Durability = .full, in parent: String = NSTemporaryDirectory()) {
         directory = parent + "/headgate-store-" + UUID().uuidString
@@ -30,6 +31,7 @@ final class StoreScene {
     func open() throws -> StoredState {
         store = DiskEventStore(options: options) { [posted] in posted.put([$0]) }
         store.onQuarantine = { [unowned self] in quarantined += $0 }
+        store.onLettersDropped = { [unowned self] in droppedLetters.merge($0, uniquingKeysWith: +) }
         return try store.open()
     }
 
