@@ -1,100 +1,171 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-/// All packages, their tests, and the programs made of them: `swift test` here runs everything.
+// All of Headgate in one package, which others may depend on by its URL: `swift test` here runs every test. The packages in
+// `Packages` have manifests of their own, by which each builds and tests alone; `Tools/check-manifests` holds them to this one.
+
+let core: [Target] = [
+    .part("HeadgateData", of: "Core"),
+    .part("HeadgateCore", of: "Core", ["HeadgateData"]),
+    .part("HeadgateCoreTesting", of: "Core", ["HeadgateCore", "HeadgateSeeds"]),
+    .part("HeadgateSeeds", of: "Core"),
+    .tests("HeadgateSeedsTests", of: "Core", ["HeadgateSeeds"]),
+    .tests("HeadgateDataTests", of: "Core", ["HeadgateData"]),
+    .tests("HeadgateCoreTests", of: "Core", ["HeadgateCore", "HeadgateCoreTesting", "HeadgateSeeds"]),
+]
+
+let transport: [Target] = [
+    .library("CUV", of: "Transport", pkgConfig: "libuv", apt: "libuv1-dev"),
+    .part("CSimdjson", of: "Transport", linking: "simdjson"),
+    .part("HeadgateWire", of: "Transport", ["CSimdjson", "HeadgateData"]),
+    .part("HeadgateTransport", of: "Transport", ["CUV", "HeadgateData"]),
+    .tests("HeadgateWireTests", of: "Transport", ["HeadgateWire", "HeadgateSeeds"]),
+    .tests("HeadgateTransportTests", of: "Transport", ["HeadgateTransport"]),
+]
+
+let server: [Target] = [
+    .library("CSQLite", of: "Server", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+    .library("CNetlink", of: "Server"),
+    .library("CNATS", of: "Server", pkgConfig: "libnats", apt: "libnats-dev"),
+    .library("CCrypto", of: "Server", pkgConfig: "libcrypto", apt: "libssl-dev"),
+    .part("CCurl", of: "Server", linking: "curl"),
+    .part("CRE2", of: "Server", linking: "re2"),
+    .part(
+        "HeadgateServer", of: "Server",
+        [
+            "CSQLite", "CCurl", "CNetlink", "CCrypto", "CRE2", "CNATS", "CUV",
+            "HeadgateCore", "HeadgateData", "HeadgateWire", "HeadgateTransport",
+        ]),
+    .tests("HeadgateServerTests", of: "Server", ["HeadgateServer", "HeadgateCoreTesting", "HeadgateSeeds"]),
+]
+
+let client: [Target] = [
+    .part("HeadgateClient", of: "Client", ["HeadgateData", "HeadgateWire", "HeadgateTransport"]),
+    .part("HeadgateClientTesting", of: "Client", ["HeadgateData", "HeadgateWire", "HeadgateTransport"]),
+    .library("CWidth", of: "Client"),
+    .part("CProbe", of: "Client"),
+    .part(
+        "HeadgateCommands", of: "Client",
+        ["CProbe", "CWidth", "HeadgateClient", "HeadgateData", "HeadgateWire", "HeadgateTransport"]),
+    .tests(
+        "HeadgateClientTests", of: "Client",
+        [
+            "HeadgateClient", "HeadgateClientTesting", "HeadgateData", "HeadgateWire", "HeadgateTransport",
+            "HeadgateSeeds",
+        ]),
+    .tests(
+        "HeadgateCommandsTests", of: "Client",
+        [
+            "HeadgateCommands", "HeadgateClient", "HeadgateClientTesting", "HeadgateData", "HeadgateWire",
+            "HeadgateSeeds",
+        ]),
+]
+
+let console: [Target] = [
+    .library("CMicrohttpd", of: "Console", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
+    .part(
+        "HeadgateConsole", of: "Console",
+        ["CMicrohttpd", "HeadgateData", "HeadgateWire", "HeadgateTransport", "HeadgateClient", "HeadgateCommands"],
+        embedding: ["Assets/console.css", "Assets/console.js", "Assets/icon.svg"]),
+    .tests(
+        "HeadgateConsoleTests", of: "Console",
+        ["HeadgateConsole", "HeadgateData", "HeadgateWire", "HeadgateTransport", "HeadgateClient", "HeadgateCommands"]),
+]
+
+let programs: [Target] = [
+    .executableTarget(
+        name: "headgated", dependencies: ["HeadgateServer", "HeadgateTransport", "HeadgateData"],
+        path: "Tools/headgated"),
+    .executableTarget(name: "headgate", dependencies: ["HeadgateCommands"], path: "Tools/headgate"),
+    .executableTarget(name: "headgate-console", dependencies: ["HeadgateConsole"], path: "Tools/headgate-console"),
+]
+
+let examples: [Target] = [
+    .executableTarget(
+        name: "SwiftTracker", dependencies: ["HeadgateClient", "HeadgateData"], path: "Tools/parts/demo/SwiftTracker"),
+    .executableTarget(
+        name: "SwiftClientExample", dependencies: ["HeadgateClient", "HeadgateData"],
+        path: "Docs/Examples/SwiftClient"),
+    .executableTarget(
+        name: "EmbeddedServer", dependencies: ["HeadgateServer", "HeadgateCore", "HeadgateData", "HeadgateTransport"],
+        path: "Docs/Examples/EmbeddedServer"),
+]
+
+/// What holds the packages together.
+let tests: [Target] = [
+    .executableTarget(
+        name: "CertifiedClient", dependencies: ["HeadgateClient", "HeadgateData", "HeadgateWire"],
+        path: "Tests/Clients/Programs/CertifiedClient"),
+    .testTarget(
+        name: "ModulesTests",
+        dependencies: [
+            "HeadgateData", "HeadgateCore", "HeadgateWire", "HeadgateTransport", "HeadgateServer", "HeadgateClient",
+        ],
+        path: "Tests/Modules"),
+    .testTarget(
+        name: "SimulationTests",
+        dependencies: [
+            "HeadgateData", "HeadgateCore", "HeadgateCoreTesting", "HeadgateSeeds", "HeadgateWire",
+            "HeadgateTransport", "HeadgateServer", "HeadgateClient",
+        ],
+        path: "Tests/Simulation", exclude: ["Package.swift", "Program", "Faults.txt"]),
+    .target(name: "CFuzzSocket", path: "Tests/Fuzz/Sources/CFuzzSocket"),
+    .testTarget(
+        name: "FuzzReplayTests",
+        dependencies: [
+            "CFuzzSocket", "HeadgateData", "HeadgateCore", "HeadgateCoreTesting", "HeadgateSeeds", "HeadgateWire",
+            "HeadgateTransport", "HeadgateServer", "HeadgateClient",
+        ],
+        path: "Tests/Fuzz", exclude: ["Package.swift", "Sources/CFuzzer", "Sources/CFuzzSocket", "Sources/fuzz"],
+        sources: ["Sources/FuzzTargets", "Tests/FuzzReplayTests"]),
+    .testTarget(
+        name: "EndToEndTests",
+        dependencies: [
+            "headgated", "headgate", "headgate-console", "CertifiedClient", "EmbeddedServer", "HeadgateClient",
+            "HeadgateData",
+        ],
+        path: "Tests/EndToEnd"),
+]
+
 let package = Package(
     name: "Headgate",
     products: [
         .executable(name: "headgated", targets: ["headgated"]),
         .executable(name: "headgate", targets: ["headgate"]),
         .executable(name: "headgate-console", targets: ["headgate-console"]),
-    ],
-    dependencies: [
-        .package(path: "Packages/Core"),
-        .package(path: "Packages/Transport"),
-        .package(path: "Packages/Server"),
-        .package(path: "Packages/Client"),
-        .package(path: "Packages/Console"),
-    ],
-    targets: [
-        .executableTarget(
-            name: "headgated", dependencies: [.server, .transport, .data], path: "Tools/headgated",
-            linkerSettings: .selfContained),
-        .executableTarget(
-            name: "headgate", dependencies: [.commands], path: "Tools/headgate", linkerSettings: .selfContained),
-        .executableTarget(
-            name: "headgate-console", dependencies: [.console], path: "Tools/headgate-console",
-            linkerSettings: .selfContained),
-        .executableTarget(
-            name: "SwiftTracker", dependencies: [.client, .data], path: "Tools/parts/demo/SwiftTracker"),
-        .executableTarget(
-            name: "CertifiedClient", dependencies: [.client, .data, .wire],
-            path: "Tests/Clients/Programs/CertifiedClient"),
-        .executableTarget(
-            name: "SwiftClientExample", dependencies: [.client, .data], path: "Docs/Examples/SwiftClient"),
-        .executableTarget(
-            name: "EmbeddedServer", dependencies: [.server, .core, .data, .transport],
-            path: "Docs/Examples/EmbeddedServer"),
-        .testTarget(
-            name: "HeadgateSeedsTests", dependencies: [.seeds], path: "Packages/Core/Tests/HeadgateSeedsTests"),
-        .testTarget(name: "HeadgateDataTests", dependencies: [.data], path: "Packages/Core/Tests/HeadgateDataTests"),
-        .testTarget(
-            name: "HeadgateCoreTests", dependencies: [.core, .coreTesting, .seeds],
-            path: "Packages/Core/Tests/HeadgateCoreTests"),
-        .testTarget(
-            name: "HeadgateWireTests", dependencies: [.wire, .data, .seeds],
-            path: "Packages/Transport/Tests/HeadgateWireTests"),
-        .testTarget(
-            name: "HeadgateTransportTests", dependencies: [.transport],
-            path: "Packages/Transport/Tests/HeadgateTransportTests"),
-        .testTarget(
-            name: "HeadgateServerTests", dependencies: [.server, .coreTesting, .seeds],
-            path: "Packages/Server/Tests/HeadgateServerTests"),
-        .testTarget(
-            name: "HeadgateClientTests", dependencies: [.client, .clientTesting, .data, .wire, .transport, .seeds],
-            path: "Packages/Client/Tests/HeadgateClientTests"),
-        .testTarget(
-            name: "HeadgateCommandsTests", dependencies: [.commands, .client, .clientTesting, .data, .wire, .seeds],
-            path: "Packages/Client/Tests/HeadgateCommandsTests"),
-        .testTarget(
-            name: "HeadgateConsoleTests", dependencies: [.console, .commands, .client, .transport, .wire, .data],
-            path: "Packages/Console/Tests/HeadgateConsoleTests"),
-        .testTarget(
-            name: "ModulesTests", dependencies: [.data, .core, .wire, .transport, .server, .client],
-            path: "Tests/Modules"),
-        .testTarget(
-            name: "SimulationTests",
-            dependencies: [.server, .client, .transport, .wire, .core, .data, .coreTesting, .seeds],
-            path: "Tests/Simulation", exclude: ["Package.swift", "Program"]),
-        .target(name: "CFuzzSocket", path: "Tests/Fuzz/Sources/CFuzzSocket"),
-        .testTarget(
-            name: "FuzzReplayTests",
-            dependencies: ["CFuzzSocket", .data, .core, .coreTesting, .wire, .transport, .server, .client, .seeds],
-            path: "Tests/Fuzz", sources: ["Sources/FuzzTargets", "Tests/FuzzReplayTests"]),
-        .testTarget(
-            name: "EndToEndTests",
-            dependencies: [
-                "headgated", "headgate", "headgate-console", "CertifiedClient", "EmbeddedServer", .client, .data,
-            ],
-            path: "Tests/EndToEnd"),
     ]
+        + [
+            "HeadgateData", "HeadgateCore", "HeadgateCoreTesting", "HeadgateWire", "HeadgateTransport",
+            "HeadgateServer", "HeadgateClient", "HeadgateClientTesting",
+        ].map { .library(name: $0, targets: [$0]) },
+    targets: core + transport + server + client + console + programs + examples + tests,
+    cxxLanguageStandard: .cxx17
 )
 
-extension Target.Dependency {
-    static let data = product(name: "HeadgateData", package: "Core")
-    static let core = product(name: "HeadgateCore", package: "Core")
-    static let coreTesting = product(name: "HeadgateCoreTesting", package: "Core")
-    static let seeds = product(name: "HeadgateSeeds", package: "Core")
-    static let wire = product(name: "HeadgateWire", package: "Transport")
-    static let transport = product(name: "HeadgateTransport", package: "Transport")
-    static let server = product(name: "HeadgateServer", package: "Server")
-    static let commands = product(name: "HeadgateCommands", package: "Client")
-    static let clientTesting = product(name: "HeadgateClientTesting", package: "Client")
-    static let console = product(name: "HeadgateConsole", package: "Console")
-    static let client = product(name: "HeadgateClient", package: "Client")
-}
+extension Target {
+    /// A module of one of the packages in `Packages`. What is embedded is in the program itself: it is one file,
+    /// wherever it is put.
+    static func part(
+        _ name: String, of package: String, _ dependencies: [Dependency] = [], linking library: String? = nil,
+        embedding assets: [String] = []
+    ) -> Target {
+        .target(
+            name: name, dependencies: dependencies, path: "Packages/\(package)/Sources/\(name)",
+            resources: assets.map { .embedInCode($0) },
+            linkerSettings: library.map { [.linkedLibrary($0)] })
+    }
 
-extension [LinkerSetting] {
-    /// Released programs carry Swift's libraries in them: they run where no toolchain is, and start in half the time.
-    static let selfContained = [LinkerSetting.unsafeFlags(["-static-stdlib"], .when(configuration: .release))]
+    /// A C library of the system, as one of the packages in `Packages` sees it.
+    static func library(
+        _ name: String, of package: String, pkgConfig: String? = nil, apt debianPackage: String? = nil
+    ) -> Target {
+        .systemLibrary(
+            name: name, path: "Packages/\(package)/Sources/\(name)", pkgConfig: pkgConfig,
+            providers: debianPackage.map { [.apt([$0])] })
+    }
+
+    /// The tests of a module of one of the packages in `Packages`.
+    static func tests(_ name: String, of package: String, _ dependencies: [Dependency]) -> Target {
+        .testTarget(name: name, dependencies: dependencies, path: "Packages/\(package)/Tests/\(name)")
+    }
 }

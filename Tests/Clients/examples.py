@@ -147,10 +147,11 @@ def swift_print(daemon, example):
 
 def swift_texts():
     """The Swift code of the documentation is that of the examples, word for word."""
-    sources = "".join(path.read_text() for path in sorted((ROOT / "Docs/Examples/SwiftClient").glob("*.swift")))
+    folders = [ROOT / "Docs/Examples/SwiftClient", ROOT / "Docs/Examples/SwiftPackage"]
+    sources = "".join(path.read_text() for folder in folders for path in sorted(folder.rglob("*.swift")))
     lines = [line.strip() for line in sources.splitlines()]
     catalogue = ROOT / "Packages/Client/Sources/HeadgateClient/HeadgateClient.docc"
-    pages = [ROOT / "Docs/Clients.md", *sorted(catalogue.glob("*.md"))]
+    pages = [ROOT / "Docs/Clients.md", ROOT / "Docs/Swift.md", *sorted(catalogue.glob("*.md"))]
     blocks = [(page, block) for page in pages for block in re.findall(r"```swift\n(.*?)```", page.read_text(), re.S)]
     expect("whether there is any", True, len(blocks) > 5)
     for page, block in blocks:

@@ -21,9 +21,9 @@ def build(command: list[str]) -> str:
 
 
 def build_program(name: str) -> pathlib.Path:
-    """A release build of `headgated` or `headgate`."""
+    """A release build of `headgated` or `headgate`, as Tools/package makes it."""
     print(f"building {name} …", file=sys.stderr)
-    command = ["swift", "build", "-c", "release", "--product", name]
+    command = ["swift", "build", "-c", "release", "--static-swift-stdlib", "--product", name]
     build(command)
     return pathlib.Path(build([*command, "--show-bin-path"]).strip()) / name
 
