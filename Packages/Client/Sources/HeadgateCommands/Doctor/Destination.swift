@@ -55,7 +55,7 @@ extension Destination {
         return destination
     }
 
-    private static func emptyBatch(_ settings: DataObject) -> EmptyBatch {
+    private static func emptyBatch(_ settings: DataObject) -> EmptyBatch? {
         switch settings.get(key: "format", as: String.self) {
         case "ndjson": EmptyBatch(body: "", contentType: "application/x-ndjson")
         case "envelope":
@@ -63,6 +63,9 @@ extension Destination {
                 body: DataItem.object([
                     "schema": .string(settings.get(key: "envelope_schema") ?? ""), "data": .array([]),
                 ]).json, contentType: "application/json")
+        case "cloudevents":
+            EmptyBatch(body: "[]", contentType: "application/cloudevents-batch+json; charset=UTF-8")
+        case "cloudevents_single": nil
         default: EmptyBatch(body: "[]", contentType: "application/json")
         }
     }

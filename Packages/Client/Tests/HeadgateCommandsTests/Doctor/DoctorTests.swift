@@ -103,6 +103,19 @@ import Testing
         #expect(all[3].emptyBatch == nil)
     }
 
+    @Test("A destination that takes CloudEvents is tried with a batch of none; one that takes single ones only reached")
+    func cloudEventDestinations() {
+        let settings: DataObject = [
+            "dispatchers": [
+                "a": ["kind": "http", "endpoint": "http://h", "format": "cloudevents", "cloudevents_source": "/s"],
+                "b": ["kind": "http", "endpoint": "http://h", "format": "cloudevents_single"],
+            ]
+        ]
+        let type = "application/cloudevents-batch+json; charset=UTF-8"
+        let batches = Destination.all(in: settings).map(\.emptyBatch)
+        #expect(batches == [Destination.EmptyBatch(body: "[]", contentType: type), nil])
+    }
+
     @Test("A destination's answer to no events is fine where it took them or found them wanting, and shows no secret")
     func answers() {
         let destination = Destination(dispatcher: "a", url: "https://user:secret@host/p@th")

@@ -13,15 +13,19 @@ public struct BatchFormat: Sendable, Equatable {
     /// Whether a body holds no two events of one id: for a destination that answers for each by its id (Behaviour K3).
     /// In another namespace there may be another event of the same (Behaviour Q7).
     public var hasDistinctIds: Bool
+    /// How each event is laid as a CloudEvent; nil: as dispatchers deliver it.
+    public var cloudEvents: CloudEventForm?
 
     public init(
-        prefix: [UInt8], separator: [UInt8], suffix: [UInt8], mostEvents: Int = .max, hasDistinctIds: Bool = false
+        prefix: [UInt8], separator: [UInt8], suffix: [UInt8], mostEvents: Int = .max, hasDistinctIds: Bool = false,
+        cloudEvents: CloudEventForm? = nil
     ) {
         self.prefix = prefix
         self.separator = separator
         self.suffix = suffix
         self.mostEvents = mostEvents
         self.hasDistinctIds = hasDistinctIds
+        self.cloudEvents = cloudEvents
     }
 
     /// `[event,event]`
@@ -42,6 +46,17 @@ public struct BatchFormat: Sendable, Equatable {
         prefix.string(schema)
         prefix.raw(#","data":["#)
         return BatchFormat(prefix: prefix.bytes, separator: Array(",".utf8), suffix: Array("]}".utf8))
+    }
+
+    /// `[event,event]`, each a CloudEvent.
+    public static func cloudEvents(_ form: CloudEventForm) -> BatchFormat {
+        BatchFormat(
+            prefix: jsonArray.prefix, separator: jsonArray.separator, suffix: jsonArray.suffix, cloudEvents: form)
+    }
+
+    /// One CloudEvent and nothing around it.
+    public static func singleCloudEvent(_ form: CloudEventForm) -> BatchFormat {
+        BatchFormat(prefix: [], separator: [], suffix: [], mostEvents: 1, cloudEvents: form)
     }
 
     /// Events one behind the other: each is sent by itself, from its range of the body.

@@ -27,7 +27,7 @@ struct BatchBuilder {
     private(set) var isOversize = false
 
     /// Adds an event if it fits. The first always does: over the limit it goes alone.
-    /// - Parameter transformed: the event's JSON when it is not sent as it is stored (Behaviour P4).
+    /// - Parameter transformed: the event's JSON when it is not sent as it is stored (Behaviour P4, K1).
     /// - Returns: whether the event is in.
     mutating func add(_ entry: QueueEntry, annotation: QueuedAnnotation?, transformed: [UInt8]? = nil) -> Bool {
         let attempt = entry.attempts + 1
@@ -74,6 +74,7 @@ struct BatchInMaking {
     /// Events that were transformed away.
     private(set) var dropped = SequenceSet()
     private var annotations: QueuedAnnotations
+    private let cloudEvents: CloudEventForm?
     private let chain: TransformationChain
     private let surroundings: Dispatcher.Surroundings
     private let dispatcherId: String
@@ -85,6 +86,7 @@ struct BatchInMaking {
         _ room: BatchRoom, for format: BatchFormat, machine: DeliveryMachine, _ surroundings: Dispatcher.Surroundings
     ) {
         dispatcherId = machine.settings.id
+        cloudEvents = format.cloudEvents
         self.surroundings = surroundings
         chain = surroundings.transformations.chain(for: dispatcherId)
         annotations = machine.annotations(networkConnectionType: surroundings.turn.host?.networkConnectionType)
@@ -115,15 +117,16 @@ struct BatchInMaking {
     private enum Rendition {
         /// As it lies in the store.
         case stored
-        /// In this JSON.
+        /// In this JSON: transformed, or laid otherwise.
         case transformed([UInt8])
         /// Not at all: it was transformed away (Behaviour P4).
         case nothing
     }
 
-    /// Does the transformations that stand between the store and this dispatcher.
+    /// Does the transformations that stand between the store and this dispatcher, and lays what comes of them as the
+    /// destination wants each event.
     private func rendition(of entry: QueueEntry, _ annotation: QueuedAnnotation?) -> Rendition {
-        guard !chain.isEmpty else { return .stored }
+        guard !chain.isEmpty || cloudEvents != nil else { return .stored }
         var stored = JSONWriter()
         entry.event.write(into: &stored, attempt: entry.attempts + 1, annotation: annotation)
         guard let members = stored.bytes.withUnsafeBytes(surroundings.transformations.readObject) else {
@@ -133,6 +136,7 @@ struct BatchInMaking {
         let result = chain.transform(EventDocument(members: members), dispatcher: dispatcherId)
         surroundings.counts.count(.transformationErrors, result.errors)
         guard let event = result.event else { return .nothing }
+        if let cloudEvents { return .transformed(cloudEvents.json(of: event)) }
         return event.isTouched ? .transformed(event.json) : .stored
     }
 }

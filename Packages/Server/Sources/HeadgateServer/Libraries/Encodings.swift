@@ -1,5 +1,6 @@
 import CCrypto
 import CCurl
+import CZstd
 
 /// Text in which some bytes stand as `%` and two hexadecimal digits (RFC 3986, 2.1).
 enum PercentEncoding {
@@ -65,6 +66,22 @@ enum Gzip {
         let room = cgzip_bound(bytes.count)
         let compressed = [UInt8](unsafeUninitializedCapacity: room) { output, written in
             written = bytes.withUnsafeBytes { cgzip_compress($0.baseAddress, $0.count, output.baseAddress, room) }
+        }
+        return compressed.isEmpty ? nil : compressed
+    }
+}
+
+/// The Zstandard format (RFC 8878).
+enum Zstandard {
+    /// The fastest of the usual levels, as for gzip: all of the daemon waits meanwhile.
+    private static let level: Int32 = 1
+
+    /// The bytes, compressed; nil when there was no memory.
+    static func compressed(_ bytes: [UInt8]) -> [UInt8]? {
+        let room = ZSTD_compressBound(bytes.count)
+        let compressed = [UInt8](unsafeUninitializedCapacity: room) { output, written in
+            let result = ZSTD_compress(output.baseAddress, room, bytes, bytes.count, level)
+            written = ZSTD_isError(result) == 0 ? result : 0
         }
         return compressed.isEmpty ? nil : compressed
     }

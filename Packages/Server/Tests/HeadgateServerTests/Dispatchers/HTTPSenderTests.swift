@@ -79,7 +79,39 @@ struct HTTPSenderTests {
         let request = try #require(server.requests.first)
         #expect(request.headers["content-encoding"] == "gzip")
         #expect(request.body.count < 2000)
-        #expect(try Gunzip.decompressed(request.body) == "[\(event),\(event)]")
+        #expect(try MachineDecoder.gzip.decompressed(request.body) == "[\(event),\(event)]")
+    }
+
+    @Test("K1: zstd gives the same bytes back")
+    func zstd() async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        let event = #"{"text":"\#(String(repeating: "again and ", count: 1000))"}"#
+        try await SenderStage.http(HTTPSettings(endpoint: server.url, zstd: true)) { stage in
+            #expect(await stage.send(event, event) == .delivered)
+        }
+        let request = try #require(server.requests.first)
+        #expect(request.headers["content-encoding"] == "zstd")
+        #expect(request.headers["content-type"] == "application/json")
+        #expect(request.body.count < 2000)
+        #expect(try MachineDecoder.zstd.decompressed(request.body) == "[\(event),\(event)]")
+    }
+
+    @Test(
+        "K1: a body of CloudEvents says which of their two JSON formats it is",
+        arguments: [
+            (HTTPSettings.Format.cloudEvents, "application/cloudevents-batch+json; charset=UTF-8", 3),
+            (.singleCloudEvent, "application/cloudevents+json; charset=UTF-8", 1),
+        ])
+    func cloudEvents(format: HTTPSettings.Format, type: String, most: Int) async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        let settings = HTTPSettings(
+            endpoint: server.url, format: format, cloudEvents: CloudEventForm(source: "urn:shop"))
+        #expect(settings.batchFormat.cloudEvents == settings.cloudEvents)
+        #expect(min(3, settings.batchFormat.mostEvents) == most)
+        try await SenderStage.http(settings) { stage in #expect(await stage.send("{}") == .delivered) }
+        #expect(server.requests.first?.headers["content-type"] == type)
     }
 
     @Test("K1: a body of several megabytes arrives whole, and without asking for leave")

@@ -65,13 +65,15 @@ struct DispatcherSettingsTests {
         let reading = try SettingsReading.ofDispatcher(
             #"""
             "kind": "http", "endpoint": "collector.example/e", "method": "GET", "format": "envelope",
-            "envelope_schema": "shop/2", "gzip": true, "timeout_ms": 1, "connect_timeout_ms": 2, "unix_socket": "/s",
+            "envelope_schema": "shop/2", "cloudevents_source": "/s", "cloudevents_type_prefix": "x.", "gzip": true,
+            "zstd": false, "timeout_ms": 1, "connect_timeout_ms": 2, "unix_socket": "/s",
             "headers": {"X-A": "1", "Authorization": {"file": "/key"}, "X-B": {"env": "B"}},
             "tls": {"ca_file": "/ca", "cert_file": "/cert", "key_file": "/tls-key"},
             "retry_for_status_codes": {"403": true, "500": false}, "on_unauthorized": "pause"
             """#)
         var http = HTTPSettings(endpoint: "https://collector.example/e", method: .get, format: .envelope)
         http.envelopeSchema = "shop/2"
+        http.cloudEvents = CloudEventForm(source: "/s", typePrefix: "x.")
         http.headers = [
             .init(name: "X-A", value: .text("1")), .init(name: "Authorization", value: .file("/key")),
             .init(name: "X-B", value: .environment("B")),
@@ -121,8 +123,32 @@ struct DispatcherSettingsTests {
             (#""kind": "http", "endpoint": "x", "method": "get""#, ["method: must be one of: POST, GET"]),
             (
                 #""kind": "http", "endpoint": "x", "format": "xml""#,
-                ["format: must be one of: json_array, ndjson, envelope"]
+                ["format: must be one of: json_array, ndjson, envelope, cloudevents, cloudevents_single"]
             ),
+            (
+                #""kind": "http", "endpoint": "x", "format": "cloudevents""#,
+                ["cloudevents_source: is required with the format cloudevents"]
+            ),
+            (
+                #""kind": "http", "endpoint": "x", "format": "cloudevents_single", "cloudevents_source": "a b""#,
+                ["cloudevents_source: must be a URI reference, like urn:shop:till-1 or /shop/till-1"]
+            ),
+            (
+                #""kind": "http", "endpoint": "x", "cloudevents_source": """#,
+                ["cloudevents_source: must be a URI reference, like urn:shop:till-1 or /shop/till-1"]
+            ),
+            (
+                #""kind": "http", "endpoint": "x", "cloudevents_source": "a%2", "cloudevents_type_prefix": "a\n""#,
+                [
+                    "cloudevents_source: must be a URI reference, like urn:shop:till-1 or /shop/till-1",
+                    "cloudevents_type_prefix: must be visible ASCII, like com.example.",
+                ]
+            ),
+            (
+                #""kind": "http", "endpoint": "x", "method": "GET", "format": "cloudevents", "cloudevents_source": "/""#,
+                ["format: cloudevents needs the method POST"]
+            ),
+            (#""kind": "http", "endpoint": "x", "gzip": true, "zstd": true"#, ["zstd: must not be true with gzip"]),
             (#""kind": "http", "endpoint": "x", "tls": {"key_file": "k"}"#, ["tls.key_file: needs a cert_file"]),
             (
                 #""kind": "http", "endpoint": "x", "on_unauthorized": "retry""#,

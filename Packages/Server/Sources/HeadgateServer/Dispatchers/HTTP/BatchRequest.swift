@@ -8,6 +8,8 @@ extension HTTPSettings {
         case .jsonArray: .jsonArray
         case .ndjson: .ndjson
         case .envelope: .envelope(schema: envelopeSchema)
+        case .cloudEvents: .cloudEvents(cloudEvents)
+        case .singleCloudEvent: .singleCloudEvent(cloudEvents)
         }
     }
 
@@ -29,10 +31,28 @@ extension HTTPSettings {
 
     /// The body, and the headers that say what it is.
     private func body(of batch: Batch, _ headers: inout ResolvedHeaders) -> [UInt8] {
-        headers.addDefault("Content-Type", format == .ndjson ? "application/x-ndjson" : "application/json")
-        guard gzip, let compressed = Gzip.compressed(batch.body) else { return batch.body }
-        headers.addDefault("Content-Encoding", "gzip")
+        headers.addDefault("Content-Type", format.contentType)
+        guard let coding = contentCoding, let compressed = coding.compressed(batch.body) else { return batch.body }
+        headers.addDefault("Content-Encoding", coding.rawValue)
         return compressed
+    }
+
+    private var contentCoding: ContentCoding? {
+        if zstd { return .zstd }
+        return gzip ? .gzip : nil
+    }
+}
+
+/// How a body is compressed, by the name that HTTP has for it.
+private enum ContentCoding: String {
+    case gzip
+    case zstd
+
+    func compressed(_ bytes: [UInt8]) -> [UInt8]? {
+        switch self {
+        case .gzip: Gzip.compressed(bytes)
+        case .zstd: Zstandard.compressed(bytes)
+        }
     }
 }
 

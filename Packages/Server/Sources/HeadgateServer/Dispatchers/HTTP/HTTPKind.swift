@@ -12,9 +12,12 @@ struct HTTPKind: DispatcherKind {
         entry.word("method", of: HTTPSettings.Method.allCases, into: &settings.method)
         entry.word("format", of: HTTPSettings.Format.allCases, into: &settings.format)
         settings.envelopeSchema = entry.string("envelope_schema") ?? settings.envelopeSchema
+        readCloudEvents(entry, &settings)
         entry.milliseconds("timeout_ms", into: &settings.timeout)
         entry.milliseconds("connect_timeout_ms", into: &settings.connectTimeout)
         entry.bool("gzip", into: &settings.gzip)
+        entry.bool("zstd", into: &settings.zstd)
+        if settings.gzip, settings.zstd { entry.fault("zstd", "", "must not be true with gzip") }
         entry.section("tls") { settings.tls.read($0) }
         entry.section("headers", most: Limits.mostHeaders) { settings.headers = $0.headers() }
         settings.unixSocket = entry.socketPath("unix_socket")
@@ -22,6 +25,22 @@ struct HTTPKind: DispatcherKind {
         settings.answers.read(entry)
         requireBoard(for: settings, entry, &common)
         return settings
+    }
+
+    private func readCloudEvents(_ entry: SettingsReader, _ settings: inout HTTPSettings) {
+        let (source, prefix) = (entry.string("cloudevents_source"), entry.string("cloudevents_type_prefix"))
+        settings.cloudEvents = CloudEventForm(source: source ?? "", typePrefix: prefix ?? "")
+        if let source, !source.isURIReference {
+            entry.fault("cloudevents_source", "", "must be a URI reference, like urn:shop:till-1 or /shop/till-1")
+        }
+        if let prefix, !prefix.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) {
+            entry.fault("cloudevents_type_prefix", "", "must be visible ASCII, like com.example.")
+        }
+        guard settings.format.isOfCloudEvents else { return }
+        if entry.item("cloudevents_source") == nil {
+            entry.fault("cloudevents_source", "", "is required with the format \(settings.format.rawValue)")
+        }
+        if settings.method == .get { entry.fault("format", "", "\(settings.format.rawValue) needs the method POST") }
     }
 
     /// What its headers take from the board before the dispatcher, that board has to put out (Behaviour A9).
@@ -94,14 +113,17 @@ struct HTTPSettings: Sendable, Equatable {
     var format = Format.jsonArray
     /// The `schema` of an envelope.
     var envelopeSchema = "headgate/1"
+    /// What the formats of CloudEvents are told.
+    var cloudEvents = CloudEventForm(source: "")
     /// Header names and values, in order.
     var headers: [Header] = []
     /// The longest that a request may take.
     var timeout = Duration.seconds(30)
     /// The longest that connecting may take.
     var connectTimeout = Duration.seconds(10)
-    /// Whether bodies are compressed.
+    /// Whether bodies are compressed, and how; one of the two at most.
     var gzip = false
+    var zstd = false
     var tls = TLS()
     /// A Unix socket to connect to instead of the endpoint's host.
     var unixSocket: String?
@@ -119,6 +141,20 @@ struct HTTPSettings: Sendable, Equatable {
         case jsonArray = "json_array"
         case ndjson
         case envelope
+        case cloudEvents = "cloudevents"
+        case singleCloudEvent = "cloudevents_single"
+
+        var isOfCloudEvents: Bool { self == .cloudEvents || self == .singleCloudEvent }
+
+        /// The `Content-Type` of a body.
+        var contentType: String {
+            switch self {
+            case .jsonArray, .envelope: "application/json"
+            case .ndjson: "application/x-ndjson"
+            case .cloudEvents: "application/cloudevents-batch+json; charset=UTF-8"
+            case .singleCloudEvent: "application/cloudevents+json; charset=UTF-8"
+            }
+        }
     }
 
     struct Header: Sendable, Equatable {
@@ -208,6 +244,11 @@ extension SettingsReader {
 }
 
 extension String {
+    /// Whether it has no characters but those of URIs, of which `%` and two digits are one (RFC 3986, 4.1).
+    fileprivate var isURIReference: Bool {
+        wholeMatch(of: #/(?:[A-Za-z0-9\-._~:\/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+/#) != nil
+    }
+
     fileprivate var isHeaderText: Bool {
         utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     }

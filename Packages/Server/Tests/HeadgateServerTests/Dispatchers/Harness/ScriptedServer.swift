@@ -112,12 +112,17 @@ struct ReceivedRequest: Sendable {
     }
 }
 
-/// Decompresses by the machine's own `gzip`, so that not our code judges our code.
-enum Gunzip {
-    static func decompressed(_ bytes: [UInt8]) throws -> String {
+/// Decompresses by the machine's own programs, so that not our code judges our code.
+enum MachineDecoder: String {
+    case gzip = "gz"
+    case zstd = "zst"
+
+    func decompressed(_ bytes: [UInt8]) throws -> String {
         let folder = try ScratchFolder()
-        try Data(bytes).write(to: URL(fileURLWithPath: folder("body.gz")))
-        try MachineProgram(["/bin/gzip", "-d", folder("body.gz")]).waitUntilEnd()
+        let file = folder("body.\(rawValue)")
+        try Data(bytes).write(to: URL(fileURLWithPath: file))
+        let program = self == .gzip ? ["/bin/gzip"] : ["/usr/bin/zstd", "-q"]
+        try MachineProgram(program + ["-d", file]).waitUntilEnd()
         return folder.text(of: "body") ?? ""
     }
 }
