@@ -28,12 +28,13 @@ let server: [Target] = [
     .library("CNetlink", of: "Server"),
     .library("CNATS", of: "Server", pkgConfig: "libnats", apt: "libnats-dev"),
     .library("CCrypto", of: "Server", pkgConfig: "libcrypto", apt: "libssl-dev"),
+    .library("CZstd", of: "Server", pkgConfig: "libzstd", apt: "libzstd-dev"),
     .part("CCurl", of: "Server", linking: "curl"),
     .part("CRE2", of: "Server", linking: "re2"),
     .part(
         "HeadgateServer", of: "Server",
         [
-            "CSQLite", "CCurl", "CNetlink", "CCrypto", "CRE2", "CNATS", "CUV",
+            "CSQLite", "CCurl", "CNetlink", "CCrypto", "CRE2", "CZstd", "CNATS", "CUV",
             "HeadgateCore", "HeadgateData", "HeadgateWire", "HeadgateTransport",
         ]),
     .tests("HeadgateServerTests", of: "Server", ["HeadgateServer", "HeadgateCoreTesting", "HeadgateSeeds"]),
