@@ -74,11 +74,10 @@ let console: [Target] = [
 ]
 
 let programs: [Target] = [
-    .executableTarget(
-        name: "headgated", dependencies: ["HeadgateServer", "HeadgateTransport", "HeadgateData"],
-        path: "Tools/headgated"),
-    .executableTarget(name: "headgate", dependencies: ["HeadgateCommands"], path: "Tools/headgate"),
-    .executableTarget(name: "headgate-console", dependencies: ["HeadgateConsole"], path: "Tools/headgate-console"),
+    .plugin(name: "Commit", capability: .buildTool(), path: "Tools/parts/commit"),
+    .program("headgated", ["HeadgateServer", "HeadgateTransport", "HeadgateData"]),
+    .program("headgate", ["HeadgateCommands"]),
+    .program("headgate-console", ["HeadgateConsole"]),
 ]
 
 let examples: [Target] = [
@@ -163,6 +162,11 @@ extension Target {
         .systemLibrary(
             name: name, path: "Packages/\(package)/Sources/\(name)", pkgConfig: pkgConfig,
             providers: debianPackage.map { [.apt([$0])] })
+    }
+
+    /// A program that is installed, and tells which commit it was built from.
+    static func program(_ name: String, _ dependencies: [Dependency]) -> Target {
+        .executableTarget(name: name, dependencies: dependencies, path: "Tools/\(name)", plugins: ["Commit"])
     }
 
     /// The tests of a module of one of the packages in `Packages`.

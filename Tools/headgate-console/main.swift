@@ -1,4 +1,4 @@
 import Glibc
 import HeadgateConsole
 
-exit(ConsoleProgram.run(Array(CommandLine.arguments.dropFirst())))
+exit(ConsoleProgram.run(Array(CommandLine.arguments.dropFirst()), builtFrom: builtFrom))

@@ -1,4 +1,4 @@
 import Glibc
 import HeadgateCommands
 
-exit(CommandLineTool.run(Array(CommandLine.arguments.dropFirst())))
+exit(CommandLineTool.run(Array(CommandLine.arguments.dropFirst()), builtFrom: builtFrom))

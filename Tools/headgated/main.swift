@@ -7,7 +7,7 @@ let environment = Environment.current
 do throws(DaemonCommand.UsageFault) {
     switch try DaemonCommand.parse(Array(CommandLine.arguments.dropFirst())) {
     case .help: Terminal.print(DaemonCommand.usage)
-    case .version: Terminal.print("headgated \(Version.current)")
+    case .version: Terminal.print(Version.line(of: "headgated", builtFrom: builtFrom))
     case .check(let options): exit(Check(options: options, environment: environment).run())
     case .verify(let directory): exit(Verification(directory: directory).run())
     case .run(let options): exit(Daemon(options: options, environment: environment).run())

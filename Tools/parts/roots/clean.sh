@@ -9,8 +9,10 @@ cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/headgate
 
 # This machine's own mirror.
 mirror() {
-    grep -rhosE 'https?://[^] ]+/debian/?' /etc/apt/sources.list /etc/apt/sources.list.d | head -n 1 | grep . ||
-        echo http://deb.debian.org/debian
+    local found
+    found=$(grep -rhsv '^ *#' /etc/apt/sources.list /etc/apt/sources.list.d | grep -oE 'https?://[^] ]+/debian/?' || true)
+    found=${found%%$'\n'*}
+    echo "${found:-http://deb.debian.org/debian}"
 }
 
 # Where namespaces, mounts or debootstrap are missing there are no clean roots: a script that needs them ends here.

@@ -53,7 +53,7 @@ test_bare() {
     shows "its user has no shell, and its group is its own" '^headgate:x:[1-9][0-9]{2}:[0-9]+:Headgate,,,:/var/lib/headgate:/usr/sbin/nologin$' \
         inside getent passwd headgate
     succeeds "its files are as they were packaged" inside dpkg --verify headgate
-    shows "the programs tell their version" '^headgated [0-9.]+$' inside headgated --version
+    shows "the programs tell their version" '^headgated [0-9.]+ \([0-9a-f]{40}(-changed)?\)$' inside headgated --version
     prints "the configuration is without fault" "the configuration is valid" \
         inside setpriv --reuid headgate --regid headgate --init-groups \
         headgated --check --config /etc/headgate/headgate.json

@@ -7,21 +7,24 @@ import HeadgateWire
 /// The command line tool `headgate` (Protocol, The command line tool).
 public enum CommandLineTool {
     /// Does what the arguments, without the program's name, ask for; gives the process's exit code.
-    public static func run(_ arguments: [String]) -> Int32 {
+    /// - Parameter commit: which the program is built from, for `--version`.
+    public static func run(_ arguments: [String], builtFrom commit: String? = nil) -> Int32 {
         // Whoever reads our output may leave before its end; a write then fails, and that is enough.
         signal(SIGPIPE, SIG_IGN)
-        return run(arguments, on: .standard).rawValue
+        return run(arguments, on: .standard, builtFrom: commit).rawValue
     }
 
-    static func run(_ arguments: [String], on terminal: Terminal) -> ExitCode {
+    static func run(_ arguments: [String], on terminal: Terminal, builtFrom commit: String? = nil) -> ExitCode {
         do {
-            return try act(try CommandLineParser.parse(arguments), on: terminal)
+            return try act(try CommandLineParser.parse(arguments), on: terminal, builtFrom: commit)
         } catch {
             return tell(error, on: terminal)
         }
     }
 
-    private static func act(_ request: CommandLineRequest, on terminal: Terminal) throws -> ExitCode {
+    private static func act(
+        _ request: CommandLineRequest, on terminal: Terminal, builtFrom commit: String?
+    ) throws -> ExitCode {
         switch request {
         case .help(let topic):
             try terminal.write(try Help.text(about: topic))
@@ -30,7 +33,7 @@ public enum CommandLineTool {
             try terminal.write(ManualPage.text)
             return .success
         case .version:
-            try terminal.write("headgate \(Version.current)\n")
+            try terminal.write(Version.line(of: "headgate", builtFrom: commit) + "\n")
             return .success
         case .run(let command, let arguments):
             return try command.run(Invocation(arguments: arguments, terminal: terminal))

@@ -7,11 +7,13 @@ import HeadgateTransport
 public enum ConsoleProgram {
     /// Does what the arguments, without the program's name, ask for; gives the process's exit code: 0, 1 for what
     /// failed, 2 for a command line that makes no sense.
-    public static func run(_ arguments: [String]) -> Int32 {
+    /// - Parameter commit: which the program is built from, for `--version`.
+    public static func run(_ arguments: [String], builtFrom commit: String? = nil) -> Int32 {
         do throws(ConsoleOptions.UsageFault) {
             switch try ConsoleOptions.parse(arguments) {
             case .help: write(ConsoleOptions.usage, to: STDOUT_FILENO)
-            case .version: write("headgate-console \(Version.current)\n", to: STDOUT_FILENO)
+            case .version:
+                write(Version.line(of: "headgate-console", builtFrom: commit) + "\n", to: STDOUT_FILENO)
             case .run(let options): return serve(options)
             }
             return 0

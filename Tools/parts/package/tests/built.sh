@@ -1,0 +1,32 @@
+# Sourced by Tools/test-package: what Tools/package has made, without installing it.
+# shellcheck shell=bash
+
+# test_built DEB: the package with what was made beside it.
+test_built() {
+    local folder tarball
+    folder=$(dirname "$1")
+    tarball=$(basename "$1" .deb | tr _ -)
+    tarball=${tarball%-*}-linux-${tarball##*-}
+    section "What is built"
+    prints "lintian has nothing against it" "" lintian --allow-root --profile debian --fail-on warning "$1"
+    succeeds "the checksums are right" in_folder "$folder" sha256sum --check --quiet SHA256SUMS
+    succeeds "the tarball unpacks" tar -C "$work" -xzf "$folder/$tarball.tar.gz"
+    shows "its programs are there" '^headgate [0-9.]+' "$work/$tarball/bin/headgate" --version
+    prints "its libraries are those that the package depends on" "$(libraries_of "$1")" cat "$work/$tarball/share/doc/headgate/LIBRARIES"
+}
+
+# test_twice DEB: the same commit, built once more, elsewhere.
+test_twice() {
+    section "Built twice"
+    git clone -q "$here/.." "$work/twice"
+    succeeds "it is built in another folder" "$work/twice/Tools/package"
+    prints "the bytes are the same" "$(cat "$(dirname "$1")/SHA256SUMS")" cat "$work/twice/.build/package/SHA256SUMS"
+}
+
+in_folder() {
+    (cd "$1" && shift && "$@")
+}
+
+libraries_of() {
+    dpkg-deb -f "$1" Depends | tr ',' '\n' | sed 's/^ //' | grep -v -e '^adduser$' -e '^tzdata$'
+}
