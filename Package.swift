@@ -10,7 +10,7 @@ let core: [Target] = [
     .part("HeadgateCoreTesting", of: "Core", ["HeadgateCore", "HeadgateSeeds"]),
     .part("HeadgateSeeds", of: "Core"),
     .tests("HeadgateSeedsTests", of: "Core", ["HeadgateSeeds"]),
-    .tests("HeadgateDataTests", of: "Core", ["HeadgateData"]),
+    .tests("HeadgateDataTests", of: "Core", ["HeadgateData", "HeadgateSeeds"]),
     .tests("HeadgateCoreTests", of: "Core", ["HeadgateCore", "HeadgateCoreTesting", "HeadgateSeeds"]),
 ]
 

@@ -15,7 +15,7 @@ let package = Package(
         .target(name: "HeadgateCoreTesting", dependencies: ["HeadgateCore", "HeadgateSeeds"]),
         .target(name: "HeadgateSeeds"),
         .testTarget(name: "HeadgateSeedsTests", dependencies: ["HeadgateSeeds"]),
-        .testTarget(name: "HeadgateDataTests", dependencies: ["HeadgateData"]),
+        .testTarget(name: "HeadgateDataTests", dependencies: ["HeadgateData", "HeadgateSeeds"]),
         .testTarget(name: "HeadgateCoreTests", dependencies: ["HeadgateCore", "HeadgateCoreTesting", "HeadgateSeeds"]),
     ]
 )

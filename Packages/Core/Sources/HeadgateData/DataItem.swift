@@ -57,13 +57,6 @@ extension Bool: DataItemConvertible {
     }
 }
 
-extension Int: DataItemConvertible {
-    public init?(dataItem: DataItem) {
-        guard case .number(let number) = dataItem, let int = number.int else { return nil }
-        self = int
-    }
-}
-
 extension Double: DataItemConvertible {
     public init?(dataItem: DataItem) {
         guard case .number(let number) = dataItem, let double = number.double else { return nil }
@@ -145,6 +138,11 @@ public struct DataNumber: Sendable, Hashable {
         text = String(int)
     }
 
+    /// A whole number of any width.
+    public init(_ whole: some FixedWidthInteger) {
+        text = String(whole)
+    }
+
     /// A finite number, written with as many digits as bring back the same value.
     ///
     /// JSON has no infinity and no NaN: handing one in is a mistake in the program and stops it.
@@ -160,7 +158,12 @@ public struct DataNumber: Sendable, Hashable {
 
     /// The value, when it is a whole number that fits: `7`, and also `7.0` and `7e2`. Nothing is rounded.
     public var int: Int? {
-        Int(text) ?? WrittenNumber(text).int
+        whole(as: Int.self)
+    }
+
+    /// The value as a whole number of some width, as ``int`` is it.
+    func whole<Whole: FixedWidthInteger>(as type: Whole.Type) -> Whole? {
+        Whole(text) ?? WrittenNumber(text).whole()
     }
 
     /// The nearest value a `Double` has; nil when the number is out of its range.
@@ -172,10 +175,10 @@ public struct DataNumber: Sendable, Hashable {
 
 /// A number in JSON's grammar, taken apart: its digits with no zero at either end, and how many places they stand left of
 /// the decimal point.
-private struct WrittenNumber {
-    private let isNegative: Bool
-    private var digits: Substring
-    private var places: Int
+struct WrittenNumber {
+    let isNegative: Bool
+    private(set) var digits: Substring
+    private(set) var places: Int
 
     init(_ text: String) {
         isNegative = text.hasPrefix("-")
@@ -189,6 +192,9 @@ private struct WrittenNumber {
         }
     }
 
+    /// The widest number, of 128 bits, has one digit and 38 more.
+    private static let greatestPlaces = 38
+
     /// One beyond all sense counts as the largest that makes sense.
     private static func exponent(_ text: Substring) -> Int {
         guard !text.isEmpty else { return 0 }
@@ -197,9 +203,9 @@ private struct WrittenNumber {
     }
 
     /// The value; nil where it is not whole, or too large.
-    var int: Int? {
+    func whole<Whole: FixedWidthInteger>() -> Whole? {
         guard !digits.isEmpty else { return 0 }
-        guard (0..<20).contains(places) else { return nil }
-        return Int((isNegative ? "-" : "") + digits + String(repeating: "0", count: places))
+        guard (0...WrittenNumber.greatestPlaces).contains(places) else { return nil }
+        return Whole((isNegative ? "-" : "") + digits + String(repeating: "0", count: places))
     }
 }

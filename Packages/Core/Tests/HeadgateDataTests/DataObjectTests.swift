@@ -4,6 +4,14 @@ import Testing
 
 @Suite("Objects")
 struct DataObjectTests {
+    @Test("Literals need no wrapping, at any depth")
+    func literals() {
+        let object: DataObject = ["seats": 3, "price": 9.99, "ok": true, "none": nil, "tags": ["a", ["b": -1]]]
+        #expect(
+            DataItem.object(object).json
+                == #"{"seats":3,"price":9.99,"ok":true,"none":null,"tags":["a",{"b":-1}]}"#)
+    }
+
     @Test("P6: members keep their order, whatever happens to the others", arguments: [3, 16, 17, 40])
     func keepsOrder(count: Int) {
         var object = DataObject()

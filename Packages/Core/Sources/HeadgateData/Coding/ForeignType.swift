@@ -1,0 +1,177 @@
+/// Types that everybody uses and that would encode themselves as nobody wants them.
+///
+/// Those of Foundation are known by their names, since nothing here is to link it: a program that does not has none of
+/// them. What lies in such a value is learned from how it encodes itself.
+enum ForeignType {
+    case timestamp, date, decimal, url, data
+
+    init?(_ type: Any.Type) {
+        guard let known = ForeignType.known[ObjectIdentifier(type)] else { return nil }
+        self = known
+    }
+
+    private static let known: [ObjectIdentifier: ForeignType] = {
+        // Mangled, where they are declared in Swift 6 and where before that.
+        let names: [(String, ForeignType)] = [
+            ("4DateV", .date), ("7DecimalV", .decimal), ("3URLV", .url), ("4DataV", .data),
+        ]
+        var known = [ObjectIdentifier(Timestamp.self): ForeignType.timestamp]
+        for (name, type) in names {
+            for module in ["20FoundationEssentials", "10Foundation"] {
+                if let found = _typeByName(module + name) { known[ObjectIdentifier(found)] = type }
+            }
+        }
+        return known
+    }()
+
+    /// Reads and writes such a value as it does so itself.
+    private static let plainly = DataCoder(dates: .asItself)
+
+    /// Milliseconds from the beginning of 1970 to that of 2001, from which Foundation counts.
+    private static let referenceDate = 978_307_200_000.0
+
+    // MARK: Encoding
+
+    /// The JSON of such a value; nil where it is to encode itself.
+    func item(of value: some Encodable, _ encoder: ItemEncoder) throws -> DataItem? {
+        switch self {
+        case .timestamp, .date: try moment(value, encoder)
+        case .decimal: try decimal(value, encoder)
+        case .url: try url(value, encoder)
+        case .data: (value as? any Sequence<UInt8>).map { .string(Base64.text(of: Array($0))) }
+        }
+    }
+
+    private func moment(_ value: some Encodable, _ encoder: ItemEncoder) throws -> DataItem? {
+        let form = encoder.coder.dates
+        guard form != .asItself else { return nil }
+        guard let moment = try (value as? Timestamp) ?? date(value, encoder), Timestamp.expressible.contains(moment)
+        else {
+            throw EncodingError.no("\(value) is not in the years 0 to 9999", value, at: encoder.codingPath)
+        }
+        return moment.item(form)
+    }
+
+    private func date(_ value: some Encodable, _ encoder: ItemEncoder) throws -> Timestamp? {
+        guard let seconds: Double = try encoder.item(of: value, by: ForeignType.plainly).get() else { return nil }
+        return Int64(exactly: (seconds * 1_000 + ForeignType.referenceDate).rounded()).map(
+            Timestamp.init(milliseconds:))
+    }
+
+    private func decimal(_ value: some Encodable, _ encoder: ItemEncoder) throws -> DataItem {
+        let text = String(describing: value)
+        guard text != "NaN" else {
+            throw EncodingError.no("JSON has no number for \(text)", value, at: encoder.codingPath)
+        }
+        return .number(DataNumber(unchecked: text))
+    }
+
+    private func url(_ value: some Encodable, _ encoder: ItemEncoder) throws -> DataItem? {
+        guard case .object(let parts) = try encoder.item(of: value, by: ForeignType.plainly) else { return nil }
+        guard parts["base"] == nil else {
+            throw EncodingError.no("\(value) is relative: its absoluteURL is needed", value, at: encoder.codingPath)
+        }
+        return parts["relative"]
+    }
+
+    // MARK: Decoding
+
+    /// The value of such a type; nil where it is to decode itself.
+    func value<Value: Decodable>(of type: Value.Type, _ decoder: ItemDecoder) throws -> Value? {
+        switch self {
+        case .timestamp: try moment(decoder) as? Value
+        case .date:
+            try moment(decoder).map {
+                let seconds = (Double($0.milliseconds) - ForeignType.referenceDate) / 1_000
+                return try decoder.value(as: type, of: .number(DataNumber(seconds)), by: ForeignType.plainly)
+            }
+        case .decimal: try decoder.value(as: type, of: decimalParts(decoder), by: ForeignType.plainly)
+        case .url: try decoder.value(as: type, of: ["relative": .string(decoder.value())], by: ForeignType.plainly)
+        case .data: try decoder.value(as: type, of: bytes(decoder), by: ForeignType.plainly)
+        }
+    }
+
+    private func moment(_ decoder: ItemDecoder) throws -> Timestamp? {
+        let milliseconds: Double
+        switch decoder.coder.dates {
+        case .asItself: return nil
+        case .rfc3339:
+            let text: String = try decoder.value()
+            guard let moment = Timestamp(rfc3339: text) else {
+                throw decoder.corrupted("\(text) is no moment of RFC 3339")
+            }
+            return moment
+        case .secondsSince1970: milliseconds = try decoder.value(as: Double.self) * 1_000
+        case .millisecondsSince1970: milliseconds = try decoder.value()
+        }
+        guard let moment = Int64(exactly: milliseconds.rounded()) else {
+            throw decoder.corrupted("\(milliseconds) ms are too many")
+        }
+        return Timestamp(milliseconds: moment)
+    }
+
+    /// A decimal number as Foundation's has it: 128 bits, and how many places they are moved.
+    private func decimalParts(_ decoder: ItemDecoder) throws -> DataItem {
+        let text = try decoder.value(as: DataNumber.self).text
+        let number = WrittenNumber(text)
+        guard let mantissa = number.digits.isEmpty ? 0 : UInt128(number.digits),
+            number.digits.isEmpty || (-128...127).contains(number.places)
+        else { throw decoder.corrupted("\(text) does not fit into Decimal") }
+        let words = (0..<8).map { UInt16(truncatingIfNeeded: mantissa >> ($0 * 16)) }
+        return [
+            "exponent": .number(DataNumber(mantissa == 0 ? 0 : number.places)),
+            "length": .number(DataNumber((words.lastIndex { $0 != 0 } ?? -1) + 1)),
+            "isNegative": .bool(number.isNegative && mantissa != 0), "isCompact": true,
+            "mantissa": .array(words.map { .number(DataNumber($0)) }),
+        ]
+    }
+
+    private func bytes(_ decoder: ItemDecoder) throws -> DataItem {
+        guard let bytes = Base64.bytes(of: try decoder.value()) else { throw decoder.corrupted("this is no base64") }
+        return .array(bytes.map { .number(DataNumber($0)) })
+    }
+}
+
+extension Timestamp {
+    /// The moment in JSON; null where it is to encode itself.
+    fileprivate func item(_ form: DataCoder.DateForm) -> DataItem? {
+        switch form {
+        case .asItself: nil
+        case .rfc3339: .string(text)
+        case .secondsSince1970: .number(DataNumber(Double(milliseconds) / 1_000))
+        case .millisecondsSince1970: .number(DataNumber(milliseconds))
+        }
+    }
+}
+
+/// Bytes as text (RFC 4648, 4), with padding.
+enum Base64 {
+    private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+    static func text(of bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = bytes[start..<min(start + 3, bytes.count)]
+            let bits = (0..<3).reduce(UInt32(0)) {
+                $0 << 8 | (start + $1 < bytes.count ? UInt32(bytes[start + $1]) : 0)
+            }
+            let coded = (0..<4).map { letters[Int(bits >> (18 - 6 * $0) & 63)] }
+            text += coded.prefix(group.count + 1) + Array(repeating: UInt8(ascii: "="), count: 3 - group.count)
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Nil for what is not written as ``text(of:)`` writes it.
+    static func bytes(of text: String) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var bits: UInt32 = 0
+        var count = 0
+        for letter in text.utf8.prefix(while: { $0 != UInt8(ascii: "=") }) {
+            guard let value = letters.firstIndex(of: letter) else { return nil }
+            bits = bits << 6 | UInt32(value)
+            count += 1
+            if count % 4 != 1 { bytes.append(UInt8(truncatingIfNeeded: bits >> (6 - 2 * UInt32((count - 1) % 4)))) }
+        }
+        return self.text(of: bytes) == text ? bytes : nil
+    }
+}
