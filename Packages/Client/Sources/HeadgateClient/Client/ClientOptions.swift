@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// Who a client says it is.
 public struct ClientIdentity: Sendable, Equatable {
     /// The program's name; with the version it becomes the events' `context.client` (Behaviour P2).
@@ -14,7 +16,7 @@ public struct ClientIdentity: Sendable, Equatable {
     }
 }
 
-/// How a client treats its connection.
+/// How a client treats its connection, and the types of its program.
 public struct ClientOptions: Sendable {
     /// How long a call waits for the first connection before it fails with `cannotConnect`; nil is for ever. One
     /// attempt is always made, and zero makes no other. A daemon that is found stopping counts as a lost connection.
@@ -32,6 +34,8 @@ public struct ClientOptions: Sendable {
     public var backoffBase: Duration = .milliseconds(50)
     /// The longest wait between two attempts to connect.
     public var backoffCap: Duration = .seconds(5)
+    /// How the program's own types become the data of events, and data those types again.
+    public var coder = DataCoder()
 
     /// The usual: wait for the daemon for ever.
     public init() {}

@@ -16,6 +16,8 @@ import HeadgateWire
 public actor HeadgateClient {
     /// The path of the daemon's socket.
     public nonisolated let socketPath: String
+    /// How the program's own types become the data of events, and data those types again; the options say it.
+    public nonisolated let coder: DataCoder
 
     private nonisolated let loop: EventLoop
     private let identity: ClientIdentity
@@ -38,6 +40,7 @@ public actor HeadgateClient {
         self.socketPath = socketPath ?? SocketPlace.usual
         identity = ClientIdentity(name: name, version: version, namespace: namespace)
         self.options = options
+        coder = options.coder
         do throws(TransportError) {
             loop = try EventLoop.onNewThread(named: "headgate-client")
         } catch {
