@@ -106,7 +106,13 @@ def calls(daemon):
 def swift_track(daemon, example):
     expect("what it says", ["flush: settled"], run(daemon, example, "track"))
     names = [event["event"] for event in delivered(daemon)]
-    expect("what is delivered", ["signup"] + ["tick"] * 1_000, names)
+    expect("what is delivered", ["cart", "signup"] + ["tick"] * 1_000, names)
+
+
+def swift_signup(daemon, example):
+    expect("what it answers", ["201", "201"], run(daemon, example, "signup"))
+    events = [(event["id"], event["data"]["plan"], event["data"]["seats"]) for event in delivered(daemon)]
+    expect("what is delivered", [("r-1", "free", 3)], events)
 
 
 def swift_watch(daemon, example):
@@ -161,7 +167,7 @@ def swift_texts():
 
 
 SCRIPTS = [("socat", shell), ("perl", perl), ("node", node)]
-SWIFT = [swift_track, swift_watch, swift_consent, swift_greet, swift_print]
+SWIFT = [swift_track, swift_signup, swift_watch, swift_consent, swift_greet, swift_print]
 
 
 def play(executable, example, *arguments):

@@ -8,11 +8,7 @@ let package = Package(
     ],
     targets: [
         .executableTarget(
-            name: "signup",
-            dependencies: [
-                .product(name: "HeadgateClient", package: "headgate"),
-                .product(name: "HeadgateData", package: "headgate"),
-            ]),
+            name: "signup", dependencies: [.product(name: "HeadgateClient", package: "headgate")]),
         .executableTarget(
             name: "gate",
             dependencies: [
