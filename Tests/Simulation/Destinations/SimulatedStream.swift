@@ -5,12 +5,12 @@ import HeadgateCore
 /// What libnats and a server do together: messages go out one by one, and are acknowledged, refused or forgotten in any
 /// order, also when nobody waits for it any more.
 // Unchecked: the simulation has one thread.
-final class SimulatedStream: NATSPublisher, @unchecked Sendable {
+final class SimulatedStream: MessagePublisher, @unchecked Sendable {
     private let record: Record
-    private var link: NATSLink?
+    private var link: MessageLink?
     private var flights: [Flight] = []
     /// Messages that libnats has. A message's place in memory is another's once it was told what came of it.
-    private var messages: [NATSFlights.Message: Sent] = [:]
+    private var messages: [MessageFlights.Message: Sent] = [:]
 
     /// A batch that is being published.
     private struct Flight {
@@ -33,7 +33,7 @@ final class SimulatedStream: NATSPublisher, @unchecked Sendable {
     }
 
     /// A sender was made, which is told by this link.
-    func connect(_ link: NATSLink) {
+    func connect(_ link: MessageLink) {
         self.link = link
     }
 
@@ -92,7 +92,7 @@ final class SimulatedStream: NATSPublisher, @unchecked Sendable {
         }
     }
 
-    private func tell(_ message: NATSFlights.Message, _ outcome: EventOutcome) {
+    private func tell(_ message: MessageFlights.Message, _ outcome: EventOutcome) {
         guard let sent = messages.removeValue(forKey: message) else { return }
         if let place = flights.firstIndex(where: { $0.number == sent.flight }) {
             flights[place].said[sent.event] = outcome

@@ -18,7 +18,7 @@ struct StreamKind: DispatcherKind {
     func makeSender(
         of dispatcher: String, _ settings: Settings, in surroundings: SenderSurroundings
     ) throws -> any Sender {
-        let sender = try NATSSender(timeout: StreamSide.timeout, on: surroundings.scheduler) { [side] link in
+        let sender = try MessageSender(timeout: StreamSide.timeout, on: surroundings.scheduler) { [side] link in
             side.stream.connect(link)
             return side.stream
         }

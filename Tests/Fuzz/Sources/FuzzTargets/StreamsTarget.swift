@@ -18,11 +18,11 @@ enum StreamsTarget {
     private static let statuses = NATS_MISSED_HEARTBEAT.rawValue + 1
 
     private struct Scene {
-        private var flights = NATSFlights()
+        private var flights = MessageFlights()
         /// How many events the batches have that are not over.
         private var open: [Int: Int] = [:]
         private var next = 0
-        private var messages: NATSFlights.Message = 0
+        private var messages: MessageFlights.Message = 0
 
         mutating func step(_ input: inout FuzzInput) {
             let choice = input.byte()
@@ -64,7 +64,7 @@ enum StreamsTarget {
             if let ended = flights.answer(message, answer.outcome) { end(ended) }
         }
 
-        private mutating func end(_ ended: NATSFlights.Ended?) {
+        private mutating func end(_ ended: MessageFlights.Ended?) {
             guard let ended else { return }
             guard let events = open.removeValue(forKey: ended.number) else {
                 preconditionFailure("batch \(ended.number) ends again")

@@ -54,6 +54,13 @@ struct NATSAnswer: Equatable {
     }
 }
 
+extension MessageLink {
+    /// What came of a message.
+    func answer(_ message: MessageFlights.Message, _ answer: NATSAnswer) {
+        self.answer(message, answer.outcome, isInDoubt: answer.isStreamInDoubt)
+    }
+}
+
 /// Why events cannot be published now.
 struct NATSFault: Error, Equatable {
     /// In a few words for people, free of secrets.

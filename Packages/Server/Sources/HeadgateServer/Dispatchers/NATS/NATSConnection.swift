@@ -6,13 +6,13 @@ import HeadgateCore
 // Unchecked: the sender hands it to that thread, and all is called there alone.
 final class NATSConnection: @unchecked Sendable {
     private let settings: NATSSettings
-    private let link: NATSLink
+    private let link: MessageLink
     /// The link's number in the present connection.
     private var number: UInt = 0
     private var connection: OpaquePointer?
     private var jetStream: OpaquePointer?
 
-    init(_ settings: NATSSettings, link: NATSLink) {
+    init(_ settings: NATSSettings, link: MessageLink) {
         self.settings = settings
         self.link = link
     }
@@ -32,7 +32,7 @@ final class NATSConnection: @unchecked Sendable {
 
     /// Closes the connection. It can be made anew.
     func close() {
-        NATSLinks.remove(number)
+        MessageLinks.remove(number)
         jsCtx_Destroy(jetStream)
         natsConnection_Destroy(connection)
         (number, jetStream, connection) = (0, nil, nil)
@@ -85,9 +85,9 @@ final class NATSConnection: @unchecked Sendable {
         if connection == nil { try connect() }
         guard let connection, let jetStream else { throw NATSFault("NATS: not connected") }
         guard natsConnection_Status(connection) == NATS_CONN_STATUS_CONNECTED else { throw lastFault }
-        if let name = settings.stream, !link.isStreamReady {
+        if let name = settings.stream, !link.isReady {
             try NATSStream(name, settings, jetStream).prepare()
-            link.isStreamReady = true
+            link.isReady = true
         }
         return jetStream
     }
@@ -104,9 +104,9 @@ final class NATSConnection: @unchecked Sendable {
 
     private func connect() throws(NATSFault) {
         guard NATSLibrary.isOpen else { throw NATSFault("NATS: the library could not be opened") }
-        number = NATSLinks.add(link)
+        number = MessageLinks.add(link)
         do throws(NATSFault) {
-            let closure = NATSLinks.closure(of: number)
+            let closure = MessageLinks.closure(of: number)
             let options = try NATSOptions(settings, closure: closure)
             let status = natsConnection_Connect(&connection, options.raw)
             try NATSFault.check(status, else: connectCause(status))
@@ -133,7 +133,7 @@ final class NATSConnection: @unchecked Sendable {
     private static let onAcknowledgement: jsPubAckHandler = { _, message, acknowledgement, error, closure in
         // Only now: while it is there no other message has its place in memory.
         defer { natsMsg_Destroy(message) }
-        guard let link = NATSLinks.link(closure) else { return }
+        guard let link = MessageLinks.link(closure) else { return }
         let place = UInt(bitPattern: message)
         if acknowledgement != nil { return link.answer(place, .stored) }
         link.answer(place, error.map { NATSAnswer($0.pointee) } ?? NATSAnswer(failure: NATS_ERR))

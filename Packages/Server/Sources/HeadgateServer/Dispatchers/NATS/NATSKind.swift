@@ -34,7 +34,7 @@ struct NATSKind: DispatcherKind {
     ) throws -> any Sender {
         // Libnats crosses to the scheduler from its threads, which only a loop can be woken from.
         _ = try surroundings.requireLoop()
-        return try NATSSender(settings, on: surroundings.scheduler)
+        return try MessageSender(settings, on: surroundings.scheduler)
     }
 }
 

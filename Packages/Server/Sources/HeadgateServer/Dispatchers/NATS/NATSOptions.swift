@@ -72,13 +72,13 @@ final class NATSOptions {
     }
 
     private static let onLoss: natsConnectionHandler = { _, closure in
-        NATSLinks.link(closure)?.endSent(cause: NATS_CONNECTION_DISCONNECTED.cause)
+        MessageLinks.link(closure)?.endSent(cause: NATS_CONNECTION_DISCONNECTED.cause)
     }
 
     /// A server refuses a subject in words of its own, and sends no acknowledgement.
     private static let onError: natsErrHandler = { _, _, status, closure in
         guard status == NATS_NOT_PERMITTED else { return }
-        NATSLinks.link(closure)?.endSent(cause: status.cause)
+        MessageLinks.link(closure)?.endSent(cause: status.cause)
     }
 
     /// So that hosts which lost one cluster do not all come back at once; in milliseconds.

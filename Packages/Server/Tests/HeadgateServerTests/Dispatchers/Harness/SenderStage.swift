@@ -113,7 +113,7 @@ actor SenderStage {
     }
 
     private func openNATS(_ settings: NATSSettings) throws {
-        sender = try NATSSender(settings, on: LoopScheduler(loop: loop))
+        sender = try MessageSender(settings, on: LoopScheduler(loop: loop))
     }
 
     private static func play(_ stage: SenderStage, _ body: (SenderStage) async throws -> Void) async throws {

@@ -1,24 +1,25 @@
 import HeadgateCore
 import HeadgateTransport
 
-/// Publishes batches for a ``NATSSender``, which hears by its link what comes of each event.
-protocol NATSPublisher: AnyObject, Sendable {
+/// Publishes batches for a ``MessageSender``, which hears by its link what comes of each event.
+protocol MessagePublisher: AnyObject, Sendable {
     /// Publishes the events of a batch, one message each. It may do so later: nobody waits for it.
     func publish(_ batch: Batch, as flight: Int)
     /// Lets go of the connection. Nothing is published any more.
     func close()
 }
 
-/// The way out of a dispatcher of kind `nats` (Behaviour K4): one message an event into a JetStream stream, which
-/// acknowledges each.
+/// The way out of a dispatcher of kind `nats` or `kafka` (Behaviour K4, K6): one message an event into a stream or a topic,
+/// whose servers acknowledge each.
 // Unchecked: it crosses to other threads as a reference only. Its state is touched on the scheduler alone.
-final class NATSSender: Sender, @unchecked Sendable {
+final class MessageSender: Sender, @unchecked Sendable {
     let format = BatchFormat.separate
 
     private let scheduler: any Scheduler
     private let timeout: Duration
-    private var publisher: (any NATSPublisher)?
-    private var link: NATSLink?
+    private let judge: (SendResult) -> SendResult
+    private var publisher: (any MessagePublisher)?
+    private var link: MessageLink?
     private var inFlight: [Int: Flight] = [:]
     private var nextFlight = 0
 
@@ -28,16 +29,19 @@ final class NATSSender: Sender, @unchecked Sendable {
         let then: (SendResult) -> Void
     }
 
-    /// - Parameter makePublisher: makes who publishes, and tells the link what comes of it.
+    /// - Parameters:
+    ///   - judge: says what the outcomes of a batch's events mean for the batch, where that is more than they say.
+    ///   - makePublisher: makes who publishes, and tells the link what comes of it.
     init(
-        timeout: Duration, on scheduler: any Scheduler,
-        makePublisher: (NATSLink) throws(TransportError) -> any NATSPublisher
+        timeout: Duration, on scheduler: any Scheduler, judge: @escaping (SendResult) -> SendResult = { $0 },
+        makePublisher: (MessageLink) throws(TransportError) -> any MessagePublisher
     ) throws(TransportError) {
         scheduler.preconditionOnScheduler()
         self.scheduler = scheduler
         self.timeout = timeout
+        self.judge = judge
         let queue = SchedulerQueue(scheduler)
-        let link = NATSLink { [weak self] ended in
+        let link = MessageLink { [weak self] ended in
             queue.ensureOnQueue { [weak self] in self?.end(ended) }
         }
         publisher = try makePublisher(link)
@@ -60,7 +64,7 @@ final class NATSSender: Sender, @unchecked Sendable {
         publisher.publish(batch, as: flight)
     }
 
-    /// What is with the server may still reach the stream; it is known again when it comes once more.
+    /// What is on its way may still be stored; it is known again when it comes once more.
     func interrupt() {
         link?.forgetFlights()
         let given = inFlight.sorted { $0.key < $1.key }
@@ -76,40 +80,9 @@ final class NATSSender: Sender, @unchecked Sendable {
         publisher.close()
     }
 
-    private func end(_ ended: NATSFlights.Ended) {
+    private func end(_ ended: MessageFlights.Ended) {
         guard let flight = inFlight.removeValue(forKey: ended.number) else { return }
         flight.timer.dispose()
-        flight.then(ended.result)
-    }
-}
-
-extension NATSSender {
-    /// One that publishes by libnats.
-    convenience init(_ settings: NATSSettings, on scheduler: any Scheduler) throws(TransportError) {
-        try self.init(timeout: settings.timeout, on: scheduler) { link throws(TransportError) in
-            try NATSThread(settings, link: link)
-        }
-    }
-}
-
-/// Publishes by libnats, which is called on a thread of its own, and calls back on threads of its own: neither the loop nor
-/// another dispatcher waits for it.
-private final class NATSThread: NATSPublisher {
-    private let thread: EventLoop
-    private let connection: NATSConnection
-
-    init(_ settings: NATSSettings, link: NATSLink) throws(TransportError) {
-        thread = try EventLoop.onNewThread(named: "headgate-nats")
-        connection = NATSConnection(settings, link: link)
-    }
-
-    func publish(_ batch: Batch, as flight: Int) {
-        thread.submit { [connection] in connection.publish(batch, as: flight) }
-    }
-
-    /// Does not wait for the thread, which ends once libnats lets it.
-    func close() {
-        thread.submit { [connection] in connection.close() }
-        thread.stop()
+        flight.then(judge(ended.result))
     }
 }

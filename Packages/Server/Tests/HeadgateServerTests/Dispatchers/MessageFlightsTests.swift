@@ -4,12 +4,12 @@ import Testing
 @testable import HeadgateServer
 
 @Suite("Flights to NATS")
-struct NATSFlightsTests {
+struct MessageFlightsTests {
     private let later = EventOutcome.retry(cause: "busy", charged: true)
 
     /// One flight, number 7, with so many events that went out as the messages 100, 101 and so on.
-    private func flights(_ events: Int, sent: Int? = nil) -> NATSFlights {
-        var flights = NATSFlights()
+    private func flights(_ events: Int, sent: Int? = nil) -> MessageFlights {
+        var flights = MessageFlights()
         flights.begin(7, events: events)
         for event in 0..<(sent ?? events) { _ = flights.send(100 + UInt(event), event, of: 7) }
         return flights
@@ -17,8 +17,8 @@ struct NATSFlightsTests {
 
     /// What each of these answers ends, in their order.
     private func ended(
-        by answers: [(NATSFlights.Message, EventOutcome)], in flights: inout NATSFlights
-    ) -> [NATSFlights.Ended?] {
+        by answers: [(MessageFlights.Message, EventOutcome)], in flights: inout MessageFlights
+    ) -> [MessageFlights.Ended?] {
         answers.map { flights.answer($0, $1) }
     }
 

@@ -1,19 +1,19 @@
 import HeadgateCore
 import HeadgateTransport
 
-/// What a sender, its connection's thread and libnats's threads know in common: the flights, and what is known of the
-/// stream. A batch crosses to the loop once, when its last event has an outcome.
-final class NATSLink: Sendable {
+/// What a sender, its connection's thread and the library's threads know in common: the flights, and what is known of the
+/// destination. A batch crosses to the loop once, when its last event has an outcome.
+final class MessageLink: Sendable {
     private struct State {
-        var flights = NATSFlights()
-        var isStreamReady = false
+        var flights = MessageFlights()
+        var isReady = false
     }
 
     private let state = Guarded(State())
-    private let ended: @Sendable (NATSFlights.Ended) -> Void
+    private let ended: @Sendable (MessageFlights.Ended) -> Void
 
     /// - Parameter ended: Called on any thread when a flight is over.
-    init(ended: @escaping @Sendable (NATSFlights.Ended) -> Void) {
+    init(ended: @escaping @Sendable (MessageFlights.Ended) -> Void) {
         self.ended = ended
     }
 
@@ -26,22 +26,23 @@ final class NATSLink: Sendable {
     }
 
     /// - Returns: false when the flight is over, and the message need not go.
-    func send(_ message: NATSFlights.Message, _ event: Int, of flight: Int) -> Bool {
+    func send(_ message: MessageFlights.Message, _ event: Int, of flight: Int) -> Bool {
         state.withLock { $0.flights.send(message, event, of: flight) }
     }
 
-    func answer(_ message: NATSFlights.Message, _ answer: NATSAnswer) {
+    /// - Parameter isInDoubt: whether the destination is to be looked at again.
+    func answer(_ message: MessageFlights.Message, _ outcome: EventOutcome, isInDoubt: Bool = false) {
         let over = state.withLock { state in
-            if answer.isStreamInDoubt { state.isStreamReady = false }
-            return state.flights.answer(message, answer.outcome)
+            if isInDoubt { state.isReady = false }
+            return state.flights.answer(message, outcome)
         }
         if let over { ended(over) }
     }
 
-    /// Ends a flight, because it cannot go or takes too long. Whether the stream is there is looked at again.
+    /// Ends a flight, because it cannot go or takes too long. The destination is looked at again.
     func end(_ flight: Int, cause: String) {
         let over = state.withLock { state in
-            state.isStreamReady = false
+            state.isReady = false
             return state.flights.end(flight, cause: cause)
         }
         if let over { ended(over) }
@@ -57,25 +58,25 @@ final class NATSLink: Sendable {
         state.withLock { $0.flights.removeAll() }
     }
 
-    /// Whether the stream was found, and nothing has spoken against it since.
-    var isStreamReady: Bool {
-        get { state.withLock { $0.isStreamReady } }
-        set { state.withLock { $0.isStreamReady = newValue } }
+    /// Whether the destination was found ready, and nothing has spoken against it since.
+    var isReady: Bool {
+        get { state.withLock { $0.isReady } }
+        set { state.withLock { $0.isReady = newValue } }
     }
 }
 
-/// The links of all connections by number. libnats is given a number in place of a pointer: its threads may call back
+/// The links of all connections by number. A library is given a number in place of a pointer: its threads may call back
 /// when the connection is long destroyed, and then find nothing.
-enum NATSLinks {
+enum MessageLinks {
     private struct State {
-        var links: [UInt: NATSLink] = [:]
+        var links: [UInt: MessageLink] = [:]
         var next: UInt = 1
     }
 
     private static let state = Guarded(State())
 
     /// Takes in a link and gives it a number.
-    static func add(_ link: NATSLink) -> UInt {
+    static func add(_ link: MessageLink) -> UInt {
         state.withLock { state in
             let number = state.next
             state.next += 1
@@ -89,7 +90,7 @@ enum NATSLinks {
     }
 
     /// The link that `closure(of:)` stands for; nil when it is gone.
-    static func link(_ closure: UnsafeMutableRawPointer?) -> NATSLink? {
+    static func link(_ closure: UnsafeMutableRawPointer?) -> MessageLink? {
         state.withLock { $0.links[UInt(bitPattern: closure)] }
     }
 
@@ -102,8 +103,9 @@ enum NATSLinks {
 /// Which events of which batches are without an acknowledgement. Pure.
 ///
 /// A flight is a batch on its way. It is over once each of its events has an outcome; what comes later means nothing.
-struct NATSFlights {
-    /// A message that a connection has, by its place in memory: nothing else is there until its acknowledgement is told.
+struct MessageFlights {
+    /// A message that a connection has: its place in memory, where nothing else is until its acknowledgement is told, or a
+    /// number.
     typealias Message = UInt
 
     /// A flight that is over.
