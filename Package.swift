@@ -28,13 +28,14 @@ let server: [Target] = [
     .library("CNetlink", of: "Server"),
     .library("CNATS", of: "Server", pkgConfig: "libnats", apt: "libnats-dev"),
     .library("CCrypto", of: "Server", pkgConfig: "libcrypto", apt: "libssl-dev"),
+    .library("CKafka", of: "Server", pkgConfig: "rdkafka", apt: "librdkafka-dev"),
     .library("CZstd", of: "Server", pkgConfig: "libzstd", apt: "libzstd-dev"),
     .part("CCurl", of: "Server", linking: "curl"),
     .part("CRE2", of: "Server", linking: "re2"),
     .part(
         "HeadgateServer", of: "Server",
         [
-            "CSQLite", "CCurl", "CNetlink", "CCrypto", "CRE2", "CZstd", "CNATS", "CUV",
+            "CSQLite", "CCurl", "CNetlink", "CCrypto", "CRE2", "CZstd", "CNATS", "CKafka", "CUV",
             "HeadgateCore", "HeadgateData", "HeadgateWire", "HeadgateTransport",
         ]),
     .tests("HeadgateServerTests", of: "Server", ["HeadgateServer", "HeadgateCoreTesting", "HeadgateSeeds"]),
@@ -96,6 +97,8 @@ let tests: [Target] = [
     .executableTarget(
         name: "CertifiedClient", dependencies: ["HeadgateClient", "HeadgateData", "HeadgateWire"],
         path: "Tests/Clients/Programs/CertifiedClient"),
+    .executableTarget(
+        name: "KafkaCluster", path: "Tests/KafkaCluster", linkerSettings: [.linkedLibrary("rdkafka")]),
     .testTarget(
         name: "ModulesTests",
         dependencies: [
@@ -121,8 +124,8 @@ let tests: [Target] = [
     .testTarget(
         name: "EndToEndTests",
         dependencies: [
-            "headgated", "headgate", "headgate-console", "CertifiedClient", "EmbeddedServer", "HeadgateClient",
-            "HeadgateData",
+            "headgated", "headgate", "headgate-console", "CertifiedClient", "EmbeddedServer", "KafkaCluster",
+            "HeadgateClient", "HeadgateData",
         ],
         path: "Tests/EndToEnd"),
 ]

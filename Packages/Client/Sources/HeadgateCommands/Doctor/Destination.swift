@@ -35,7 +35,8 @@ extension Destination {
             guard let dispatcher = value.get(as: DataObject.self) else { return [] }
             switch dispatcher.get(key: "kind", as: String.self) {
             case "http": return http(id, dispatcher).map { [$0] } ?? []
-            case "nats": return nats(id, dispatcher)
+            case "nats": return servers(id, dispatcher, "servers", usualPort: 4222)
+            case "kafka": return servers(id, dispatcher, "brokers", usualPort: 9092)
             default: return []
             }
         }
@@ -70,15 +71,18 @@ extension Destination {
         }
     }
 
-    /// Of a server of NATS only that it can be reached is tried.
-    private static func nats(_ id: String, _ settings: DataObject) -> [Destination] {
+    /// Of a server of NATS or a broker of Kafka only that it can be reached is tried.
+    private static func servers(
+        _ id: String, _ settings: DataObject, _ key: String, usualPort: Int
+    ) -> [Destination] {
         let servers: [String] =
-            settings.get(key: "servers") ?? settings.get(key: "servers", as: String.self).map { [$0] } ?? []
+            settings.get(key: key) ?? settings.get(key: key, as: String.self).map { [$0] } ?? []
         return servers.map { server in
             let address = server.split(separator: "/").last.map(String.init) ?? server
             let host = address.split(separator: "@").last.map(String.init) ?? address
-            let hasPort = host.split(separator: "]").last?.contains(":") ?? false
-            return Destination(dispatcher: id, url: "http://" + host + (hasPort ? "" : ":4222"))
+            // The colons of an IPv6 address stand in brackets.
+            let hasPort = host[(host.lastIndex(of: "]") ?? host.startIndex)...].contains(":")
+            return Destination(dispatcher: id, url: "http://" + host + (hasPort ? "" : ":\(usualPort)"))
         }
     }
 

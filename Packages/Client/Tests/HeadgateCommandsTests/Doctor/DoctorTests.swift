@@ -84,7 +84,7 @@ import Testing
         #expect(verdict(MachineFacts(freeMemory: 1 << 20)) == .wrong)
     }
 
-    @Test("Destinations are those of HTTP and NATS, with what their settings say of TLS and formats")
+    @Test("Destinations are those of HTTP, NATS and Kafka, with what their settings say of TLS and formats")
     func destinations() {
         let settings: DataObject = [
             "dispatchers": [
@@ -93,11 +93,14 @@ import Testing
                 ],
                 "b": ["kind": "nats", "servers": ["nats://user:secret@one:4333", "two"]],
                 "c": ["kind": "file", "path": "x"], "d": ["kind": "http", "endpoint": "http://h", "method": "GET"],
+                "e": ["kind": "kafka", "brokers": ["k1:9093", "k2", "[::1]"], "topic": "t"],
             ]
         ]
         let all = Destination.all(in: settings)
-        #expect(all.map(\.dispatcher) == ["a", "b", "b", "d"])
-        #expect(all.map(\.url) == ["https://collector.example/e", "http://one:4333", "http://two:4222", "http://h"])
+        #expect(all.map(\.dispatcher) == ["a", "b", "b", "d", "e", "e", "e"])
+        let brokers = ["http://k1:9093", "http://k2:9092", "http://[::1]:9092"]
+        let others = ["https://collector.example/e", "http://one:4333", "http://two:4222", "http://h"]
+        #expect(all.map(\.url) == others + brokers)
         #expect(all[0].caFile == "/ca")
         #expect(all[0].emptyBatch?.body == #"{"schema":"","data":[]}"#)
         #expect(all[3].emptyBatch == nil)

@@ -23,7 +23,8 @@ public struct DeadLetter: Sendable, Equatable {
     public enum Reason: String, Sendable, CaseIterable {
         /// Alone over `byte_limit`, and failed (Behaviour D2).
         case oversize
-        /// Too large for the destination though alone: refused with 413, or by a NATS stream (Behaviour D6, K4).
+        /// Too large for the destination though alone: refused with 413, by a NATS stream, or by a topic of Kafka (Behaviour D6,
+        /// K4, K6).
         case tooLarge = "too_large"
         /// Refused with a status that is not retried (Behaviour D3).
         case refusedStatus = "refused_status"
@@ -33,7 +34,7 @@ public struct DeadLetter: Sendable, Equatable {
         case maxAttempts = "max_attempts"
         /// Tried for `max_retry_age` (Behaviour D9).
         case maxRetryAge = "max_retry_age"
-        /// Refused by a worker (Behaviour K3).
+        /// Refused by a worker, or by a topic of Kafka though alone (Behaviour K3, K6).
         case refused
     }
 

@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateData
 
-/// A kind of dispatchers: what its settings are, and how its senders are made (Behaviour K1 to K5). Queue, barriers,
+/// A kind of dispatchers: what its settings are, and how its senders are made (Behaviour K1 to K6). Queue, barriers,
 /// retries and dead letters are the service's, the same for all kinds.
 ///
 /// Those that come with the service are in ``DispatcherKinds/builtIn``; a program adds its own with
@@ -36,7 +36,7 @@ public protocol DispatcherKind {
 /// The kinds of dispatchers that settings may name.
 struct DispatcherKinds {
     /// Those that come with the service. A new one is a line here, and a folder beside this file.
-    static var builtIn: [any DispatcherKind] { [HTTPKind(), FileKind(), WorkerKind(), NATSKind()] }
+    static var builtIn: [any DispatcherKind] { [HTTPKind(), FileKind(), WorkerKind(), NATSKind(), KafkaKind()] }
 
     private(set) var all = DispatcherKinds.builtIn
 

@@ -46,6 +46,10 @@ import Testing
             "WORKER": {"kind": "worker"},
             "NATS": {
               "kind": "nats", "servers": ["nats://x"], "subject": "s", "stream": "s", "tls": {"cert_file": "x"}
+            },
+            "KAFKA": {
+              "kind": "kafka", "brokers": ["x"], "topic": "t", "tls": {"cert_file": "x"},
+              "sasl": {"mechanism": "PLAIN", "user": "x", "password_file": "x"}
             }
           },
           "barriers": {

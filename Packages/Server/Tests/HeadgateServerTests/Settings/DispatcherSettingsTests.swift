@@ -103,9 +103,9 @@ struct DispatcherSettingsTests {
     @Test(
         "S2: faults of a dispatcher are told with their paths",
         arguments: [
-            (#""path": "f""#, ["kind: is required, and must be one of: http, file, worker, nats"]),
-            (#""kind": "smoke""#, ["kind: must be one of: http, file, worker, nats"]),
-            (#""kind": 1, "whatever": 1"#, ["kind: must be one of: http, file, worker, nats"]),
+            (#""path": "f""#, ["kind: is required, and must be one of: http, file, worker, nats, kafka"]),
+            (#""kind": "smoke""#, ["kind: must be one of: http, file, worker, nats, kafka"]),
+            (#""kind": 1, "whatever": 1"#, ["kind: must be one of: http, file, worker, nats, kafka"]),
             (#""kind": "file""#, ["path: is required"]),
             (#""kind": "file", "path": """#, ["path: must be a path"]),
             (#""kind": "file", "path": "a/""#, ["path: must be a file, not a directory"]),

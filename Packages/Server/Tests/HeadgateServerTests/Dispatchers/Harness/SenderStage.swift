@@ -45,6 +45,13 @@ actor SenderStage {
         try await play(stage, body)
     }
 
+    /// Runs `body` with a sender of kind `kafka`.
+    static func kafka(_ settings: KafkaSettings, _ body: (SenderStage) async throws -> Void) async throws {
+        let stage = try SenderStage()
+        try await stage.openKafka(settings)
+        try await play(stage, body)
+    }
+
     /// What came of one batch. Stops the program when it came before `send` had returned.
     func send(_ events: String...) async -> SendResult {
         await send(events)
@@ -113,6 +120,10 @@ actor SenderStage {
     }
 
     private func openNATS(_ settings: NATSSettings) throws {
+        sender = try MessageSender(settings, on: LoopScheduler(loop: loop))
+    }
+
+    private func openKafka(_ settings: KafkaSettings) throws {
         sender = try MessageSender(settings, on: LoopScheduler(loop: loop))
     }
 

@@ -1,0 +1,151 @@
+import HeadgateCore
+import HeadgateData
+
+/// Dispatchers that produce to a Kafka cluster (Behaviour K6).
+struct KafkaKind: DispatcherKind {
+    let name = "kafka"
+
+    func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> KafkaSettings {
+        entry.require("brokers")
+        entry.require("topic")
+        var settings = KafkaSettings(brokers: entry.kafkaBrokers("brokers"), topic: entry.kafkaTopic("topic") ?? "")
+        entry.word("compression", of: KafkaSettings.Compression.allCases, into: &settings.compression)
+        entry.section("sasl") { settings.sasl = KafkaSettings.SASL($0) }
+        entry.section("tls") { section in
+            var tls = HTTPSettings.TLS()
+            tls.read(section)
+            settings.tls = tls
+        }
+        entry.milliseconds("timeout_ms", into: &settings.timeout)
+        entry.milliseconds("connect_timeout_ms", into: &settings.connectTimeout)
+        entry.word("on_unauthorized", of: [.retry, .pause], into: &settings.onUnauthorized)
+        settings.mostEvents = common.dispatchLimit
+        if common.inFlight != 1 {
+            entry.fault(
+                "in_flight", "", "must be 1 with kafka, which has several requests of a batch on their way by itself")
+        }
+        return settings
+    }
+
+    func reachesNetwork(_ settings: KafkaSettings) -> Bool {
+        settings.brokers.contains { !$0.authority.isLoopback }
+    }
+
+    func makeSender(
+        of dispatcher: String, _ settings: KafkaSettings, in surroundings: SenderSurroundings
+    ) throws -> any Sender {
+        // Librdkafka crosses to the scheduler from its threads, which only a loop can be woken from.
+        _ = try surroundings.requireLoop()
+        return try MessageSender(settings, on: surroundings.scheduler)
+    }
+}
+
+extension SettingsReader {
+    /// Brokers of a cluster, at least one.
+    fileprivate func kafkaBrokers(_ key: String) -> [KafkaBroker] {
+        guard let items = array(key) else { return [] }
+        if items.isEmpty { fault(key, "", "must name a broker at least") }
+        return items.enumerated().compactMap { place, item in
+            do throws(Endpoint.Fault) {
+                guard let text = String(dataItem: item) else { throw Endpoint.Fault(message: "must be a string") }
+                return try KafkaBroker(text)
+            } catch {
+                fault(key, "[\(place)]", error.message)
+                return nil
+            }
+        }
+    }
+
+    fileprivate func kafkaTopic(_ key: String) -> String? {
+        guard let topic = string(key) else { return nil }
+        if !KafkaSettings.isTopic(topic) { fault(key, "", "must have 1 to 249 letters (a-z), digits, `_`, `-` or `.`") }
+        return topic
+    }
+}
+
+extension KafkaSettings.SASL {
+    fileprivate init(_ reader: SettingsReader) {
+        for key in ["mechanism", "user", "password_file"] { reader.require(key) }
+        reader.word("mechanism", of: Mechanism.allCases, into: &mechanism)
+        user = reader.string("user") ?? ""
+        if user.utf8.contains(0) { reader.fault("user", "", "must be without NUL") }
+        passwordFile = reader.readFile("password_file") ?? ""
+    }
+}
+
+/// What a dispatcher of kind `kafka` can be told beyond what all can (Behaviour K6).
+struct KafkaSettings: Sendable, Equatable {
+    /// Brokers of one cluster, by which the others are found.
+    var brokers: [KafkaBroker]
+    /// Where each event is produced to.
+    var topic: String
+    var compression = Compression.none
+    /// Who sends; nil: the brokers do not ask.
+    var sasl: SASL?
+    /// How connections are encrypted; nil: not at all.
+    var tls: HTTPSettings.TLS?
+    /// The longest that a batch may wait for its acknowledgements, connecting included.
+    var timeout = Duration.seconds(30)
+    /// The longest that connecting to one broker may take.
+    var connectTimeout = Duration.seconds(10)
+    /// What it means not to be allowed.
+    var onUnauthorized = OnUnauthorized.retry
+    /// The most events of a batch.
+    var mostEvents = 25
+
+    /// How librdkafka compresses what it sends.
+    enum Compression: String, Sendable, CaseIterable {
+        case none, gzip, snappy, lz4, zstd
+    }
+
+    enum OnUnauthorized: String, Sendable {
+        /// The events go again, after a wait.
+        case retry
+        /// The dispatcher is held until it is resumed or its settings change (Behaviour D7).
+        case pause
+    }
+
+    /// How the producer proves who it is.
+    struct SASL: Sendable, Equatable {
+        var mechanism = Mechanism.scramSHA512
+        var user = ""
+        /// A file with the password, read again for each producer, one line end at its end cut off.
+        var passwordFile = ""
+
+        init() {}
+
+        enum Mechanism: String, Sendable, CaseIterable {
+            case plain = "PLAIN"
+            case scramSHA256 = "SCRAM-SHA-256"
+            case scramSHA512 = "SCRAM-SHA-512"
+        }
+    }
+
+    static func isTopic(_ name: String) -> Bool {
+        let isAllowed = { (byte: UInt8) in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+            default: "_-.".utf8.contains(byte)
+            }
+        }
+        return (1...249).contains(name.utf8.count) && name.utf8.allSatisfy(isAllowed) && name != "." && name != ".."
+    }
+}
+
+/// Where a broker is: its host, and its port if it is not 9092.
+struct KafkaBroker: Sendable, Equatable {
+    let authority: Authority
+
+    init(_ text: String) throws(Endpoint.Fault) {
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), !text.contains(where: { "/?#@,".contains($0) }) else {
+            throw Endpoint.Fault(message: "must be a host, or a host and a port like broker.example:9092")
+        }
+        authority = try Authority(text[...])
+    }
+
+    /// As librdkafka takes it.
+    var text: String {
+        let host = authority.host.contains(":") ? "[\(authority.host)]" : authority.host
+        return "\(host):\(authority.port ?? 9092)"
+    }
+}

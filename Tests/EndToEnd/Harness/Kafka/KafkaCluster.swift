@@ -1,0 +1,98 @@
+import Foundation
+
+/// Brokers of librdkafka's own imitation of Kafka, in a process of their own, which do as a test orders. What they have is
+/// read by `kcat`.
+final class KafkaCluster {
+    private let folder: String
+    private let process: ChildProcess
+    private let orders: FileHandle
+    private var orderCount = 0
+    /// The brokers' addresses, in their order.
+    private(set) var brokers: [String] = []
+
+    /// One message as `kcat` read it.
+    struct Message {
+        let key: String?
+        let headers: [String: String]
+        let event: JSON
+        let body: String
+
+        var id: String? { event["id"].string }
+    }
+
+    /// Starts the brokers and makes a topic `shop` of three partitions.
+    init(of count: Int, in folder: String) async throws {
+        self.folder = folder
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let pipe = Pipe()
+        orders = pipe.fileHandleForWriting
+        _ = fcntl(orders.fileDescriptor, F_SETFD, FD_CLOEXEC)
+        process = try ChildProcess(
+            BuiltProducts.path(of: "KafkaCluster"), ["\(count)"], inherited: pipe.fileHandleForReading.fileDescriptor,
+            outputPath: folder + "/brokers.out", errorPath: folder + "/brokers.err")
+        try pipe.fileHandleForReading.close()
+        brokers = try await line(0).split(separator: ",").map(String.init)
+        try await order("topic shop 3 \(min(count, 3))")
+    }
+
+    deinit { process.discard() }
+
+    /// Has the cluster do something, and waits until it has.
+    func order(_ text: String) async throws {
+        orderCount += 1
+        orders.write(Data((text + "\n").utf8))
+        let answer = try await line(orderCount)
+        guard answer == "done" else { throw NeverHappened("the order \(text)", details: answer) }
+    }
+
+    /// Cuts all brokers off, or takes them back.
+    func setAll(_ word: String) async throws {
+        for broker in 1...brokers.count { try await order("\(word) \(broker)") }
+    }
+
+    /// Settings of a dispatcher that produces here, with short waits after failures.
+    func dispatcher(_ more: JSON = [:]) -> JSON {
+        let usual: JSON = [
+            "kind": "kafka", "brokers": .array(brokers.map { .string($0) }), "topic": "shop", "timeout_ms": 10_000,
+            "backoff": ["base_ms": 20, "cap_ms": 100], "annotate_queued": false,
+        ]
+        return usual.merging(more)
+    }
+
+    /// All messages of the topic, those of a partition in their order, once there are so many.
+    func messages(atLeast count: Int, in topic: String = "shop") async throws -> [Message] {
+        try await eventually("\(count) messages in the topic") {
+            let messages = try await self.messages(in: topic)
+            return messages.count >= count ? messages : nil
+        }
+    }
+
+    func messages(in topic: String = "shop") async throws -> [Message] {
+        let arguments = ["-C", "-b", brokers.joined(separator: ","), "-t", topic, "-o", "beginning", "-e", "-q", "-J"]
+        let read = try await CommandLineTool.run(program: "/usr/bin/kcat", arguments, in: folder)
+        let lines = try read.output.split(separator: "\n").map { try JSON(parsing: String($0)) }
+        let place = { (line: JSON) in (line["partition"].int ?? 0, line["offset"].int ?? 0) }
+        return try lines.sorted { place($0) < place($1) }.map { line in
+            let words = line["headers"].elements.map { $0.string ?? "" }
+            let pairs = stride(from: 0, to: words.count, by: 2).map { (words[$0], words[$0 + 1]) }
+            let body = line["payload"].string ?? ""
+            return Message(
+                key: line["key"].string, headers: Dictionary(pairs) { $1 }, event: try JSON(parsing: body), body: body)
+        }
+    }
+
+    private func line(_ number: Int) async throws -> String {
+        try await eventually("line \(number) of the brokers") {
+            guard process.isRunning else { throw NeverHappened("running brokers", details: process.errorOutput) }
+            let whole = process.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+            return whole.count > number ? String(whole[number]) : nil
+        }
+    }
+}
+
+extension Scene {
+    /// Running brokers of a cluster of its own.
+    func kafkaCluster(of count: Int = 3) async throws -> KafkaCluster {
+        keep(try await KafkaCluster(of: count, in: directory.path("kafka")))
+    }
+}
