@@ -52,13 +52,24 @@ struct LogRecovery {
         var replay = try replay(chain)
         let known = Set(replay.state.segments.map(\.file) + replay.state.ids.files.map(\.file))
         lost = inventory.unreadable.filter { !known.contains($0) }
-        replay.state.lastSequenceNumber = replay.state.highestMentioned + numbersLost(chain)
+        replay.state.lastSequenceNumber = try lastGiven(replay, behind: numbersLost(chain))
         let outcome = try finish(replay, inventory)
         let used = Set(
             outcome.state.segments.map(\.file.number) + outcome.state.ids.files.map(\.file.number)
                 + [outcome.front.segment.file.number])
         for file in inventory.all where !used.contains(file.number) && !lost.contains(file) { files.free(file) }
         return try setAside(outcome)
+    }
+
+    /// The highest number that may have been given, where events are damaged that may have had higher ones than any that is known.
+    private func lastGiven(_ replay: Replay, behind lost: SequenceNumber) throws(Fault) -> SequenceNumber {
+        guard lost > 0 else { return replay.state.highestMentioned }
+        var state = replay.state
+        let scratch = segment(replay.reading.source)
+        for (frame, offset) in replay.doubtful {
+            try apply(frame, replay.reading.content(frame, offset), at: offset, of: scratch, to: &state)
+        }
+        return state.highestMentioned + lost
     }
 
     /// Bytes that an event takes at least.
@@ -190,6 +201,8 @@ struct LogRecovery {
             let range = front.lay(frame.kind) { $0.putRest(Array(content)) }
             try apply(frame, content, at: range.lowerBound, of: front.segment, to: &state)
         }
+        // What is carried may say that events are settled which are damaged, and it would say so of others with their numbers.
+        state.lastSequenceNumber = state.highestMentioned
         try Fault.of { () throws(DiskFault) in try front.begin(synced: true) }
         return try outcome(state, front, known: replay.tail, next: number + 1, inventory)
     }

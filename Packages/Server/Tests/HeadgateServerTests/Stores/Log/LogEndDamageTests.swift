@@ -94,6 +94,20 @@ struct LogEndDamageTests {
         #expect(try scene.reopen().lastSequenceNumber == state.lastSequenceNumber)
     }
 
+    @Test("Q8: numbers of damaged events are not given again where they are settled in what was not synced")
+    func settledInDoubt() throws {
+        try fill {
+            // Refused groups had the numbers between.
+            left.append(Groups.of(40...40))
+            left.write(.settled(1, Settled(through: 40)))
+        }
+        try rot("event-40")
+        let state = try scene.open()
+        #expect(state.warnings.count == 1, "\(state.warnings)")
+        #expect((41...140).contains(state.lastSequenceNumber))
+        #expect(try scene.reopen().lastSequenceNumber == state.lastSequenceNumber)
+    }
+
     @Test("Q8: a number of which it is said that it is settled was given")
     func settled() {
         var state = LogState()
