@@ -143,7 +143,7 @@ private struct BacklogScan {
                 return true
             }
             let group = try summary(row)
-            try count.add(group) { isAsked throws(SQLiteError) in try tallies(of: group.last, where: isAsked) }
+            try count.add(group) { isAsked throws(SQLiteError) in try tallies(of: group, where: isAsked) }
             return !count.isComplete
         }
         count.finish()
@@ -155,30 +155,32 @@ private struct BacklogScan {
         if let entries = TallyBlob.decode(row.bytes(2)) {
             for (route, tally) in entries { group.tallies[route, default: .zero] += tally }
         } else {
-            group.tallies = try tallies(of: group.last) { _ in true }
+            group.tallies = try tallies(of: group) { _ in true }
         }
         return group
     }
 
-    /// Counts some events of one group.
+    /// Counts some events of one group. Of a damaged one too, where its records hold as much as the index says: who misses these counts
+    /// them as quarantined (Behaviour Q8).
     private mutating func tallies(
-        of last: SequenceNumber, where isAsked: (SequenceNumber) -> Bool
+        of group: GroupSummary, where isAsked: (SequenceNumber) -> Bool
     ) throws(SQLiteError) -> [RouteNumber: Tally] {
-        var tallies: [RouteNumber: Tally] = [:]
+        var events: Chunk?
         var isSound = false
-        try connection.query("SELECT \(ChunkRow.columns) FROM chunks WHERE last_seq = ?", .integer(last)) {
+        try connection.query("SELECT \(ChunkRow.columns) FROM chunks WHERE last_seq = ?", .integer(group.last)) {
             row throws(SQLiteError) in
             let row = ChunkRow(row)
             isSound = row.isSound
-            guard isSound else { return false }
-            for event in Chunk(bytes: Array(row.records), lastSequenceNumber: last)
-            where isAsked(event.sequenceNumber) {
-                tallies[event.route, default: .zero] += Tally(events: 1, bytes: event.byteCount)
-            }
+            events = Chunk(bytes: Array(row.records), lastSequenceNumber: group.last)
             return false
         }
-        if !isSound, !damaged.contains(last) { damaged.append(last) }
-        return tallies
+        if !isSound, !damaged.contains(group.last) { damaged.append(group.last) }
+        guard let events, isSound || BacklogScan.tallies(of: events) == group.tallies else { return [:] }
+        return BacklogScan.tallies(of: events.filter { isAsked($0.sequenceNumber) })
+    }
+
+    private static func tallies(of events: some Sequence<StoredEvent>) -> [RouteNumber: Tally] {
+        events.reduce(into: [:]) { $0[$1.route, default: .zero] += Tally(events: 1, bytes: $1.byteCount) }
     }
 }
 
