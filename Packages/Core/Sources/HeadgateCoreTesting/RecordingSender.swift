@@ -1,7 +1,7 @@
 import HeadgateCore
 
 /// A destination that writes down what it is sent, and answers as the test says: one batch after the other with
-/// ``answer(_:)``, or by itself with ``reply``.
+/// ``answer(_:to:)``, or by itself with ``reply``.
 public final class RecordingSender: Sender {
     public let format: BatchFormat
     /// What it says that it can take.

@@ -63,7 +63,7 @@ public struct StoredEvent {
         withPiece(from: rest, count: byteCount - rest) { writer.raw($0) }
     }
 
-    /// The event as ``write(into:attempt:annotation:)`` puts it, neither transformed nor annotated.
+    /// The event as it is sent, neither transformed nor annotated.
     /// - Parameter attempt: the charged attempts plus one.
     public func json(attempt: Int) -> [UInt8] {
         var writer = JSONWriter(capacity: byteCount + 48)

@@ -3,7 +3,7 @@ import HeadgateData
 /// All that the service does with events, without sockets, files or threads: accepts them into the queue, and sees them
 /// through barriers to their dispatchers.
 ///
-/// It lives on the scheduler. Facts come in by method calls; what follows from them is noted in a ``TurnRecord`` and done at the
+/// It lives on the scheduler. Facts come in by method calls; what follows from them is noted in a `TurnRecord` and done at the
 /// end of the turn. It is a thin front: what it does is done by its parts, which own their state.
 public final class Headgate {
     public let scheduler: any Scheduler

@@ -4,7 +4,7 @@ import HeadgateData
 /// A kind of dispatchers: what its settings are, and how its senders are made (Behaviour K1 to K6). Queue, barriers,
 /// retries and dead letters are the service's, the same for all kinds.
 ///
-/// Those that come with the service are in ``DispatcherKinds/builtIn``; a program adds its own with
+/// Those that come with the service are in `DispatcherKinds.builtIn`; a program adds its own with
 /// ``ServerConfiguration/addDispatcherKind(_:)``, and settings name both alike:
 ///
 ///     "dispatchers": {"book": {"kind": "ledger", "dispatch_limit": 10, "configuration": {"book": 7}}}
