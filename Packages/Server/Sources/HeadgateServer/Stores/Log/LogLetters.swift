@@ -34,6 +34,7 @@ struct LetterIndex: Equatable {
     /// Takes in a letter; beyond the bounds the oldest go.
     /// - Parameter number: its own, beyond those that are there; nil is the next.
     /// - Returns: how many went, by dispatcher.
+    @discardableResult
     mutating func add(
         _ letter: DeadLetter, under number: LetterNumber? = nil, at place: LetterPlace, bounds: LetterBounds
     ) -> [DispatcherNumber: Int] {
