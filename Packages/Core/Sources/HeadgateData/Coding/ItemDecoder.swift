@@ -34,6 +34,14 @@ struct ItemDecoder: Decoder {
         throw mismatch(type)
     }
 
+    /// The value of what is in a container of this one. Most are numbers and strings, which need no decoder.
+    fileprivate func value<Value: Decodable>(of item: DataItem, inside key: some CodingKey) throws -> Value {
+        if let plain = Value.self as? any PlainValue.Type, let value = plain.init(dataItem: item) {
+            return value as! Value  // it is of that type
+        }
+        return try inside(item, key).value()
+    }
+
     /// The decoder of a value in a container of this one.
     fileprivate func inside(_ item: DataItem, _ key: some CodingKey) -> ItemDecoder {
         ItemDecoder(coder, item, at: codingPath + [key])
@@ -100,16 +108,16 @@ private struct MembersDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     func decodeNil(forKey key: Key) throws -> Bool {
-        try member(key).item.isNull
+        try item(key).isNull
     }
 
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-        try member(key).value()
+        try value(key)
     }
 
     // Without these, what the standard library has for them comes first, which refuses them.
-    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try member(key).value() }
-    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try member(key).value() }
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try value(key) }
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try value(key) }
 
     func nestedContainer<Inner: CodingKey>(
         keyedBy type: Inner.Type, forKey key: Key
@@ -129,9 +137,17 @@ private struct MembersDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         decoder.inside(object[decoder.name(of: key)] ?? .null, key)
     }
 
+    private func value<Value: Decodable>(_ key: Key) throws -> Value {
+        try decoder.value(of: item(key), inside: key)
+    }
+
     private func member(_ key: Key) throws -> ItemDecoder {
+        decoder.inside(try item(key), key)
+    }
+
+    private func item(_ key: Key) throws -> DataItem {
         guard let item = object[decoder.name(of: key)] else { throw decoder.missing(key) }
-        return decoder.inside(item, key)
+        return item
     }
 }
 
@@ -151,39 +167,42 @@ private struct ElementsDecoding: UnkeyedDecodingContainer {
     var isAtEnd: Bool { currentIndex == items.count }
 
     mutating func decodeNil() throws -> Bool {
-        guard try next(DataItem.self).item.isNull else { return false }
+        guard try next(DataItem.self).isNull else { return false }
         currentIndex += 1
         return true
     }
 
-    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        try take(type) { try $0.value() }
-    }
-
-    mutating func decode(_ type: Int128.Type) throws -> Int128 { try take(type) { try $0.value() } }
-    mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try take(type) { try $0.value() } }
+    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try value() }
+    mutating func decode(_ type: Int128.Type) throws -> Int128 { try value() }
+    mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try value() }
 
     mutating func nestedContainer<Inner: CodingKey>(keyedBy type: Inner.Type) throws -> KeyedDecodingContainer<Inner> {
-        try take(DataObject.self) { try $0.container(keyedBy: type) }
+        try take(DataObject.self) { try $0.inside($1, $2).container(keyedBy: type) }
     }
 
     mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        try take([DataItem].self) { try $0.unkeyedContainer() }
+        try take([DataItem].self) { try $0.inside($1, $2).unkeyedContainer() }
     }
 
     mutating func superDecoder() throws -> any Decoder {
-        try take(DataItem.self) { $0 }
+        try take(DataItem.self) { $0.inside($1, $2) }
     }
 
-    private mutating func take<Taken>(_ type: Any.Type, _ take: (ItemDecoder) throws -> Taken) throws -> Taken {
-        let taken = try take(next(type))
+    private mutating func value<Value: Decodable>() throws -> Value {
+        try take(Value.self) { try $0.value(of: $1, inside: $2) }
+    }
+
+    private mutating func take<Taken>(
+        _ type: Any.Type, _ take: (ItemDecoder, DataItem, IndexKey) throws -> Taken
+    ) throws -> Taken {
+        let taken = try take(decoder, next(type), IndexKey(currentIndex))
         currentIndex += 1
         return taken
     }
 
-    private func next(_ type: Any.Type) throws -> ItemDecoder {
+    private func next(_ type: Any.Type) throws -> DataItem {
         guard !isAtEnd else { throw decoder.ended(type, at: currentIndex) }
-        return decoder.inside(items[currentIndex], IndexKey(currentIndex))
+        return items[currentIndex]
     }
 }
 

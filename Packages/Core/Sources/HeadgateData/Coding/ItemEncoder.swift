@@ -82,6 +82,12 @@ struct ItemEncoder: Encoder {
         return encoder.draft.item
     }
 
+    /// The JSON of a value in a container of this one. Most are numbers and strings, which need no encoder.
+    fileprivate func item(of value: some Encodable, inside key: some CodingKey) throws -> DataItem {
+        if run.fault == nil, let item = (value as? any PlainValue)?.plainItem, !item.isContainer { return item }
+        return try inside(key).item(of: value)
+    }
+
     private func item(plain value: any PlainValue) throws -> DataItem {
         guard let item = value.plainItem else {
             throw EncodingError.no("JSON has no number for \(value)", value, at: codingPath)
@@ -176,7 +182,7 @@ private struct MembersEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func encode(_ value: UInt128, forKey key: Key) throws { try add(value, key) }
 
     private func add(_ value: some Encodable, _ key: Key) throws {
-        encoder.add(.item(try encoder.inside(key).item(of: value)), key)
+        encoder.add(.item(try encoder.item(of: value, inside: key)), key)
     }
 
     func nestedContainer<Inner: CodingKey>(
@@ -223,7 +229,7 @@ private struct ElementsEncoding: UnkeyedEncodingContainer {
     func encode(_ value: UInt128) throws { try add(value) }
 
     private func add(_ value: some Encodable) throws {
-        encoder.add(.item(try encoder.inside(IndexKey(count)).item(of: value)))
+        encoder.add(.item(try encoder.item(of: value, inside: IndexKey(count))))
     }
 
     func nestedContainer<Inner: CodingKey>(keyedBy type: Inner.Type) -> KeyedEncodingContainer<Inner> {
@@ -277,6 +283,13 @@ extension DataItem {
     fileprivate var sorted: DataItem {
         guard case .object(let object) = self else { return self }
         return .object(DataObject(object.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }))
+    }
+
+    fileprivate var isContainer: Bool {
+        switch self {
+        case .array, .object: true
+        default: false
+        }
     }
 
     /// Whether more arrays and objects lie in each other than so many.
