@@ -52,6 +52,8 @@ public struct EventText: Sendable {
     private let json: [UInt8]
     private let hasID: Bool
     private let hasMembers: Bool
+    /// The id that it gets when it has none; nil: one that is made.
+    private var usualID: String?
 
     /// Why a text is no event.
     public enum Fault: Error, Sendable, Equatable {
@@ -82,11 +84,17 @@ public struct EventText: Sendable {
         }
     }
 
-    /// Writes it with the id that it has, else with one that is made.
+    /// Checks a text of one line, which gets this id if it has none of its own: for who sends it again after a restart.
+    public init(_ line: [UInt8], id: String, scanner: JSONScanner) throws(Fault) {
+        try self.init(line, scanner: scanner)
+        usualID = id
+    }
+
+    /// Writes it with the id that it has, else with its usual one, else with one that is made.
     func write(into writer: inout JSONWriter, id: () -> String) {
         guard !hasID else { return writer.raw(json) }
         writer.raw(#"{"id":"#)
-        writer.string(id())
+        writer.string(usualID ?? id())
         if hasMembers { writer.raw(",") }
         writer.raw(Array(json.dropFirst()))
     }

@@ -30,8 +30,8 @@ enum ExitCode: Int32, Sendable {
 enum CommandTable {
     static let all: [Command] = [
         .send, .status, .metrics, .watch, .flush, .barriers, .dispatchers, .clients, .pause, .resume, .worker,
-        .peek, .trace, .deadLettersList, .deadLettersRequeue, .deadLettersPurge, .activate, .configGet, .configSet,
-        .configReload, .configCheck, .doctor, .completions,
+        .peek, .export, .trace, .deadLettersList, .deadLettersRequeue, .deadLettersPurge, .activate, .configGet,
+        .configSet, .configReload, .configCheck, .doctor, .completions,
     ]
 
     /// The command of a name.

@@ -6,10 +6,13 @@ import HeadgateWire
 extension Command {
     private static let stdin = Option("--stdin", "read events from standard input, one object a line")
 
+    private static let follow = Option("--follow", value: "FILE", "read them from a file as it grows")
+    private static let state = Option("--state", value: "FILE", "where --follow keeps how far it came (FILE.headgate)")
+
     /// `headgate send`.
     static let send = Command(
         name: "send", summary: "Track an event, or many from standard input.",
-        operands: [Operand("EVENT", .optional), Operand("KEY=VALUE", .any)], options: [stdin, .json],
+        operands: [Operand("EVENT", .optional), Operand("KEY=VALUE", .any)], options: [stdin, follow, state, .json],
         notes: """
             A value that is JSON (1.50, true, null, {…}, […], "text in quotes") is sent as that, any other as a string.
             The event's id is printed once the daemon has stored it.
@@ -17,8 +20,13 @@ extension Command {
             With --stdin each line is an object: {"event": "signup", "data": {"plan": "pro"}}, with further members if
             you like: id, key, time, dispatchers, ttl_ms. A bad line is told with its number; the rest goes on.
             When the daemon restarts meanwhile, nothing is lost and nothing is tracked twice.
+
+            With --follow it goes on until SIGTERM, and after a kill where it was: each line is stored once. A file that is
+            renamed is read to its end, then the new one of its name; one that is emptied is read anew. Of files that
+            were renamed while nobody followed the last is found again. A bad line is told with its place and skipped.
             """
     ) { invocation in
+        if invocation.arguments.value(follow) != nil { return try followFile(invocation) }
         if invocation.arguments.has(stdin) { return try sendLines(invocation) }
         return try sendOne(invocation)
     }
@@ -34,6 +42,13 @@ extension Command {
             invocation.terminal.complain("no dispatcher wants this event: it was not stored")
         }
         return .success
+    }
+
+    private static func followFile(_ invocation: Invocation) throws -> ExitCode {
+        guard invocation.arguments.operands.isEmpty, !invocation.arguments.has(stdin),
+            let path = invocation.arguments.value(follow)
+        else { throw UsageError(message: "send: either EVENT, --stdin or --follow", command: "send") }
+        return try Follower(path, state: invocation.arguments.value(state), invocation).run()
     }
 
     private static func sendLines(_ invocation: Invocation) throws -> ExitCode {
@@ -192,7 +207,7 @@ private final class LineSender {
 
 extension EventText.Fault {
     /// What is wrong with a line, for people.
-    fileprivate var text: String {
+    var text: String {
         switch self {
         case .noObject: "not an object"
         case .unreadable(let fault): RPCError(fault).message

@@ -1,0 +1,124 @@
+import HeadgateClient
+import HeadgateData
+import HeadgateTransport
+
+extension Command {
+    private static let since = Option("--since", value: "TIME", "only what was received since (RFC 3339)")
+    private static let format = Option("--format", value: "FORMAT", "ndjson (default): one event a line")
+
+    /// `headgate export`.
+    static let export = Command(
+        name: "export", summary: "Write what waits for a dispatcher, and what it gave up, to keep it.",
+        operands: [Operand("ID")], options: [since, format],
+        notes: """
+            Nothing is changed. Each event is a line, as it is stored: first those that wait, in their order, then dead
+            letters, with one member more: dead_letter, which tells when and why the event was given up.
+
+            What is delivered meanwhile may be left out, and what is on its way is: pause the dispatcher first.
+            """
+    ) { invocation in
+        if let format = invocation.arguments.value(format), format != "ndjson" {
+            throw UsageError(message: "export: --format \(format) is not ndjson", command: "export")
+        }
+        let since = invocation.arguments.value(since)
+        let time = since.flatMap(Timestamp.init(rfc3339:))
+        if let since, time == nil {
+            let message = "export: --since \(since) is no time like 2026-03-01T10:00:00Z"
+            throw UsageError(message: message, command: "export")
+        }
+        return try Export(of: invocation.arguments.operands[0], since: time, invocation).run()
+    }
+}
+
+/// Writes a dispatcher's events, of which only a page is in memory at a time.
+private final class Export {
+    private let dispatcher: String
+    private let since: Timestamp?
+    private let terminal: Terminal
+    private let loop: EventLoop
+    private let connection: ClientConnection
+    private var fault: (any Error)?
+
+    /// A list of the daemon's that is read page by page: the name of its method, and what a page says.
+    private struct List: Sendable {
+        let method: String
+        let limit: Int
+        let page: @Sendable (DataObject) throws -> (events: [DataObject], next: Int?)
+
+        static let waiting = List(method: "queue.peek", limit: 1000) { answer in
+            let page = try PeekedEvents(answer)
+            return (page.events, page.next.map { Int($0) })
+        }
+        static let dead = List(method: "dead_letters.list", limit: 1000) { answer in
+            let page = try DeadLetterPage(answer)
+            let entries: [DataObject] = answer.get(key: "dead_letters") ?? []
+            return (entries.map(ExportedLetter.event), page.next)
+        }
+    }
+
+    init(of dispatcher: String, since: Timestamp?, _ invocation: Invocation) throws {
+        (self.dispatcher, self.since) = (dispatcher, since)
+        terminal = invocation.terminal
+        loop = try EventLoop()
+        connection = invocation.connection(on: loop, reconnectingFor: .seconds(5))
+    }
+
+    func run() throws -> ExitCode {
+        // What dies while those that wait are read is a dead letter later: twice is better than not at all.
+        read(.waiting, after: 0) { [self] in read(.dead, after: 0) { [self] in stop(nil) } }
+        loop.run()
+        if let fault { throw fault }
+        return .success
+    }
+
+    private func read(_ list: List, after place: Int, then: @escaping () -> Void) {
+        let params: DataObject = [
+            "dispatcher": .string(dispatcher), "limit": .number(DataNumber(list.limit)),
+            "after": .number(DataNumber(place)),
+        ]
+        connection.call(list.method, params) { [self] result in
+            do {
+                guard case .object(let answer) = try result.get().item else {
+                    throw ClientError.badAnswer("an answer that is no object")
+                }
+                let page = try list.page(answer)
+                try write(page.events)
+                guard let next = page.next else { return then() }
+                read(list, after: next, then: then)
+            } catch {
+                stop(error)
+            }
+        }
+    }
+
+    private func write(_ events: [DataObject]) throws {
+        let lines = events.filter(isWanted).map { DataItem.object($0).json + "\n" }
+        if !lines.isEmpty { try terminal.write(lines.joined()) }
+    }
+
+    /// What does not tell its time, since it is damaged, is wanted.
+    private func isWanted(_ event: DataObject) -> Bool {
+        guard let since, let text: String = event.get(key: "received_at"), let time = Timestamp(rfc3339: text) else {
+            return true
+        }
+        return time >= since
+    }
+
+    private func stop(_ fault: (any Error)?) {
+        self.fault = fault
+        connection.close()
+        loop.stop()
+    }
+}
+
+/// A dead letter as it is exported.
+enum ExportedLetter {
+    /// The event, and behind its members what the letter says. Of a damaged event only that is left.
+    static func event(_ letter: DataObject) -> DataObject {
+        var event: DataObject = letter.get(key: "event") ?? [:]
+        var rest = letter
+        rest["event"] = nil
+        event["dead_letter"] = .object(rest)
+        return event
+    }
+}

@@ -1,0 +1,236 @@
+import Glibc
+import HeadgateClient
+import HeadgateData
+import HeadgateTransport
+import HeadgateWire
+
+/// Tracks the lines of a file as it grows, each once, and keeps how far it came.
+///
+/// It takes one piece of the file after the other: the lines of a piece are sent, and when all are answered the place behind
+/// them is kept. After a kill the last piece is sent again, under the same ids, which the daemon knows.
+final class Follower {
+    private let path: String
+    private let terminal: Terminal
+    private let state: FollowState
+    private let loop: EventLoop
+    private let connection: ClientConnection
+    private let scanner = JSONScanner()
+    private var timer: LoopTimer?
+    private var signals: [LoopSignal] = []
+    private var file: FollowedFile?
+    /// Nil before the first file was there.
+    private var place: FollowedPlace?
+    /// The piece that is on its way.
+    private var piece: Piece?
+    /// Up to where bad lines were told; a piece that goes again does not tell them again.
+    private var toldUpTo = -1
+    /// Since when there was nothing new in a file that has lost its name, and how much of a line there was.
+    private var quiet: (since: Int64, length: Int)?
+    private var ids = UUIDv7()
+    private var isStopping = false
+    private var fault: (any Error)?
+
+    /// What is sent together.
+    private struct Piece {
+        let bytes: [UInt8]
+        var unanswered: Int
+        /// Whether some of it has to go again.
+        var goesAgain = false
+    }
+
+    private static let pieceLength = 256 * 1024
+    /// A line of more bytes than this is skipped.
+    private static let longestLine = 16 << 20
+    /// How often it is looked whether there is more.
+    private static let interval = Duration.milliseconds(200)
+    /// After how long what the daemon could not take is sent again.
+    private static let retryInterval = Duration.seconds(1)
+    /// How long a file that was renamed may still be written to.
+    private static let rotationPatience: Int64 = 2_000_000_000
+    /// How long answers are waited for at the end.
+    private static let endPatience = Duration.seconds(5)
+
+    init(_ path: String, state: String?, _ invocation: Invocation) throws {
+        self.path = path
+        self.state = FollowState(path: state ?? path + ".headgate")
+        terminal = invocation.terminal
+        loop = try EventLoop()
+        connection = invocation.connection(on: loop, reconnectingFor: nil)
+    }
+
+    /// Goes on until a signal comes, or something is wrong that will not pass.
+    func run() throws -> ExitCode {
+        timer = LoopTimer(on: loop) { [self] in step() }
+        signals = try [SIGINT, SIGTERM, SIGHUP].map { try LoopSignal($0, on: loop) { [self] in stop() } }
+        try resume()
+        step()
+        loop.run()
+        (timer, signals) = (nil, [])
+        if let fault { throw fault }
+        return .success
+    }
+
+    // MARK: Which file
+
+    /// Goes on in the file that was followed last, also under another name.
+    private func resume() throws(FollowFault) {
+        guard let kept = try state.load() else { return }
+        let isThere = FollowedFile.identity(of: path) == kept.file
+        let found = isThere ? try FollowedFile(path) : try FollowedFile.renamed(kept.file, from: path)
+        guard let found else {
+            let what = "what was behind byte \(kept.offset) is not sent"
+            return terminal.complain("the file that was followed is gone: \(what)")
+        }
+        (file, place) = (found, kept)
+    }
+
+    /// The first, or another, file of the name, from its beginning on. Its ids are on the disk before they are used.
+    private func begin(_ found: FollowedFile) throws(FollowFault) {
+        let new = FollowedPlace(found.identity, prefix: ids.next(at: loop.wallNow))
+        try state.save(new)
+        (file, place, toldUpTo, quiet) = (found, new, -1, nil)
+    }
+
+    // MARK: One step
+
+    private func step() {
+        guard piece == nil, !isStopping else { return }
+        do throws(FollowFault) {
+            try look()
+        } catch {
+            end(error)
+        }
+    }
+
+    private func look() throws(FollowFault) {
+        if file == nil, let found = try FollowedFile(path) { try begin(found) }
+        guard let file, let place else { return wait() }
+        guard try file.isStill(place) else {
+            terminal.complain("\(path) was emptied; it is followed from its beginning")
+            try begin(file)
+            return step()
+        }
+        let bytes = try piece(of: file, at: place)
+        let isOver = isOver(file, bytes)
+        let lines = FollowedLines(bytes, isLast: isOver)
+        guard lines.length > 0 || bytes.count > Self.longestLine else { return isOver ? try leave() : wait() }
+        send(lines, of: bytes, place)
+    }
+
+    /// What comes next: more than usual where a line is long.
+    private func piece(of file: FollowedFile, at place: FollowedPlace) throws(FollowFault) -> [UInt8] {
+        let bytes = try file.bytes(at: place.offset, upTo: Self.pieceLength)
+        guard bytes.count == Self.pieceLength, !bytes.contains(UInt8(ascii: "\n")) else { return bytes }
+        return try file.bytes(at: place.offset, upTo: Self.longestLine + 1)
+    }
+
+    /// Whether a file has lost its name, and was written to no more for a while.
+    private func isOver(_ file: FollowedFile, _ rest: [UInt8]) -> Bool {
+        guard FollowedFile.identity(of: path) != file.identity else {
+            quiet = nil
+            return false
+        }
+        if quiet?.length != rest.count { quiet = (loop.monotonicNow, rest.count) }
+        return quiet.map { loop.monotonicNow - $0.since >= Self.rotationPatience } ?? false
+    }
+
+    /// All of a file that was renamed is done with: on to the one that has its name now.
+    private func leave() throws(FollowFault) {
+        guard let next = try FollowedFile(path) else { return wait() }
+        try begin(next)
+        step()
+    }
+
+    private func wait(_ delay: Duration = Follower.interval) {
+        timer?.arm(after: delay)
+    }
+
+    // MARK: One piece
+
+    private func send(_ lines: FollowedLines, of bytes: [UInt8], _ place: FollowedPlace) {
+        // Without an end in all of it a line is too long, and what is read of it is passed over.
+        let length = lines.length > 0 ? lines.length : bytes.count
+        if lines.length == 0 { tell("the line is too long", at: place.offset) }
+        piece = Piece(bytes: Array(bytes[..<length]), unanswered: lines.lines.count)
+        for line in lines.lines { send(line, place) }
+        if lines.lines.isEmpty { finish() }
+    }
+
+    private func send(_ line: FollowedLines.Line, _ place: FollowedPlace) {
+        let offset = place.offset + line.start
+        do throws(EventText.Fault) {
+            let event = try EventText(line.bytes, id: place.id(at: line.start), scanner: scanner)
+            connection.track(event) { [self] in take($0, at: offset) }
+        } catch {
+            tell(error.text, at: offset)
+            answered()
+        }
+    }
+
+    private func take(_ answer: Result<JSONView, any Error>, at offset: Int) {
+        guard piece != nil else { return }
+        do {
+            _ = try answer.get()
+        } catch ClientError.refused(let error) where error.isPassing {
+            piece?.goesAgain = true
+        } catch ClientError.refused(let error) {
+            tell(error.message, at: offset)
+        } catch {
+            return end(error)
+        }
+        answered()
+    }
+
+    private func answered() {
+        piece?.unanswered -= 1
+        finish()
+    }
+
+    private func finish() {
+        guard let done = piece, done.unanswered == 0 else { return }
+        piece = nil
+        guard !done.goesAgain else { return isStopping ? end(nil) : wait(Self.retryInterval) }
+        do throws(FollowFault) {
+            place?.advance(over: done.bytes)
+            if let place { try state.save(place) }
+        } catch {
+            return end(error)
+        }
+        guard !isStopping else { return end(nil) }
+        // Not at once: pieces whose lines are all bad would be done one inside the other.
+        timer?.arm(after: .zero)
+    }
+
+    private func tell(_ text: String, at offset: Int) {
+        guard offset > toldUpTo else { return }
+        toldUpTo = offset
+        terminal.complain("\(path), byte \(offset): \(text)")
+    }
+
+    // MARK: The end
+
+    /// What is on its way may still be answered.
+    private func stop() {
+        guard !isStopping else { return end(nil) }
+        isStopping = true
+        guard piece != nil else { return end(nil) }
+        timer = LoopTimer(on: loop) { [self] in end(nil) }
+        timer?.arm(after: Self.endPatience)
+    }
+
+    private func end(_ fault: (any Error)?) {
+        (self.fault, isStopping, piece) = (fault, true, nil)
+        connection.close()
+        loop.stop()
+    }
+}
+
+extension RPCError {
+    /// Whether the daemon would take the same event later.
+    fileprivate var isPassing: Bool {
+        switch reason {
+        case .queueFull, .storage, .shuttingDown: true
+        default: false
+        }
+    }
+}
