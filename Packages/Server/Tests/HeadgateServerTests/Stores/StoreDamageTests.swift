@@ -143,7 +143,7 @@ struct StoreDamageTests {
         #expect(try scene.numbers() == [4, 5])
     }
 
-    @Test("Q8: a damaged group in which a position lies is put aside at the start, and missed by whom that counts it for")
+    @Test("Q8: a damaged group in which a position lies is put aside at the start, and its rest is missed")
     func quarantineAtStart() throws {
         try scene.open()
         scene.write(.dispatcher(.at(2)))
