@@ -323,6 +323,8 @@ class _Call:
 
     standing = False
     granted = False
+    # Whether it is about what the present connection has: on another one it would mean something else.
+    bound = False
 
     def encode(self) -> None:
         message = {"jsonrpc": "2.0", "id": self.number, "method": self.method, "params": self.params}
@@ -340,8 +342,11 @@ class _Standing(_Call):
         on_interrupt: Callable[[HeadgateError], None] = lambda _: None,
         on_end: Callable[[HeadgateError], None] = lambda _: None,
         further: Callable[[], List[Tuple[str, JSONObject]]] = lambda: [],
+        on_late: Optional[Callable[[JSONObject], None]] = None,
     ) -> None:  # fmt: skip
         super().__init__(method, params, True, deadline)
+        # Told of what is granted when nobody waits for it any more: it is to be given back.
+        self.on_late = on_late
         # Calls that go out in one piece with it; nobody waits for their answers.
         self.further = further
         self.on_grant = on_grant
@@ -440,6 +445,8 @@ class _Connection:
         self._is_woken = False
         self._thread: Optional[threading.Thread] = None
         self._listeners: List[Callable[[], None]] = []
+        # Calls that were given up, and what gives back that which is granted to them on this connection.
+        self._late: Dict[int, Callable[[JSONObject], None]] = {}
         self.on_fork: Callable[[], None] = lambda: None
         _connections.add(self)
 
@@ -552,9 +559,15 @@ class _Connection:
         """Waits no longer for a call. Gives whether it was granted on the present connection."""
         with self.lock:
             granted = call.granted
+            self._note_late(call)
             self._remove(call)
             self._wake()
             return granted
+
+    def _note_late(self, call: _Call) -> None:
+        """A call is given up: what the daemon may grant it all the same is given back."""
+        if isinstance(call, _Standing) and call.on_late is not None and call.written:
+            self._late[call.number] = call.on_late
 
     def restart(self, call: _Standing) -> None:
         """Makes a granted standing call anew."""
@@ -717,6 +730,9 @@ class _Connection:
     def _answered(self, number: int, result: Any, error: Optional[HeadgateError]) -> None:
         call = self._calls.get(number)
         if call is None or not call.written:
+            give_back = self._late.pop(number, None)
+            if give_back is not None and isinstance(result, dict):
+                give_back(result)
             return  # nobody waits for it any more
         if error is not None:
             return self._refused(call, error)
@@ -839,7 +855,7 @@ class _Connection:
             if isinstance(call, _Standing) and call.granted:
                 call.granted = False
                 call.on_interrupt(error)
-            if call.written and not call.repeatable:
+            if call.bound or (call.written and not call.repeatable):
                 self._finish(call, error)
             else:
                 self._unmark(call)
@@ -853,6 +869,7 @@ class _Connection:
         self._socket = None
         self._input.clear()
         self._output.clear()
+        self._late.clear()
 
     def _retry(self) -> None:
         self._failures += 1
@@ -886,6 +903,7 @@ class _Connection:
             late = HeadgateError.local("timed_out", "no answer came in time")
             error = late if connected else self._last_failure or late
             for call in [call for call in self._calls.values() if call.deadline is not None and call.deadline <= now]:
+                self._note_late(call)
                 self._finish(call, error)
             moments = [call.deadline for call in self._calls.values() if call.deadline is not None]
             self._earliest = min(moments, default=None)
@@ -1119,7 +1137,9 @@ class Watch:
         self._ended: Optional[HeadgateError] = None
         self._is_closed = False
         self._id: Optional[str] = None
-        self._standing = _Standing("watch", params, None, self._granted, self._interrupted, self._end)
+        self._standing = _Standing(
+            "watch", params, None, self._granted, self._interrupted, self._end, on_late=self._unwatch
+        )
 
     def __iter__(self) -> Iterator[News]:
         return self
@@ -1159,7 +1179,7 @@ class Watch:
             self._notify()
             self._client._watches.pop(self._id or "", None)
             if self._client._connection.abandon(self._standing):
-                self._client._tell("unwatch", {"watch": self._id})
+                self._unwatch({"watch": self._id})
 
     def __enter__(self) -> Watch:
         return self
@@ -1180,6 +1200,10 @@ class Watch:
         self._client._watches[id] = self
         self._add(News("began"))
 
+    def _unwatch(self, granted: JSONObject) -> None:
+        """The next connection gives the same ids again: it is not told."""
+        self._client._tell("unwatch", {"watch": granted.get("watch")}, bound=True)
+
     def _interrupted(self, error: HeadgateError) -> None:
         self._client._watches.pop(self._id or "", None)
         self._add(News("interrupted", error=error))
@@ -1199,7 +1223,7 @@ class Watch:
             return self._notify()
         self._news.clear()
         self._client._watches.pop(self._id or "", None)
-        self._client._tell("unwatch", {"watch": self._id})
+        self._unwatch({"watch": self._id})
         self._client._connection.restart(self._standing)
 
 
@@ -1635,10 +1659,12 @@ class Client:
             self._connection.abandon(call)
             raise
 
-    def _tell(self, method: str, params: JSONObject) -> None:
+    def _tell(self, method: str, params: JSONObject, bound: bool = False) -> None:
         """A call of which nobody waits to hear."""
+        call = _Call(method, params, False, None)
+        call.bound = bound
         with contextlib.suppress(HeadgateError):
-            self._connection.begin(_Call(method, params, False, None))
+            self._connection.begin(call)
 
     def _leave(self, method: str, params: JSONObject, is_own: bool, deadline: Optional[float]) -> None:
         """Gives back what lasts as long as the connection: if that is gone, so is what was granted on it."""

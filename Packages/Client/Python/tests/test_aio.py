@@ -226,6 +226,29 @@ class AioTests(DaemonTests):
         connection.answer(connection.request("ping"), {})
         self.assertEqual(end(), (["began", "changed"], None))
 
+    def test_watch_given_up_before_it_began(self):
+        """It is there all the same once the daemon answers, and is ended then."""
+
+        async def work(client):
+            watch = asyncio.create_task(client.watch())
+            await asyncio.get_running_loop().run_in_executor(None, asked.wait)
+            watch.cancel()
+            await asyncio.wait([watch])
+            given_up.set()
+            await client.ping()
+            return watch.cancelled()
+
+        asked, given_up = threading.Event(), threading.Event()
+        end = self.run_client(work)
+        connection = self.daemon.greet()
+        request = connection.request("watch")
+        asked.set()
+        given_up.wait(PATIENCE)
+        connection.answer(connection.request("ping"), {})
+        connection.answer(request, {"watch": "w"})
+        self.assertEqual(connection.request("unwatch")["params"], {"watch": "w"})
+        self.assertTrue(end())
+
     def test_listeners_do_not_pile_up(self):
         """Who gives up waiting for room is forgotten."""
 

@@ -163,6 +163,23 @@ class ClientTests(DaemonTests):
         end()
         self.assertIsNone(watch.next())
 
+    def test_end_of_a_watch_is_not_told_to_another_connection(self):
+        client = self.client(max_unanswered=1)
+        end = self.in_background(client.watch)
+        first = self.daemon.greet()
+        first.answer(first.request("watch"), {"watch": "w1"})
+        watch = end()
+        end_ping = self.in_background(client.ping)
+        first.request("ping")
+        watch.close()  # it waits for the ping
+        first.close()
+        second = self.daemon.greet()
+        second.answer(second.request("ping"), {})
+        self.assertIsNone(end_ping())
+        end = self.in_background(client.discover)
+        second.answer(second.request("rpc.discover"), {})
+        self.assertEqual(end(), {})
+
     def test_barrier_change_that_is_refused_is_not_repeated(self):
         client = self.client()
         end = self.in_background(lambda: client.register_barrier("b", "open"))
