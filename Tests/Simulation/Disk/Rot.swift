@@ -125,7 +125,7 @@ final class Rot {
     /// - Parameters:
     ///   - rows: groups that lie there and are not what was written.
     ///   - warnings: what the daemon says of its store.
-    /// - Returns: the events that lie in damaged groups.
+    /// - Returns: the events that lie in damaged groups, or lay in those that the start has put aside: it counts what these should have held.
     func found(_ rows: [SequenceNumber], _ warnings: [String]) -> [(number: SequenceNumber, route: RouteNumber)] {
         guard kind.store == .sqlite else {
             found(warnings)
@@ -136,7 +136,7 @@ final class Rot {
         groups.formUnion(rows + told)
         record.expect(groups.count <= strikes, "\(groups.sorted()) are damaged, and \(strikes) bytes were")
         for group in rows + told { damaged.formUnion((contents[group] ?? []).map(\.number)) }
-        return rows.flatMap { contents[$0] ?? [] }
+        return Set(rows + told).sorted().flatMap { contents[$0] ?? [] }
     }
 
     /// Of a log it is enough to know what can be read: what cannot is not waited for.
@@ -183,13 +183,9 @@ final class Rot {
     ///   - spoilt: how many of them lay in damaged groups.
     func explains(_ lost: Int, counted: Int, putAside: Int, ofSpoilt spoilt: Int) -> Bool {
         if putAside > 0 { record.count(.damagedPutAside) }
-        if kind == .frames {
-            // What is not there any more may have been let go of before it was missed, and missed by some only.
-            // Which events are lost with a rotten frame is not always seen from here: Docs/Reliability.md names the seeds.
-            return counted <= lost + missing && lost <= counted + max(spoilt, putAside)
-                && putAside <= max(spoilt, lost) + missing
-        }
-        // Nor is it of a row, or whether all of them were missed by those who purge meanwhile.
-        return counted <= lost && lost <= counted + max(spoilt, putAside)
+        // Of a row it is known what it held, and who misses it says so.
+        guard kind == .frames else { return lost == counted + putAside }
+        // What is not there any more may have been let go of before it was missed, and missed by some only.
+        return counted <= lost + missing && lost <= counted + spoilt && putAside <= spoilt + missing
     }
 }

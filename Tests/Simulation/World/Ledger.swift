@@ -116,10 +116,7 @@ final class Ledger {
                 dispatcher.map { routes[event.route]?.contains($0.number) == true } ?? false
             }
             let found = mine.filter { dispatcher?.settled.contains($0.number) == false }
-            // Of a group that is put aside the start counts what it should have held.
-            if state.warnings == [] || rot?.kind == .frames {
-                check(dispatcher.flatMap { state.unsettled[$0.number] } ?? [:], of: id, found.map(\.route))
-            }
+            check(dispatcher.flatMap { state.unsettled[$0.number] } ?? [:], of: id, found.map(\.route))
             let perhaps = unanswered.filter { $0.value.contains(id) }.keys
             lane.reopened(
                 Set(found.map(\.number)), lost: lost[id] ?? 0, unanswered: Set(perhaps), after: end, isLax: isLax)
@@ -157,7 +154,8 @@ final class Ledger {
         let spoilt = all.reduce(0) { $0 + $1.waiting.intersection($1.damaged()).count }
         let isExplained = rot?.explains(lost, counted: counted, putAside: counters[.quarantined], ofSpoilt: spoilt)
         let what = "\(lost) events are gone, and \(counted) counted so, \(counters[.quarantined]) as put aside"
-        record.expect(isExplained ?? (counted == lost), "\(what): \(all.map { [$0.id: $0.waiting.sorted()] })")
+        let gone = all.sorted { $0.id < $1.id }.map { "\($0.id) \($0.waiting.sorted())" }
+        record.expect(isExplained ?? (counted == lost), "\(what): \(gone)")
         rules?.check(counters)
     }
 
