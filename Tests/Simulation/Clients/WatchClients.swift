@@ -10,13 +10,14 @@ final class WatchClients: Actor, Duty {
     private let scheduler: SimulatedScheduler
     private unowned let crowd: Crowd
     private let ledger: Ledger
+    private let nature: Nature
     /// All watches that were asked for in this life.
     private var watches: [WatchAccount] = []
     private var service: Service?
     private var isCalm = false
 
-    init(_ record: Record, _ scheduler: SimulatedScheduler, _ crowd: Crowd, _ ledger: Ledger) {
-        (self.record, self.scheduler, self.crowd, self.ledger) = (record, scheduler, crowd, ledger)
+    init(_ record: Record, _ scheduler: SimulatedScheduler, _ crowd: Crowd, _ ledger: Ledger, _ nature: Nature) {
+        (self.record, self.scheduler, self.crowd, self.ledger, self.nature) = (record, scheduler, crowd, ledger, nature)
         crowd.duties.append(self)
     }
 
@@ -31,7 +32,10 @@ final class WatchClients: Actor, Duty {
     // MARK: Acts
 
     var acts: [Act] {
-        isCalm ? [] : [Act(5, watch), Act(3, end), Act(1, vanish), Act(3, beSlow), Act(4, compare)]
+        if isCalm { return [] }
+        // What only a barrier tells is soon told by something else as well.
+        let haste = nature.isUnseen && watches.contains { $0.isOn && $0.topics.contains(.barriers) } ? 80 : 4
+        return [Act(5, watch), Act(3, end), Act(1, vanish), Act(3, beSlow), Act(haste, compare)]
     }
 
     private func watch() {
@@ -156,6 +160,7 @@ final class WatchClients: Actor, Duty {
     private func compare() {
         guard let watch = pick(), watch.client.connection.room == .max, watch.client.connection.outputBytes == 0
         else { return }
+        if watch.topics.contains(.barriers) { nature.isUnseen = false }
         record.note("\(watch.client.number) looks whether it knows all")
         if watch.topics.contains(.dispatchers) { expectToKnowWays(watch) }
         expectToKnow(watch)

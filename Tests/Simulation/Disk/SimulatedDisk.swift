@@ -28,6 +28,9 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     var callsToLive: Int?
     /// After how many more calls the daemon is gone once a move counts.
     var callsToLiveMoved: Int?
+    /// How many syncs succeed behind the beginning of a move; all others fail until it counts.
+    var syncsOfMove: Int?
+    fileprivate var isMoving = false
     /// After how many more calls one fails, and no more than that one.
     var callsToFault: Int?
     fileprivate let record: Record
@@ -44,8 +47,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     /// Whether nothing will go wrong.
     var isWell: Bool {
         !mood.isFull && mood.fails == nil && mood.failsToSync == nil && mood.misreads == nil && callsToFault == nil
-            && callsToLive == nil
-            && !isDown
+            && callsToLive == nil && !(isMoving && syncsOfMove != nil) && !isDown
     }
 
     /// The daemon is gone.
@@ -55,9 +57,9 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 
     /// Does something to which nothing happens.
     func whileWell<Result>(_ body: () -> Result) -> Result {
-        let before = (mood, callsToFault)
-        defer { (mood, callsToFault) = before }
-        (mood, callsToFault) = (Mood(), nil)
+        let before = (mood, callsToFault, syncsOfMove)
+        defer { (mood, callsToFault, syncsOfMove) = before }
+        (mood, callsToFault, syncsOfMove) = (Mood(), nil, nil)
         return body()
     }
 
@@ -80,6 +82,12 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         return left == 0
     }
 
+    fileprivate func isSyncFaultDue() -> Bool {
+        guard isMoving, let left = syncsOfMove else { return false }
+        syncsOfMove = max(0, left - 1)
+        return left == 0
+    }
+
     private func countDown() throws(DiskFault) {
         guard let left = callsToLive else { return }
         guard left == 0 else {
@@ -99,6 +107,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
         try begin(isChange: creating)
         if creating, path.contains("/moved-to-"), let callsToLiveMoved { callsToLive = callsToLiveMoved }
+        if creating { isMoving = path.contains("/moving-to-") || isMoving && !path.contains("/moved-to-") }
         if platter.names[path] == nil {
             guard creating else { throw DiskFault(code: ENOENT) }
             guard !mood.isFull else { throw DiskFault(code: ENOSPC) }
@@ -136,6 +145,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         try begin()
         guard platter.names[path] != nil else { throw DiskFault(code: ENOENT) }
         record.detail("disk: removes \(path)")
+        if path.contains("/moving-to-") { isMoving = false }
         platter.name(path, nil)
     }
 
@@ -218,7 +228,7 @@ private final class SimulatedFile: DiskFile {
     func sync() throws(DiskFault) {
         try disk.begin()
         disk.syncs += 1
-        if let fails = disk.mood.failsToSync, disk.record.oneIn(fails) {
+        if disk.isSyncFaultDue() || disk.mood.failsToSync.map(disk.record.oneIn) == true {
             disk.record.count(.syncFailed)
             node.syncInPart(disk.record)
             throw DiskFault(code: EIO)

@@ -23,6 +23,8 @@ final class SimulatedStoreDesk: StoreDesk {
     /// Whether it has begun segments in its last turn, and whether it has given up some.
     private(set) var hasBegunSegment = false
     private(set) var hasGivenUpSegments = false
+    /// Whether it has put something aside in its last turn.
+    private(set) var hasPutAside = false
     private let record: Record
 
     init(options: DiskEventStore.Options, _ disk: SimulatedDisk, _ scheduler: SimulatedScheduler, _ record: Record) {
@@ -99,7 +101,7 @@ final class SimulatedStoreDesk: StoreDesk {
         guard hasWork, let engine else { return }
         let turn = jobs
         jobs = []
-        (hasBegunSegment, hasGivenUpSegments) = (false, false)
+        (hasBegunSegment, hasGivenUpSegments, hasPutAside) = (false, false, false)
         let before = (engine as? LogEngine)?.counts
         defer { if let before, let after = (engine as? LogEngine)?.counts { watch(before, after) } }
         let (begin, syncs) = (scheduler.now, disk.syncs)
@@ -176,6 +178,7 @@ final class SimulatedStoreDesk: StoreDesk {
     }
 
     private func tell(_ news: [StoreOutcome], at moment: Instant) {
+        if news.contains(where: { if case .quarantined = $0 { true } else { false } }) { hasPutAside = true }
         guard moment > scheduler.now else { return tell(news) }
         let reads = news.count { if case .read = $0 { true } else { false } }
         untoldReads += reads

@@ -11,6 +11,8 @@ final class Nature: Actor {
     private var network = NetworkState.connected(.ethernet)
     private var service: Service?
     private var isCalm = false
+    /// Whether the network has changed while no dispatcher was behind it, so that only a barrier tells, and who watches has not looked since.
+    var isUnseen = false
     /// The network stays away until all that waits for it is too old, and for how much longer it does.
     private var waitsOut: Int?
 
@@ -24,10 +26,12 @@ final class Nature: Actor {
     var acts: [Act] {
         if isCalm { return [] }
         // The ConnectivityBarrier stands before nobody at times, and is watched all the same.
-        let haste = sides.contains { $0.isRemote && $0.isGone } ? 14 : 2
+        let haste = hasNobody ? 14 : 2
         let acts = [Act(6) { [self] in advance(by: record.pick([1, 50, 400, 1_500])) }, Act(haste, change)]
         return ages.mostAge == nil ? acts : acts + [Act(3, growOlder)]
     }
+
+    private var hasNobody: Bool { sides.contains { $0.isRemote && $0.isGone } }
 
     private func advance(by milliseconds: Int) {
         record.note("\(milliseconds) ms pass")
@@ -64,6 +68,7 @@ final class Nature: Actor {
 
     private func set(_ state: NetworkState) {
         record.note("the network is \(state.word)")
+        isUnseen = state != network && hasNobody
         network = state
         tell()
     }

@@ -20,7 +20,8 @@ final class Trouble: Actor {
         let desk = world.store.desk
         let rots = [Act(world.ledger.rot?.kind == .frames ? 2 : 0) { [world] in world.rot() }]
         let copies = [Act(desk.isCopying && !desk.isHeld ? 40 : 0, failWhileCopying)]
-        return acts + rots + copies + [Act(desk.hasGivenUpSegments ? 60 : desk.hasBegunSegment ? 4 : 0, endAtTurnover)]
+        let haste = desk.hasGivenUpSegments || desk.hasPutAside ? 60 : desk.hasBegunSegment ? 4 : 0
+        return acts + rots + copies + [Act(haste, endAtTurnover)]
     }
 
     private func troubleDisk() {
@@ -58,7 +59,7 @@ final class Trouble: Actor {
         disk.mood = mood
     }
 
-    /// The worst moment for a log: of its segments some have just come and gone.
+    /// The worst moment for a log: of its segments some have just come and gone, or what is damaged has been put aside.
     private func endAtTurnover() {
         record.count(.diedAtTurnover)
         world.die(record.oneIn(3) ? .killed : .powerless)

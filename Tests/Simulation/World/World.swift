@@ -58,11 +58,11 @@ final class World {
         store = WitnessedStore(disk, scene.storeKind, scene, scheduler, ledger) { _, _, _ in }
         crowd = Crowd(record, scheduler, ledger, hasFloods: scene.storeKind == .log)
         let barrierClients = BarrierClients(record, crowd, sides, workSide)
+        let nature = Nature(record, scheduler, ledger.ages, sides)
         let people = Operator(record, scheduler, crowd, sides, ledger, scene, file)
         actors = [
             crowd, Destinations(record, sides), people,
-            Nature(record, scheduler, ledger.ages, sides),
-            BoardClients(record, scheduler, crowd, scene.boardTerms), barrierClients,
+            nature, BoardClients(record, scheduler, crowd, scene.boardTerms), barrierClients,
             Workers(record, scheduler, crowd, workSide), Trouble(self),
             Ambush(self) { [unowned people] in people.haveOneBack() },
         ]
@@ -74,7 +74,7 @@ final class World {
             actors.append(KeyClients(record, scheduler, crowd, side, KeyAccount(key, record, scheduler)))
         }
         if scene.hasPrograms { actors.append(Programs(record, scheduler, crowd, ledger)) }
-        if record.oneIn(2) { actors.append(WatchClients(record, scheduler, crowd, ledger)) }
+        if record.oneIn(2) { actors.append(WatchClients(record, scheduler, crowd, ledger, nature)) }
         if scene.hasSlowSyncs { actors.append(SlowSyncs(self, crowd, sides)) }
     }
 
@@ -227,6 +227,9 @@ final class World {
                 disk.callsToFault = record.number(0...200)
             } else {
                 (disk.mood.failsToSync, disk.callsToLiveMoved) = (2, record.number(0...12))
+                guard record.oneIn(2) else { return }
+                // What fails is what the new store is closed with.
+                (disk.mood.failsToSync, disk.syncsOfMove) = (nil, record.number(0...10))
             }
             return
         }
@@ -251,6 +254,8 @@ final class World {
         stop()
         lose(.stopped)
         begin()
+        // A segment is gone on with: what rots in it now was sound when the start looked.
+        if ledger.rot?.kind == .frames, record.oneIn(2) { rot() }
     }
 
     private func lose(_ end: LifeEnd) {
