@@ -19,6 +19,11 @@ final class ProgramLoop: ClientLoop {
         (self.scheduler, self.accept) = (scheduler, accept)
     }
 
+    /// A connection and what reads from it hold each other.
+    deinit {
+        for link in links { link.close() }
+    }
+
     var monotonicNow: Int64 { scheduler.now.nanoseconds }
     var wallNow: Timestamp { scheduler.wall }
 

@@ -96,6 +96,13 @@ final class WitnessedStore: EventStore {
     func close(then: @escaping () -> Void) {
         store.close(then: then)
     }
+
+    /// The daemon is gone.
+    func end() {
+        disk.end()
+        desk.end()
+        store.forgetWaiters()
+    }
 }
 
 /// Lends the scheduler to closures that may be called on any thread, and are called on the history's.

@@ -32,10 +32,7 @@ struct BetweenLives {
 
     /// - Returns: why a daemon does not start; nil when it does.
     private func startInVain() -> String? {
-        defer {
-            world.store.disk.end()
-            world.store.desk.end()
-        }
+        defer { world.store.end() }
         do {
             _ = try world.start(isWell: true)
             return nil

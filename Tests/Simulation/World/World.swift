@@ -271,8 +271,7 @@ final class World {
         // What went without power is not known before a store was opened again.
         if lastEnd != .powerless { lastEnd = end }
         let leaving = letGo()
-        store.disk.end()
-        store.desk.end()
+        store.end()
         switch end {
         case .powerless:
             record.count(.powerLost)
@@ -284,20 +283,26 @@ final class World {
         case .stopped: scheduler.restart()
         }
         for actor in actors { actor.lifeEnded(end) }
-        // Boards hold those who serve them. What they make of their going comes to nothing.
-        for number in leaving?.sessions ?? [] { leaving?.service.boards.providerLeft(number) }
+        // What is made of their going comes to nothing.
+        if let leaving { release(leaving.service, leaving.sessions) }
         scheduler.restart()
         if !isResting { BetweenLives(self, platter).spoil(scene, crowd) }
     }
 
     /// Nothing of the daemon is held on to: sessions hold it, and it holds them.
-    /// - Returns: the daemon, and the numbers of its sessions.
-    private func letGo() -> (service: Service, sessions: [Int])? {
+    /// - Returns: the daemon, and its sessions.
+    private func letGo() -> (service: Service, sessions: [Session])? {
         guard let leaving = service else { return nil }
         let sessions = Array(leaving.sessions.all)
         for session in sessions { leaving.sessions.remove(session) }
         service = nil
-        return (leaving, sessions.map(\.number))
+        return (leaving, sessions)
+    }
+
+    /// Whatever holds a session of a daemon that is gone lets go of it: boards, watches, and what clients waited for.
+    private func release(_ service: Service, _ sessions: [Session]) {
+        for session in sessions { session.connectionClosed() }
+        service.gate.events.forgetWaiters()
     }
 
     private func stop() {

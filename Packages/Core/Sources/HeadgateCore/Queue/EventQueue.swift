@@ -281,6 +281,11 @@ public final class EventQueue {
         return gathering.takeWaiters()
     }
 
+    /// Lets go of all who wait, and are never told: they hold the daemon, which is gone while its process goes on.
+    func forgetWaiters() {
+        (committing, gathering) = (nil, GatheringGroup())
+    }
+
     // MARK: Reading
 
     /// The events behind a place if they are in memory.
