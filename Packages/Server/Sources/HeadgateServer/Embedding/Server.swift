@@ -23,6 +23,7 @@ public actor Server {
     @discardableResult
     public func start(_ configuration: sending ServerConfiguration) throws(StartFault) -> String {
         guard service == nil else { throw StartFault("the server runs already") }
+        _ = OpenSSL.staysToTheEnd
         var warnings: [SettingsFault] = []
         let loaded = try configuration.load { warnings.append($0) }
         output.format = loaded.settings.logFormat

@@ -87,6 +87,15 @@ enum Zstandard {
     }
 }
 
+/// OpenSSL as a whole, of which a process has one.
+enum OpenSSL {
+    /// Keeps it from being cleaned away when the process ends, once: threads of librdkafka and libnats, for which nobody
+    /// waits, may be in the middle of a handshake then. What is first to use OpenSSL has to say so.
+    static let staysToTheEnd: Void = {
+        OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
+    }()
+}
+
 /// SHA-256, by OpenSSL.
 enum SHA256 {
     /// The digest in lower-case hexadecimal digits.
