@@ -39,6 +39,8 @@ struct DataCoderTests {
                 "-170141183460469231731687303715884105728", "0.1", "0.1", "-12345678901234567890123456789.012345678",
             ])
         #expect(try data.decode(as: Numbers.self) == Numbers())
+        #expect(
+            DataItem.number(DataNumber(unchecked: "3e38")).get() == UInt128("3" + String(repeating: "0", count: 38)))
     }
 
     @Test(
@@ -103,6 +105,14 @@ struct DataCoderTests {
         let item = try coder.encode(moments)
         #expect(item.json == json)
         #expect(try coder.decode(Moments.self, from: item) == moments)
+    }
+
+    @Test(
+        "A moment is told to the nearest millisecond",
+        arguments: [(0.1234, ".123Z"), (0.1236, ".124Z"), (-0.1, ".900Z")])
+    func rounding(seconds: Double, told: String) throws {
+        let item = try DataCoder().encode([Date(timeIntervalSince1970: seconds)])
+        #expect(item.elements.first?.get(as: String.self)?.hasSuffix(told) == true)
     }
 
     @Test("What is no moment is refused")
