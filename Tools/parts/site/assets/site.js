@@ -1,0 +1,138 @@
+// The search, and what only a script can know about the window. Pages are whole without it.
+"use strict";
+
+const root = document.currentScript.dataset.root;
+const form = document.querySelector("[role=search]");
+const field = document.getElementById("the-search");
+const panel = document.getElementById("the-found");
+const MOST = 40;
+
+/** Each section that has all words, the best first. Its text counts least, and the reference less than what explains. */
+function find(index, query) {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!words.length) return [];
+  const found = [];
+  for (const [title, page, sections] of index) {
+    for (const [heading, anchor, text] of sections) {
+      const worth = worthOf(words, title.toLowerCase(), heading.toLowerCase(), text.toLowerCase());
+      if (worth) found.push({ title, page, heading, anchor, text, words, worth: worth - (page.startsWith("Swift/") ? 2 : 0) });
+    }
+  }
+  return found.sort((one, other) => other.worth - one.worth);
+}
+
+function worthOf(words, title, heading, text) {
+  let worth = 0;
+  for (const word of words) {
+    const own = 20 * fit(heading, word) + 8 * fit(title, word) + 3 * fit(text, word);
+    if (!own) return 0;
+    worth += own;
+  }
+  return worth + (heading === words.join(" ") ? 40 : 0);
+}
+
+/** 3 for a word that is there, 2 for the beginning of one, 1 for a part of one. */
+function fit(text, word) {
+  let best = 0;
+  for (let at = text.indexOf(word); at >= 0 && best < 3; at = text.indexOf(word, at + 1)) {
+    const begins = !isLetter(text[at - 1]);
+    best = Math.max(best, begins ? (isLetter(text[at + word.length]) ? 2 : 3) : 1);
+  }
+  return best;
+}
+
+function isLetter(sign) {
+  return sign !== undefined && /[\p{L}\p{N}_]/u.test(sign);
+}
+
+/** What stands around the first of the words, in which all are marked. */
+function excerpt(text, words) {
+  const places = words.map((word) => text.toLowerCase().indexOf(word)).filter((place) => place >= 0);
+  const start = Math.max(0, Math.min(...places, text.length) - 50);
+  const piece = (start ? "… " : "") + text.slice(start, start + 180) + (text.length > start + 180 ? " …" : "");
+  const parts = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  return piece.split(new RegExp(`(${parts.join("|")})`, "i")).map((part, place) => (place % 2 ? element("mark", part) : part));
+}
+
+function element(name, ...children) {
+  const made = document.createElement(name);
+  made.append(...children);
+  return made;
+}
+
+function show(query) {
+  const found = find(window.searchIndex ?? [], query);
+  const items = found.slice(0, MOST).map((hit) => {
+    const link = element("a", element("b", hit.heading || hit.title));
+    link.href = root + hit.page + (hit.anchor && "#" + encodeURIComponent(hit.anchor));
+    const of = element("span", hit.heading && hit.heading !== hit.title ? hit.title : "");
+    of.className = "of";
+    const about = element("span", ...excerpt(hit.text, hit.words));
+    about.className = "about";
+    link.append(of, about);
+    return element("li", link);
+  });
+  panel.querySelector("ol").replaceChildren(...items);
+  document.getElementById("the-count").textContent = !found.length ? "Nothing has all of these words"
+    : found.length > MOST ? `${MOST} of ${found.length} places` : found.length === 1 ? "1 place" : `${found.length} places`;
+  panel.hidden = !query.trim();
+}
+
+/** The index is a script: a page that was opened from a folder may load no other file. */
+function load() {
+  if (document.getElementById("the-index")) return;
+  const script = document.createElement("script");
+  script.id = "the-index";
+  script.src = root + "search-index.js";
+  script.onload = () => show(field.value);
+  document.head.append(script);
+}
+
+function move(step) {
+  const stops = [field, ...panel.querySelectorAll("a")];
+  const next = stops[stops.indexOf(document.activeElement) + step];
+  if (next && !panel.hidden) next.focus();
+}
+
+function close() {
+  panel.hidden = true;
+  if (panel.contains(document.activeElement)) field.focus();
+}
+
+form.hidden = false;
+field.addEventListener("focus", load);
+field.addEventListener("input", () => show(field.value));
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  panel.querySelector("a")?.click();
+});
+form.addEventListener("focusout", (event) => {
+  if (!form.contains(event.relatedTarget)) panel.hidden = true;
+});
+field.addEventListener("focus", () => window.searchIndex && show(field.value));
+panel.addEventListener("mousedown", (event) => event.preventDefault());
+panel.addEventListener("click", () => (panel.hidden = true));
+document.addEventListener("keydown", (event) => {
+  const isTyping = /^(input|textarea)$/i.test(event.target.localName);
+  if (event.key === "/" && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    event.preventDefault();
+    field.focus();
+  } else if (event.key === "Escape") {
+    close();
+  } else if (form.contains(event.target) && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+    event.preventDefault();
+    move(event.key === "ArrowDown" ? 1 : -1);
+  }
+});
+
+// What is wider than its place can be moved sideways with the keyboard, too; a wide window always shows the menu.
+const menu = document.querySelector(".menu");
+function fit_window() {
+  if (innerWidth >= 960) menu.open = true;
+  for (const sheet of document.querySelectorAll("pre, .sheet")) {
+    sheet.toggleAttribute("tabindex", sheet.scrollWidth > sheet.clientWidth);
+    if (sheet.hasAttribute("tabindex")) sheet.tabIndex = 0;
+  }
+}
+addEventListener("resize", fit_window);
+fit_window();

@@ -1,0 +1,138 @@
+"""Makes the site: its files by their paths, each as bytes. The same repository gives the same bytes."""
+import json
+import re
+
+import colours
+import documents
+import frame
+import links
+import manual
+from place import ESCAPE, Places, relative
+from reading import Reading
+from reference import FOLDER, Reference
+
+# What is read in which order. A document that is not here is under the last of them.
+MENU = {
+    "Headgate": ["README", "Configuration", "Sending", "Operations", "Console", "Metrics"],
+    "Clients": ["Clients", "Swift", "Python", "Node", "Go", "PHP"],
+    "Ideas": ["Barriers", "Workers", "Boards"],
+    "Exactly": ["Protocol", "Behaviour", "Reliability", "Log", "Architecture"],
+}
+TITLES = {"README": "What it is"}
+ASSETS = ("site.css", "site.js")
+PICTURES = (".webp", ".png", ".svg")
+
+
+class Site:
+    """The pages of the repository at `root`, and those of the archives that DocC has made."""
+
+    def __init__(self, root, archives=()):
+        self.root, self.files, self.bodies = root, {}, {}
+        self.places = Places()
+        sources = sorted(path for path in (root / "Docs").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+        sources.insert(0, root / "README.md")
+        for path in sources:
+            self.places.add(self._name(path), self._page(path))
+        for folder in ("Decisions", "Examples"):
+            if (root / "Docs" / folder).is_dir():
+                self.places.add(f"Docs/{folder}", f"{folder}/index.html")
+        for path in sources:
+            self._read(path)
+        self._folders()
+        self.modules = self._reference(archives)
+
+    def _name(self, path):
+        return path.relative_to(self.root).as_posix()
+
+    def _page(self, path):
+        """Where in the site a file is shown."""
+        name = self._name(path).removeprefix("Docs/")
+        if name == "README.md":
+            return "index.html"
+        if path.suffix in PICTURES:
+            return name
+        return name.removesuffix(".md") + ".html"
+
+    def _read(self, path):
+        name, page = self._name(path), self._page(path)
+        if path.suffix in PICTURES:
+            self.files[page] = path.read_bytes()
+        elif path.suffix == ".md":
+            self.bodies[page] = documents.read(path.read_text(encoding="utf-8"), name, page, self.places)
+        elif path.parent.name == "Manual":
+            title, body = manual.read(path, page, self.places)
+            self.bodies[page] = (title, f"<h1>{title}</h1>\n{body}")
+        else:
+            self._source(path, page)
+
+    def _source(self, path, page):
+        """A file as it is, and a page that shows it."""
+        self.files[page.removesuffix(".html")] = path.read_bytes()
+        title = self._name(path).removeprefix("Docs/")
+        shown = colours.file(path.read_text(encoding="utf-8"), path.name)
+        self.bodies[page] = (title, f'<h1>{ESCAPE(title)}</h1>\n<p><a href="{path.name}">The file itself</a></p>\n{shown}')
+
+    def _folders(self):
+        for folder, words in (("Decisions", "Why it is as it is."), ("Examples", "Whole programs and files; tests run them.")):
+            pages = [(page, title) for page, (title, _) in self.bodies.items() if page.startswith(folder + "/")]
+            items = "".join(f'<li><a href="{relative(page, folder + "/index.html")}">{ESCAPE(title.removeprefix(folder + "/"))}</a></li>\n'
+                            for page, title in pages)
+            if pages:
+                self.bodies[f"{folder}/index.html"] = (folder, f'<h1>{folder}</h1>\n<p>{words}</p>\n<ul class="entries">{items}</ul>')
+
+    def _reference(self, archives):
+        reference = Reference(archives, self.places)
+        modules = reference.modules()
+        for page, title, _, body in reference.pages():
+            self.bodies[page] = (title, body)
+        if modules:
+            here = f"{FOLDER}/index.html"
+            items = "".join(f'<li><a href="{relative(page, here)}"><code>{title}</code></a></li>\n' for page, title in modules)
+            guide = self.places.pages.get("Docs/Swift.md")
+            about = f'<p><a href="{relative(guide, here)}">How a package depends on them</a>.</p>' if guide else ""
+            self.bodies[here] = ("Swift modules", f'<h1>Swift modules</h1>\n{about}\n<ul class="entries">{items}</ul>')
+        return modules
+
+    def menu(self):
+        titles = {page: title for page, (title, _) in self.bodies.items()}
+        groups = [(group, [self._page(self.root / self._source_of(name)) for name in names]) for group, names in MENU.items()]
+        known = {page for _, pages in groups for page in pages}
+        groups[-1][1].extend(page for page in sorted(titles) if "/" not in page and page not in known and page != "openrpc.json.html")
+        groups.append(("Look up", ["openrpc.json.html", *(page for page in sorted(titles) if page.startswith("Manual/")),
+                                   "Decisions/index.html", "Examples/index.html", f"{FOLDER}/index.html"]))
+        named = {self._page(self.root / self._source_of(name)): title for name, title in TITLES.items()}
+        return [(group, [(page, named.get(page, titles[page])) for page in pages if page in titles]) for group, pages in groups]
+
+    @staticmethod
+    def _source_of(name):
+        return "README.md" if name == "README" else f"Docs/{name}.md"
+
+    def build(self, assets, console):
+        """All files. Colours and the icon are those of the console."""
+        menu, version = self.menu(), self._version()
+        title, body = self.bodies["index.html"]
+        front = (assets / "front.html").read_text(encoding="utf-8")
+        self.bodies["index.html"] = (title, body.replace("</p>\n", "</p>\n" + front, 1))
+        for page, (title, body) in self.bodies.items():
+            self.files[page] = frame.page(page, title, body, menu, version).encode()
+        for name in ASSETS:
+            self.files[name] = (assets / name).read_bytes()
+        colours_of_console = (console / "console.css").read_text(encoding="utf-8").split("\n* {")[0]
+        self.files["site.css"] = colours_of_console.encode() + b"\n" + self.files["site.css"]
+        self.files["icon.svg"] = (console / "icon.svg").read_bytes()
+        self.files["search-index.js"] = self._index().encode()
+        return self.files
+
+    def _version(self):
+        return json.loads((self.root / "Docs/openrpc.json").read_text(encoding="utf-8"))["info"]["version"]
+
+    def _index(self):
+        """What the search looks through: each page with its sections. A script, since pages in a folder may not fetch."""
+        entries = []
+        for page in sorted(self.bodies):
+            reading = Reading(self.files[page].decode())
+            sections = [[section.title, section.anchor, section.text] for section in reading.sections
+                        if section.title or section.text]
+            entries.append([self.bodies[page][0], page, sections])
+        lines = ",\n".join(json.dumps(entry, ensure_ascii=False, separators=(",", ":")) for entry in entries)
+        return f"searchIndex = [\n{lines}\n];\n"

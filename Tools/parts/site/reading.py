@@ -1,0 +1,56 @@
+"""What a page says and where it leads: read from its HTML, for the search and for the check of links."""
+from html.parser import HTMLParser
+
+HEADINGS = ("h1", "h2", "h3", "h4")
+BLOCKS = HEADINGS + ("p", "li", "td", "th", "dt", "dd", "pre", "div", "section", "tr", "br", "figure", "caption")
+
+
+class Section:
+    def __init__(self, title="", anchor="", level=0):
+        self.title, self.anchor, self.level, self.text = title, anchor, level, ""
+
+
+class Reading(HTMLParser):
+    """`ids` and `links` are of the whole page, `sections` of what is in `main`."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.links, self.loads, self.sections = [], [], [], [Section()]
+        self.inside, self.heading = None, False
+        self.feed(text)
+        self.close()
+        for section in self.sections:
+            section.title, section.text = " ".join(section.title.split()), " ".join(section.text.split())
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        if "id" in attrs:
+            self.ids.append(attrs["id"])
+        if "href" in attrs:
+            (self.loads if tag == "link" else self.links).append(attrs["href"])
+        if "src" in attrs:
+            self.loads.append(attrs["src"])
+        if tag == "main":
+            self.inside = tag
+        self._say(" " if tag in BLOCKS else "")
+        if self.inside and (tag in HEADINGS or tag == "li" and "id" in attrs):
+            # A rule is an item of a list, and its name the title.
+            self.sections.append(Section("" if tag in HEADINGS else attrs["id"], attrs.get("id", ""),
+                                         int(tag[1]) if tag in HEADINGS else 5))
+            self.heading = tag in HEADINGS
+
+    def handle_endtag(self, tag):
+        self._say(" " if tag in BLOCKS else "")
+        if tag in HEADINGS:
+            self.heading = False
+        if tag == "main":
+            self.inside = None
+
+    def handle_data(self, data):
+        self._say(data)
+
+    def _say(self, words):
+        if self.inside and self.heading:
+            self.sections[-1].title += words
+        elif self.inside:
+            self.sections[-1].text += words
