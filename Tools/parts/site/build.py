@@ -1,11 +1,9 @@
 """Makes the site: its files by their paths, each as bytes. The same repository gives the same bytes."""
 import json
-import re
 
 import colours
 import documents
 import frame
-import links
 import manual
 from place import ESCAPE, Places, relative
 from reading import Reading
@@ -83,7 +81,7 @@ class Site:
     def _reference(self, archives):
         reference = Reference(archives, self.places)
         modules = reference.modules()
-        for page, title, _, body in reference.pages():
+        for page, title, body in reference.pages():
             self.bodies[page] = (title, body)
         if modules:
             here = f"{FOLDER}/index.html"
@@ -112,7 +110,7 @@ class Site:
         menu, version = self.menu(), self._version()
         title, body = self.bodies["index.html"]
         front = (assets / "front.html").read_text(encoding="utf-8")
-        self.bodies["index.html"] = (title, body.replace("</p>\n", "</p>\n" + front, 1))
+        self.bodies["index.html"] = (title, body.replace("<p>", '<p class="lead">', 1).replace("</p>\n", "</p>\n" + front, 1))
         for page, (title, body) in self.bodies.items():
             self.files[page] = frame.page(page, title, body, menu, version).encode()
         for name in ASSETS:

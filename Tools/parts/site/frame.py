@@ -4,7 +4,7 @@ import re
 from place import ESCAPE, relative
 
 
-def page(path, title, body, menu, version, has_home=True):
+def page(path, title, body, menu, version):
     """A whole page. `menu` is groups of pages, each a name and pairs of path and title."""
     root = relative("index.html", path).removesuffix("index.html")
     full = title if title == "Headgate" else f"{title} · Headgate"

@@ -25,11 +25,11 @@ class Reference:
             self._place(name)
 
     def pages(self):
-        """Each page as its path, its title, the kind of thing that it shows, and its HTML."""
+        """Each page as its path, its title and its HTML."""
         for name in sorted(self.nodes):
             if self.has_page(name):
-                page, meta = self.where[name][0], self.nodes[name]["metadata"]
-                yield page, meta["title"], meta.get("roleHeading", ""), Writer(self, page).whole(name)
+                page = self.where[name][0]
+                yield page, self.nodes[name]["metadata"]["title"], Writer(self, page).whole(name)
 
     def modules(self):
         return [(self.where[name][0], node["metadata"]["title"]) for name, node in sorted(self.nodes.items())
@@ -74,7 +74,7 @@ class Writer:
         crumbs = [f'<a href="{relative(f"{FOLDER}/index.html", self.page)}">Swift</a>']
         crumbs += [self._linked(step, ESCAPE(self.reference.nodes[step]["metadata"]["title"])) for step in path]
         parts = [f'<p class="crumbs">{" / ".join(crumbs)}</p>',
-                 f'<p class="kind">{ESCAPE(meta.get("roleHeading", ""))}</p><h1>{ESCAPE(meta["title"])}</h1>',
+                 f'<p class="kind">{kind_of(node)}</p><h1>{ESCAPE(meta["title"])}</h1>',
                  self._description(node, level=0), self._relationships(node)]
         parts += [self._topic(section, node, set()) for section in node.get("topicSections", [])]
         parts += [self._list(section, node) for section in node.get("seeAlsoSections", [])]
@@ -94,7 +94,7 @@ class Writer:
             elif section["kind"] == "content":
                 parts.append(self._blocks(section["content"], node, level))
             elif section["kind"] == "mentions":
-                names = [f'{self._linked(each, ESCAPE(self.reference.nodes[each]["metadata"]["title"]))}' for each in section["mentions"]]
+                names = [self._linked(each, ESCAPE(self.reference.nodes[each]["metadata"]["title"])) for each in section["mentions"]]
                 parts.append(f'<p>More about it: {", ".join(names)}.</p>')
             elif section["kind"] != "declarations":
                 raise ValueError(f"a section of an unknown kind: {section['kind']}")
@@ -157,13 +157,14 @@ class Writer:
     def _relationships(self, node):
         lines = []
         for section in node.get("relationshipsSections", []):
-            names = [self._name(each, node) for each in section["identifiers"]]
+            # The compiler's own marker comes along with Sendable.
+            names = [self._name(each, node) for each in section["identifiers"] if not each.endswith("/s16SendableMetatypeP")]
             lines.append(f'<dt>{ESCAPE(section["title"])}</dt><dd>{", ".join(names)}</dd>')
         return f'<dl class="relationships">{"".join(lines)}</dl>' if lines else ""
 
     def _name(self, name, node):
         """A symbol by its name, with a link if it is one of ours, in whichever module."""
-        title = node["references"][name]["title"].removeprefix("Swift.")
+        title = node["references"][name]["title"].removeprefix("Swift.").removeprefix("_Concurrency.")
         symbol = self.reference.by_symbol.get("s:" + name.rsplit("/", 1)[1])
         return self._linked(name if name in self.reference.where else symbol, f"<code>{ESCAPE(title)}</code>")
 
@@ -223,6 +224,14 @@ class Writer:
                 return self._linked(part["identifier"], f'<code>{ESCAPE(target["title"])}</code>')
             case kind:
                 raise ValueError(f"words of an unknown kind: {kind}")
+
+
+def kind_of(node):
+    """What a page shows, in the words of Swift: DocC calls a module a framework, and an actor a class."""
+    words = [token["text"] for section in node.get("primaryContentSections", []) if section["kind"] == "declarations"
+             for each in section["declarations"] for token in each["tokens"] if token["kind"] == "keyword"]
+    kind = node["metadata"].get("roleHeading", "")
+    return "Module" if kind == "Framework" else "Actor" if "actor" in words else ESCAPE(kind)
 
 
 def joined(parts):

@@ -8,7 +8,7 @@ const panel = document.getElementById("the-found");
 const MOST = 40;
 
 /** Each section that has all words, the best first. Its text counts least, and the reference less than what explains. */
-function find(index, query) {
+function lookUp(index, query) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (!words.length) return [];
   const found = [];
@@ -61,7 +61,7 @@ function element(name, ...children) {
 }
 
 function show(query) {
-  const found = find(window.searchIndex ?? [], query);
+  const found = lookUp(window.searchIndex ?? [], query);
   const items = found.slice(0, MOST).map((hit) => {
     const link = element("a", element("b", hit.heading || hit.title));
     link.href = root + hit.page + (hit.anchor && "#" + encodeURIComponent(hit.anchor));
@@ -88,15 +88,15 @@ function load() {
   document.head.append(script);
 }
 
-function move(step) {
+function goOn(by) {
   const stops = [field, ...panel.querySelectorAll("a")];
-  const next = stops[stops.indexOf(document.activeElement) + step];
+  const next = stops[stops.indexOf(document.activeElement) + by];
   if (next && !panel.hidden) next.focus();
 }
 
-function close() {
+function closePanel() {
+  if (panel.contains(document.activeElement)) field.focus(); // which opens it
   panel.hidden = true;
-  if (panel.contains(document.activeElement)) field.focus();
 }
 
 form.hidden = false;
@@ -118,21 +118,23 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     field.focus();
   } else if (event.key === "Escape") {
-    close();
+    closePanel();
   } else if (form.contains(event.target) && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
     event.preventDefault();
-    move(event.key === "ArrowDown" ? 1 : -1);
+    goOn(event.key === "ArrowDown" ? 1 : -1);
   }
 });
 
 // What is wider than its place can be moved sideways with the keyboard, too; a wide window always shows the menu.
 const menu = document.querySelector(".menu");
-function fit_window() {
+const current = menu.querySelector("[aria-current]");
+if (current) menu.scrollTop = current.offsetTop - menu.offsetTop - 80;
+function fitWindow() {
   if (innerWidth >= 960) menu.open = true;
   for (const sheet of document.querySelectorAll("pre, .sheet")) {
     sheet.toggleAttribute("tabindex", sheet.scrollWidth > sheet.clientWidth);
     if (sheet.hasAttribute("tabindex")) sheet.tabIndex = 0;
   }
 }
-addEventListener("resize", fit_window);
-fit_window();
+addEventListener("resize", fitWindow);
+fitWindow();

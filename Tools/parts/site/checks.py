@@ -1,0 +1,156 @@
+"""What the site has to do: its links are held, the same repository gives the same bytes, and a browser can read it from a folder."""
+import pathlib
+import tempfile
+
+import links
+from browser import Browser, eventually
+from build import Site
+
+AUDIT = pathlib.Path(__file__).resolve().parent.parent / "console/audit.js"
+LOOKS = [(360, "light"), (360, "dark"), (1280, "light"), (2560, "dark")]
+ENTER, ESCAPE, DOWN = "\ue007", "\ue00c", "\ue015"
+
+
+def run(root, assets, console, archives, folder):
+    """`folder` has the site; what it was made of is as in `Site`."""
+    for check in (each_fault_is_found, twice_the_same):
+        check(root, assets, console, archives)
+        print("  ok ", check.__name__.replace("_", " "), flush=True)
+    with tempfile.TemporaryDirectory(prefix="hg-site-browser-") as profile, Browser(profile) as browser:
+        for check in (search_finds, search_by_keyboard, pages_can_be_read, nothing_from_elsewhere):
+            browser.look_as(1280, "light")
+            check(browser, folder)
+            print("  ok ", check.__name__.replace("_", " "), flush=True)
+        assert not browser.complaints(), browser.complaints()
+
+
+README = """# A\n\nFirst.\n\n[a page](Docs/Log.md#some-words), [rule](Docs/Behaviour.md#B1), [folder](Docs/Decisions), ![p](Docs/p.svg)\n\n## A first event in 30 seconds\n"""
+SOUND = {
+    "README.md": README,
+    "Docs/openrpc.json": '{"info": {"version": "1"}}',
+    "Docs/p.svg": "<svg/>",
+    "Docs/Protocol.md": "# Protocol\n",
+    "Docs/Configuration.md": "# Configuration\n",
+    "Docs/Log.md": "# Log\n\n## Some words\n\nDecision 1, Behaviour B1. [Here](#log) and [far](https://example.org/).\n",
+    "Docs/Behaviour.md": "# Behaviour\n\n- **B1** a rule.\n",
+    "Docs/Decisions/0001-why.md": "# 1. Why\n\n[There](../Log.md)\n",
+}
+# What is made of a sound document, and what has to be said of it.
+FAULTS = {
+    "a missing page": ("Docs/Log.md", "[x](Nowhere.md)", "Log.html: Nowhere.md leads to nothing"),
+    "a missing heading": ("Docs/Log.md", "[x](Behaviour.md#nothing)", "Log.html: Behaviour.html#nothing leads to no place of that page"),
+    "a missing heading here": ("README.md", "[x](#nothing)", "index.html: #nothing leads to no place of that page"),
+    "a missing picture": ("Docs/Log.md", "![x](q.webp)", "Log.html: q.webp leads to nothing"),
+    "a picture from elsewhere": ("Docs/Log.md", "![x](https://example.org/q.webp)", "is loaded from elsewhere"),
+    "a rule that is none": ("Docs/Log.md", "Behaviour Z9", "Log.html: Behaviour.html#Z9 leads to no place of that page"),
+    "a file outside of the site": ("Docs/Log.md", "[x](../Package.swift)", "Log.html: ../Package.swift leads to nothing"),
+}
+
+
+def each_fault_is_found(_, assets, console, __):
+    assert fixture_faults(SOUND, assets, console) == [], fixture_faults(SOUND, assets, console)
+    for what, (document, words, complaint) in FAULTS.items():
+        found = fixture_faults({**SOUND, document: SOUND[document] + "\n" + words + "\n"}, assets, console)
+        assert len(found) == 1 and complaint in found[0], (what, found)
+    lonely = fixture(SOUND, assets, console)
+    lonely["alone.html"] = lonely["Log.html"]
+    assert links.faults(lonely) == ["alone.html: no page leads to it"], links.faults(lonely)
+
+
+def fixture(documents, assets, console):
+    with tempfile.TemporaryDirectory(prefix="hg-site-fixture-") as folder:
+        for name, text in documents.items():
+            path = pathlib.Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return Site(pathlib.Path(folder)).build(assets, console)
+
+
+def fixture_faults(documents, assets, console):
+    return links.faults(fixture(documents, assets, console))
+
+
+def twice_the_same(root, assets, console, archives):
+    one, other = (Site(root, archives).build(assets, console) for _ in range(2))
+    assert one == other, [path for path in one if one[path] != other.get(path)]
+
+
+def open_page(browser, folder, page):
+    browser.open((folder / page).as_uri())
+
+
+def titles(browser):
+    return browser.run("return [...document.querySelectorAll('#the-found a')].map((a) => a.innerText.replace(/\\s+/g, ' '))")
+
+
+def look_up(browser, words):
+    """Types words into the search, and waits for the places that it finds."""
+    browser.press("/")
+    browser.type("#the-search", words)
+    return eventually(f"places with {words}", lambda: titles(browser))
+
+
+def search_finds(browser, folder):
+    """From any folder, what was found leads to where it stands; the best is first."""
+    for page in ("index.html", "Decisions/index.html"):
+        open_page(browser, folder, page)
+        found = look_up(browser, "batchingbarrier max_wait")
+        assert any("B22" in title for title in found), found
+    browser.run("[...document.querySelectorAll('#the-found a')].find((a) => a.innerText.includes('B22')).click()")
+    eventually("the rule", lambda: browser.url.endswith("/Behaviour.html#B22"))
+    assert browser.run("return document.querySelector(':target').innerText").startswith("B22")
+    open_page(browser, folder, "index.html")
+    assert "Barriers" in look_up(browser, "barriers")[0], titles(browser)
+    open_page(browser, folder, "index.html")
+    browser.press("/")
+    browser.type("#the-search", "frobnicatorium")
+    eventually("word of nothing", lambda: browser.text("#the-count") == "Nothing has all of these words")
+    assert titles(browser) == []
+
+
+def search_by_keyboard(browser, folder):
+    """The arrows go through what was found, Enter opens it, and Escape closes the list."""
+    open_page(browser, folder, "Log.html")
+    look_up(browser, "dead_letters.requeue")
+    browser.press(DOWN)
+    browser.press(DOWN)
+    place = "return [...document.querySelectorAll('#the-found a')].indexOf(document.activeElement)"
+    assert browser.run(place) == 1, browser.run(place)
+    browser.press(ESCAPE)
+    assert browser.run("return document.activeElement.id") == "the-search"
+    assert browser.run("return document.getElementById('the-found').hidden")
+    browser.run("document.activeElement.blur()")
+    look_up(browser, "")
+    browser.press(ENTER)
+    eventually("another page", lambda: not browser.url.endswith("/Log.html"))
+
+
+def pages_can_be_read(browser, folder):
+    """Names, headings, contrast and width, in both themes, from 360 to 2560 pixels: no page moves sideways."""
+    audit, faults = AUDIT.read_text(encoding="utf-8"), []
+    pages = ["index.html", "Protocol.html", "Operations.html", "Behaviour.html", "openrpc.json.html", "Decisions/index.html",
+             "Examples/Worker/worker.py.html", "Manual/headgate.1.html", "Console.html"]
+    pages += sorted(path.relative_to(folder).as_posix() for path in folder.glob("Swift/Headgate*.html"))
+    pages += sorted(path.relative_to(folder).as_posix() for path in folder.glob("Swift/*/HeadgateClient.html"))
+    for width, theme in LOOKS:
+        browser.look_as(width, theme)
+        for page in pages:
+            open_page(browser, folder, page)
+            faults += [f"{page} {width} {theme}: {fault}" for fault in browser.run(audit)]
+    assert not faults, "\n".join(faults)
+    browser.look_as(360, "dark")
+    open_page(browser, folder, "index.html")
+    dark = browser.run("return getComputedStyle(document.body).backgroundColor")
+    browser.look_as(360, "light")
+    assert dark != browser.run("return getComputedStyle(document.body).backgroundColor"), "both themes are the same"
+    assert not browser.run("return document.querySelector('.menu').open"), "the menu is in the way"
+    browser.run("document.querySelector('main').append(Object.assign(document.createElement('p'), {textContent: 'wide', style: 'width: 500px'}))")
+    assert any("too wide" in fault for fault in browser.run(audit)), "a page that is too wide is not found"
+
+
+def nothing_from_elsewhere(browser, folder):
+    """All that is loaded is in the folder."""
+    open_page(browser, folder, "index.html")
+    look_up(browser, "signup")
+    loaded = browser.run("return performance.getEntriesByType('resource').map((entry) => entry.name)")
+    assert loaded and all(name.startswith(folder.as_uri() + "/") for name in loaded), loaded
