@@ -17,6 +17,8 @@ MENU = {
     "Exactly": ["Protocol", "Behaviour", "Reliability", "Log", "Architecture"],
 }
 TITLES = {"README": "What it is"}
+# Folders with a page of their own, and what that says first.
+FOLDERS = {"Decisions": "Why it is as it is.", "Examples": "Whole programs and files, which tests run."}
 ASSETS = ("site.css", "site.js")
 PICTURES = (".webp", ".png", ".svg")
 
@@ -31,9 +33,10 @@ class Site:
         sources.insert(0, root / "README.md")
         for path in sources:
             self.places.add(self._name(path), self._page(path))
-        for folder in ("Decisions", "Examples"):
-            if (root / "Docs" / folder).is_dir():
-                self.places.add(f"Docs/{folder}", f"{folder}/index.html")
+        for folder in (path for path in FOLDERS if (root / "Docs" / path).is_dir()):
+            self.places.add(f"Docs/{folder}", f"{folder}/index.html")
+            for part in sorted(path for path in (root / "Docs" / folder).iterdir() if path.is_dir()):
+                self.places.add(self._name(part), f"{folder}/index.html#{part.name}")
         for path in sources:
             self._read(path)
         self._folders()
@@ -71,12 +74,17 @@ class Site:
         self.bodies[page] = (title, f'<h1>{ESCAPE(title)}</h1>\n<p><a href="{path.name}">The file itself</a></p>\n{shown}')
 
     def _folders(self):
-        for folder, words in (("Decisions", "Why it is as it is."), ("Examples", "Whole programs and files; tests run them.")):
-            pages = [(page, title) for page, (title, _) in self.bodies.items() if page.startswith(folder + "/")]
-            items = "".join(f'<li><a href="{relative(page, folder + "/index.html")}">{ESCAPE(title.removeprefix(folder + "/"))}</a></li>\n'
-                            for page, title in pages)
-            if pages:
-                self.bodies[f"{folder}/index.html"] = (folder, f'<h1>{folder}</h1>\n<p>{words}</p>\n<ul class="entries">{items}</ul>')
+        """A page for each folder, which lists what is in it, by its parts."""
+        for folder, words in FOLDERS.items():
+            here, parts = f"{folder}/index.html", {}
+            for page, (title, _) in self.bodies.items():
+                if page.startswith(folder + "/"):
+                    part = page.split("/")[1] if page.count("/") > 1 else ""
+                    link = f'<li><a href="{relative(page, here)}">{ESCAPE(title.removeprefix(f"{folder}/{part}/"))}</a></li>\n'
+                    parts.setdefault(part, []).append(link)
+            if parts:
+                lists = (f'{heading(part)}<ul class="entries">{"".join(links)}</ul>' for part, links in parts.items())
+                self.bodies[here] = (folder, f"<h1>{folder}</h1>\n<p>{words}</p>\n" + "\n".join(lists))
 
     def _reference(self, archives):
         reference = Reference(archives, self.places)
@@ -134,3 +142,7 @@ class Site:
             entries.append([self.bodies[page][0], page, sections])
         lines = ",\n".join(json.dumps(entry, ensure_ascii=False, separators=(",", ":")) for entry in entries)
         return f"searchIndex = [\n{lines}\n];\n"
+
+
+def heading(part):
+    return f'<h2 id="{part}">{part}</h2>\n' if part else ""

@@ -1,5 +1,6 @@
 """What the site has to do: its links are held, the same repository gives the same bytes, and a browser can read it from a folder."""
 import pathlib
+import re
 import tempfile
 
 import links
@@ -43,6 +44,7 @@ FAULTS = {
     "a missing picture": ("Docs/Log.md", "![x](q.webp)", "Log.html: q.webp leads to nothing"),
     "a picture from elsewhere": ("Docs/Log.md", "![x](https://example.org/q.webp)", "is loaded from elsewhere"),
     "a rule that is none": ("Docs/Log.md", "Behaviour Z9", "Log.html: Behaviour.html#Z9 leads to no place of that page"),
+    "a script from elsewhere": ("Docs/Log.md", "<script src='//example.org/x.js'></script>", "is loaded from elsewhere"),
     "a file outside of the site": ("Docs/Log.md", "[x](../Package.swift)", "Log.html: ../Package.swift leads to nothing"),
 }
 
@@ -152,5 +154,9 @@ def nothing_from_elsewhere(browser, folder):
     """All that is loaded is in the folder."""
     open_page(browser, folder, "index.html")
     look_up(browser, "signup")
-    loaded = browser.run("return performance.getEntriesByType('resource').map((entry) => entry.name)")
-    assert loaded and all(name.startswith(folder.as_uri() + "/") for name in loaded), loaded
+    loaded = browser.run("return [...document.querySelectorAll('[src], link[href]')].map((one) => one.src || one.href)")
+    assert any(name.endswith("/search-index.js") for name in loaded), loaded
+    assert all(name.startswith(folder.as_uri() + "/") for name in loaded), loaded
+    for name in ("site.css", "site.js"):
+        asked = re.findall(r"https?:|//\w|url\(|@import|fetch\(|XMLHttpRequest|import\(", (folder / name).read_text(encoding="utf-8"))
+        assert not asked, (name, asked)

@@ -37,6 +37,8 @@ def mend(children, source, page, places):
         elif child.type == "image":
             child.attrSet("src", places.link(child.attrGet("src"), source, page))
             child.attrSet("loading", "lazy")
+        elif child.type == "code_inline" and not depth:
+            child.type, child.content = "html_inline", places.name(child.content, page)
         elif child.type == "text" and not depth:
             child.type, child.content = "html_inline", places.refer(child.content, page)
         depth += child.nesting if child.type.startswith("link_") else 0

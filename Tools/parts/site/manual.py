@@ -9,6 +9,7 @@ def read(path, page, places):
     """The title and the HTML of a manual page."""
     text = subprocess.run(["mandoc", "-T", "html", "-O", "fragment", path], check=True, capture_output=True, text=True).stdout
     body = text[text.index('<div class="manual-text">'):text.rindex('<table class="foot">')]
+    body = re.sub(r"(<h1[^>]*><a[^>]*>)([^<]*)", lambda head: head[1] + " ".join(head[2].split()).capitalize(), body)
     # A page has its own title above these headings.
     body = re.sub(r"<(/?)h([12])\b", lambda tag: f"<{tag[1]}h{int(tag[2]) + 1}", body)
     body = re.sub(r"<b>([\w-]+)</b>\((\d)\)", lambda name: reference(name, page, places), body)

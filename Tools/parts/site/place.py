@@ -35,6 +35,13 @@ class Places:
         target = self.pages.get(posixpath.normpath(posixpath.join(posixpath.dirname(source), path)))
         return (relative(target, page) if target else path) + mark + fragment
 
+    def name(self, code, page):
+        """A word of code as HTML; the name of a file that has a page leads there."""
+        path = code.rstrip("/")
+        target = self.pages.get(path) or ("/" in path and self.pages.get(f"Docs/{path}"))
+        word = f"<code>{ESCAPE(code, quote=False)}</code>"
+        return f'<a href="{relative(target, page)}">{word}</a>' if target else word
+
     def refer(self, text, page):
         """Text as HTML, in which the names of rules and decisions lead to them."""
         parts, end = [], 0

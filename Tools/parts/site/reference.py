@@ -212,7 +212,7 @@ class Writer:
             case "text":
                 return self.reference.places.refer(part["text"], self.page)
             case "codeVoice":
-                return f'<code>{ESCAPE(part["code"], quote=False)}</code>'
+                return self.reference.places.name(part["code"], self.page)
             case "emphasis":
                 return f'<em>{self._inline(part["inlineContent"], node)}</em>'
             case "strong":
