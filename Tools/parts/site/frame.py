@@ -26,7 +26,7 @@ def page(path, title, body, menu, version):
 <form role="search" hidden>
 <label class="unseen" for="the-search">Search</label>
 <input id="the-search" type="search" placeholder="Search: press /" autocomplete="off" spellcheck="false" aria-describedby="the-count">
-<div id="the-found" hidden><p id="the-count" role="status"></p><ol></ol></div>
+<div id="the-found"><p id="the-count" role="status"></p><ol hidden></ol></div>
 </form>
 </header>
 <div class="columns">

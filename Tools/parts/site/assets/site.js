@@ -5,30 +5,42 @@ const root = document.currentScript.dataset.root;
 const form = document.querySelector("[role=search]");
 const field = document.getElementById("the-search");
 const panel = document.getElementById("the-found");
+const count = document.getElementById("the-count");
+const list = panel.querySelector("ol");
 const MOST = 40;
 
-/** Each section that has all words, the best first. Its text counts least, and the reference less than what explains. */
+// What explains comes before why it is so, and that before the reference.
+const WEIGHTS = { "Swift/": 0.5, "Decisions/": 0.7 };
+
+/** Each section that has all words, the best first. */
 function lookUp(index, query) {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = plain(query).split(/\s+/).filter(Boolean);
   if (!words.length) return [];
   const found = [];
   for (const [title, page, sections] of index) {
+    const weight = WEIGHTS[page.slice(0, page.indexOf("/") + 1)] ?? 1;
     for (const [heading, anchor, text] of sections) {
-      const worth = worthOf(words, title.toLowerCase(), heading.toLowerCase(), text.toLowerCase());
-      if (worth) found.push({ title, page, heading, anchor, text, words, worth: worth - (page.startsWith("Swift/") ? 2 : 0) });
+      const worth = weight * worthOf(words, plain(title), plain(heading), plain(text));
+      if (worth) found.push({ title, page, heading, anchor, text, words, worth });
     }
   }
   return found.sort((one, other) => other.worth - one.worth);
 }
 
+/** As it is compared: `batch_size` is two words. */
+function plain(text) {
+  return text.toLowerCase().replaceAll("_", " ");
+}
+
 function worthOf(words, title, heading, text) {
   let worth = 0;
   for (const word of words) {
-    const own = 20 * fit(heading, word) + 8 * fit(title, word) + 3 * fit(text, word);
+    const own = 12 * fit(heading, word) + (heading === title ? 0 : 5 * fit(title, word)) + 3 * fit(text, word);
     if (!own) return 0;
     worth += own;
   }
-  return worth + (heading === words.join(" ") ? 40 : 0);
+  const phrase = words.join(" ");
+  return worth + (heading === phrase ? 40 : 0) + (text.includes(phrase) ? 15 : 0);
 }
 
 /** 3 for a word that is there, 2 for the beginning of one, 1 for a part of one. */
@@ -42,12 +54,12 @@ function fit(text, word) {
 }
 
 function isLetter(sign) {
-  return sign !== undefined && /[\p{L}\p{N}_]/u.test(sign);
+  return sign !== undefined && /[\p{L}\p{N}]/u.test(sign);
 }
 
 /** What stands around the first of the words, in which all are marked. */
 function excerpt(text, words) {
-  const places = words.map((word) => text.toLowerCase().indexOf(word)).filter((place) => place >= 0);
+  const places = words.map((word) => plain(text).indexOf(word)).filter((place) => place >= 0);
   const start = Math.max(0, Math.min(...places, text.length) - 50);
   const piece = (start ? "… " : "") + text.slice(start, start + 180) + (text.length > start + 180 ? " …" : "");
   const parts = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
@@ -61,6 +73,7 @@ function element(name, ...children) {
 }
 
 function show(query) {
+  if (!query.trim()) return closePanel();
   const found = lookUp(window.searchIndex ?? [], query);
   const items = found.slice(0, MOST).map((hit) => {
     const link = element("a", element("b", hit.heading || hit.title));
@@ -72,10 +85,23 @@ function show(query) {
     link.append(of, about);
     return element("li", link);
   });
-  panel.querySelector("ol").replaceChildren(...items);
-  document.getElementById("the-count").textContent = !found.length ? "Nothing has all of these words"
+  list.replaceChildren(...items);
+  count.textContent = !found.length ? "Nothing has all of these words"
     : found.length > MOST ? `${MOST} of ${found.length} places` : found.length === 1 ? "1 place" : `${found.length} places`;
-  panel.hidden = !query.trim();
+  list.hidden = false;
+  panel.classList.add("open");
+}
+
+function closePanel() {
+  list.hidden = true;
+  count.textContent = "";
+  panel.classList.remove("open");
+}
+
+/** Escape: back to the field, which opens the list, and the list away. */
+function leave() {
+  if (panel.contains(document.activeElement)) field.focus();
+  closePanel();
 }
 
 /** The index is a script: a page that was opened from a folder may load no other file. */
@@ -91,12 +117,7 @@ function load() {
 function goOn(by) {
   const stops = [field, ...panel.querySelectorAll("a")];
   const next = stops[stops.indexOf(document.activeElement) + by];
-  if (next && !panel.hidden) next.focus();
-}
-
-function closePanel() {
-  if (panel.contains(document.activeElement)) field.focus(); // which opens it
-  panel.hidden = true;
+  if (next && !list.hidden) next.focus();
 }
 
 form.hidden = false;
@@ -107,18 +128,18 @@ form.addEventListener("submit", (event) => {
   panel.querySelector("a")?.click();
 });
 form.addEventListener("focusout", (event) => {
-  if (!form.contains(event.relatedTarget)) panel.hidden = true;
+  if (!form.contains(event.relatedTarget)) closePanel();
 });
 field.addEventListener("focus", () => window.searchIndex && show(field.value));
 panel.addEventListener("mousedown", (event) => event.preventDefault());
-panel.addEventListener("click", () => (panel.hidden = true));
+panel.addEventListener("click", closePanel);
 document.addEventListener("keydown", (event) => {
   const isTyping = /^(input|textarea)$/i.test(event.target.localName);
   if (event.key === "/" && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey) {
     event.preventDefault();
     field.focus();
   } else if (event.key === "Escape") {
-    closePanel();
+    leave();
   } else if (form.contains(event.target) && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
     event.preventDefault();
     goOn(event.key === "ArrowDown" ? 1 : -1);
