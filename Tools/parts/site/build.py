@@ -9,14 +9,13 @@ from place import ESCAPE, Places, relative
 from reading import Reading
 from reference import FOLDER, Reference
 
-# What is read in which order. A document that is not here is under the last of them.
+# What is read in which order.
 MENU = {
-    "Headgate": ["README", "Configuration", "Sending", "Operations", "Console", "Metrics"],
+    "Headgate": ["index", "Configuration", "Sending", "Operations", "Console", "Metrics"],
     "Clients": ["Clients", "Swift", "Python", "Node", "Go", "PHP"],
     "Ideas": ["Barriers", "Workers", "Boards"],
     "Exactly": ["Protocol", "Behaviour", "Reliability", "Log", "Architecture"],
 }
-TITLES = {"README": "What it is"}
 # Folders with a page of their own, and what that says first.
 FOLDERS = {"Decisions": "Why it is as it is.", "Examples": "Whole programs and files, which tests run."}
 ASSETS = ("site.css", "site.js")
@@ -27,10 +26,8 @@ class Site:
     """The pages of the repository at `root`, and those of the archives that DocC has made."""
 
     def __init__(self, root, archives=()):
-        self.root, self.files, self.bodies = root, {}, {}
-        self.places = Places()
-        sources = sorted(path for path in (root / "Docs").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-        sources.insert(0, root / "README.md")
+        self.root, self.files, self.bodies, self.places = root, {}, {}, Places()
+        sources = [root / "README.md", *self._sources()]
         for path in sources:
             self.places.add(self._name(path), self._page(path))
         for folder in (path for path in FOLDERS if (root / "Docs" / path).is_dir()):
@@ -40,7 +37,14 @@ class Site:
         for path in sources:
             self._read(path)
         self._folders()
-        self.modules = self._reference(archives)
+        self._reference(archives)
+
+    def _sources(self):
+        """All of Docs but what a run of an example has left there."""
+        for path in sorted((self.root / "Docs").rglob("*")):
+            parts = path.relative_to(self.root).parts
+            if path.is_file() and not any(part.startswith(".") or part == "__pycache__" for part in parts):
+                yield path
 
     def _name(self, path):
         return path.relative_to(self.root).as_posix()
@@ -71,7 +75,8 @@ class Site:
         self.files[page.removesuffix(".html")] = path.read_bytes()
         title = self._name(path).removeprefix("Docs/")
         shown = colours.file(path.read_text(encoding="utf-8"), path.name)
-        self.bodies[page] = (title, f'<h1>{ESCAPE(title)}</h1>\n<p><a href="{path.name}">The file itself</a></p>\n{shown}')
+        itself = f'<p><a href="{path.name}">The file itself</a></p>'
+        self.bodies[page] = (title, f"<h1>{ESCAPE(title)}</h1>\n{itself}\n{shown}")
 
     def _folders(self):
         """A page for each folder, which lists what is in it, by its parts."""
@@ -80,8 +85,8 @@ class Site:
             for page, (title, _) in self.bodies.items():
                 if page.startswith(folder + "/"):
                     part = page.split("/")[1] if page.count("/") > 1 else ""
-                    link = f'<li><a href="{relative(page, here)}">{ESCAPE(title.removeprefix(f"{folder}/{part}/"))}</a></li>\n'
-                    parts.setdefault(part, []).append(link)
+                    name = ESCAPE(title.removeprefix(f"{folder}/{part}/"))
+                    parts.setdefault(part, []).append(f'<li><a href="{relative(page, here)}">{name}</a></li>\n')
             if parts:
                 lists = (f'{heading(part)}<ul class="entries">{"".join(links)}</ul>' for part, links in parts.items())
                 self.bodies[here] = (folder, f"<h1>{folder}</h1>\n<p>{words}</p>\n" + "\n".join(lists))
@@ -97,21 +102,16 @@ class Site:
             guide = self.places.pages.get("Docs/Swift.md")
             about = f'<p><a href="{relative(guide, here)}">How a package depends on them</a>.</p>' if guide else ""
             self.bodies[here] = ("Swift modules", f'<h1>Swift modules</h1>\n{about}\n<ul class="entries">{items}</ul>')
-        return modules
 
     def menu(self):
-        titles = {page: title for page, (title, _) in self.bodies.items()}
-        groups = [(group, [self._page(self.root / self._source_of(name)) for name in names]) for group, names in MENU.items()]
-        known = {page for _, pages in groups for page in pages}
-        groups[-1][1].extend(page for page in sorted(titles) if "/" not in page and page not in known and page != "openrpc.json.html")
-        groups.append(("Look up", ["openrpc.json.html", *(page for page in sorted(titles) if page.startswith("Manual/")),
-                                   "Decisions/index.html", "Examples/index.html", f"{FOLDER}/index.html"]))
-        named = {self._page(self.root / self._source_of(name)): title for name, title in TITLES.items()}
-        return [(group, [(page, named.get(page, titles[page])) for page in pages if page in titles]) for group, pages in groups]
-
-    @staticmethod
-    def _source_of(name):
-        return "README.md" if name == "README" else f"Docs/{name}.md"
+        """Groups of pages, each a name and pairs of path and title. A document that has no group is in the last of `MENU`."""
+        titles = {page: title for page, (title, _) in self.bodies.items()} | {"index.html": "What it is"}
+        groups = {group: [name + ".html" for name in names] for group, names in MENU.items()}
+        groups["Look up"] = ["openrpc.json.html", *(page for page in sorted(titles) if page.startswith("Manual/")),
+                             *(f"{folder}/index.html" for folder in (*FOLDERS, FOLDER))]
+        known = set().union(*groups.values())
+        groups[list(MENU)[-1]] += [page for page in sorted(titles) if "/" not in page and page not in known]
+        return [(group, [(page, titles[page]) for page in pages if page in titles]) for group, pages in groups.items()]
 
     def build(self, assets, console):
         """All files. Colours and the icon are those of the console."""

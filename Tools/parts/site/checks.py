@@ -1,4 +1,4 @@
-"""What the site has to do: its links are held, the same repository gives the same bytes, and a browser can read it from a folder."""
+"""What the site has to do: its links hold, the same repository gives the same bytes, a browser reads it from a folder."""
 import pathlib
 import re
 import tempfile
@@ -9,6 +9,7 @@ from build import Site
 
 AUDIT = pathlib.Path(__file__).resolve().parent.parent / "console/audit.js"
 LOOKS = [(360, "light"), (360, "dark"), (1280, "light"), (2560, "dark")]
+ELSEWHERE = re.compile(r"https?:|//\w|url\(|@import|fetch\(|XMLHttpRequest|import\(")
 ENTER, ESCAPE, DOWN = "\ue007", "\ue00c", "\ue015"
 
 
@@ -18,14 +19,22 @@ def run(root, assets, console, archives, folder):
         check(root, assets, console, archives)
         print("  ok ", check.__name__.replace("_", " "), flush=True)
     with tempfile.TemporaryDirectory(prefix="hg-site-browser-") as profile, Browser(profile) as browser:
-        for check in (search_finds, search_by_keyboard, pages_can_be_read, nothing_from_elsewhere):
+        for check in (search_finds, search_by_keyboard, members_are_on_the_page_of_their_type, pages_can_be_read,
+                      nothing_from_elsewhere):
             browser.look_as(1280, "light")
             check(browser, folder)
             print("  ok ", check.__name__.replace("_", " "), flush=True)
         assert not browser.complaints(), browser.complaints()
 
 
-README = """# A\n\nFirst.\n\n[a page](Docs/Log.md#some-words), [rule](Docs/Behaviour.md#B1), [folder](Docs/Decisions), ![p](Docs/p.svg)\n\n## A first event in 30 seconds\n"""
+README = """# A
+
+First.
+
+[a page](Docs/Log.md#some-words), [a rule](Docs/Behaviour.md#B1), [a folder](Docs/Decisions), ![a picture](Docs/p.svg)
+
+## A first event in 30 seconds
+"""
 SOUND = {
     "README.md": README,
     "Docs/openrpc.json": '{"info": {"version": "1"}}',
@@ -39,7 +48,7 @@ SOUND = {
 # What is made of a sound document, and what has to be said of it.
 FAULTS = {
     "a missing page": ("Docs/Log.md", "[x](Nowhere.md)", "Log.html: Nowhere.md leads to nothing"),
-    "a missing heading": ("Docs/Log.md", "[x](Behaviour.md#nothing)", "Log.html: Behaviour.html#nothing leads to no place of that page"),
+    "a missing heading": ("Docs/Log.md", "[x](Behaviour.md#nowhere)", "Behaviour.html#nowhere leads to no place of that page"),
     "a missing heading here": ("README.md", "[x](#nothing)", "index.html: #nothing leads to no place of that page"),
     "a missing picture": ("Docs/Log.md", "![x](q.webp)", "Log.html: q.webp leads to nothing"),
     "a picture from elsewhere": ("Docs/Log.md", "![x](https://example.org/q.webp)", "is loaded from elsewhere"),
@@ -129,6 +138,24 @@ def search_by_keyboard(browser, folder):
     eventually("another page", lambda: not browser.url.endswith("/Log.html"))
 
 
+def members_are_on_the_page_of_their_type(browser, folder):
+    """What a method is, what it takes and what becomes of it is told where its type is, with links to other types."""
+    if not (folder / "Swift").exists():
+        return
+    open_page(browser, folder, "Swift/index.html")
+    browser.run("[...document.querySelectorAll('main a')].find((a) => a.innerText === 'HeadgateClient').click()")
+    eventually("the module", lambda: browser.text("h1") == "HeadgateClient")
+    assert browser.text(".kind") == "Module"
+    look_up(browser, "track(_:deadline:)")
+    browser.press(ENTER)
+    eventually("the method", lambda: browser.url.endswith("/HeadgateClient/HeadgateClient.html#track-_-deadline"))
+    method = browser.run("return document.querySelector(':target').parentElement.innerText")
+    for words in ("func track(_ event: OutgoingEvent, deadline: Duration? = nil) async", "Tracks an event", "nil is for ever"):
+        assert words in method, method
+    browser.run("[...document.querySelectorAll(':target ~ pre a')].find((a) => a.innerText === 'OutgoingEvent').click()")
+    eventually("its parameter's type", lambda: browser.text("h1") == "OutgoingEvent")
+
+
 def pages_can_be_read(browser, folder):
     """Names, headings, contrast and width, in both themes, from 360 to 2560 pixels: no page moves sideways."""
     audit, faults = AUDIT.read_text(encoding="utf-8"), []
@@ -148,7 +175,7 @@ def pages_can_be_read(browser, folder):
     browser.look_as(360, "light")
     assert dark != browser.run("return getComputedStyle(document.body).backgroundColor"), "both themes are the same"
     assert not browser.run("return document.querySelector('.menu').open"), "the menu is in the way"
-    browser.run("document.querySelector('main').append(Object.assign(document.createElement('p'), {textContent: 'wide', style: 'width: 500px'}))")
+    browser.run("document.querySelector('main').insertAdjacentHTML('beforeend', '<p style=\"width: 500px\">wide</p>')")
     assert any("too wide" in fault for fault in browser.run(audit)), "a page that is too wide is not found"
 
 
@@ -160,5 +187,5 @@ def nothing_from_elsewhere(browser, folder):
     assert any(name.endswith("/search-index.js") for name in loaded), loaded
     assert all(name.startswith(folder.as_uri() + "/") for name in loaded), loaded
     for name in ("site.css", "site.js"):
-        asked = re.findall(r"https?:|//\w|url\(|@import|fetch\(|XMLHttpRequest|import\(", (folder / name).read_text(encoding="utf-8"))
+        asked = ELSEWHERE.findall((folder / name).read_text(encoding="utf-8"))
         assert not asked, (name, asked)

@@ -46,12 +46,10 @@ def mend(children, source, page, places):
 
 def name_rule(tokens, place):
     """An item that begins with a rule in bold can be linked to by the rule's name."""
-    children = tokens[place].children
-    bold = len(children) > 2 and children[0].type in ("html_inline", "text") and not children[0].content
-    words = children[1:] if bold else children
-    is_named = len(words) > 1 and words[0].type == "strong_open" and RULE_ITEM.match(words[1].content)
-    if is_named and place >= 2 and tokens[place - 2].type == "list_item_open":
-        tokens[place - 2].attrSet("id", words[1].content)
+    item = tokens[place - 2]
+    words = [child for child in tokens[place].children if child.content or child.nesting]
+    if item.type == "list_item_open" and len(words) > 1 and words[0].type == "strong_open" and RULE_ITEM.match(words[1].content):
+        item.attrSet("id", words[1].content)
 
 
 def render(tokens):
@@ -59,7 +57,8 @@ def render(tokens):
     special = {
         "fence": lambda token: colours.block(token.content, token.info.strip()),
         "html_block": lambda token: "" if token.content.startswith("<!--") else token.content,
-        "table_open": lambda token: f'<div class="sheet"><table><caption class="unseen">{ESCAPE(token.meta["caption"])}</caption>\n',
+        "table_open": lambda token: ('<div class="sheet"><table>'
+                                     f'<caption class="unseen">{ESCAPE(token.meta["caption"])}</caption>\n'),
         "table_close": lambda token: "</table></div>\n",
     }
     parts, start = [], 0

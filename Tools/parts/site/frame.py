@@ -25,7 +25,8 @@ def page(path, title, body, menu, version):
 <a class="brand" href="{root}index.html"><img src="{root}icon.svg" alt="" width="28" height="28"> Headgate</a>
 <form role="search" hidden>
 <label class="unseen" for="the-search">Search</label>
-<input id="the-search" type="search" placeholder="Search: press /" autocomplete="off" spellcheck="false" aria-describedby="the-count">
+<input id="the-search" type="search" placeholder="Search: press /" autocomplete="off" spellcheck="false"
+  aria-describedby="the-count">
 <div id="the-found"><p id="the-count" role="status"></p><ol hidden></ol></div>
 </form>
 </header>

@@ -2,12 +2,12 @@
 from html.parser import HTMLParser
 
 HEADINGS = ("h1", "h2", "h3", "h4")
-BLOCKS = HEADINGS + ("p", "li", "td", "th", "dt", "dd", "pre", "div", "section", "tr", "br", "figure", "caption")
+BLOCKS = HEADINGS + ("p", "li", "td", "th", "dt", "dd", "pre", "div", "section", "tr", "br")
 
 
 class Section:
-    def __init__(self, title="", anchor="", level=0):
-        self.title, self.anchor, self.level, self.text = title, anchor, level, ""
+    def __init__(self, title="", anchor=""):
+        self.title, self.anchor, self.text = title, anchor, ""
 
 
 class Reading(HTMLParser):
@@ -16,7 +16,7 @@ class Reading(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.ids, self.links, self.loads, self.sections = [], [], [], [Section()]
-        self.inside, self.heading = None, False
+        self.inside, self.heading, self.unseen = False, False, False
         self.feed(text)
         self.close()
         for section in self.sections:
@@ -31,23 +31,24 @@ class Reading(HTMLParser):
         if "src" in attrs:
             self.loads.append(attrs["src"])
         if tag == "main":
-            self.inside = tag
+            self.inside = True
         self._say(" " if tag in BLOCKS else "")
+        self.unseen = tag == "caption"  # it repeats the heading
         if self.inside and (tag in HEADINGS or tag == "li" and "id" in attrs):
             # A rule is an item of a list, and its name the title.
-            self.sections.append(Section("" if tag in HEADINGS else attrs["id"], attrs.get("id", ""),
-                                         int(tag[1]) if tag in HEADINGS else 5))
+            self.sections.append(Section("" if tag in HEADINGS else attrs["id"], attrs.get("id", "")))
             self.heading = tag in HEADINGS
 
     def handle_endtag(self, tag):
         self._say(" " if tag in BLOCKS else "")
+        self.unseen = False
         if tag in HEADINGS:
             self.heading = False
         if tag == "main":
-            self.inside = None
+            self.inside = False
 
     def handle_data(self, data):
-        self._say(data)
+        self._say("" if self.unseen else data)
 
     def _say(self, words):
         if self.inside and self.heading:

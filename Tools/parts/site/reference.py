@@ -10,6 +10,7 @@ from place import ESCAPE, relative
 
 TYPES = {"class", "struct", "enum", "protocol", "actor"}
 FOLDER = "Swift"
+MARKER = "/s16SendableMetatypeP"
 
 
 class Reference:
@@ -72,7 +73,7 @@ class Writer:
         node = self.reference.nodes[name]
         meta, path = node["metadata"], node["hierarchy"]["paths"][0] if node["hierarchy"]["paths"] else []
         crumbs = [f'<a href="{relative(f"{FOLDER}/index.html", self.page)}">Swift</a>']
-        crumbs += [self._linked(step, ESCAPE(self.reference.nodes[step]["metadata"]["title"])) for step in path]
+        crumbs += [self._linked(step, self._title(step)) for step in path]
         parts = [f'<p class="crumbs">{" / ".join(crumbs)}</p>',
                  f'<p class="kind">{kind_of(node)}</p><h1>{ESCAPE(meta["title"])}</h1>',
                  self._description(node, level=0), self._relationships(node)]
@@ -88,13 +89,13 @@ class Writer:
             parts.append(f'<p class="abstract">{self._inline(node["abstract"], node)}</p>')
         for section in node.get("primaryContentSections", []):
             if section["kind"] == "parameters":
-                entries = "".join(f'<dt><code>{ESCAPE(each["name"])}</code></dt><dd>{self._blocks(each["content"], node, level)}</dd>'
-                                  for each in section["parameters"])
+                entries = "".join(f'<dt><code>{ESCAPE(each["name"])}</code></dt>'
+                                  f'<dd>{self._blocks(each["content"], node, level)}</dd>' for each in section["parameters"])
                 parts.append(f'<dl class="parameters">{entries}</dl>')
             elif section["kind"] == "content":
                 parts.append(self._blocks(section["content"], node, level))
             elif section["kind"] == "mentions":
-                names = [self._linked(each, ESCAPE(self.reference.nodes[each]["metadata"]["title"])) for each in section["mentions"]]
+                names = (self._linked(each, self._title(each)) for each in section["mentions"])
                 parts.append(f'<p>More about it: {", ".join(names)}.</p>')
             elif section["kind"] != "declarations":
                 raise ValueError(f"a section of an unknown kind: {section['kind']}")
@@ -135,8 +136,9 @@ class Writer:
     def _member(self, name):
         node = self.reference.nodes[name]
         target, anchor = self.reference.where[name]
-        title = ESCAPE(node["metadata"]["title"].rsplit(".", 1)[-1] if node["metadata"].get("symbolKind") == "case"
-                       else node["metadata"]["title"])
+        title = self._title(name)
+        if node["metadata"].get("symbolKind") == "case":
+            title = title.removeprefix(ESCAPE(name.split("/")[-2]) + ".")
         if target != self.page:
             return f"<p>{self._linked(name, title)}</p>"
         return (f'<section class="member"><h3 id="{anchor}"><code>{title}</code></h3>'
@@ -151,14 +153,14 @@ class Writer:
         for name in names:
             node = self.reference.nodes[name]
             about = self._inline(node["abstract"], node) if node.get("abstract") else ""
-            items.append(f'<li>{self._linked(name, "<code>" + ESCAPE(node["metadata"]["title"]) + "</code>")} {about}</li>')
+            items.append(f'<li>{self._linked(name, f"<code>{self._title(name)}</code>")} {about}</li>')
         return f'<ul class="entries">{"".join(items)}</ul>' if items else ""
 
     def _relationships(self, node):
         lines = []
         for section in node.get("relationshipsSections", []):
             # The compiler's own marker comes along with Sendable.
-            names = [self._name(each, node) for each in section["identifiers"] if not each.endswith("/s16SendableMetatypeP")]
+            names = [self._name(each, node) for each in section["identifiers"] if not each.endswith(MARKER)]
             lines.append(f'<dt>{ESCAPE(section["title"])}</dt><dd>{", ".join(names)}</dd>')
         return f'<dl class="relationships">{"".join(lines)}</dl>' if lines else ""
 
@@ -167,6 +169,9 @@ class Writer:
         title = node["references"][name]["title"].removeprefix("Swift.").removeprefix("_Concurrency.")
         symbol = self.reference.by_symbol.get("s:" + name.rsplit("/", 1)[1])
         return self._linked(name if name in self.reference.where else symbol, f"<code>{ESCAPE(title)}</code>")
+
+    def _title(self, name):
+        return ESCAPE(self.reference.nodes[name]["metadata"]["title"])
 
     def _linked(self, name, words):
         way = self.reference.link(name, self.page)
@@ -187,7 +192,8 @@ class Writer:
             case "codeListing":
                 return colours.block("\n".join(block["code"]) + "\n", block.get("syntax") or "")
             case "aside":
-                return f'<div class="aside"><p class="kind">{ESCAPE(block.get("name", block["style"]))}</p>{inner(block["content"])}</div>'
+                kind = ESCAPE(block.get("name", block["style"]))
+                return f'<div class="aside"><p class="kind">{kind}</p>{inner(block["content"])}</div>'
             case "unorderedList" | "orderedList" as kind:
                 tag = "ul" if kind == "unorderedList" else "ol"
                 return f'<{tag}>{"".join("<li>" + inner(item["content"]) + "</li>" for item in block["items"])}</{tag}>'
