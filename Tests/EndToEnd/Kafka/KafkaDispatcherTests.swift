@@ -134,7 +134,9 @@ import Testing
             let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
             try await track(1...1, keys: 1, on: daemon)
             for attempt in 1...3 {
-                let held = try await daemon.dispatcher(until: "it is held") { $0["way"] != "open" }
+                let held = try await daemon.dispatcher(until: "it is held") {
+                    $0["blocked_by"].description.contains("ManualBarrier:collect")
+                }
                 #expect(held["last_error"] == "Kafka: not allowed to write to the topic", "\(attempt)")
                 #expect(held["dead"] == 0)
                 try await daemon.resume()
