@@ -44,11 +44,12 @@ let server: [Target] = [
 let client: [Target] = [
     .part("HeadgateClient", of: "Client", ["HeadgateData", "HeadgateWire", "HeadgateTransport"]),
     .part("HeadgateClientTesting", of: "Client", ["HeadgateData", "HeadgateWire", "HeadgateTransport"]),
+    .library("CPipe", of: "Client"),
     .library("CWidth", of: "Client"),
     .part("CProbe", of: "Client"),
     .part(
         "HeadgateCommands", of: "Client",
-        ["CProbe", "CWidth", "HeadgateClient", "HeadgateData", "HeadgateWire", "HeadgateTransport"]),
+        ["CPipe", "CProbe", "CWidth", "HeadgateClient", "HeadgateData", "HeadgateWire", "HeadgateTransport"]),
     .tests(
         "HeadgateClientTests", of: "Client",
         [

@@ -12,10 +12,12 @@ let package = Package(
     targets: [
         .target(name: "HeadgateClient", dependencies: [.data, .wire, .transport]),
         .target(name: "HeadgateClientTesting", dependencies: [.data, .wire, .transport]),
+        .systemLibrary(name: "CPipe"),
         .systemLibrary(name: "CWidth"),
         .target(name: "CProbe"),
         .target(
-            name: "HeadgateCommands", dependencies: ["CProbe", "CWidth", "HeadgateClient", .data, .wire, .transport]),
+            name: "HeadgateCommands",
+            dependencies: ["CPipe", "CProbe", "CWidth", "HeadgateClient", .data, .wire, .transport]),
         .testTarget(
             name: "HeadgateClientTests",
             dependencies: ["HeadgateClient", "HeadgateClientTesting", .data, .wire, .transport, .seeds]),

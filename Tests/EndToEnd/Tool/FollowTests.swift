@@ -36,6 +36,31 @@ import Testing
         func append(_ numbers: ClosedRange<Int>) throws {
             try append(numbers.map { #"{"event":"line","data":{"n":\#($0)}}"# + "\n" }.joined())
         }
+
+        func makePipe() throws {
+            _ = try SystemError.check(mkfifo(path, 0o600), "mkfifo")
+        }
+
+        /// A process that opens the pipe for each line anew.
+        func writer(_ line: String, count: Int = 1, from start: Int = 0, _ scene: Scene) throws -> ChildProcess {
+            let count =
+                "n=\(start); while [ $n -lt \(start + count) ]; do printf '%s\\n' \(line) >\(path); n=$((n + 1)); done"
+            let output = path + ".writer"
+            return scene.keep(try ChildProcess("/bin/sh", ["-c", count], outputPath: output, errorPath: output))
+        }
+
+        func writer(_ numbers: ClosedRange<Int>, padding: String = "", _ scene: Scene) throws -> ChildProcess {
+            let line = #"'{"event":"line","data":{"n":'$n',"x":"\#(padding)"}}'"#
+            return try writer(line, count: numbers.count, from: numbers.lowerBound, scene)
+        }
+
+        var spool: String { path + ".headgate-lines" }
+
+        /// Minus one while there is none.
+        var spoolLength: Int {
+            var status = stat()
+            return stat(spool, &status) == 0 ? Int(status.st_size) : -1
+        }
     }
 
     /// The numbers of the lines that were stored, in their order: an event that was stored twice has two numbers of its own.
@@ -148,23 +173,85 @@ import Testing
         }
     }
 
-    @Test("A pipe cannot be read again, and is refused; send --stdin reads it, also when its writers come and go")
+    @Test("A named pipe is followed as its writers come and go, over a stop, and over the pipe's and the daemon's own")
     func pipe() async throws {
         try await withTrail { trail, daemon, collector, scene in
-            #expect(mkfifo(trail.path, 0o600) == 0)
+            try trail.makePipe()
+            try trail.follow()
+            for start in [1, 11] {
+                let writers = try (0..<5).map { try trail.writer((start + $0 * 2)...(start + $0 * 2 + 1), scene) }
+                for writer in writers { #expect(try await writer.exitCode() == 0) }
+                #expect(try await stored(collector, atLeast: start + 9).sorted() == Array(1...(start + 9)))
+            }
+            #expect(try await trail.writer("'no json'", scene).exitCode() == 0)
+            try await eventually("a complaint") { trail.follower?.errorOutput.contains("trail.ndjson: ") == true }
+            #expect(trail.follower?.errorOutput.contains(": no json\n") == true)
+            try await daemon.killNow()
+            #expect(try await trail.writer(21...30, scene).exitCode() == 0)
+            try await daemon.start()
+            #expect(try await stored(collector, atLeast: 30).sorted() == Array(1...30))
+            #expect(try await trail.stop(SIGTERM) == 0)
+            try FileManager.default.removeItem(atPath: trail.path)
+            try trail.follow()
+            try trail.makePipe()
+            #expect(try await trail.writer(31...40, scene).exitCode() == 0)
+            #expect(try await stored(collector, atLeast: 40).sorted() == Array(1...40))
+        }
+    }
+
+    @Test("kill -9 of who follows a pipe, again and again while others write: each line is stored once")
+    func pipeKilled() async throws {
+        try await withTrail { trail, _, collector, scene in
+            try trail.makePipe()
+            // Else what is in the pipe at a kill is gone when no writer has it open, and who has gets SIGPIPE.
+            let held = try SystemError.check(open(trail.path, O_RDWR | O_CLOEXEC), "open")
+            defer { close(held) }
+            let writers = try (0..<4).map { try trail.writer(($0 * 500 + 1)...($0 * 500 + 500), scene) }
+            for round in 1...6 {
+                try trail.follow()
+                _ = try await stored(collector, atLeast: round * 100)
+                _ = try await trail.stop(SIGKILL)
+            }
+            try trail.follow()
+            for writer in writers { #expect(try await writer.exitCode() == 0) }
+            #expect(try await stored(collector, atLeast: 2_000).sorted() == Array(1...2_000))
+            #expect(try await trail.stop(SIGTERM) == 0)
+        }
+    }
+
+    @Test("A pipe's spool is emptied when all of it is stored, also when a kill comes before the new place is kept")
+    func pipeEmptied() async throws {
+        try await withTrail { trail, _, collector, scene in
+            try trail.makePipe()
+            try trail.follow()
+            let padding = String(repeating: "x", count: 60_000)
+            #expect(try await trail.writer(1...170, padding: padding, scene).exitCode() == 0)
+            #expect(try await stored(collector, atLeast: 170) == Array(1...170))
+            try await eventually("an empty spool") { trail.spoolLength == 0 }
+            #expect(try await trail.writer(171...172, scene).exitCode() == 0)
+            #expect(try await stored(collector, atLeast: 172) == Array(1...172))
+            #expect(trail.spoolLength > 0)
+            #expect(try await trail.stop(SIGTERM) == 0)
+            #expect(truncate(trail.spool, 0) == 0)
+            try trail.follow()
+            #expect(try await trail.writer(171...180, scene).exitCode() == 0)
+            #expect(try await stored(collector, atLeast: 182) == Array(1...172) + Array(171...180))
+            #expect(trail.follower?.errorOutput.isEmpty == true)
+        }
+    }
+
+    @Test("Two cannot follow a pipe with one state")
+    func pipeShared() async throws {
+        try await withTrail { trail, _, _, scene in
+            try trail.makePipe()
+            try trail.follow()
+            try await eventually("a first place") { FileManager.default.fileExists(atPath: trail.path + ".headgate") }
+            let first = try #require(trail.follower)
             try trail.follow()
             #expect(try await trail.follower?.exitCode() == 1)
-            #expect(trail.follower?.errorOutput.contains("--stdin <>") == true)
-            let tool = try BuiltProducts.path(of: "headgate")
-            let command = "exec \(tool) send --stdin --socket \(daemon.socketPath) <>\(trail.path)"
-            let output = scene.directory.path("reader")
-            let reader = scene.keep(
-                try ChildProcess("/bin/sh", ["-c", command], outputPath: output, errorPath: output))
-            for number in 1...3 {
-                try trail.append(number...number)
-                #expect(try await stored(collector, atLeast: number) == Array(1...number))
-            }
-            #expect(reader.isRunning)
+            #expect(trail.follower?.errorOutput.contains("followed already") == true)
+            #expect(first.isRunning)
+            first.discard()
         }
     }
 }

@@ -6,7 +6,7 @@ import HeadgateWire
 extension Command {
     private static let stdin = Option("--stdin", "read events from standard input, one object a line")
 
-    private static let follow = Option("--follow", value: "FILE", "read them from a file as it grows")
+    private static let follow = Option("--follow", value: "FILE", "read them from a file as it grows, or a named pipe")
     private static let state = Option("--state", value: "FILE", "where --follow keeps how far it came (FILE.headgate)")
 
     /// `headgate send`.
@@ -24,6 +24,7 @@ extension Command {
             With --follow it goes on until SIGTERM, and after a kill where it was: each line is stored once. A file that is
             renamed is read to its end, then the new one of its name; one that is emptied is read anew. Of files that
             were renamed while nobody followed the last is found again. A bad line is told with its place and skipped.
+            A named pipe is followed as its writers come and go; its lines are kept in FILE.headgate-lines until they are stored.
             """
     ) { invocation in
         if invocation.arguments.value(follow) != nil { return try followFile(invocation) }

@@ -33,7 +33,7 @@ final class FollowedFile {
         (self.descriptor, self.path, identity) = (descriptor, path, FollowedPlace.File(status))
         // Only what can be read again can be followed without loss.
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw FollowFault("\(path) is no file: `headgate send --stdin <>\(path)` reads pipes")
+            throw FollowFault("\(path) is neither a file nor a named pipe")
         }
     }
 

@@ -7,9 +7,14 @@ import HeadgateWire
 /// Tracks the lines of a file as it grows, each once, and keeps how far it came.
 ///
 /// It takes one piece of the file after the other: the lines of a piece are sent, and when all are answered the place behind
-/// them is kept. After a kill the last piece is sent again, under the same ids, which the daemon knows.
+/// them is kept. After a kill the last piece is sent again, under the same ids, which the daemon knows. Of a named pipe it
+/// follows the spool.
 final class Follower {
-    private let path: String
+    /// As it was given.
+    private let name: String
+    /// What is followed: the same, or a pipe's spool.
+    private var path: String
+    private var spool: PipeSpool?
     private let terminal: Terminal
     private let state: FollowState
     private let loop: EventLoop
@@ -41,6 +46,8 @@ final class Follower {
     private static let pieceLength = 256 * 1024
     /// A line of more bytes than this is skipped.
     private static let longestLine = 16 << 20
+    /// How many bytes of a bad line of a pipe are told.
+    private static let told = 80
     /// How often it is looked whether there is more.
     private static let interval = Duration.milliseconds(200)
     /// After how long what the daemon could not take is sent again.
@@ -51,7 +58,7 @@ final class Follower {
     private static let endPatience = Duration.seconds(5)
 
     init(_ path: String, state: String?, _ invocation: Invocation) throws {
-        self.path = path
+        (name, self.path) = (path, path)
         self.state = FollowState(path: state ?? path + ".headgate")
         terminal = invocation.terminal
         loop = try EventLoop()
@@ -74,14 +81,23 @@ final class Follower {
 
     /// Goes on in the file that was followed last, also under another name.
     private func resume() throws(FollowFault) {
+        try openSpool()
         guard let kept = try state.load() else { return }
         let isThere = FollowedFile.identity(of: path) == kept.file
-        let found = isThere ? try FollowedFile(path) : try FollowedFile.renamed(kept.file, from: path)
-        guard let found else {
+        let isElsewhere = !isThere && spool == nil
+        let found = isElsewhere ? try FollowedFile.renamed(kept.file, from: path) : try FollowedFile(path)
+        guard let found, found.identity == kept.file else {
             let what = "what was behind byte \(kept.offset) is not sent"
             return terminal.complain("the file that was followed is gone: \(what)")
         }
         (file, place) = (found, kept)
+    }
+
+    /// Follows the spool instead if it is a pipe.
+    private func openSpool() throws(FollowFault) {
+        let other = state.path + "-lines"
+        guard spool == nil, PipeSpool.isNeeded(for: name, spool: other) else { return }
+        (spool, path) = (try PipeSpool(other, of: name, terminal), other)
     }
 
     /// The first, or another, file of the name, from its beginning on. Its ids are on the disk before they are used.
@@ -103,17 +119,24 @@ final class Follower {
     }
 
     private func look() throws(FollowFault) {
-        if file == nil, let found = try FollowedFile(path) { try begin(found) }
+        if file == nil {
+            try openSpool()
+            if let found = try FollowedFile(path) { try begin(found) }
+        }
         guard let file, let place else { return wait() }
         guard try file.isStill(place) else {
-            terminal.complain("\(path) was emptied; it is followed from its beginning")
+            // A spool may have been emptied by this program, which was killed before it had kept the new place.
+            if spool?.isEmpty != true { terminal.complain("\(path) was emptied; it is followed from its beginning") }
             try begin(file)
             return step()
         }
+        // Not before: lines that came to stand where the old place is would be taken for what stood there.
+        spool?.read()
         let bytes = try piece(of: file, at: place)
         let isOver = isOver(file, bytes)
         let lines = FollowedLines(bytes, isLast: isOver)
         guard lines.length > 0 || bytes.count > Self.longestLine else { return isOver ? try leave() : wait() }
+        try spool?.sync()
         send(lines, of: bytes, place)
     }
 
@@ -126,7 +149,7 @@ final class Follower {
 
     /// Whether a file has lost its name, and was written to no more for a while.
     private func isOver(_ file: FollowedFile, _ rest: [UInt8]) -> Bool {
-        guard FollowedFile.identity(of: path) != file.identity else {
+        guard spool == nil, FollowedFile.identity(of: path) != file.identity else {
             quiet = nil
             return false
         }
@@ -150,8 +173,8 @@ final class Follower {
     private func send(_ lines: FollowedLines, of bytes: [UInt8], _ place: FollowedPlace) {
         // Without an end in all of it a line is too long, and what is read of it is passed over.
         let length = lines.length > 0 ? lines.length : bytes.count
-        if lines.length == 0 { tell("the line is too long", at: place.offset) }
         piece = Piece(bytes: Array(bytes[..<length]), unanswered: lines.lines.count)
+        if lines.length == 0 { tell("the line is too long", at: place.offset) }
         for line in lines.lines { send(line, place) }
         if lines.lines.isEmpty { finish() }
     }
@@ -193,6 +216,7 @@ final class Follower {
         do throws(FollowFault) {
             place?.advance(over: done.bytes)
             if let place { try state.save(place) }
+            if let file, let place, try spool?.empty(doneWith: place.offset) == true { try begin(file) }
         } catch {
             return end(error)
         }
@@ -204,7 +228,15 @@ final class Follower {
     private func tell(_ text: String, at offset: Int) {
         guard offset > toldUpTo else { return }
         toldUpTo = offset
-        terminal.complain("\(path), byte \(offset): \(text)")
+        terminal.complain(
+            spool == nil ? "\(name), byte \(offset): \(text)" : "\(name): \(text): \(beginning(at: offset))")
+    }
+
+    /// The beginning of a line of the piece: of a pipe nobody could look up a place.
+    private func beginning(at offset: Int) -> String {
+        guard let piece, let place else { return "" }
+        let line = piece.bytes.dropFirst(offset - place.offset).prefix { $0 != UInt8(ascii: "\n") }
+        return String(decoding: line.prefix(Self.told), as: UTF8.self) + (line.count > Self.told ? "…" : "")
     }
 
     // MARK: The end
@@ -213,6 +245,7 @@ final class Follower {
     private func stop() {
         guard !isStopping else { return end(nil) }
         isStopping = true
+        spool?.stop()
         guard piece != nil else { return end(nil) }
         timer = LoopTimer(on: loop) { [self] in end(nil) }
         timer?.arm(after: Self.endPatience)
@@ -220,6 +253,7 @@ final class Follower {
 
     private func end(_ fault: (any Error)?) {
         (self.fault, isStopping, piece) = (fault, true, nil)
+        spool?.stop()
         connection.close()
         loop.stop()
     }

@@ -1,0 +1,121 @@
+import Foundation
+import Testing
+
+@testable import HeadgateCommands
+
+/// What becomes of the bytes of a pipe.
+@Suite struct PipeSpoolTests {
+    private final class Stage {
+        let folder: String
+        let pipe: String
+        let spool: String
+        let terminal = Terminal(
+            input: 0, showsProgress: false, style: Style(isColoured: false), output: { _ in }, errors: { _ in })
+
+        init() throws {
+            folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+            (pipe, spool) = (folder + "/pipe", folder + "/lines")
+            #expect(mkfifo(pipe, 0o600) == 0)
+        }
+
+        deinit {
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+
+        func open(longest: Int = PipeSpool.longest) throws -> PipeSpool {
+            try PipeSpool(spool, of: pipe, longest: longest, terminal)
+        }
+
+        /// Writes what a pipe has room for.
+        func write(_ text: String) {
+            let descriptor = Glibc.open(pipe, O_RDWR | O_CLOEXEC)
+            #expect(Glibc.write(descriptor, text, text.utf8.count) == text.utf8.count)
+            // While somebody else has the pipe open nothing is lost by that.
+            close(descriptor)
+        }
+
+        /// What is in the spool, once it is so many bytes, or after a minute.
+        func text(of length: Int) -> String {
+            var data = Data()
+            for _ in 0..<6_000 {
+                data = FileManager.default.contents(atPath: spool) ?? Data()
+                if data.count >= length { break }
+                usleep(10_000)
+            }
+            return String(decoding: data, as: UTF8.self)
+        }
+    }
+
+    @Test("Nothing is read before it is asked for, then all of it; nothing once it is stopped")
+    func moves() throws {
+        let stage = try Stage()
+        let spool = try stage.open()
+        stage.write("one\ntw")
+        #expect(spool.isEmpty)
+        spool.read()
+        #expect(stage.text(of: 6) == "one\ntw")
+        stage.write("o\n")
+        #expect(stage.text(of: 8) == "one\ntwo\n")
+        spool.stop()
+        spool.read()
+        stage.write("three\n")
+        #expect(stage.text(of: 8) == "one\ntwo\n")
+    }
+
+    @Test("A full spool takes no more than the rest of a line, and more once it was emptied")
+    func full() throws {
+        let stage = try Stage()
+        let spool = try stage.open(longest: 5)
+        spool.read()
+        stage.write("one\ntwo")
+        #expect(stage.text(of: 7) == "one\ntwo")
+        stage.write(", three\nfour\n")
+        #expect(stage.text(of: 15) == "one\ntwo, three\n")
+        #expect(try !spool.empty(doneWith: 14, shortest: 5))
+        #expect(try !spool.empty(doneWith: 15, shortest: 16))
+        #expect(stage.text(of: 15) == "one\ntwo, three\n")
+        #expect(try spool.empty(doneWith: 15, shortest: 5))
+        #expect(stage.text(of: 5) == "four\n")
+    }
+
+    @Test("A kill after a spool was emptied and before the new place is kept leaves one that is begun anew")
+    func killedBetween() throws {
+        let stage = try Stage()
+        let spool = try stage.open()
+        spool.read()
+        stage.write("one\n")
+        _ = stage.text(of: 4)
+        let file = try #require(try FollowedFile(stage.spool))
+        var place = FollowedPlace(file.identity, prefix: "p")
+        place.advance(over: Array("one\n".utf8))
+        #expect(try file.isStill(place))
+        #expect(try spool.empty(doneWith: 4, shortest: 4))
+        // What the next process finds, which reads nothing before it has looked.
+        #expect(try spool.isEmpty && !file.isStill(place))
+        // The same line at the same place: this is why.
+        stage.write("one\n")
+        _ = stage.text(of: 4)
+        #expect(try file.isStill(place))
+    }
+
+    @Test("A spool is one process's, and its owner's alone to read")
+    func owned() throws {
+        let stage = try Stage()
+        let spool = try stage.open()
+        #expect(throws: FollowFault.self) { try stage.open() }
+        var status = stat()
+        #expect(stat(stage.spool, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        spool.stop()
+    }
+
+    @Test("What is to be followed by way of a spool: a pipe, or one that is not there and had a spool")
+    func needed() throws {
+        let stage = try Stage()
+        #expect(PipeSpool.isNeeded(for: stage.pipe, spool: stage.spool))
+        #expect(!PipeSpool.isNeeded(for: stage.folder + "/none", spool: stage.spool))
+        _ = try stage.open()
+        #expect(PipeSpool.isNeeded(for: stage.folder + "/none", spool: stage.spool))
+        #expect(!PipeSpool.isNeeded(for: stage.spool, spool: stage.spool))
+    }
+}
