@@ -489,7 +489,8 @@ typedef struct call {
     bool is_unattended; /* whether nobody waits for it */
     service *service;   /* of a standing one: made again on each connection, since it lasts as long as a connection */
     bool is_granted;
-    bool is_awaited; /* whether somebody waits for a standing one to be granted, and frees it */
+    bool is_late;  /* a watch that was given up after it was written: if it begins, it is ended */
+    bool is_bound; /* about what the present connection has: on another one it would mean something else */
     struct call *next_told;
 } call;
 
@@ -506,6 +507,8 @@ struct service {
     char *name;
     call *call;
     bool was_granted;
+    bool is_awaited;      /* whether somebody waits for it to be granted */
+    headgate_error error; /* why it was not */
     char *watch; /* the daemon's id for a watch; NULL while it does not watch */
     size_t backlog;
     bool is_running; /* a watch's handler; they come one after the other */
@@ -734,9 +737,33 @@ static void finish_failed(headgate *client, call *failed, const headgate_error *
     failed->error = *error;
     failed->is_ok = false;
     conclude(client, failed);
-    if (!standing || failed->is_awaited) return;
+    if (!standing) return;
     standing->call = NULL;
     free_call(failed);
+    end_service(client, standing, error);
+}
+
+/* A watch that is on its way to the daemon begins there although nobody wants it: only its answer tells what to end. */
+static void await_late(headgate *client, call *watch) {
+    client->standing--;
+    watch->service = NULL;
+    watch->is_repeatable = false;
+    watch->is_late = watch->is_unattended = true;
+    watch->deadline = INT64_MAX;
+}
+
+static bool is_late_watch(const call *some) {
+    return some->service && some->service->kind == WATCH && some->is_written;
+}
+
+static void give_up(headgate *client, call *some, const headgate_error *error) {
+    service *standing = some->service;
+    if (!is_late_watch(some)) {
+        finish_failed(client, some, error);
+        return;
+    }
+    await_late(client, some);
+    standing->call = NULL;
     end_service(client, standing, error);
 }
 
@@ -831,26 +858,40 @@ static void unlink_service(headgate *client, service *gone) {
     release_service(gone);
 }
 
-/* Of a service that was granted, and of whose end nobody knows yet. */
+/* Tells who waits for a service that it is not granted. */
+static void deny(headgate *client, service *awaited, const headgate_error *error) {
+    awaited->is_awaited = false;
+    awaited->error = *error;
+    pthread_cond_broadcast(&client->changed);
+}
+
+/* Who waits for a service is told of its end, or there is news of it. */
 static void end_service(headgate *client, service *ended, const headgate_error *error) {
+    if (ended->is_awaited) {
+        deny(client, ended, error);
+        return;
+    }
     job *last = ended->kind == WATCH ? queue_job(client, ended, HEADGATE_ENDED, (headgate_json){0}) : NULL;
     if (last) last->error = *error;
     unlink_service(client, ended);
 }
 
-static bool begin_unattended(headgate *client, const char *method, bytes *params, service *standing);
+static call *begin_unattended(headgate *client, const char *method, bytes *params, service *standing);
 
-static void tell(headgate *client, const char *method, bytes *params) {
-    if (params->fault || !begin_unattended(client, method, params, NULL)) discard(params);
-}
-
-static void unwatch(headgate *client, service *watch) {
+/* Ends a watch of the present connection: the next one gives the same ids again. Frees the id. */
+static void unwatch(headgate *client, char *watch) {
     bytes params = {0};
     put_text(&params, "{");
-    member_text(&params, "watch", watch->watch);
+    member_text(&params, "watch", watch);
     put_text(&params, "}");
-    tell(client, "unwatch", &params);
-    free(watch->watch);
+    call *told = params.fault ? NULL : begin_unattended(client, "unwatch", &params, NULL);
+    if (told) told->is_bound = true;
+    else discard(&params);
+    free(watch);
+}
+
+static void unwatch_service(headgate *client, service *watch) {
+    unwatch(client, watch->watch);
     watch->watch = NULL;
 }
 
@@ -859,7 +900,7 @@ static void news_of(headgate *client, service *watch, headgate_news news, headga
     if (watch->backlog >= LONGEST_BACKLOG && watch->call && watch->call->is_granted) {
         drop_jobs(client, watch);
         watch->backlog = 0;
-        unwatch(client, watch);
+        unwatch_service(client, watch);
         watch->call->is_granted = false;
         client->next_to_write = client->slot_head;
         return;
@@ -906,7 +947,7 @@ static void granted(headgate *client, call *some, headgate_json result) {
     some->is_granted = true;
     whose->was_granted = true;
     if (is_first) {
-        some->is_done = some->is_ok = true; /* stays in the table */
+        whose->is_awaited = false;
         some->deadline = INT64_MAX;
         pthread_cond_broadcast(&client->changed);
     }
@@ -1018,7 +1059,7 @@ static void lose(headgate *client, headgate_error error) {
         }
         one->is_granted = false;
         one->postponed = 0;
-        if (one->is_written && !one->is_repeatable) finish_failed(client, one, &error);
+        if (one->is_bound || (one->is_written && !one->is_repeatable)) finish_failed(client, one, &error);
         else unmark(client, one);
     }
     client->next_to_write = client->slot_head;
@@ -1161,7 +1202,7 @@ static void pass_time(headgate *client) {
             call *one = client->slots[place].call;
             if (!one) continue;
             if (one->deadline <= moment) {
-                finish_failed(client, one, &error);
+                give_up(client, one, &error);
                 continue;
             }
             if (one->postponed && one->postponed <= moment) one->postponed = 0, client->next_to_write = 0;
@@ -1225,8 +1266,13 @@ static void answered(headgate *client, int64_t number, headgate_json result, con
         finish_failed(client, some, &bad);
         return;
     }
-    if (some->service) granted(client, some, result);
-    else finish_answered(client, some, result);
+    if (some->service) {
+        granted(client, some, result);
+        return;
+    }
+    char *late = some->is_late ? headgate_json_text(headgate_json_member(result, "watch"), NULL) : NULL;
+    finish_answered(client, some, result);
+    if (late) unwatch(client, late);
 }
 
 static void take_response(headgate *client, headgate_json message) {
@@ -1501,6 +1547,9 @@ static bool wait_until(headgate *client, condition is_so, const void *what, int6
 }
 
 static bool call_is_done(headgate *client, const void *what) { return (void)client, ((const call *)what)->is_done; }
+static bool service_is_settled(headgate *client, const void *what) {
+    return (void)client, !((const service *)what)->is_awaited;
+}
 static bool room_is_there(headgate *client, const void *what) { return (void)what, has_room(client); }
 static bool all_is_answered(headgate *client, const void *what) {
     return (void)what, client->live == client->standing && !client->told && !client->is_telling;
@@ -1577,11 +1626,11 @@ static call *begin(headgate *client, const char *method, bytes *params, service 
     return some;
 }
 
-static bool begin_unattended(headgate *client, const char *method, bytes *params, service *standing) {
-    if (client->phase == CLOSED) return false;
+static call *begin_unattended(headgate *client, const char *method, bytes *params, service *standing) {
+    if (client->phase == CLOSED) return NULL;
     call *some = begin(client, method, params, standing, INT64_MAX);
     if (some) some->is_unattended = true;
-    return some != NULL;
+    return some;
 }
 
 /* With the lock: why a call cannot be begun, or NULL. Frees params if there is a reason. */
@@ -2196,15 +2245,17 @@ static service *make_service(service_kind kind, const char *name, void *context)
 static bool withdraw(headgate *client, service *gone) {
     bool was_granted = gone->call && gone->call->is_granted;
     call *standing = gone->call;
-    gone->call = NULL;
     if (!standing) return false;
-    forget_call(client, standing);
-    if (standing->is_awaited) {
-        standing->is_ok = false;
-        standing->is_done = true;
-        standing->error = local_error("closed", "it was taken back meanwhile");
+    if (is_late_watch(standing)) {
+        await_late(client, standing);
     } else {
+        forget_call(client, standing);
         free_call(standing);
+    }
+    gone->call = NULL;
+    if (gone->is_awaited) {
+        headgate_error error = local_error("closed", "it was taken back meanwhile");
+        deny(client, gone, &error);
     }
     return was_granted;
 }
@@ -2224,14 +2275,11 @@ static bool stand(headgate *client, service *added, const char *method, bytes *p
     added->next = client->services;
     client->services = added;
     added->jobs++; /* so that it stays as long as it is needed here */
-    some->is_awaited = true;
-    wait_until(client, call_is_done, some, INT64_MAX);
-    some->is_awaited = false;
-    bool is_ok = some->is_ok;
+    added->is_awaited = true;
+    wait_until(client, service_is_settled, added, INT64_MAX);
+    bool is_ok = added->was_granted;
     if (!is_ok) {
-        if (error) *error = some->error;
-        added->call = NULL;
-        free_call(some);
+        if (error) *error = added->error;
         drop_jobs(client, added);
         unlink_service(client, added);
     }
@@ -2331,7 +2379,7 @@ bool headgate_unwatch(headgate *client, int64_t watch, headgate_error *error) {
     service *found = client->services;
     while (found && (found->kind != WATCH || !found->call || found->call->number != watch)) found = found->next;
     if (found) {
-        if (withdraw(client, found)) unwatch(client, found);
+        if (withdraw(client, found)) unwatch_service(client, found);
         drop_jobs(client, found);
         unlink_service(client, found);
     } else {
