@@ -1471,6 +1471,7 @@ static bool tell_all(headgate *client) {
     }
     pthread_mutex_lock(&client->lock);
     client->is_telling = false;
+    pthread_cond_broadcast(&client->changed); /* to who waits until all have been told */
     return true;
 }
 
@@ -1791,7 +1792,11 @@ int headgate_poll(headgate *client, long deadline_ms, headgate_error *error) {
         pthread_mutex_unlock(&client->lock);
         return -1;
     }
-    if (!client->is_led) go_on(client), turn(client, 0); /* what has come is seen even where the deadline is 0 */
+    if (!client->is_led) { /* what has come is seen even where the deadline is 0 */
+        go_on(client);
+        turn(client, 0);
+        pthread_cond_broadcast(&client->changed);
+    }
     if (wait_until(client, job_is_due, NULL, moment))
         for (; count < INT_MAX && job_is_due(client, NULL); count++) run_job(client, NULL);
     if (!count && client->phase == CLOSED) count = -1, fail(error, "closed", "the client is closed");
