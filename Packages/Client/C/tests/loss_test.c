@@ -123,6 +123,12 @@ static void ignore(void *context, headgate_news news, headgate_json change, cons
 
 CALL(ping, headgate_ping(client, HEADGATE_FOREVER, NULL))
 CALL(begin_watch, headgate_watch(client, NULL, 0, ignore, NULL, HEADGATE_FOREVER, &watch, NULL))
+CALL(drain, headgate_drain(client, HEADGATE_FOREVER, NULL))
+
+static void *poll_until_closed(void *client) {
+    while (headgate_poll(client, HEADGATE_FOREVER, NULL) >= 0) continue;
+    return NULL;
+}
 
 static pthread_t start(scene *of, void *(*call)(void *)) {
     pthread_t thread;
@@ -226,6 +232,31 @@ static void test_watch_given_up_is_not_waited_for_on_another_connection(void) {
     end(&of);
 }
 
+static void note(void *context, const headgate_receipt *receipt, const headgate_error *error) {
+    (void)error;
+    *(bool *)context = receipt != NULL;
+}
+
+static void test_drain_ends_while_another_thread_polls(void) {
+    scene of = begin(0);
+    pthread_t pinging = start(&of, ping), polling = start(&of, poll_until_closed);
+    greet(&of);
+    answer(&of, request(&of, "ping", NULL), "{}");
+    succeeds(pinging, "a ping");
+    for (int round = 0; round < 500; round++) { /* it may end between two steps of the thread that polls */
+        bool is_stored = false;
+        headgate_event event = {.event = "e", .id = "1"};
+        expect(headgate_track_begin(of.client, &event, HEADGATE_FOREVER, note, &is_stored, NULL), "an event");
+        pthread_t draining = start(&of, drain);
+        answer(&of, request(&of, "track", NULL), "{\"id\":\"1\",\"seq\":1}");
+        succeeds(draining, "all are answered");
+        expect(is_stored, "it is stored, and that has been told");
+    }
+    headgate_stop(of.client);
+    pthread_join(polling, NULL);
+    end(&of);
+}
+
 int main(void) {
     static const struct {
         const char *name;
@@ -237,6 +268,7 @@ int main(void) {
         {"end of a watch is not told to another connection", test_end_of_a_watch_is_not_told_to_another_connection},
         {"watch given up is not waited for on another connection",
          test_watch_given_up_is_not_waited_for_on_another_connection},
+        {"drain ends while another thread polls", test_drain_ends_while_another_thread_polls},
     };
     signal(SIGALRM, hang);
     for (size_t place = 0; place < sizeof tests / sizeof *tests; place++) {
