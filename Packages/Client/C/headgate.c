@@ -858,6 +858,11 @@ static void unlink_service(headgate *client, service *gone) {
     release_service(gone);
 }
 
+/* Whether it ends when the connection does; some barriers stay. */
+static bool ends_with_connection(const service *some) {
+    return !some->on_disconnect || strcmp(some->on_disconnect, "unregister") == 0;
+}
+
 /* Tells who waits for a service that it is not granted. */
 static void deny(headgate *client, service *awaited, const headgate_error *error) {
     awaited->is_awaited = false;
@@ -1656,7 +1661,7 @@ static bool finish_call(call *done, headgate_answer *answer, headgate_error *err
     return is_ok;
 }
 
-/* Begins a call, and waits for its answer; runs the handlers of a service meanwhile if there is one. Frees params. */
+/* Begins a call, and waits for its answer. If it gives back a service, runs its handlers meanwhile. Frees params. */
 static bool perform(headgate *client, const char *method, bytes *params, bool is_repeated, service *handled,
                     long deadline_ms, headgate_answer *answer, headgate_error *error);
 
@@ -1813,6 +1818,7 @@ static bool perform(headgate *client, const char *method, bytes *params, bool is
         return fail(error, "no_memory", "out of memory");
     }
     if (is_repeated) some->is_repeatable = true;
+    some->is_bound = handled && ends_with_connection(handled);
     call_or_job either = {some, handled};
     while (!some->is_done) {
         wait_until(client, handled ? call_or_job_is : call_is_done, handled ? (void *)&either : some, INT64_MAX);
@@ -2310,20 +2316,23 @@ static bool serve(headgate *client, service *added, const char *method, bytes *p
     return is_ok;
 }
 
-/* Gives a service back. If the connection is gone meanwhile, so is what was granted on it. With the lock. */
+/* Gives a service back, also one that the daemon is about to grant: it does one after the other. If the connection is gone
+ * meanwhile, so is what was granted on it. With the lock. */
 static bool give_back(headgate *client, service *gone, const char *method, bytes *params, long deadline_ms,
                       headgate_error *error) {
     headgate_error got = {0, "", "", ""};
-    bool was_granted = withdraw(client, gone), is_ok = true;
+    bool was_asked = gone->call && gone->call->is_written, was_granted = withdraw(client, gone), is_ok = true;
     gone->jobs++; /* so that it stays until the end of this */
     put_text(params, "}");
-    if (was_granted) is_ok = perform(client, method, params, false, gone, deadline_ms, NULL, &got);
+    if (was_granted || was_asked) is_ok = perform(client, method, params, false, gone, deadline_ms, NULL, &got);
     else discard(params);
     drop_jobs(client, gone);
     unlink_service(client, gone);
     gone->jobs--;
     release_service(gone);
-    if (is_ok || strcmp(got.reason, "disconnected") == 0 || strcmp(got.reason, "shutting_down") == 0) return true;
+    bool was_refused = got.code && !was_granted; /* nor was it granted, then */
+    if (is_ok || was_refused || strcmp(got.reason, "disconnected") == 0 || strcmp(got.reason, "shutting_down") == 0)
+        return true;
     if (error) *error = got;
     return false;
 }

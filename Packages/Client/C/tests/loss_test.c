@@ -1,9 +1,10 @@
-/* Tests what becomes of watches that are given up, or whose connection is lost. The daemon is played by the test itself; the
- * client does its work while the test waits for a message. */
+/* Tests what becomes of watches, boards and workers that are given up, or whose connection is lost. The daemon is played by
+ * the test itself; the client does its work while the test waits for a message. */
 #define _GNU_SOURCE
 #include "headgate.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -113,9 +114,18 @@ static void greet(scene *of) {
 /* ---- Calls that wait for the daemon, each in a thread of its own ---- */
 
 static int64_t watch;
+static const headgate_barrier barrier = {.id = "c", .state = "closed"};
 
 static void ignore(void *context, headgate_news news, headgate_json change, const headgate_error *error) {
     (void)context, (void)news, (void)change, (void)error;
+}
+
+static headgate_run_end run(void *context, const headgate_activation *activation, headgate_reply *reply) {
+    return (void)context, (void)activation, (void)reply, HEADGATE_DONE;
+}
+
+static bool work(void *context, const headgate_batch *batch, headgate_reply *reply) {
+    return (void)context, (void)batch, (void)reply, true;
 }
 
 #define CALL(NAME, EXPRESSION)                                                                                          \
@@ -123,6 +133,12 @@ static void ignore(void *context, headgate_news news, headgate_json change, cons
 
 CALL(ping, headgate_ping(client, HEADGATE_FOREVER, NULL))
 CALL(begin_watch, headgate_watch(client, NULL, 0, ignore, NULL, HEADGATE_FOREVER, &watch, NULL))
+CALL(serve, headgate_serve_board(client, "b", NULL, false, run, NULL, HEADGATE_FOREVER, NULL))
+CALL(register_barrier, headgate_barrier_register(client, &barrier, HEADGATE_FOREVER, NULL))
+CALL(unregister, headgate_barrier_unregister(client, "c", false, HEADGATE_FOREVER, NULL))
+CALL(unserve, headgate_unserve_board(client, "b", HEADGATE_FOREVER, NULL))
+CALL(subscribe, headgate_subscribe(client, "w", 1, -1, work, NULL, HEADGATE_FOREVER, NULL))
+CALL(unsubscribe, headgate_unsubscribe(client, "w", HEADGATE_FOREVER, NULL))
 CALL(drain, headgate_drain(client, HEADGATE_FOREVER, NULL))
 
 static void *poll_until_closed(void *client) {
@@ -232,6 +248,56 @@ static void test_watch_given_up_is_not_waited_for_on_another_connection(void) {
     end(&of);
 }
 
+static void test_end_of_a_board_is_not_told_to_another_connection(void) {
+    char line[1024];
+    scene of = begin(1);
+    pthread_t serving = start(&of, serve);
+    greet(&of);
+    answer(&of, request(&of, "board.serve", NULL), "{}");
+    succeeds(serving, "a board");
+    pthread_t pinging = start(&of, ping);
+    request(&of, "ping", NULL);
+    say(&of,
+        "{\"jsonrpc\":\"2.0\",\"id\":\"r\",\"method\":\"board.run\",\"params\":{\"board\":\"b\",\"activation\":\"1\"}}");
+    pthread_t ending = start(&of, unserve);
+    /* Nobody polls: only who ends the board runs its handler. So its end has begun, and waits for the ping. */
+    while (!read_line(&of, line)) sched_yield();
+    expect(strstr(line, "done") != NULL, line);
+    greet(&of);
+    answer(&of, request(&of, "ping", NULL), "{}");
+    succeeds(pinging, "a ping");
+    grant(&of, ping, "ping", "{}");
+    succeeds(ending, "the end of the board");
+    end(&of);
+}
+
+/* The second connection is asked for something, and before it answers this is given back. */
+static void play_second_thoughts(void *(*begin_it)(void *), const char *method, void *(*end_it)(void *),
+                                 const char *end_method, bool is_refused) {
+    scene of = begin(0);
+    pthread_t beginning = start(&of, begin_it);
+    greet(&of);
+    answer(&of, request(&of, method, NULL), "{}");
+    succeeds(beginning, method);
+    greet(&of);
+    int64_t again = request(&of, method, NULL);
+    pthread_t ending = start(&of, end_it);
+    int64_t given_back = request(&of, end_method, NULL);
+    if (is_refused) refuse(&of, again), refuse(&of, given_back);
+    else answer(&of, again, "{}"), answer(&of, given_back, "{}");
+    succeeds(ending, end_method);
+    grant(&of, ping, "ping", "{}");
+    end(&of);
+}
+
+static void test_what_is_given_back_while_it_begins_again(void) {
+    for (int is_refused = 0; is_refused <= 1; is_refused++) {
+        play_second_thoughts(serve, "board.serve", unserve, "board.unserve", is_refused);
+        play_second_thoughts(subscribe, "dispatcher.subscribe", unsubscribe, "dispatcher.unsubscribe", is_refused);
+        play_second_thoughts(register_barrier, "barrier.register", unregister, "barrier.unregister", is_refused);
+    }
+}
+
 static void note(void *context, const headgate_receipt *receipt, const headgate_error *error) {
     (void)error;
     *(bool *)context = receipt != NULL;
@@ -268,6 +334,8 @@ int main(void) {
         {"end of a watch is not told to another connection", test_end_of_a_watch_is_not_told_to_another_connection},
         {"watch given up is not waited for on another connection",
          test_watch_given_up_is_not_waited_for_on_another_connection},
+        {"end of a board is not told to another connection", test_end_of_a_board_is_not_told_to_another_connection},
+        {"what is given back while it begins again", test_what_is_given_back_while_it_begins_again},
         {"drain ends while another thread polls", test_drain_ends_while_another_thread_polls},
     };
     signal(SIGALRM, hang);
