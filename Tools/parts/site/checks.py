@@ -52,7 +52,7 @@ FAULTS = {
     "a missing heading here": ("README.md", "[x](#nothing)", "index.html: #nothing leads to no place of that page"),
     "a missing picture": ("Docs/Log.md", "![x](q.webp)", "Log.html: q.webp leads to nothing"),
     "a picture from elsewhere": ("Docs/Log.md", "![x](https://example.org/q.webp)", "is loaded from elsewhere"),
-    "a rule that is none": ("Docs/Log.md", "Behaviour Z9", "Log.html: Behaviour.html#Z9 leads to no place of that page"),
+    "a rule that is none": ("Docs/Log.md", "Behaviour " + "Z9", "Log.html: Behaviour.html#Z9 leads to no place of that page"),
     "a script from elsewhere": ("Docs/Log.md", "<script src='//example.org/x.js'></script>", "is loaded from elsewhere"),
     "a file outside of the site": ("Docs/Log.md", "[x](../Package.swift)", "Log.html: ../Package.swift leads to nothing"),
 }
