@@ -95,6 +95,10 @@ struct KafkaAnswerTests {
         }
         let down = KafkaTrouble(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, "s3cret")
         #expect(down.cause == "Kafka: no broker could be reached" && down.isFinal && !down.isTelling)
+        let verifying = "error:0A000086:SSL routines::certificate verify failed (after 2ms in state SSL_HANDSHAKE)"
+        let untrusted = KafkaTrouble(RD_KAFKA_RESP_ERR__TRANSPORT, verifying)
+        #expect(untrusted == KafkaTrouble(RD_KAFKA_RESP_ERR__SSL, verifying), "it may come as either")
+        #expect(untrusted.cause == "TLS: certificate not trusted")
         let one = KafkaTrouble(RD_KAFKA_RESP_ERR__TRANSPORT, "s3cret")
         #expect(one.cause == "Kafka: no broker could be reached" && !one.isFinal)
         let denied = KafkaTrouble(RD_KAFKA_RESP_ERR__AUTHENTICATION, "s3cret")

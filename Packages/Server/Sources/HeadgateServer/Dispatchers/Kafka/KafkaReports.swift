@@ -107,7 +107,9 @@ struct KafkaTrouble: Equatable {
 
     init(_ error: rd_kafka_resp_err_t, _ text: String) {
         switch error {
-        case RD_KAFKA_RESP_ERR__SSL:
+        // What OpenSSL says comes as the one or the other, as it happens.
+        case RD_KAFKA_RESP_ERR__SSL,
+            RD_KAFKA_RESP_ERR__TRANSPORT where text.contains("SSL routines"):
             (cause, isTelling, isFinal) = (KafkaTrouble.tlsCause(text), true, true)
         case RD_KAFKA_RESP_ERR__AUTHENTICATION, RD_KAFKA_RESP_ERR__RESOLVE:
             (cause, isTelling, isFinal) = (error.cause, true, error == RD_KAFKA_RESP_ERR__AUTHENTICATION)
