@@ -1,0 +1,12 @@
+# Sourced by Tools/package.
+# shellcheck shell=bash
+
+# blank PROGRAM SECTION [FROM]: makes a section's bytes zero, from one on; its place stays as it is.
+blank() {
+    local size file=$needs/section
+    objcopy --dump-section "$2=$file" "$1" /dev/null
+    size=$(stat -c %s "$file")
+    truncate -s "${3:-0}" "$file"
+    truncate -s "$size" "$file"
+    objcopy --update-section "$2=$file" "$1"
+}
