@@ -10,36 +10,16 @@ extension MessageSender {
     /// One that produces by librdkafka.
     convenience init(_ settings: KafkaSettings, on scheduler: any Scheduler) throws(TransportError) {
         try self.init(timeout: settings.timeout + Self.grace, on: scheduler, judge: settings.judge) {
-            link throws(TransportError) in try KafkaThread(settings, link: link)
+            link throws(TransportError) in
+            try PublisherThread(KafkaProducer(settings, link: link), named: "headgate-kafka")
         }
     }
 }
 
-/// Produces by librdkafka, which is called on a thread of its own and tells what comes of it on one of its own: neither the
-/// loop nor another dispatcher waits for it.
-private final class KafkaThread: MessagePublisher {
-    private let thread: EventLoop
-    private let producer: KafkaProducer
-
-    init(_ settings: KafkaSettings, link: MessageLink) throws(TransportError) {
-        thread = try EventLoop.onNewThread(named: "headgate-kafka")
-        producer = KafkaProducer(settings, link: link)
-    }
-
-    func publish(_ batch: Batch, as flight: Int) {
-        thread.submit { [producer] in producer.publish(batch, as: flight) }
-    }
-
-    /// Does not wait for the thread, which ends once librdkafka lets it.
-    func close() {
-        thread.submit { [producer] in producer.close() }
-        thread.stop()
-    }
-}
-
-/// A producer, made when it is first needed, and made anew when something went wrong that was not an event's fault.
+/// Produces by librdkafka, which tells what comes of it on a thread of its own. A producer is made when it is first needed, and
+/// anew when something went wrong that was not an event's fault.
 // Unchecked: the sender hands it to its thread, and all is called there alone.
-private final class KafkaProducer: @unchecked Sendable {
+private final class KafkaProducer: MessagePublisher, @unchecked Sendable {
     private let settings: KafkaSettings
     private let link: MessageLink
     private let scanner = JSONScanner(maxDepth: JSONScanner.greatestDepth)

@@ -1,10 +1,20 @@
 import CNATS
 import HeadgateCore
+import HeadgateTransport
+
+extension MessageSender {
+    /// One that publishes by libnats.
+    convenience init(_ settings: NATSSettings, on scheduler: any Scheduler) throws(TransportError) {
+        try self.init(timeout: settings.timeout, on: scheduler) { link throws(TransportError) in
+            try PublisherThread(NATSConnection(settings, link: link), named: "headgate-nats")
+        }
+    }
+}
 
 /// A connection to a cluster, made when it is first needed; libnats makes it anew when it is lost, and this object when
 /// libnats has given up. All that libnats may block in is called here, on a thread of the sender's own.
 // Unchecked: the sender hands it to that thread, and all is called there alone.
-final class NATSConnection: @unchecked Sendable {
+final class NATSConnection: MessagePublisher, @unchecked Sendable {
     private let settings: NATSSettings
     private let link: MessageLink
     /// The link's number in the present connection.
