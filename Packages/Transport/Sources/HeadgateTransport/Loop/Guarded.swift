@@ -38,10 +38,12 @@ public final class Guarded<Value: Sendable>: @unchecked Sendable {
     /// The same once the value is as wanted: holds the thread up until then.
     public func withLock<Result>(when isWanted: (Value) -> Bool, _ body: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
         while !isWanted(value) { awaitChange() }
         let result = body(&value)
-        if waiting > 0 { pthread_cond_broadcast(change) }
+        let isAwaited = waiting > 0
+        pthread_mutex_unlock(mutex)
+        // Whoever wakes up finds the lock free.
+        if isAwaited { pthread_cond_broadcast(change) }
         return result
     }
 
