@@ -10,30 +10,40 @@ import Testing
         return pace
     }
 
-    @Test("A disk is quick once it has answered quickly eight times in a row")
+    @Test("A disk is quick once it has answered quickly eight times")
     func begins() {
         #expect(!after(quick: 7).isQuick)
         #expect(after(quick: 8).isQuick)
     }
 
-    @Test("A slow answer ends that, and the next stretch has to be twice as long each time, up to a bound")
+    @Test("A slow answer costs as much as a hundred quick ones save")
     func slow() {
-        var pace = after(quick: 8)
+        var pace = after(quick: 107)
         pace.answered(after: .milliseconds(2))
         #expect(!pace.isQuick)
-        #expect(!after(quick: 15, then: pace).isQuick)
-        #expect(after(quick: 16, then: pace).isQuick)
-        for _ in 0..<100 { pace.answered(after: .seconds(1)) }
-        #expect(!after(quick: 1_023, then: pace).isQuick)
-        #expect(after(quick: 1_024, then: pace).isQuick)
+        #expect(after(quick: 1, then: pace).isQuick)
+        pace = after(quick: 108)
+        pace.answered(after: .milliseconds(2))
+        #expect(pace.isQuick)
     }
 
-    @Test("After many quick answers the slow ones are forgotten")
-    func forgiven() {
+    @Test("A disk that hangs is not quick at once, however long it was")
+    func hangs() {
+        var pace = after(quick: 100_000)
+        pace.answered(after: .milliseconds(5))
+        #expect(!pace.isQuick)
+        #expect(!after(quick: 107, then: pace).isQuick)
+        #expect(after(quick: 108, then: pace).isQuick)
+    }
+
+    @Test("What lies long back does not count")
+    func bounds() {
         var pace = DiskPace()
-        for _ in 0..<100 { pace.answered(after: .seconds(1)) }
-        pace = after(quick: 16_384, then: pace)
-        pace.answered(after: .seconds(1))
-        #expect(after(quick: 16, then: pace).isQuick)
+        for _ in 0..<100_000 { pace.answered(after: .seconds(1)) }
+        #expect(!after(quick: 1_007, then: pace).isQuick)
+        #expect(after(quick: 1_008, then: pace).isQuick)
+        pace = after(quick: 100_000)
+        for _ in 0..<2 { pace.answered(after: .milliseconds(2)) }
+        #expect(!pace.isQuick)
     }
 }
