@@ -7,6 +7,7 @@ let package = Package(
     dependencies: [.package(path: "../Core"), .package(path: "../Transport")],
     targets: [
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CDisk"),
         .systemLibrary(name: "CNetlink"),
         .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
         .systemLibrary(name: "CKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
@@ -17,7 +18,7 @@ let package = Package(
         .target(
             name: "HeadgateServer",
             dependencies: [
-                "CSQLite", "CCurl", "CNetlink", "CCrypto", "CRE2", "CNATS", "CKafka", "CZstd",
+                "CSQLite", "CCurl", "CDisk", "CNetlink", "CCrypto", "CRE2", "CNATS", "CKafka", "CZstd",
                 .product(name: "HeadgateCore", package: "Core"),
                 .product(name: "HeadgateData", package: "Core"),
                 .product(name: "CUV", package: "Transport"),

@@ -45,9 +45,15 @@ protocol DiskFile: AnyObject {
     /// Makes what was written survive a power failure. After a fault nobody knows which of it does, and another attempt
     /// tells nothing of it.
     func sync() throws(DiskFault)
+    /// Has the system begin to bring what was written here onto the disk, so that the sync to come has less to do. It promises nothing.
+    func writeOut(_ range: Range<Int>)
     /// Takes the file for this process alone, as long as it is held.
     /// - Returns: false when another has it.
     func lock() throws(DiskFault) -> Bool
+}
+
+extension DiskFile {
+    func writeOut(_ range: Range<Int>) {}
 }
 
 /// Why a disk did not do as asked.

@@ -1,3 +1,4 @@
+import CDisk
 import Glibc
 import HeadgateCore
 
@@ -136,6 +137,10 @@ private final class SystemFile: DiskFile {
     /// The size is synced with the bytes, the times of changes are not: nobody needs these.
     func sync() throws(DiskFault) {
         try DiskFault.check(times.measure { fdatasync(descriptor) })
+    }
+
+    func writeOut(_ range: Range<Int>) {
+        _ = cdisk_write_out(descriptor, Int64(range.lowerBound), Int64(range.count))
     }
 
     func syncAll() throws(DiskFault) {

@@ -207,8 +207,9 @@ private struct UnreadyFile {
 
     var isFull: Bool { filled >= file.size }
 
-    /// Fills so many bytes more, which are then on the disk.
+    /// Fills so many bytes more. They are on the disk once all are.
     mutating func fill(_ step: Int) throws(DiskFault) {
+        let begin = filled
         let end = min(file.size, filled + step)
         let zeros = [UInt8](repeating: 0, count: min(end - filled, 1 << 20))
         while filled < end {
@@ -218,6 +219,8 @@ private struct UnreadyFile {
             }
             filled += count
         }
-        try handle.sync()
+        // A sync for each step would take most of its time, and whoever waits for a commit would wait for it.
+        handle.writeOut(begin..<end)
+        if isFull { try handle.sync() }
     }
 }
