@@ -105,9 +105,11 @@ private final class LogCopyScene {
             chunk: Chunk(bytes: writer.take(), lastSequenceNumber: last + 1),
             tallies: [route: Tally(events: 1, bytes: bytes)], ages: GroupAges(),
             newRoutes: last == 0 ? [1: [1], 2: [1, 2]] : [:], recentIDs: nil)
-        let fault = engine?.commit([.append(group)]).first ?? nil
-        if fault == nil { last += 1 }
-        engine?.lastAppended = last
+        guard case .failure(let fault) = engine?.commit([.append(group)]) else {
+            last += 1
+            engine?.lastAppended = last
+            return nil
+        }
         return fault
     }
 

@@ -4,8 +4,10 @@ import HeadgateCore
 public final class FaultyStore: EventStore {
     /// The store behind it; its `fault` makes appends and changes fail.
     public let memory: MemoryEventStore
-    /// Whether answers to appends are held back until ``releaseAppend()``.
-    public var holdsAppends = false
+    /// Whether answers to appends are held back until ``releaseAppend()``, or until this is false again.
+    public var holdsAppends = false {
+        didSet { while !holdsAppends, !held.isEmpty { releaseAppend() } }
+    }
     /// Whether the disk hangs: nothing that is asked for is answered, ever.
     public var isSilent = false
     /// When set, changes fail with it, though appends do not.

@@ -16,7 +16,7 @@ enum SegmentsTarget {
         lay(&input, in: options)
         guard let first = start(options), first.state.lastSequenceNumber < StoreSchema.mostEvents else { return 0 }
         let number = first.state.lastSequenceNumber + 1
-        precondition(first.engine.commit([.append(group(number))]) == [nil], "an event is not taken")
+        precondition(first.engine.commit([.append(group(number))]) == .success(1), "an event is not taken")
         first.engine.lastAppended = number
         look(first.engine)
         for _ in 0..<4 { first.engine.doSomeChores() }

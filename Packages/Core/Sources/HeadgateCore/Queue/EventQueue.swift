@@ -3,8 +3,8 @@ import HeadgateData
 /// The one queue of all dispatchers: gives accepted events their places, gathers them into groups that are committed
 /// together (Behaviour Q5), and knows what is stored and unsettled.
 ///
-/// While one group is being committed, the next is gathered; a lone event is committed at the end of the turn in which
-/// it came.
+/// What came in a turn is a group, which goes to the store at the turn's end, behind those that are on their way: the store commits
+/// together what waits. With many on their way the next is gathered over several turns.
 public final class EventQueue {
     let scheduler: any Scheduler
     private(set) var ages: AgeScale
@@ -21,8 +21,7 @@ public final class EventQueue {
     /// Tells the group in the making apart from those before it: what came after a commit had begun is not in that
     /// commit, and must not be acknowledged with it (Behaviour P1).
     public private(set) var gatheringGroup = 0
-    /// The group that the store is committing.
-    private var committing: CommittingGroup?
+    private var committing = CommittingGroups()
     private var dedupe: DedupeWindow
     /// What ids are hashed with.
     let dedupeKey: DedupeKey
@@ -44,6 +43,8 @@ public final class EventQueue {
 
     /// Most bytes of a group; with more, senders are asked to wait for the next.
     static let mostGroupBytes = 4 << 20
+    /// With so many bytes a group does not wait for the end of its turn, unless others are on their way.
+    static let muchBytes = 64 << 10
     static let recentBytes = 4 << 20
 
     public init(scheduler: any Scheduler, store: any EventStore, limits: StoreLimits, state: StoredState) {
@@ -116,8 +117,9 @@ public final class EventQueue {
     /// Whether the group in the making has no room: those who send should wait for ``whenCommitted(_:)``.
     public var isGroupFull: Bool { gathering.byteCount >= EventQueue.mostGroupBytes }
 
-    /// Gives an event its place, or says why not. What was offered in one turn is committed in one group.
+    /// Gives an event its place, or says why not. What was offered in one turn is committed together, unless it is much.
     public func admit(_ event: TrackedEvent) -> Admission {
+        commitMuch()
         let now = receipt()
         let fingerprint = event.identity.map(dedupeKey.fingerprint)
         if let fingerprint, let first = dedupe.find(fingerprint, at: now.stamp) { return .duplicate(first) }
@@ -132,6 +134,7 @@ public final class EventQueue {
     /// Gives events their places, all of them or, when there is no room for those that are new, none.
     /// - Returns: what became of each, in their order.
     public func admit(all events: [TrackedEvent]) throws(AdmissionRefusal) -> [Admission] {
+        commitMuch()
         let now = receipt()
         var plan = AdmissionPlan(after: lastSequenceNumber)
         for event in events {
@@ -188,7 +191,7 @@ public final class EventQueue {
 
     /// What is stored, and what is about to be.
     var held: Tally {
-        backlog.live + gathering.tally + (committing?.tally ?? .zero)
+        backlog.live + gathering.tally + committing.tally
     }
 
     /// How many events for a dispatcher are offered and not stored yet.
@@ -199,8 +202,8 @@ public final class EventQueue {
     }
 
     /// What is offered and not stored yet, of each route.
-    private var offered: some Sequence<(key: RouteNumber, value: Tally)> {
-        [gathering.tallies, committing?.group.tallies ?? [:]].joined()
+    private var offered: [(key: RouteNumber, value: Tally)] {
+        Array(gathering.tallies) + committing.tallies
     }
 
     /// Forgets the sets of dispatchers to which no event has to go any more, when there are many. Where events of theirs
@@ -233,23 +236,32 @@ public final class EventQueue {
         commit()
     }
 
+    /// Much does not wait for the turn's end: a store that has nothing to do begins while the rest of the turn comes.
+    private func commitMuch() {
+        if gathering.byteCount >= EventQueue.muchBytes, committing.isEmpty { commit() }
+    }
+
     private func commit() {
-        guard committing == nil, !gathering.isIdle else { return }
+        guard !gathering.isIdle, committing.hasRoom(for: gathering.byteCount, most: EventQueue.mostGroupBytes)
+        else { return }
         let waiters = endGathering()
-        guard let chunk = gathering.takeChunk() else { return waiters.tell(nil) }
+        guard let chunk = gathering.takeChunk() else {
+            return committing.isEmpty ? waiters.tell(nil) : committing.add(waiters)
+        }
         let group = gathering.group(
-            chunk, newRoutes: routes.takeUnsaved(), groundwork: groundwork, forgottenIDs: newlyForgotten())
-        committing = CommittingGroup(
-            group: group, waiters: waiters, arrivals: gathering.arrivals, traced: gathering.traced)
+            chunk, behind: committing.newest ?? lastStored, newRoutes: routes.takeUnsaved(),
+            groundwork: groundwork, forgottenIDs: newlyForgotten())
+        committing.add(
+            CommittingGroup(group: group, waiters: waiters, arrivals: gathering.arrivals, traced: gathering.traced))
         gathering = GatheringGroup(expecting: gathering.tally.events, bytes: chunk.bytes.count)
         store.append(group) { [weak self] fault in self?.committed(fault) }
     }
 
     private func committed(_ fault: StoreFault?) {
-        guard let group = committing else { return }
-        committing = nil
+        guard let group = committing.takeOldest() else { return }
         if let fault { fail(group, fault) } else { succeed(group) }
-        commit()
+        // What is gathered in this turn goes at its end.
+        if !isCommitDue { commit() }
     }
 
     private func succeed(_ group: CommittingGroup) {
@@ -266,13 +278,17 @@ public final class EventQueue {
         group.waiters.tell(nil)
     }
 
-    /// What was gathered meanwhile may hold repeats of events that are not stored now: it fails as well.
+    /// What came since may hold repeats of events that are not stored now: it fails as well, be it on its way or gathered.
     private func fail(_ group: CommittingGroup, _ fault: StoreFault) {
+        if let doom = group.doom { return group.waiters.tell(doom) }
         routes.restoreUnsaved(group.group.newRoutes)
+        routes.restoreUnsaved(committing.doom(fault))
         if let first = group.group.chunk.first(where: { _ in true }) { dedupe.forget(from: first.sequenceNumber) }
-        let waiters = group.waiters + endGathering()
+        let late = endGathering()
         gathering = GatheringGroup()
-        waiters.tell(fault)
+        if committing.isEmpty { return (group.waiters + late).tell(fault) }
+        committing.add(late)
+        group.waiters.tell(fault)
     }
 
     /// Whoever comes from now on waits for another group.
@@ -283,7 +299,7 @@ public final class EventQueue {
 
     /// Lets go of all who wait, and are never told: they hold the daemon, which is gone while its process goes on.
     func forgetWaiters() {
-        (committing, gathering) = (nil, GatheringGroup())
+        (committing, gathering) = (CommittingGroups(), GatheringGroup())
     }
 
     // MARK: Reading

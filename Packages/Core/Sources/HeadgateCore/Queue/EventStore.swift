@@ -16,7 +16,8 @@ public protocol EventStore: AnyObject {
     /// Opens the store and tells what it keeps. Called once, first; may take its time.
     func open() throws(StoreFault) -> StoredState
     /// Keeps a group of events; `then` gets nil once they are as safe as the configured durability asks
-    /// (Behaviour Q5). A group is kept whole or not at all.
+    /// (Behaviour Q5). A group is kept whole or not at all, and only where the one is that it goes on from
+    /// (``AppendGroup/behind``). The next may be asked for before it is answered: a store commits together what waits.
     func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void)
     /// Reads the events behind a sequence number, some at a time, from the lowest; nil when there are none. A chunk may
     /// begin with some that come before.
@@ -64,6 +65,9 @@ public enum StoreFault: Error, Equatable, Sendable {
     /// Anything else.
     case failed(String)
 
+    /// A group cannot be kept, since one is not there that it goes on from (``AppendGroup/behind``).
+    public static let nothingToGoOnFrom = StoreFault.failed("events before these could not be stored")
+
     /// What went wrong, for people.
     public var message: String {
         switch self {
@@ -75,6 +79,9 @@ public enum StoreFault: Error, Equatable, Sendable {
 /// Events that are committed together (Behaviour Q5).
 public struct AppendGroup: Sendable {
     public var chunk: Chunk
+    /// The newest event of the group that it goes on from; 0 where it goes on from none. Its events may have been offered while that one was
+    /// on its way, and rely on it: a store that could not keep that one must not keep this one.
+    public var behind: SequenceNumber
     /// What the chunk holds of each route, so that a start needs not read the events to count them.
     public var tallies: [RouteNumber: Tally]
     /// When its events become too old.
@@ -93,11 +100,12 @@ public struct AppendGroup: Sendable {
     public var requeued: [LetterNumber]
 
     public init(
-        chunk: Chunk, tallies: [RouteNumber: Tally], ages: GroupAges, newRoutes: [RouteNumber: [DispatcherNumber]],
-        groundwork: Groundwork = Groundwork(), recentIDs: RecentIDs?, forgottenIDs: SequenceNumber = 0,
-        requeued: [LetterNumber] = []
+        chunk: Chunk, behind: SequenceNumber = 0, tallies: [RouteNumber: Tally], ages: GroupAges,
+        newRoutes: [RouteNumber: [DispatcherNumber]], groundwork: Groundwork = Groundwork(), recentIDs: RecentIDs?,
+        forgottenIDs: SequenceNumber = 0, requeued: [LetterNumber] = []
     ) {
         self.chunk = chunk
+        self.behind = behind
         self.tallies = tallies
         self.ages = ages
         self.newRoutes = newRoutes

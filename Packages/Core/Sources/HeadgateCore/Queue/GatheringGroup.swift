@@ -74,32 +74,12 @@ struct GatheringGroup {
     }
 
     mutating func group(
-        _ chunk: Chunk, newRoutes: [RouteNumber: [DispatcherNumber]], groundwork: Groundwork,
+        _ chunk: Chunk, behind: SequenceNumber, newRoutes: [RouteNumber: [DispatcherNumber]], groundwork: Groundwork,
         forgottenIDs: SequenceNumber
     ) -> AppendGroup {
         AppendGroup(
-            chunk: chunk, tallies: tallies, ages: ages, newRoutes: newRoutes, groundwork: groundwork,
+            chunk: chunk, behind: behind, tallies: tallies, ages: ages, newRoutes: newRoutes, groundwork: groundwork,
             recentIDs: ids.take(lastSequenceNumber: lastSequenceNumber), forgottenIDs: forgottenIDs,
             requeued: requeued)
-    }
-}
-
-/// A group that the store is committing.
-struct CommittingGroup {
-    let group: AppendGroup
-    let waiters: [StoreWaiter]
-    /// When clients' events came.
-    let arrivals: Arrivals
-    /// What is to be remembered of the events.
-    let traced: TraceGroup
-    /// All that is in it, counted once: every event that comes meanwhile asks for it.
-    let tally: Tally
-
-    init(group: AppendGroup, waiters: [StoreWaiter], arrivals: Arrivals, traced: TraceGroup) {
-        self.group = group
-        self.waiters = waiters
-        self.arrivals = arrivals
-        self.traced = traced
-        tally = group.tallies.values.reduce(.zero, +)
     }
 }

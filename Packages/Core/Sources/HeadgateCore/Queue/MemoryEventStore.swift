@@ -33,7 +33,8 @@ public final class MemoryEventStore: EventStore {
     }
 
     public func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {
-        answer(fault, then) {
+        let gap = group.behind > state.lastSequenceNumber ? StoreFault.nothingToGoOnFrom : nil
+        answer(fault ?? gap, then) {
             chunks.append(group.chunk)
             ages.append(group.ages)
             groupCount += 1

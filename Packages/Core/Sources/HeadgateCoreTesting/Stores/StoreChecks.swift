@@ -31,6 +31,21 @@ extension EventStoreConformance {
             try bench.write()
             try bench.expect(seen.map(\.last), is: [1, 2, 3], "the last that was seen")
         },
+        Check("Q5: a group that goes on from one that is not there is not kept, nor is one that goes on from that") {
+            bench in
+            let groups: [(behind: SequenceNumber, numbers: ClosedRange<SequenceNumber>)] = [
+                (0, 1...2), (4, 5...6), (6, 7...8), (2, 9...9), (9, 10...10),
+            ]
+            var faults: [Bool] = []
+            for (behind, numbers) in groups {
+                var group = AppendGroup.sample(numbers)
+                group.behind = behind
+                bench.store.append(group) { faults.append($0 != nil) }
+            }
+            try bench.write()
+            try bench.expect(faults, is: [false, true, true, false, false], "what failed")
+            try bench.expect(bench.numbers(), is: [1, 2, 9, 10], "what is there")
+        },
         Check("Q2: what is there already stays, what a group brings with it is kept") { bench in
             try bench.write(.dispatcher(.at(0)), .keep("key", [1]))
             var group = AppendGroup.sample(1...2, newRoutes: [1: [1, 2]])

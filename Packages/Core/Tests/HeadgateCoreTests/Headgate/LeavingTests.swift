@@ -139,7 +139,6 @@ struct LeavingTests {
         // Long enough for whoever looks for queues to be given up.
         bench.advance(by: .seconds(61))
         bench.store.holdsAppends = false
-        bench.store.releaseAppend()
         bench.settle()
         bench.advance(by: .seconds(61))
         #expect(bench.gate.stored == .zero)

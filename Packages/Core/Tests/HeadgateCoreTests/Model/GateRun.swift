@@ -197,7 +197,6 @@ final class GateRun {
     private func heal() {
         bench.store.memory.fault = nil
         bench.store.holdsAppends = false
-        bench.store.releaseAppend()
     }
 
     private func restart() throws {

@@ -105,7 +105,6 @@ struct DedupeTests {
         _ = track("a")
         bench.advance(by: .seconds(30))
         bench.store.holdsAppends = false
-        bench.store.releaseAppend()
         bench.settle()
         try bench.restart()
         bench.advance(by: .milliseconds(86_369_999))

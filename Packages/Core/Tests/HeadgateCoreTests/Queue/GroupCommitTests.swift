@@ -23,19 +23,35 @@ struct GroupCommitTests {
         #expect(bench.scheduler.now == ManualScheduler().now)
     }
 
-    @Test("Q5: while one group is committed, the next is gathered")
+    @Test("Q5: what comes while a group is committed goes to the store behind it, and is answered behind it")
+    func goesBehind() {
+        bench.store.holdsAppends = true
+        for count in 1...3 { bench.track(count) }
+        #expect(bench.store.memory.groupCount == 3)
+        bench.store.releaseAppend()
+        #expect(bench.acknowledgements.map(\.admission) == [.stored(1)])
+        bench.store.holdsAppends = false
+        #expect(bench.acknowledgements.map(\.admission) == (1...6).map { .stored($0) })
+    }
+
+    @Test("Q5: with many groups on their way the next is gathered, and goes once one is stored")
     func gathersMeanwhile() {
         bench.store.holdsAppends = true
-        bench.track(1)
-        bench.track(2)
-        bench.track(3)
-        #expect(bench.store.memory.groupCount == 1)
+        for _ in 1...70 { bench.track(1) }
+        #expect(bench.store.memory.groupCount == 64)
         bench.store.releaseAppend()
         bench.settle()
+        #expect(bench.store.memory.groupCount == 65)
+        bench.store.holdsAppends = false
+        bench.settle()
+        #expect(bench.acknowledgements.map(\.admission) == (1...70).map { .stored($0) })
+    }
+
+    @Test("Q5: much does not wait for the end of its turn where the store has nothing to do")
+    func muchGoesAtOnce() {
+        bench.track(100, EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 1_000))"}"#))
         #expect(bench.store.memory.groupCount == 2)
-        bench.store.releaseAppend()
-        bench.settle()
-        #expect(bench.acknowledgements.map(\.admission) == (1...6).map { .stored($0) })
+        #expect(faults == Array(repeating: nil, count: 100))
     }
 
     @Test("P1: nothing is acknowledged, or sent, before it is stored")
@@ -50,19 +66,47 @@ struct GroupCommitTests {
         #expect(bench.sender.sent == [[1]])
     }
 
-    @Test("Q5: a failed commit refuses all of its group, and all that was gathered behind it")
+    @Test("Q5: a failed commit refuses all of its group, and all that came before that was known")
     func failedCommit() {
         bench.store.memory.fault = .noRoom("full")
         bench.store.holdsAppends = true
         bench.track(2)
-        bench.track(2)
         bench.store.memory.fault = nil
+        bench.track(2)
         bench.store.holdsAppends = false
-        bench.store.releaseAppend()
         bench.settle()
         #expect(faults == Array(repeating: .noRoom("full"), count: 4))
         #expect(bench.gate.stored == .zero)
         #expect(bench.sender.sent.isEmpty)
+    }
+
+    @Test("Q8: what comes once a failure is known is stored, though what was on its way is refused")
+    func afterFailure() {
+        bench.store.memory.fault = .noRoom("full")
+        bench.store.holdsAppends = true
+        for _ in 1...3 { bench.track(1) }
+        bench.store.memory.fault = nil
+        bench.store.releaseAppend()
+        bench.track(1)
+        bench.store.holdsAppends = false
+        bench.settle()
+        #expect(faults == [.noRoom("full"), .noRoom("full"), .noRoom("full"), nil])
+        #expect(bench.sender.sent == [[4]])
+        #expect(bench.gate.stored.events == 1)
+    }
+
+    @Test("Q7, Q8: an id that was refused with a group, or behind one, is new when it comes again")
+    func idsBehindFailure() {
+        bench.store.memory.fault = .noRoom("full")
+        bench.store.holdsAppends = true
+        for id in ["a", "a", "b"] { bench.track(1, EventDraft(id: id)) }
+        bench.store.memory.fault = nil
+        bench.store.releaseAppend()
+        for id in ["a", "b"] { bench.track(1, EventDraft(id: id)) }
+        bench.store.holdsAppends = false
+        bench.settle()
+        #expect(faults.map { $0 == nil } == [false, false, false, true, true])
+        #expect(bench.gate.stored.events == 2)
     }
 
     @Test("Q8: room that comes back is used")

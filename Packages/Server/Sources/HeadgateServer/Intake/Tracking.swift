@@ -5,6 +5,7 @@ import HeadgateWire
 /// Takes events in: checks them, gives them to the queue, counts what becomes of them.
 final class Tracking {
     private let gate: Headgate
+    private let events: EventQueue
     private let reader: EventReader
     private let collecting: Collecting
     private let preparation: EventPreparation
@@ -15,6 +16,7 @@ final class Tracking {
 
     init(gate: Headgate, collecting: Collecting, log: Log) {
         self.gate = gate
+        events = gate.events
         self.collecting = collecting
         self.log = log
         refusals = RefusalTally(scheduler: gate.scheduler, log: log)
@@ -44,7 +46,7 @@ final class Tracking {
             countDropped(session)
             return (prepared.event, .unrouted)
         }
-        let admission = gate.events.admit(prepared.event)
+        let admission = events.admit(prepared.event)
         switch admission {
         case .stored, .duplicate, .unrouted: counted(admission, session)
         case .queueFull: throw rejected(1, .queueFull, session)
@@ -81,7 +83,7 @@ final class Tracking {
 
     private func admit(_ prepared: [Prepared], _ session: Session) throws(RPCError) -> [Admission] {
         do throws(AdmissionRefusal) {
-            return try gate.events.admit(all: prepared.lazy.filter { !$0.isDropped }.map(\.event))
+            return try events.admit(all: prepared.lazy.filter { !$0.isDropped }.map(\.event))
         } catch {
             throw rejected(prepared.count, error, session)
         }
@@ -145,6 +147,7 @@ final class Tracking {
 /// Reads the params of `track` into events, without copying what is in them.
 final class EventReader {
     private let gate: Headgate
+    private let events: EventQueue
     /// Where ids are put that do not stand in the message as they are needed.
     private let arena: ByteArena
     private var ids = UUIDv7()
@@ -166,6 +169,7 @@ final class EventReader {
 
     init(gate: Headgate, arena: ByteArena) {
         self.gate = gate
+        events = gate.events
         self.arena = arena
     }
 
@@ -294,7 +298,7 @@ final class EventReader {
     private func makeID() -> UnsafeRawBufferPointer {
         let quoted = arena.room(for: UUIDv7.length + 2)
         quoted[0] = UInt8(ascii: "\"")
-        ids.next(at: gate.events.receivedAt, into: UnsafeMutableRawBufferPointer(rebasing: quoted[1...]))
+        ids.next(at: events.receivedAt, into: UnsafeMutableRawBufferPointer(rebasing: quoted[1...]))
         quoted[UUIDv7.length + 1] = UInt8(ascii: "\"")
         return UnsafeRawBufferPointer(quoted)
     }

@@ -2,9 +2,9 @@ import HeadgateCore
 
 /// What keeps events on a disk, as the store's thread sees it. Whatever takes its time is done here.
 protocol StoreEngine: AnyObject {
-    /// Does appends and writes, each whole or not at all, those of one turn together.
-    /// - Returns: what became of each.
-    func commit(_ jobs: [StoreJob]) -> [StoreFault?]
+    /// Does appends and writes together, the first of them at least.
+    /// - Returns: how many are done, each whole; where none could be, why.
+    func commit(_ jobs: ArraySlice<StoreJob>) -> Result<Int, StoreFault>
     /// The highest sequence number that was appended before the job at hand. What is appended behind it in the same turn may be
     /// there already.
     var lastAppended: SequenceNumber { get set }
@@ -109,9 +109,31 @@ extension StoreEngine {
         return .success(survey)
     }
 
+    /// Does appends and writes, as many as possible together. Where that fails each is tried alone, so that none suffers for another, but
+    /// for groups that go on from one that could not be kept (``AppendGroup/behind``).
+    /// - Returns: what became of each.
+    private func commitInOrder(_ jobs: [StoreJob]) -> [StoreFault?] {
+        var (rest, faults): (ArraySlice<StoreJob>, [StoreFault?]) = (jobs[...], [])
+        var last = lastAppended
+        while !rest.isEmpty {
+            let sound = rest.sound(behind: last)
+            var outcome = sound.isEmpty ? .failure(.nothingToGoOnFrom) : commit(sound)
+            if case .failure = outcome, sound.count > 1 { outcome = commit(rest.prefix(1)) }
+            switch outcome {
+            case .success(let count):
+                last = rest.prefix(count).compactMap(\.lastAppended).last ?? last
+                faults += repeatElement(nil, count: count)
+                rest.removeFirst(count)
+            case .failure(let fault):
+                faults.append(fault)
+                rest.removeFirst()
+            }
+        }
+        return faults
+    }
+
     private func carryOutTogether(_ jobs: ArraySlice<StoreJob>, report: ([StoreOutcome]) -> Void) {
-        let changes = jobs.filter(\.isChange)
-        var faults = (changes.isEmpty ? [] : commit(changes))[...]
+        var faults = commitInOrder(jobs.filter(\.isChange))[...]
         var news: [StoreOutcome] = []
         for job in jobs {
             switch job {
@@ -142,7 +164,23 @@ extension StoreEngine {
     }
 }
 
+extension ArraySlice<StoreJob> {
+    /// Those up to the first that goes on from a group that is not there.
+    fileprivate func sound(behind last: SequenceNumber) -> Self {
+        var last = last
+        return prefix { job in
+            guard case .append(let group) = job else { return true }
+            defer { last = group.chunk.lastSequenceNumber }
+            return group.behind <= last
+        }
+    }
+}
+
 extension StoreJob {
+    fileprivate var lastAppended: SequenceNumber? {
+        if case .append(let group) = self { group.chunk.lastSequenceNumber } else { nil }
+    }
+
     fileprivate var isClose: Bool {
         if case .close = self { true } else { false }
     }

@@ -73,7 +73,16 @@ final class StoreWorkers: @unchecked Sendable {
     func put(_ job: StoreJob) {
         guard let loop, loop.isCurrent else { return handOver([job]) }
         asked.append(job)
+        guard job.bytesInPlace.map({ $0 <= StoreWorkers.mostBytesInPlace }) == true else {
+            // The store's thread does it in any case, while the loop goes on with its turn.
+            return handOver(takeAsked())
+        }
         if asked.count == 1 { loop.betweenTurns(self) }
+    }
+
+    private func takeAsked() -> [StoreJob] {
+        defer { asked = [] }
+        return asked
     }
 
     /// Gives jobs to the store's thread, which has the engine until they are done.
@@ -238,8 +247,7 @@ final class StoreWorkers: @unchecked Sendable {
 
 extension StoreWorkers: LoopPartner {
     func turnEnded() -> (() -> Void)? {
-        let jobs = asked
-        asked = []
+        let jobs = takeAsked()
         guard !jobs.isEmpty else { return nil }
         guard takeInPlace(jobs) else {
             handOver(jobs)

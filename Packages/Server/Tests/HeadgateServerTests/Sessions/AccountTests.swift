@@ -240,7 +240,6 @@ struct AccountTests {
             try await stage.look { service in
                 let store = try #require(service.gate.events.store as? FaultyStore)
                 store.holdsAppends = false
-                store.releaseAppend()
             }
         }
     }

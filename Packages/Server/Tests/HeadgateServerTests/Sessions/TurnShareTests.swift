@@ -160,7 +160,6 @@ extension ServiceStage {
             func look() {
                 guard isReady(service) else { return service.scheduler.nextTurn(look) }
                 store.holdsAppends = false
-                store.releaseAppend()
             }
             look()
         }

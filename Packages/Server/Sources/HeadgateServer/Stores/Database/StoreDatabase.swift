@@ -30,9 +30,8 @@ final class StoreDatabase: StoreEngine {
         chores = StoreChores(connection)
     }
 
-    /// Commits appends and writes in one transaction. If that fails, each is tried alone, so that none suffers for
-    /// another.
-    func commit(_ jobs: [StoreJob]) -> [StoreFault?] {
+    /// Commits appends and writes in one transaction.
+    func commit(_ jobs: ArraySlice<StoreJob>) -> Result<Int, StoreFault> {
         do throws(SQLiteError) {
             let isSynced = options.durability == .full && jobs.contains(where: \.isAppend)
             try connection.setSyncing(isSynced)
@@ -45,12 +44,11 @@ final class StoreDatabase: StoreEngine {
             if isSynced, let times = options.disk.syncTimes { try times.measure(transact) } else { try transact() }
             jobs.forEach(committed)
             droppedLetters.add(letters.committed())
-            return jobs.map { _ in nil }
+            return .success(jobs.count)
         } catch {
             letters.rolledBack()
-            guard jobs.count == 1 else { return jobs.flatMap { commit([$0]) } }
-            keepRoutes(of: jobs[0])
-            return [error.fault]
+            if jobs.count == 1 { keepRoutes(of: jobs[jobs.startIndex]) }
+            return .failure(error.fault)
         }
     }
 

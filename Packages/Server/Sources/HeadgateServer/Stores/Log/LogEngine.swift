@@ -26,30 +26,13 @@ final class LogEngine: StoreEngine {
 
     // MARK: Events and changes
 
-    func commit(_ jobs: [StoreJob]) -> [StoreFault?] {
-        var rest = jobs.compactMap(LogEntry.init)[...]
-        var faults: [StoreFault?] = []
-        while let first = rest.first {
-            do throws(DiskFault) {
-                let count = try log.write(rest)
-                faults += repeatElement(nil, count: count)
-                rest.removeFirst(count)
-            } catch {
-                // Each is tried alone, so that none suffers for another.
-                faults.append(rest.count > 1 ? write(first) : error.logFault)
-                rest.removeFirst()
-            }
-        }
-        noteWrites(jobs.count)
-        return faults
-    }
-
-    private func write(_ entry: LogEntry) -> StoreFault? {
+    func commit(_ jobs: ArraySlice<StoreJob>) -> Result<Int, StoreFault> {
         do throws(DiskFault) {
-            _ = try log.write([entry])
-            return nil
+            let count = try log.write(jobs.compactMap(LogEntry.init))
+            noteWrites(count)
+            return .success(count)
         } catch {
-            return error.logFault
+            return .failure(error.logFault)
         }
     }
 
@@ -138,7 +121,14 @@ final class LogEngine: StoreEngine {
         }
     }
 
-    func takeOver(_ letters: [StoredLetter]) -> StoreFault? { write(.changes(letters.map { .letter($0) })) }
+    func takeOver(_ letters: [StoredLetter]) -> StoreFault? {
+        do throws(DiskFault) {
+            _ = try log.write([.changes(letters.map { .letter($0) })])
+            return nil
+        } catch {
+            return error.logFault
+        }
+    }
 
     func makeCertain() -> StoreFault? {
         do throws(DiskFault) {
