@@ -80,7 +80,8 @@ struct Certificates {
         self.folder = folder
         let authority = ["-keyout", path("ca.key"), "-out", authority, "-subj", "/CN=Authority of a test"]
         try await make(authority)
-        try await make("server", subject: "localhost", ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"])
+        let names = "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:127.0.0.2"
+        try await make("server", subject: "localhost", ["-addext", names])
         try await make("client", subject: "till-7", [])
     }
 

@@ -107,9 +107,10 @@ struct KafkaTrouble: Equatable {
 
     init(_ error: rd_kafka_resp_err_t, _ text: String) {
         switch error {
-        // What OpenSSL says comes as the one or the other, as it happens.
+        // What OpenSSL says comes as the one or the other, as it happens. That a connection has ended without a word is no
+        // more than it is without TLS.
         case RD_KAFKA_RESP_ERR__SSL,
-            RD_KAFKA_RESP_ERR__TRANSPORT where text.contains("SSL routines"):
+            RD_KAFKA_RESP_ERR__TRANSPORT where text.contains("SSL routines") && !text.contains("unexpected eof"):
             (cause, isTelling, isFinal) = (KafkaTrouble.tlsCause(text), true, true)
         case RD_KAFKA_RESP_ERR__AUTHENTICATION, RD_KAFKA_RESP_ERR__RESOLVE:
             (cause, isTelling, isFinal) = (error.cause, true, error == RD_KAFKA_RESP_ERR__AUTHENTICATION)
@@ -122,8 +123,11 @@ struct KafkaTrouble: Equatable {
         }
     }
 
+    /// Whose name another host has is not trusted either: librdkafka does not tell which it is.
     private static func tlsCause(_ text: String) -> String {
-        if text.contains("hostname mismatch") { return "TLS: certificate of another host" }
-        return text.contains("certificate") ? "TLS: certificate not trusted" : "TLS: handshake failed"
+        let isOfCertificate = text.contains("certificate") || text.contains("unknown ca")
+        guard isOfCertificate else { return "TLS: handshake failed" }
+        // An alert is the broker's word.
+        return text.contains(" alert ") ? "TLS: client certificate refused" : "TLS: certificate not trusted"
     }
 }
