@@ -43,7 +43,8 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
 
     // MARK: The sender's end
 
-    func publish(_ batch: Batch, as flight: Int) {
+    func publish(_ flight: Int) {
+        guard let batch = link?.batch(of: flight) else { return record.expect(false, "what goes out is no batch") }
         flights.append(Flight(number: flight, batch: batch, said: batch.events.map { _ in nil }))
     }
 
@@ -68,7 +69,7 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
         guard let link, !places.isEmpty else { return }
         let place = record.pick(places)
         let (flight, event) = (flights[place].number, flights[place].published)
-        record.expect(link.isOpen(flight), "a batch is over, and nobody was told")
+        record.expect(link.batch(of: flight) != nil, "a batch is over, and nobody was told")
         flights[place].published += 1
         let message = (1...).first { messages[$0] == nil } ?? 0
         guard link.send(message, event, of: flight) else { return record.expect(false, "a message need not go") }

@@ -39,20 +39,21 @@ enum StreamsTarget {
         }
 
         mutating func finish() {
-            precondition(open.keys.allSatisfy(flights.isOpen))
+            precondition(open.allSatisfy { flights.batch(of: $0.key)?.events.count == $0.value })
             for flight in open.keys.sorted() { end(flights.end(flight, cause: "x")) }
             precondition(open.isEmpty && flights.endSent(cause: "x").isEmpty)
         }
 
         private mutating func begin(events: Int) {
-            flights.begin(next, events: events)
+            let event = Batch.Event(id: "", sequenceNumber: 1, range: 0..<0)
+            flights.begin(next, Batch(number: next, body: [], events: Array(repeating: event, count: events)))
             open[next] = events
             next += 1
         }
 
         /// Each event is sent once, as senders do.
         private mutating func send(_ flight: Int, event: Int) {
-            let isThere = flights.isOpen(flight)
+            let isThere = flights.batch(of: flight) != nil
             guard event < open[flight] ?? 1, sent.insert(flight << 8 | event).inserted else { return }
             messages += 1
             precondition(flights.send(messages, event, of: flight) == isThere)
@@ -69,7 +70,7 @@ enum StreamsTarget {
             guard let events = open.removeValue(forKey: ended.number) else {
                 preconditionFailure("batch \(ended.number) ends again")
             }
-            precondition(!flights.isOpen(ended.number))
+            precondition(flights.batch(of: ended.number) == nil)
             if case .each(let outcomes) = ended.result { precondition(outcomes.count == events) }
         }
     }

@@ -10,9 +10,13 @@ struct MessageFlightsTests {
     /// One flight, number 7, with so many events that went out as the messages 100, 101 and so on.
     private func flights(_ events: Int, sent: Int? = nil) -> MessageFlights {
         var flights = MessageFlights()
-        flights.begin(7, events: events)
+        flights.begin(7, batch(of: events))
         for event in 0..<(sent ?? events) { _ = flights.send(100 + UInt(event), event, of: 7) }
         return flights
+    }
+
+    private func batch(of events: Int) -> Batch {
+        Batch(of: Array(repeating: "{}", count: events), in: .separate)
     }
 
     /// What each of these answers ends, in their order.
@@ -27,10 +31,10 @@ struct MessageFlightsTests {
         var flights = flights(3)
         let over1 = ended(by: [(102, .delivered), (100, .delivered)], in: &flights)
         #expect(over1 == [nil, nil])
-        #expect(flights.isOpen(7))
+        #expect(flights.batch(of: 7)?.events.count == 3)
         let over2 = ended(by: [(101, .delivered)], in: &flights)
         #expect(over2 == [.init(number: 7, result: .delivered)])
-        #expect(!flights.isOpen(7))
+        #expect(flights.batch(of: 7) == nil)
     }
 
     @Test("K4: outcomes that differ are told for each event, in the batch's order")
@@ -64,19 +68,19 @@ struct MessageFlightsTests {
     @Test("A lost connection ends the flights that wait for it, and no others")
     func lost() {
         var flights = flights(1)
-        flights.begin(8, events: 1)
-        flights.begin(9, events: 1)
+        flights.begin(8, batch(of: 1))
+        flights.begin(9, batch(of: 1))
         _ = flights.send(200, 0, of: 9)
         let over = flights.endSent(cause: "lost")
         #expect(over.map(\.number) == [7, 9])
         #expect(over.map(\.result) == [.noAnswer(cause: "lost"), .noAnswer(cause: "lost")])
-        #expect(flights.isOpen(8))
+        #expect(flights.batch(of: 8)?.events.count == 1)
     }
 
     @Test("A message's place in memory may be used again by the next one")
     func sameMessage() {
         var flights = flights(1)
-        flights.begin(8, events: 1)
+        flights.begin(8, batch(of: 1))
         let over4 = ended(by: [(100, .delivered)], in: &flights)
         #expect(over4 == [.init(number: 7, result: .delivered)])
         _ = flights.send(100, 0, of: 8)
@@ -88,7 +92,7 @@ struct MessageFlightsTests {
     func forgotten() {
         var flights = flights(1)
         flights.removeAll()
-        #expect(!flights.isOpen(7))
+        #expect(flights.batch(of: 7) == nil)
         let over6 = ended(by: [(100, .delivered)], in: &flights)
         #expect(over6 == [nil])
     }

@@ -32,9 +32,9 @@ private final class KafkaProducer: MessagePublisher, @unchecked Sendable {
         (self.settings, self.link) = (settings, link)
     }
 
-    /// Hands the events of a batch over, one message each; the link hears what comes of them.
-    func publish(_ batch: Batch, as flight: Int) {
-        guard link.isOpen(flight) else { return }
+    /// Hands the events of a flight over, one message each; the link hears what comes of them.
+    func publish(_ flight: Int) {
+        guard let batch = link.batch(of: flight) else { return }
         do throws(KafkaFault) {
             let (producer, reports) = try ready()
             for index in batch.events.indices {

@@ -17,12 +17,13 @@ final class MessageLink: Sendable {
         self.ended = ended
     }
 
-    func begin(_ flight: Int, events: Int) {
-        state.withLock { $0.flights.begin(flight, events: events) }
+    func begin(_ flight: Int, _ batch: Batch) {
+        state.withLock { $0.flights.begin(flight, batch) }
     }
 
-    func isOpen(_ flight: Int) -> Bool {
-        state.withLock { $0.flights.isOpen(flight) }
+    /// What a flight carries; nil when it is over.
+    func batch(of flight: Int) -> Batch? {
+        state.withLock { $0.flights.batch(of: flight) }
     }
 
     /// - Returns: false when the flight is over, and the message need not go.
@@ -102,7 +103,8 @@ enum MessageLinks {
 
 /// Which events of which batches are without an acknowledgement. Pure.
 ///
-/// A flight is a batch on its way. It is over once each of its events has an outcome; what comes later means nothing.
+/// A flight is a batch on its way. It is over once each of its events has an outcome; what comes later means nothing. It alone
+/// keeps the batch: however long a library's call takes, what waits for that is no more than is on its way.
 struct MessageFlights {
     /// A message that a connection has: its place in memory, where nothing else is until its acknowledgement is told, or a
     /// number.
@@ -115,6 +117,7 @@ struct MessageFlights {
     }
 
     private struct Flight {
+        let batch: Batch
         var outcomes: [EventOutcome?]
         /// How many outcomes are missing.
         var open: Int
@@ -125,14 +128,15 @@ struct MessageFlights {
     private var flights: [Int: Flight] = [:]
     private var places: [Message: (flight: Int, event: Int)] = [:]
 
-    /// A batch of so many events begins.
-    mutating func begin(_ flight: Int, events: Int) {
-        flights[flight] = Flight(outcomes: Array(repeating: nil, count: events), open: events)
+    /// A batch goes out.
+    mutating func begin(_ flight: Int, _ batch: Batch) {
+        let count = batch.events.count
+        flights[flight] = Flight(batch: batch, outcomes: Array(repeating: nil, count: count), open: count)
     }
 
-    /// Whether a flight is not over.
-    func isOpen(_ flight: Int) -> Bool {
-        flights[flight] != nil
+    /// What a flight carries; nil when it is over.
+    func batch(of flight: Int) -> Batch? {
+        flights[flight]?.batch
     }
 
     /// An event of a flight goes out as a message.

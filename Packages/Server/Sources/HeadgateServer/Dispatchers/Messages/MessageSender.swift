@@ -3,8 +3,8 @@ import HeadgateTransport
 
 /// Publishes batches for a ``MessageSender``, which hears by its link what comes of each event.
 protocol MessagePublisher: AnyObject, Sendable {
-    /// Publishes the events of a batch, one message each. It may do so later: nobody waits for it.
-    func publish(_ batch: Batch, as flight: Int)
+    /// Publishes the events of a flight's batch, one message each. It may do so later: nobody waits for it.
+    func publish(_ flight: Int)
     /// Lets go of the connection. Nothing is published any more.
     func close()
 }
@@ -58,10 +58,10 @@ final class MessageSender: Sender, @unchecked Sendable {
         guard let link, let publisher else {
             return scheduler.soon { then(.interrupted) }
         }
-        link.begin(flight, events: batch.events.count)
+        link.begin(flight, batch)
         let timer = scheduler.schedule(at: scheduler.now + timeout) { link.end(flight, cause: "timed out") }
         inFlight[flight] = Flight(timer: timer, then: then)
-        publisher.publish(batch, as: flight)
+        publisher.publish(flight)
     }
 
     /// What is on its way may still be stored; it is known again when it comes once more.

@@ -12,8 +12,8 @@ final class PublisherThread<Publisher: MessagePublisher>: MessagePublisher {
         self.publisher = publisher
     }
 
-    func publish(_ batch: Batch, as flight: Int) {
-        thread.submit { [publisher] in publisher.publish(batch, as: flight) }
+    func publish(_ flight: Int) {
+        thread.submit { [publisher] in publisher.publish(flight) }
     }
 
     /// Does not wait for the thread, which ends once the library lets it.

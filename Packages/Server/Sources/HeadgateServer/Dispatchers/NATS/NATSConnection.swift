@@ -27,9 +27,9 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
         self.link = link
     }
 
-    /// Publishes the events of a batch, one message each; the link hears what comes of them.
-    func publish(_ batch: Batch, as flight: Int) {
-        guard link.isOpen(flight) else { return }
+    /// Publishes the events of a flight, one message each; the link hears what comes of them.
+    func publish(_ flight: Int) {
+        guard let batch = link.batch(of: flight) else { return }
         do throws(NATSFault) {
             let jetStream = try readyJetStream()
             for index in batch.events.indices {
