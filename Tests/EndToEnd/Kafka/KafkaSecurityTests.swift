@@ -30,8 +30,8 @@ import Testing
     }
 
     @Test(
-        "K6: brokers that ask for a client's certificate get it; without one they get nothing", arguments: [true, false]
-    )
+        "K6: brokers that ask for a client's certificate get it; without one they get nothing",
+        arguments: [true, false])
     func clientCertificate(keyApart: Bool) async throws {
         try await withScene { scene in
             let certificates = try await Certificates(in: scene.directory.path)

@@ -70,6 +70,9 @@ struct DeliveryMachine {
 
     var batchesInFlight: Int { flights.count }
 
+    /// What these take, as they are sent.
+    var bytesInFlight: Int { flights.bytes }
+
     /// When a batch was sent; nil when it is not on its way.
     func sentAt(_ number: Int) -> Instant? { flights[number]?.batch.sentAt }
 

@@ -96,6 +96,8 @@ final class Dispatcher {
 
     var batchesInFlight: Int { machine.batchesInFlight }
 
+    var bytesInFlight: Int { machine.bytesInFlight }
+
     var counters: Counters<DispatcherCounter> { machine.counters }
 
     /// What the last failed attempt failed of; nil after a success.

@@ -14,6 +14,9 @@ struct Flights {
 
     var count: Int { all.count }
 
+    /// What all of them take, as they are sent.
+    var bytes: Int { all.values.reduce(0) { $0 + $1.batch.body.count } }
+
     subscript(number: Int) -> Flight? { all[number] }
 
     /// The batch that an event is on its way in.

@@ -10,6 +10,8 @@ public struct DispatcherSummary: Sendable, Equatable {
     public var blockedBy: [String]
     public var pending: Int
     public var inFlight: Int
+    /// What the batches take that these are in, as they are sent.
+    public var inFlightBytes: Int
     /// Counted since the start.
     public var counters: Counters<DispatcherCounter>
     /// The age of the oldest event that is not settled; nil when there is none.

@@ -210,7 +210,8 @@ extension Headgate {
         let blockers = coordinator.blockers(of: dispatcher.id, flushing: isFlushing)
         return DispatcherSummary(
             id: dispatcher.id, kind: dispatcher.kind, isOpen: blockers.isEmpty, blockedBy: blockers.map(\.id),
-            pending: dispatcher.pending, inFlight: dispatcher.queue.inFlightCount, counters: dispatcher.counters,
+            pending: dispatcher.pending, inFlight: dispatcher.queue.inFlightCount,
+            inFlightBytes: dispatcher.bytesInFlight, counters: dispatcher.counters,
             oldest: oldestAge(of: dispatcher),
             retryAt: dispatcher.backoff.retryAtWall, lastError: dispatcher.lastError,
             isFlushing: isFlushing)

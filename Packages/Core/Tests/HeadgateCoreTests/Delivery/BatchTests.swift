@@ -52,6 +52,20 @@ struct BatchTests {
         for piece in pieces { #expect(try JSONSerialization.jsonObject(with: Data(piece)) is [String: Any]) }
     }
 
+    @Test("O1: what is on its way is told in bytes, of all batches together, until each is answered")
+    func bytesInFlight() {
+        var settings = DispatcherSettings(id: "collect")
+        (settings.inFlight, settings.dispatchLimit) = (2, 3)
+        let bench = GateBench([settings])
+        bench.track(5)
+        for batches in [2, 1, 0] {
+            let outstanding = bench.sender.outstanding
+            #expect(outstanding.count == batches)
+            #expect(bench.summary().inFlightBytes == outstanding.reduce(0) { $0 + $1.body.count })
+            if batches > 0 { bench.sender.answer() }
+        }
+    }
+
     @Test("D1: a destination that takes one event at a time gets one")
     func oneAtATime() {
         let bench = GateBench([DispatcherSettings(id: "collect")], format: .single, reply: { _ in .delivered })

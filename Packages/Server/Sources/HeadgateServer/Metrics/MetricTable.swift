@@ -35,6 +35,9 @@ enum MetricTable {
                 .whole($0.pending)
             },
             .each(.gauge, "in_flight", "Events that are on their way to the destination") { .whole($0.inFlight) },
+            .each(.gauge, "in_flight_bytes", "What their batches take, as they are sent", unit: .bytes) {
+                .whole($0.inFlightBytes)
+            },
             .each(
                 .gauge, "oldest_seconds", "The age of the oldest event that is not settled, 0 when there is none",
                 unit: .seconds

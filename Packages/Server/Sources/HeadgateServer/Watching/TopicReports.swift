@@ -53,10 +53,10 @@ private struct DispatchersReport: TopicReport {
 }
 
 extension DispatcherSummary {
-    /// What counts as a change of it: not that an event grows older, nor a counter that is not in the list.
+    /// What counts as a change of it: not that an event grows older, nor what is not in the list.
     var asTold: DispatcherSummary {
         var summary = self
-        summary.oldest = nil
+        (summary.oldest, summary.inFlightBytes) = (nil, 0)
         summary.counters = counters.only { $0.nameInList != nil }
         return summary
     }

@@ -42,9 +42,9 @@ struct MetricsMethodTests {
             try await stage.advance(by: .milliseconds(1_500))
             try await client.call("flush", ["wait": true, "dispatchers": ["archive"]])
             let wanted: [(String, DataItem, DataItem)] = [
-                ("pending", 0, 1), ("in_flight", 0, 0), ("open", 1, 0),
-                ("flushing", 0, 0), ("sent_total", 1, 0), ("failed_total", 0, 0), ("retried_total", 0, 0),
-                ("dead_total", 0, 0), ("expired_total", 0, 0), ("evicted_total", 0, 0),
+                ("pending", 0, 1), ("in_flight", 0, 0), ("in_flight_bytes", 0, 0),
+                ("open", 1, 0), ("flushing", 0, 0), ("sent_total", 1, 0), ("failed_total", 0, 0),
+                ("retried_total", 0, 0), ("dead_total", 0, 0), ("expired_total", 0, 0), ("evicted_total", 0, 0),
                 ("transformed_away_total", 0, 0),
             ]
             for (name, archive, collect) in wanted {

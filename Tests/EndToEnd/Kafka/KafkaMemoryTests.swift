@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+
+/// What a producer makes the daemon keep. Each event is nearly a megabyte.
+@Suite struct KafkaMemoryTests {
+    private static let data: JSON = ["text": .string(String(repeating: "x", count: 900_000))]
+    /// What the daemon may take beside what it had, in KiB: a few batches of one event. A tenth of what waits or is tried.
+    private static let allowed = 10_000
+
+    /// A daemon whose batches are single events, with so many that wait.
+    private func daemon(for cluster: KafkaCluster, events: Int, in scene: Scene) async throws -> Daemon {
+        let limits: JSON = ["dispatch_limit": 1, "byte_limit": 1_000_000, "backoff": ["base_ms": 1, "cap_ms": 1]]
+        let settings = cluster.dispatcher(limits)
+        let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
+        try await daemon.pause()
+        try await daemon.track(1...events, data: Self.data)
+        return daemon
+    }
+
+    private func inFlightBytes(_ daemon: Daemon) async throws -> Int? {
+        let metrics = try await daemon.ask("metrics")["metrics"].elements
+        let metric = metrics.first { $0["name"] == "headgate_dispatcher_in_flight_bytes" }
+        return metric?["samples"].elements.first?["value"].int
+    }
+
+    @Test("D1, K6: librdkafka keeps no more than is on its way, and the metrics tell how much that is")
+    func backlog() async throws {
+        try await withScene { scene in
+            let cluster = try await scene.kafkaCluster(of: 1)
+            let daemon = try await daemon(for: cluster, events: 100, in: scene)
+            let before = try daemon.residentKilobytes()
+            try await cluster.order("rtt 1 60000")
+            try await daemon.resume()
+            try await daemon.dispatcher(until: "a batch is on its way") { $0["in_flight"] == 1 }
+            #expect((900_000..<901_000).contains(try #require(await inFlightBytes(daemon))))
+            try await cluster.order("rtt 1 0")
+            var most = before
+            try await daemon.dispatcher(until: "all are settled") { entry in
+                most = max(most, (try? daemon.residentKilobytes()) ?? 0)
+                return entry["sent"] == 100
+            }
+            #expect(most - before < Self.allowed)
+            #expect(try await inFlightBytes(daemon) == 0)
+        }
+    }
+
+    @Test("K6: producers that are made anew, one after the other, leave nothing behind")
+    func anew() async throws {
+        try await withScene { scene in
+            let cluster = try await scene.kafkaCluster(of: 1)
+            try await cluster.order("down 1")
+            let daemon = try await daemon(for: cluster, events: 1, in: scene)
+            try await daemon.resume()
+            try await daemon.dispatcher(until: "some have failed") { $0["failed"].int ?? 0 >= 10 }
+            let before = try daemon.residentKilobytes()
+            try await daemon.dispatcher(until: "many have failed") { $0["failed"].int ?? 0 >= 110 }
+            #expect(try daemon.residentKilobytes() - before < Self.allowed)
+        }
+    }
+}
