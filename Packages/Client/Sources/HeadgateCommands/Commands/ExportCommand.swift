@@ -3,7 +3,8 @@ import HeadgateData
 import HeadgateTransport
 
 extension Command {
-    private static let since = Option("--since", value: "TIME", "only what was received since (RFC 3339)")
+    private static let since = Option(
+        "--since", value: "TIME", "only what was received since: a time (RFC 3339), or how long ago (90s, 15m, 1h, 2d)")
     private static let format = Option("--format", value: "FORMAT", "ndjson (default): one event a line")
 
     /// `headgate export`.
@@ -21,10 +22,9 @@ extension Command {
             throw UsageError(message: "export: --format \(format) is not ndjson", command: "export")
         }
         let since = invocation.arguments.value(since)
-        let time = since.flatMap(Timestamp.init(rfc3339:))
+        let time = since.flatMap { PastMoment.parse($0, now: invocation.clock.now) }
         if let since, time == nil {
-            let message = "export: --since \(since) is no time like 2026-03-01T10:00:00Z"
-            throw UsageError(message: message, command: "export")
+            throw UsageError(message: "export: --since \(since) is neither \(PastMoment.examples)", command: "export")
         }
         return try Export(of: invocation.arguments.operands[0], since: time, invocation).run()
     }

@@ -46,6 +46,19 @@ import Testing
         }
     }
 
+    @Test("--since takes how long ago, counted from now")
+    func ago() async throws {
+        try await withDaemon { daemon in
+            let moments = [10_800, 3_600].map { WallClock.local.now.milliseconds - $0 * 1_000 }
+            let texts = moments.map { Timestamp(milliseconds: $0).text }
+            let events = texts.map { DataItem.object(["received_at": .string($0)]) }
+            await daemon.answer("queue.peek", with: ["events": .array(events), "next": nil])
+            await daemon.answer("dead_letters.list", with: ["dead_letters": [], "next": nil])
+            let run = try await ToolRun.run(["export", "collect", "--since", "2h"], on: daemon)
+            #expect(run.output == #"{"received_at":"\#(texts[1])"}"# + "\n", "\(run.errors)")
+        }
+    }
+
     @Test(
         "A format or a time that makes no sense is told", arguments: [["--format", "csv"], ["--since", "yesterday"]])
     func usage(words: [String]) async throws {

@@ -1,0 +1,34 @@
+import HeadgateData
+
+/// A moment as people give it on the command line: a time, or how long ago it was.
+enum PastMoment {
+    /// What it has to look like.
+    static let examples = "a time like 2026-03-01T10:00:00Z nor how long ago like 90s, 15m, 1h, 2d or 1h30m"
+
+    /// Reads it; nil when it is neither, or before the first moment that can be told.
+    static func parse(_ text: String, now: Timestamp) -> Timestamp? {
+        if let time = Timestamp(rfc3339: text) { return time }
+        guard let seconds = seconds(text), seconds <= now.milliseconds / 1_000 else { return nil }
+        return Timestamp(milliseconds: now.milliseconds - seconds * 1_000)
+    }
+
+    /// Whole numbers with their units, one behind the other; nil when it is nothing of the kind, or too much.
+    private static func seconds(_ text: String) -> Int64? {
+        var rest = text[...]
+        var sum: Int64 = 0
+        repeat {
+            let digits = rest.prefix { ("0"..."9").contains($0) }
+            let unit = rest[digits.endIndex...].prefix { !("0"..."9").contains($0) }
+            guard let number = Int64(digits), let length = units[String(unit)] else { return nil }
+            let (product, isTooLarge) = number.multipliedReportingOverflow(by: length)
+            let (total, isOver) = sum.addingReportingOverflow(product)
+            guard !isTooLarge, !isOver else { return nil }
+            (sum, rest) = (total, rest[unit.endIndex...])
+        } while !rest.isEmpty
+        return sum
+    }
+
+    private static let units: [String: Int64] = [
+        "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800,
+    ]
+}
