@@ -15,9 +15,13 @@ import Testing
             self.daemon = daemon
         }
 
+        /// Where the place is kept; nil for the usual.
+        var state: String?
+
         func follow() throws {
             runs += 1
-            let arguments = ["send", "--follow", path, "--socket", daemon.socketPath]
+            let place = state.map { ["--state", $0] } ?? []
+            let arguments = ["send", "--follow", path, "--socket", daemon.socketPath] + place
             let output = path + ".run\(runs)"
             follower = try ChildProcess(
                 BuiltProducts.path(of: "headgate"), arguments, outputPath: output, errorPath: output)
@@ -35,6 +39,15 @@ import Testing
 
         func append(_ numbers: ClosedRange<Int>) throws {
             try append(numbers.map { #"{"event":"line","data":{"n":\#($0)}}"# + "\n" }.joined())
+        }
+
+        func rename(to suffix: String, from old: String = "") throws {
+            try FileManager.default.moveItem(atPath: path + old, toPath: path + suffix)
+        }
+
+        /// How often something was told.
+        func complaints(_ text: String) -> Int {
+            (follower?.errorOutput ?? "").split(separator: "\n").count { $0.contains(text) }
         }
 
         func makePipe() throws {
@@ -128,7 +141,7 @@ import Testing
             try trail.follow()
             _ = try await stored(collector, atLeast: 5)
             let old = try FileHandle(forWritingTo: URL(filePath: trail.path))
-            try FileManager.default.moveItem(atPath: trail.path, toPath: trail.path + ".1")
+            try trail.rename(to: ".1")
             try trail.append(7...8)
             try old.seekToEnd()
             try old.write(contentsOf: Data(#"{"event":"line","data":{"n":6}}"#.utf8))
@@ -142,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("A file that was renamed while nobody followed is found, and read on before the new one")
+    @Test("Files that were renamed while nobody followed are found, and read in their order before the new one")
     func rotatedMeanwhile() async throws {
         try await withTrail { trail, _, collector, _ in
             try trail.append(1...5)
@@ -150,10 +163,113 @@ import Testing
             _ = try await stored(collector, atLeast: 5)
             _ = try await trail.stop(SIGKILL)
             try trail.append(6...9)
-            try FileManager.default.moveItem(atPath: trail.path, toPath: trail.path + "-20260301")
-            try trail.append(10...12)
+            for (start, day) in [(10, "-20260301"), (13, "-20260302"), (16, "-20260303")] {
+                try trail.rename(to: day)
+                try trail.append(start...(start + 2))
+            }
             try trail.follow()
-            #expect(try await stored(collector, atLeast: 12) == Array(1...12))
+            #expect(try await stored(collector, atLeast: 18) == Array(1...18))
+            #expect(try await trail.stop(SIGTERM) == 0)
+            // What is older stays unread, whatever else begins with the name.
+            try trail.rename(to: "-20260304")
+            try trail.append(19...20)
+            try trail.follow()
+            #expect(try await stored(collector, atLeast: 20) == Array(1...20))
+            #expect(trail.follower?.errorOutput == "")
+        }
+    }
+
+    @Test("Files that are renamed while the daemon is away are all read, the one with the highest number first")
+    func rotatedWithoutDaemon() async throws {
+        try await withTrail { trail, daemon, collector, _ in
+            try trail.append(1...5)
+            try trail.follow()
+            _ = try await stored(collector, atLeast: 5)
+            try await daemon.killNow()
+            try trail.append(6...9)
+            for number in 0..<3 {
+                for old in stride(from: number, to: 0, by: -1) { try trail.rename(to: ".\(old + 1)", from: ".\(old)") }
+                try trail.rename(to: ".1")
+                try trail.append((10 + 2 * number)...(11 + 2 * number))
+            }
+            // The oldest has no name any more.
+            try FileManager.default.removeItem(atPath: trail.path + ".3")
+            try await daemon.start()
+            #expect(try await stored(collector, atLeast: 15) == Array(1...15))
+            #expect(trail.follower?.errorOutput == "")
+        }
+    }
+
+    @Test("That a file is gone, or compressed before it was read, is told")
+    func compressed() async throws {
+        try await withTrail { trail, daemon, collector, scene in
+            try trail.append(1...5)
+            try trail.follow()
+            _ = try await stored(collector, atLeast: 5)
+            try await daemon.killNow()
+            try trail.rename(to: ".2")
+            try trail.append(6...7)
+            try trail.rename(to: ".1.gz")
+            try trail.append(8...9)
+            try await daemon.start()
+            #expect(try await stored(collector, atLeast: 7) == Array(1...5) + [8, 9])
+            #expect(trail.complaints("trail.ndjson.1.gz is compressed") == 1)
+            #expect(try await trail.stop(SIGTERM) == 0)
+            // Its number is not given again as long as it is there.
+            try FileManager.default.moveItem(atPath: trail.path, toPath: scene.directory.path("elsewhere"))
+            try trail.append(10...11)
+            try trail.follow()
+            #expect(try await stored(collector, atLeast: 9) == Array(1...5) + Array(8...11))
+            #expect(trail.complaints("the file that was followed is gone") == 1)
+        }
+    }
+
+    @Test(
+        "A full disk is told once and waited for, also after a kill: each line is stored once",
+        .enabled(if: SmallDisk.isPossible, "needs root, to mount a small disk"))
+    func fullDisk() async throws {
+        try await withTrail { trail, _, collector, scene in
+            let disk = try SmallDisk(at: scene.directory.path("small"))
+            defer { disk.unmount() }
+            trail.state = disk.path + "/place"
+            try trail.append(1...5)
+            try trail.follow()
+            _ = try await stored(collector, atLeast: 5)
+            try disk.fill()
+            try trail.append(6...10)
+            #expect(try await stored(collector, atLeast: 10) == Array(1...10))
+            try await eventually("a complaint") { trail.complaints("No space left on device") == 1 }
+            _ = try await trail.stop(SIGKILL)
+            try trail.append(11...15)
+            try trail.follow()
+            try await eventually("a complaint") { trail.complaints("No space left on device") == 1 }
+            try disk.makeRoom()
+            try trail.append(16...20)
+            #expect(try await stored(collector, atLeast: 20) == Array(1...20))
+            #expect(try await trail.stop(SIGTERM) == 0)
+            #expect(trail.complaints("headgate: ") == 1)
+            try trail.follow()
+            try trail.append(21...25)
+            #expect(try await stored(collector, atLeast: 25) == Array(1...25))
+        }
+    }
+
+    @Test(
+        "What cannot pass ends it, with 1",
+        .enabled(if: SmallDisk.isPossible, "needs root, to mount a small disk"))
+    func readOnlyDisk() async throws {
+        try await withTrail { trail, _, collector, scene in
+            let disk = try SmallDisk(at: scene.directory.path("small"))
+            defer { disk.unmount() }
+            trail.state = disk.path + "/place"
+            try trail.append(1...5)
+            try trail.follow()
+            _ = try await stored(collector, atLeast: 5)
+            #expect(try await trail.stop(SIGTERM) == 0)
+            try disk.makeReadOnly()
+            try trail.follow()
+            #expect(try await trail.follower?.exitCode() == 1)
+            #expect(trail.complaints("Read-only file system") == 1)
         }
     }
 
@@ -169,6 +285,7 @@ import Testing
             try await eventually("a full store") { try await daemon.ask("status")["store"]["events"] == 10 }
             try await daemon.resume()
             #expect(try await stored(collector, atLeast: 15).sorted() == Array(1...15))
+            #expect(trail.complaints("the queue is full") == 1)
             #expect(try await trail.stop(SIGTERM) == 0)
         }
     }
@@ -247,18 +364,23 @@ import Testing
         }
     }
 
-    @Test("Two cannot follow a pipe with one state")
-    func pipeShared() async throws {
-        try await withTrail { trail, _, _, scene in
-            try trail.makePipe()
+    @Test("Two cannot follow with one state, a file or a pipe", arguments: [false, true])
+    func shared(isPipe: Bool) async throws {
+        try await withTrail { trail, _, collector, scene in
+            if isPipe { try trail.makePipe() } else { try trail.append(1...3) }
             try trail.follow()
-            try await eventually("a first place") { FileManager.default.fileExists(atPath: trail.path + ".headgate") }
+            if isPipe { #expect(try await trail.writer(1...3, scene).exitCode() == 0) }
+            _ = try await stored(collector, atLeast: 3)
             let first = try #require(trail.follower)
             try trail.follow()
             #expect(try await trail.follower?.exitCode() == 1)
-            #expect(trail.follower?.errorOutput.contains("followed already") == true)
+            #expect(trail.complaints("another process follows with \(trail.path).headgate") == 1)
             #expect(first.isRunning)
-            first.discard()
+            first.signal(SIGTERM)
+            #expect(try await first.exitCode() == 0)
+            try trail.follow()
+            if isPipe { #expect(try await trail.writer(4...5, scene).exitCode() == 0) } else { try trail.append(4...5) }
+            #expect(try await stored(collector, atLeast: 5) == Array(1...5))
         }
     }
 }

@@ -22,8 +22,8 @@ extension Command {
             When the daemon restarts meanwhile, nothing is lost and nothing is tracked twice.
 
             With --follow it goes on until SIGTERM, and after a kill where it was: each line is stored once. A file that is
-            renamed is read to its end, then the new one of its name; one that is emptied is read anew. Of files that
-            were renamed while nobody followed the last is found again. A bad line is told with its place and skipped.
+            renamed is read to its end, then those that were renamed since, then the new one of its name; one that is
+            emptied is read anew. A bad line is told with its place and skipped. While a disk is full it waits.
             A named pipe is followed as its writers come and go; its lines are kept in FILE.headgate-lines until they are stored.
             """
     ) { invocation in

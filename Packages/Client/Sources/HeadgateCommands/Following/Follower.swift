@@ -22,15 +22,21 @@ final class Follower {
     private let scanner = JSONScanner()
     private var timer: LoopTimer?
     private var signals: [LoopSignal] = []
+    private var isResumed = false
     private var file: FollowedFile?
     /// Nil before the first file was there.
     private var place: FollowedPlace?
+    /// The place that is on the disk.
+    private var kept: FollowedPlace?
     /// The piece that is on its way.
     private var piece: Piece?
     /// Up to where bad lines were told; a piece that goes again does not tell them again.
     private var toldUpTo = -1
     /// Since when there was nothing new in a file that has lost its name, and how much of a line there was.
     private var quiet: (since: Int64, length: Int)?
+    private var complaints = Complaints()
+    /// How often in a row it was tried in vain to go on.
+    private var tries = 0
     private var ids = UUIDv7()
     private var isStopping = false
     private var fault: (any Error)?
@@ -39,8 +45,8 @@ final class Follower {
     private struct Piece {
         let bytes: [UInt8]
         var unanswered: Int
-        /// Whether some of it has to go again.
-        var goesAgain = false
+        /// Why some of it has to go again.
+        var refusal: String?
     }
 
     private static let pieceLength = 256 * 1024
@@ -50,8 +56,8 @@ final class Follower {
     private static let told = 80
     /// How often it is looked whether there is more.
     private static let interval = Duration.milliseconds(200)
-    /// After how long what the daemon could not take is sent again.
-    private static let retryInterval = Duration.seconds(1)
+    /// After how many seconds what did not go is tried again, at most.
+    private static let longestDelay = 5
     /// How long a file that was renamed may still be written to.
     private static let rotationPatience: Int64 = 2_000_000_000
     /// How long answers are waited for at the end.
@@ -69,7 +75,6 @@ final class Follower {
     func run() throws -> ExitCode {
         timer = LoopTimer(on: loop) { [self] in step() }
         signals = try [SIGINT, SIGTERM, SIGHUP].map { try LoopSignal($0, on: loop) { [self] in stop() } }
-        try resume()
         step()
         loop.run()
         (timer, signals) = (nil, [])
@@ -81,16 +86,25 @@ final class Follower {
 
     /// Goes on in the file that was followed last, also under another name.
     private func resume() throws(FollowFault) {
+        let kept = try state.load()
         try openSpool()
-        guard let kept = try state.load() else { return }
-        let isThere = FollowedFile.identity(of: path) == kept.file
-        let isElsewhere = !isThere && spool == nil
-        let found = isElsewhere ? try FollowedFile.renamed(kept.file, from: path) : try FollowedFile(path)
-        guard let found, found.identity == kept.file else {
-            let what = "what was behind byte \(kept.offset) is not sent"
-            return terminal.complain("the file that was followed is gone: \(what)")
+        let found = if let kept { try lastFollowed(kept) } else { nil as FollowedFile? }
+        isResumed = true
+        guard let kept else { return }
+        guard let found else {
+            let what = "what was behind byte \(kept.offset), and in files that were renamed since, is not sent"
+            return terminal.complain("the file that was followed is gone, deleted or compressed: \(what)")
         }
-        (file, place) = (found, kept)
+        (file, place, self.kept) = (found, kept, kept)
+    }
+
+    /// The file of a place. Another one may have got its number since: of one with another name the content tells.
+    private func lastFollowed(_ kept: FollowedPlace) throws(FollowFault) -> FollowedFile? {
+        let hasMoved = spool == nil && FollowedFile.identity(of: path) != kept.file
+        let place = hasMoved ? try RotatedFiles(beside: path).path(of: kept.file) : path
+        guard let place, let found = try FollowedFile(place), found.identity == kept.file else { return nil }
+        guard hasMoved else { return found }
+        return try found.isStill(kept) ? found : nil
     }
 
     /// Follows the spool instead if it is a pipe.
@@ -102,9 +116,16 @@ final class Follower {
 
     /// The first, or another, file of the name, from its beginning on. Its ids are on the disk before they are used.
     private func begin(_ found: FollowedFile) throws(FollowFault) {
-        let new = FollowedPlace(found.identity, prefix: ids.next(at: loop.wallNow))
-        try state.save(new)
-        (file, place, toldUpTo, quiet) = (found, new, -1, nil)
+        (file, place) = (found, FollowedPlace(found.identity, prefix: ids.next(at: loop.wallNow)))
+        (toldUpTo, quiet) = (-1, nil)
+        try keep()
+    }
+
+    /// Keeps the place, unless it is kept. Nothing is read before that.
+    private func keep() throws(FollowFault) {
+        guard let place, place != kept else { return }
+        try state.save(place)
+        kept = place
     }
 
     // MARK: One step
@@ -114,11 +135,13 @@ final class Follower {
         do throws(FollowFault) {
             try look()
         } catch {
-            end(error)
+            fail(error)
         }
     }
 
     private func look() throws(FollowFault) {
+        if !isResumed { try resume() }
+        try keep()
         if file == nil {
             try openSpool()
             if let found = try FollowedFile(path) { try begin(found) }
@@ -126,7 +149,9 @@ final class Follower {
         guard let file, let place else { return wait() }
         guard try file.isStill(place) else {
             // A spool may have been emptied by this program, which was killed before it had kept the new place.
-            if spool?.isEmpty != true { terminal.complain("\(path) was emptied; it is followed from its beginning") }
+            if spool?.isEmpty != true {
+                terminal.complain("\(path) was emptied, or is another file; it is followed from its beginning")
+            }
             try begin(file)
             return step()
         }
@@ -157,15 +182,40 @@ final class Follower {
         return quiet.map { loop.monotonicNow - $0.since >= Self.rotationPatience } ?? false
     }
 
-    /// All of a file that was renamed is done with: on to the one that has its name now.
+    /// All of a file that was renamed is done with: on to the next that was renamed since, or to the one that has the name now.
     private func leave() throws(FollowFault) {
-        guard let next = try FollowedFile(path) else { return wait() }
+        guard let file else { return }
+        // Opened first: if it is renamed meanwhile it is among the others.
+        let present = try FollowedFile(path)
+        let others = try RotatedFiles(beside: path)
+        let since = others.since(file.identity, modified: file.modified)
+        let renamed = since.first { !$0.isCompressed }
+        let elsewhere = renamed.flatMap { $0.file == present?.identity ? nil : path + $0.suffix }
+        let next = if let elsewhere { try FollowedFile(elsewhere) } else { present }
+        // Names change while they are read; so it is looked again.
+        guard let next, renamed == nil || next.identity == renamed?.file else { return wait() }
+        for lost in since.prefix(while: \.isCompressed) {
+            terminal.complain("\(path)\(lost.suffix) is compressed: what is in it is not sent")
+        }
         try begin(next)
         step()
     }
 
-    private func wait(_ delay: Duration = Follower.interval) {
-        timer?.arm(after: delay)
+    private func wait() {
+        tries = 0
+        timer?.arm(after: Self.interval)
+    }
+
+    /// What may be over later is waited for, and nothing is read meanwhile.
+    private func fail(_ fault: FollowFault) {
+        guard fault.isPassing, !isStopping else { return end(fault) }
+        tryAgain(because: fault.description)
+    }
+
+    private func tryAgain(because text: String) {
+        if complaints.isNews(text) { terminal.complain("\(text); it is tried again until it goes") }
+        timer?.arm(after: .seconds(min(Self.longestDelay, 1 << min(tries, 3))))
+        tries += 1
     }
 
     // MARK: One piece
@@ -194,9 +244,9 @@ final class Follower {
         guard piece != nil else { return }
         do {
             _ = try answer.get()
-        } catch ClientError.refused(let error) where error.isPassing {
-            piece?.goesAgain = true
-        } catch ClientError.refused(let error) {
+        } catch ClientError.refused(let error) where error.fateOfLine == .goesAgain {
+            piece?.refusal = error.message
+        } catch ClientError.refused(let error) where error.fateOfLine == .isSkipped {
             tell(error.message, at: offset)
         } catch {
             return end(error)
@@ -212,15 +262,16 @@ final class Follower {
     private func finish() {
         guard let done = piece, done.unanswered == 0 else { return }
         piece = nil
-        guard !done.goesAgain else { return isStopping ? end(nil) : wait(Self.retryInterval) }
+        if let refusal = done.refusal { return isStopping ? end(nil) : tryAgain(because: refusal) }
         do throws(FollowFault) {
             place?.advance(over: done.bytes)
-            if let place { try state.save(place) }
+            try keep()
             if let file, let place, try spool?.empty(doneWith: place.offset) == true { try begin(file) }
         } catch {
-            return end(error)
+            return fail(error)
         }
         guard !isStopping else { return end(nil) }
+        tries = 0
         // Not at once: pieces whose lines are all bad would be done one inside the other.
         timer?.arm(after: .zero)
     }
@@ -246,9 +297,18 @@ final class Follower {
         guard !isStopping else { return end(nil) }
         isStopping = true
         spool?.stop()
-        guard piece != nil else { return end(nil) }
+        guard piece != nil else { return leaveOff() }
         timer = LoopTimer(on: loop) { [self] in end(nil) }
         timer?.arm(after: Self.endPatience)
+    }
+
+    private func leaveOff() {
+        do throws(FollowFault) {
+            try keep()
+            end(nil)
+        } catch {
+            end(error)
+        }
     }
 
     private func end(_ fault: (any Error)?) {
@@ -256,15 +316,5 @@ final class Follower {
         spool?.stop()
         connection.close()
         loop.stop()
-    }
-}
-
-extension RPCError {
-    /// Whether the daemon would take the same event later.
-    fileprivate var isPassing: Bool {
-        switch reason {
-        case .queueFull, .storage, .shuttingDown: true
-        default: false
-        }
     }
 }

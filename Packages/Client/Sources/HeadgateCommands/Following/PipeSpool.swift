@@ -22,13 +22,10 @@ final class PipeSpool: Sendable {
         return status.st_mode & S_IFMT == S_IFIFO
     }
 
-    /// Opens or makes the spool. Nothing is read of the pipe before ``read()``.
+    /// Opens or makes the spool, for whoever has the state that it belongs to. Nothing is read of the pipe before ``read()``.
     init(_ path: String, of pipe: String, longest: Int = PipeSpool.longest, _ terminal: Terminal) throws(FollowFault) {
-        let descriptor = PipeDescriptor(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600))
+        let descriptor = OwnedDescriptor(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600))
         guard descriptor.number >= 0 else { throw FollowFault("open", path) }
-        guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else {
-            throw FollowFault("\(pipe) is followed already: another process has \(path)")
-        }
         var first = PipeSource(path: pipe, spoolPath: path, spool: descriptor, longest: longest)
         if let fault = first.open() { throw fault }
         (self.path, source) = (path, Guarded(first))
@@ -58,9 +55,11 @@ final class PipeSpool: Sendable {
     var isEmpty: Bool { source.withLock { $0.length == 0 } }
 
     /// Makes what is in the spool outlast a power failure. Until then its lines have no ids that others may know: what is
-    /// lost gives its places, and so its ids, to other lines.
+    /// lost gives its places, and so its ids, to other lines. What failed is not tried again: the kernel may say that all
+    /// is well although it has given up what it could not write.
     func sync() throws(FollowFault) {
-        guard source.withLock({ fdatasync($0.spool.number) }) == 0 else { throw FollowFault("write", path) }
+        let isSynced = source.withLock { fdatasync($0.spool.number) == 0 }
+        guard isSynced else { throw FollowFault("write", path, passing: []) }
     }
 
     /// Empties a long spool if all of it is done with, and it has this length. It is empty on the disk before a place says so:
@@ -72,15 +71,15 @@ final class PipeSpool: Sendable {
             return ftruncate(source.spool.number, 0) == 0 && fsync(source.spool.number) == 0 ? 0 : errno
         }
         guard let code else { return false }
-        guard code == 0 else { throw FollowFault("empty", path, code) }
+        guard code == 0 else { throw FollowFault("empty", path, code, passing: []) }
         return true
     }
 
     // MARK: The thread
 
-    /// Goes on until it is stopped. What fails is told once, and tried again: it stays in the pipe.
+    /// Goes on until it is stopped. What fails is told, and tried again: it stays in the pipe.
     private static func move(_ source: Guarded<PipeSource>, _ terminal: Terminal) {
-        var told: String?
+        var complaints = Complaints()
         while true {
             source.wait { $0.phase == .stopped || $0.phase == .reading && $0.room > 0 }
             guard let pipe = source.withLock({ $0.phase == .stopped ? nil : $0.pipe?.number ?? -1 }) else { return }
@@ -89,10 +88,9 @@ final class PipeSpool: Sendable {
             let isReadable = poll(&state, 1, interval) > 0
             let fault = source.withLock { isReadable ? $0.move() : $0.open() }?.description
             if let fault {
-                if fault != told { terminal.complain(fault) }
+                if complaints.isNews(fault) { terminal.complain(fault) }
                 poll(nil, 0, interval)
             }
-            told = fault
         }
     }
 
@@ -110,14 +108,14 @@ private struct PipeSource: Sendable {
 
     let path: String
     let spoolPath: String
-    let spool: PipeDescriptor
+    let spool: OwnedDescriptor
     let longest: Int
     /// Nil while there is none.
-    private(set) var pipe: PipeDescriptor?
+    private(set) var pipe: OwnedDescriptor?
     private var identity: FollowedPlace.File?
     var phase = Phase.waiting
 
-    init(path: String, spoolPath: String, spool: PipeDescriptor, longest: Int) {
+    init(path: String, spoolPath: String, spool: OwnedDescriptor, longest: Int) {
         (self.path, self.spoolPath, self.spool, self.longest) = (path, spoolPath, spool, longest)
     }
 
@@ -146,24 +144,11 @@ private struct PipeSource: Sendable {
     /// - Returns: why it cannot be opened; that there is none is no fault.
     mutating func open() -> FollowFault? {
         guard phase != .stopped, let now = FollowedFile.identity(of: path), now != identity else { return nil }
-        let found = PipeDescriptor(Glibc.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC))
+        let found = OwnedDescriptor(Glibc.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC))
         guard found.number >= 0 else { return errno == ENOENT ? nil : FollowFault("open", path) }
         var status = stat()
         guard fstat(found.number, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return nil }
         (pipe, identity) = (found, now)
         return nil
-    }
-}
-
-/// A descriptor that is closed when nobody has it any more.
-private final class PipeDescriptor: Sendable {
-    let number: Int32
-
-    init(_ number: Int32) {
-        self.number = number
-    }
-
-    deinit {
-        if number >= 0 { close(number) }
     }
 }

@@ -1,0 +1,95 @@
+import Glibc
+import HeadgateData
+
+/// Where a place is kept: it is replaced as a whole, and on the disk when `save` returns. One process has it at a time.
+final class FollowState {
+    let path: String
+    /// The file that has the name: whoever has it locked has the state.
+    private var held: OwnedDescriptor?
+
+    init(path: String) {
+        self.path = path
+    }
+
+    /// Takes the state, unless that was done before.
+    /// - Returns: what was kept; nil when nothing was.
+    func load() throws(FollowFault) -> FollowedPlace? {
+        let held = if let held { held } else { try take() }
+        self.held = held
+        var length = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: Self.longest) { buffer, count in
+            length = pread(held.number, buffer.baseAddress, buffer.count, 0)
+            count = max(0, length)
+        }
+        guard length >= 0 else { throw FollowFault("read", path) }
+        guard length > 0 else { return nil }
+        guard case .object(let kept)? = try? DataItem(parsing: bytes), let place = FollowedPlace(kept) else {
+            throw FollowFault("\(path) does not tell how far a file was followed; delete it to begin anew")
+        }
+        return place
+    }
+
+    private func take() throws(FollowFault) -> OwnedDescriptor {
+        let found = OwnedDescriptor(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600))
+        guard found.number >= 0 else { throw FollowFault("open", path) }
+        try lock(found)
+        // Whoever replaced it before it was locked has another one locked.
+        guard FollowedFile.identity(of: path) == found.identity else { throw inUse }
+        return found
+    }
+
+    private func lock(_ file: OwnedDescriptor) throws(FollowFault) {
+        guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
+            throw errno == EWOULDBLOCK ? inUse : FollowFault("lock", path)
+        }
+    }
+
+    private var inUse: FollowFault {
+        FollowFault("another process follows with \(path): give each its own --state")
+    }
+
+    /// Keeps a place. The new file is locked before it has the name.
+    func save(_ place: FollowedPlace) throws(FollowFault) {
+        let name = path + ".new"
+        let new = OwnedDescriptor(open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600))
+        guard new.number >= 0 else { throw FollowFault("write", name) }
+        try lock(new)
+        let text = Array((DataItem.object(place.kept).json + "\n").utf8)
+        var written = 0
+        while written < text.count {
+            let count = write(new.number, Array(text[written...]), text.count - written)
+            guard count >= 0 else { throw FollowFault("write", name) }
+            written += count
+        }
+        guard fsync(new.number) == 0, rename(name, path) == 0 else { throw FollowFault("write", name) }
+        held = new
+        try syncFolder()
+    }
+
+    /// Else the old name could be back after a power failure, and with it an older place: no harm, but for a first one.
+    private func syncFolder() throws(FollowFault) {
+        let end = path.lastIndex(of: "/")
+        let folder = OwnedDescriptor(open(end.map { String(path[...$0]) } ?? ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+        guard folder.number >= 0, fsync(folder.number) == 0 else { throw FollowFault("write", path) }
+    }
+
+    private static let longest = 4096
+}
+
+/// A descriptor that is closed when nobody has it any more.
+final class OwnedDescriptor: Sendable {
+    let number: Int32
+
+    init(_ number: Int32) {
+        self.number = number
+    }
+
+    deinit {
+        if number >= 0 { close(number) }
+    }
+
+    var identity: FollowedPlace.File? {
+        var status = stat()
+        return fstat(number, &status) == 0 ? FollowedPlace.File(status) : nil
+    }
+}

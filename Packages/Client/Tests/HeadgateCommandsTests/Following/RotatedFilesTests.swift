@@ -1,0 +1,67 @@
+import Foundation
+import Testing
+
+@testable import HeadgateCommands
+
+/// Which of the files beside a followed one had its name before.
+@Suite struct RotatedFilesTests {
+    private func files(_ names: [(String, modified: Int)]) -> RotatedFiles {
+        RotatedFiles(
+            of: "log",
+            names.enumerated().map { place, name in
+                .init(suffix: name.0, file: .init(device: 1, inode: place), modified: name.modified)
+            })
+    }
+
+    /// The suffixes of those that were renamed after the first.
+    private func since(_ names: [(String, modified: Int)]) -> [String] {
+        files(names).since(.init(device: 1, inode: 0), modified: 0).map(\.suffix)
+    }
+
+    @Test("Those count that were written to later than the one that was followed, the oldest first")
+    func order() {
+        #expect(since([(".3", 30), ("", 60), (".1", 50), (".2", 40), (".4", 20)]) == [".2", ".1"])
+        #expect(since([(".1", 30), ("", 60), (".3", 50), (".2", 40)]) == [".2", ".3"])
+        #expect(since([("-20260302", 30), ("-20260303", 40), ("-20260301", 20), ("", 60)]) == ["-20260303"])
+        let dates = [(".old", modified: 30), (".2026-03-01_10", 50), (".2026-03-01.2", 40)]
+        #expect(since(dates) == [".2026-03-01.2", ".2026-03-01_10"])
+    }
+
+    @Test("Of one moment is the one with the higher number older, or the one with the earlier date")
+    func ties() {
+        #expect(since([(".10", 7), (".9", 7), (".11", 7), (".1", 7)]) == [".9", ".1"])
+        #expect(since([("-20260302", 7), ("-20260303", 7), ("-20260301", 7)]) == ["-20260303"])
+    }
+
+    @Test("A name counts that goes on with digits and what stands between them")
+    func names() {
+        let others = ["", ".bak", ".headgate", ".headgate-lines", "2", "s.1", ".1~", "-", ".1.bak", ".1a"]
+        #expect(since([(".9", 1)] + others.map { ($0, 5) }).isEmpty)
+    }
+
+    @Test("What is compressed counts, unless it is being compressed")
+    func compressed() {
+        #expect(since([(".3", 1), (".2.gz", 2), (".1", 3), (".1.gz", 9), ("", 9)]) == [".2.gz", ".1"])
+    }
+
+    @Test("Of a file without a name, what was written to later than it was")
+    func nameless() {
+        let files = files([(".1", 5), (".2", 4), (".3.gz", 3)])
+        #expect(files.since(.init(device: 1, inode: 9), modified: 3).map(\.suffix) == [".2", ".1"])
+        #expect(files.path(of: .init(device: 1, inode: 9)) == nil)
+        #expect(files.path(of: .init(device: 1, inode: 1)) == "log.2")
+    }
+
+    @Test("A folder is read for the files whose names begin so")
+    func folder() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+        try FileManager.default.createDirectory(atPath: folder + "/log.d", withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        for name in ["log", "log.1", "other"] { try Data("\n".utf8).write(to: URL(filePath: folder + "/" + name)) }
+        let files = try RotatedFiles(beside: folder + "/log")
+        #expect(Set(files.entries.map(\.suffix)) == ["", ".1"])
+        let moment = Date().timeIntervalSince1970 * 1e9
+        #expect(files.entries.allSatisfy { abs(Double($0.modified) - moment) < 3_600e9 })
+        #expect(throws: FollowFault.self) { try RotatedFiles(beside: folder + "/none/log") }
+    }
+}
