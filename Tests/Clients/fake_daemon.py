@@ -37,6 +37,10 @@ class Connection:
         line, self.input = self.input.split(b"\n", 1)
         return json.loads(line.decode())
 
+    def has_message(self):
+        """Whether something has come that was not read."""
+        return bool(self.input or select.select([self.stream], [], [], 0)[0])
+
     def request(self, method):
         """The next message, which must be this request; gives the whole message."""
         message = self.read()

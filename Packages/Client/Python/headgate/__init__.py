@@ -342,11 +342,13 @@ class _Standing(_Call):
         on_interrupt: Callable[[HeadgateError], None] = lambda _: None,
         on_end: Callable[[HeadgateError], None] = lambda _: None,
         further: Callable[[], List[Tuple[str, JSONObject]]] = lambda: [],
-        on_late: Optional[Callable[[JSONObject], None]] = None,
+        on_late: Optional[Callable[[JSONObject], None]] = None, leave: Optional[Tuple[str, JSONObject]] = None,
     ) -> None:  # fmt: skip
         super().__init__(method, params, True, deadline)
         # Told of what is granted when nobody waits for it any more: it is to be given back.
         self.on_late = on_late
+        # The call that gives it back, where that can be said before it is granted.
+        self.leave = leave
         # Calls that go out in one piece with it; nobody waits for their answers.
         self.further = further
         self.on_grant = on_grant
@@ -555,14 +557,33 @@ class _Connection:
                 raise HeadgateError.local("timed_out", "no answer came in time")
             self.lock.wait(left)
 
-    def abandon(self, call: _Call) -> bool:
-        """Waits no longer for a call. Gives whether it was granted on the present connection."""
+    def abandon(self, call: _Call) -> None:
+        """Waits no longer for a call. What it was granted, or may yet be, is given back."""
         with self.lock:
-            granted = call.granted
-            self._note_late(call)
+            self._give_up(call)
             self._remove(call)
             self._wake()
-            return granted
+
+    def withdraw(self, call: _Standing) -> str:
+        """Asks for it no more; who waits for it is told. Gives whether it was `granted` on the present connection, or is
+        `asked` for there, or `nothing` of the kind."""
+        with self.lock:
+            held = "granted" if call.granted else "asked" if call.written else "nothing"
+            self._note_late(call)
+            if self._remove(call) and not call.was_granted:
+                error = HeadgateError.local("closed", "it was taken back meanwhile")
+                self._told.append(lambda: call.future.set_exception(error))
+            self._wake()
+            return held
+
+    def _give_up(self, call: _Call) -> None:
+        """At once, and before anything that is asked for later: the daemon does one after the other."""
+        self._note_late(call)
+        if isinstance(call, _Standing) and call.leave is not None and (call.written or call.granted):
+            method, params = call.leave
+            back = _Call(method, params, False, None)
+            back.bound = True
+            self.begin(back)
 
     def _note_late(self, call: _Call) -> None:
         """A call is given up: what the daemon may grant it all the same is given back."""
@@ -903,7 +924,7 @@ class _Connection:
             late = HeadgateError.local("timed_out", "no answer came in time")
             error = late if connected else self._last_failure or late
             for call in [call for call in self._calls.values() if call.deadline is not None and call.deadline <= now]:
-                self._note_late(call)
+                self._give_up(call)
                 self._finish(call, error)
             moments = [call.deadline for call in self._calls.values() if call.deadline is not None]
             self._earliest = min(moments, default=None)
@@ -952,14 +973,18 @@ class _Connection:
             self._unanswered -= 1
             self._unanswered_bytes -= len(call.line)
 
-    def _remove(self, call: _Call) -> None:
-        if self._calls.pop(call.number, None) is not None:
-            self._unmark(call)
-            self._held_bytes -= len(call.line)
-            # Calls that were given up while there is no daemon must not be remembered until there is one.
-            if len(self._waiting) > 2 * len(self._calls) + 1024:
-                self._waiting = collections.deque(number for number in self._waiting if number in self._calls)
-            self._notify()
+    def _remove(self, call: _Call) -> bool:
+        """Gives whether it was there."""
+        if self._calls.pop(call.number, None) is None:
+            return False
+        self._unmark(call)
+        call.granted = False
+        self._held_bytes -= len(call.line)
+        # Calls that were given up while there is no daemon must not be remembered until there is one.
+        if len(self._waiting) > 2 * len(self._calls) + 1024:
+            self._waiting = collections.deque(number for number in self._waiting if number in self._calls)
+        self._notify()
+        return True
 
     def _finish(self, call: _Call, outcome: Union[JSONObject, HeadgateError]) -> None:
         self._remove(call)
@@ -1055,8 +1080,16 @@ class _Staff:
 class _Served:
     """A worker's subscription or a served board."""
 
+    # Whether it is being given back: what comes until that is done is still handled.
+    is_retired = False
+
     def __init__(self, standing: _Standing) -> None:
         self.standing = standing
+
+    @property
+    def leave(self) -> Tuple[str, JSONObject]:
+        assert self.standing.leave is not None  # as _subscription and _serving make it
+        return self.standing.leave
 
     def take(self, params: JSONObject, answer: Callable[[JSONObject], None]) -> None:
         """Handles what the daemon asks; the member `result` or `error` of the answer is told when there is one. On the
@@ -1102,6 +1135,10 @@ class _OwnBarrier:
         self.reason: Optional[str] = None
         self.exceptions: Dict[str, JSONObject] = {}
         self.standing: _Standing
+
+    @property
+    def ends_with_connection(self) -> bool:
+        return self.params.get("on_disconnect") in (None, "unregister")
 
     def apply(self, change: JSONObject) -> None:
         """Takes in a change as the daemon does: a new state takes back what was said before."""
@@ -1178,7 +1215,7 @@ class Watch:
             self._news.clear()
             self._notify()
             self._client._watches.pop(self._id or "", None)
-            if self._client._connection.abandon(self._standing):
+            if self._client._connection.withdraw(self._standing) == "granted":
                 self._unwatch({"watch": self._id})
 
     def __enter__(self) -> Watch:
@@ -1458,7 +1495,7 @@ class Client:
         with self._connection.lock:
             earlier, self._status = self._status, None
             if earlier is not None:
-                self._connection.abandon(earlier)
+                self._connection.withdraw(earlier)
             if status == "exiting":
                 return _Call("application.status", params, False, deadline)
             self._status = _Standing("application.status", params, deadline)
@@ -1488,7 +1525,7 @@ class Client:
         with self._connection.lock:
             earlier = self._barriers.get(params["id"])
             if earlier is not None:
-                self._connection.abandon(earlier.standing)
+                self._connection.withdraw(earlier.standing)
             self._barriers[params["id"]] = barrier
         return barrier.standing
 
@@ -1525,15 +1562,16 @@ class Client:
 
     def unregister_barrier(self, id: str, force: bool = False, deadline: Optional[float] = None) -> None:
         """Takes a barrier away; with `force` that of another owner as well."""
-        is_there, is_own = self._let_go(id)
-        if is_there:
-            self._leave("barrier.unregister", _given(id=id, force=force or None), is_own, deadline)
+        held, ends = self._let_go(id)
+        self._leave("barrier.unregister", _given(id=id, force=force or None), held, ends, deadline)
 
-    def _let_go(self, id: str) -> Tuple[bool, bool]:
-        """Registers a barrier no more; gives whether the daemon has it, and whether it was this client's."""
+    def _let_go(self, id: str) -> Tuple[str, bool]:
+        """Registers a barrier no more; gives what the daemon has of it, and whether that ends with the connection."""
         with self._connection.lock:
             barrier = self._barriers.pop(id, None)
-            return barrier is None or self._connection.abandon(barrier.standing), barrier is not None
+            if barrier is None:
+                return "another's", False
+            return self._connection.withdraw(barrier.standing), barrier.ends_with_connection
 
     def _drop(self, barrier: _OwnBarrier) -> None:
         if self._barriers.get(barrier.params["id"]) is barrier:
@@ -1547,13 +1585,13 @@ class Client:
     ) -> None:  # fmt: skip
         """Delivers a worker dispatcher's batches (Behaviour K3), up to `credit` at once, each on a thread of its own."""
         params = _given(id=dispatcher, credit=credit if credit != 1 else None, limit=limit)
-        standing = _Standing("dispatcher.subscribe", params, deadline)
+        standing = _subscription(params, deadline)
         served = _Staffed(standing, lambda params: _outcomes(work(_batch(params))), max(1, credit), "headgate-worker")
         self._serve(self._workers, dispatcher, served)
 
     def unsubscribe(self, dispatcher: str, deadline: Optional[float] = None) -> None:
         """Takes no more batches; returns when those that are here are settled."""
-        self._stop_serving(self._workers, dispatcher, "dispatcher.unsubscribe", {"id": dispatcher}, deadline)
+        self._stop_serving(self._workers, dispatcher, deadline)
 
     def serve_board(
         self, board: str, run: Run, *, barrier: Optional[Mapping[str, Any]] = None, bypass_gateway: bool = False,
@@ -1561,12 +1599,12 @@ class Client:
     ) -> None:  # fmt: skip
         """Serves a board (Behaviour A1), up to `threads` activations at once."""
         params = _given(board=board, barrier=barrier, bypass_gateway=bypass_gateway or None)
-        standing = _Standing("board.serve", params, deadline)
+        standing = _serving(params, deadline)
         served = _Staffed(standing, lambda params: _run(run, params), max(1, threads), "headgate-board")
         self._serve(self._boards, board, served)
 
     def unserve_board(self, board: str, deadline: Optional[float] = None) -> None:
-        self._stop_serving(self._boards, board, "board.unserve", {"board": board}, deadline)
+        self._stop_serving(self._boards, board, deadline)
 
     def activate(
         self, board: str, input: Any = None, *, mainboard: Optional[str] = None, timeout_ms: Optional[int] = None,
@@ -1607,21 +1645,27 @@ class Client:
 
         return leave
 
-    def _stop_serving(
-        self, table: Dict[str, _Served], name: str, method: str, params: JSONObject, deadline: Optional[float]
-    ) -> None:
+    def _stop_serving(self, table: Dict[str, _Served], name: str, deadline: Optional[float]) -> None:
+        served, held = self._retire(table, name)
+        try:
+            self._leave(*served.leave, held, True, deadline)
+        finally:
+            self._part(table, name, served)
+
+    def _retire(self, table: Dict[str, _Served], name: str) -> Tuple[_Served, str]:
+        """It is asked for no more, and what is under way still handled; gives what the daemon has of it."""
         with self._connection.lock:
             served = table.get(name)
-            if served is None:
+            if served is None or served.is_retired:
                 raise HeadgateError(-32000, f"{name} is not served by this client", "not_found")
-            is_there = self._connection.abandon(served.standing)
-        try:
-            if is_there:
-                self._leave(method, params, True, deadline)
-        finally:
-            with self._connection.lock:
-                table.pop(name, None)
-            served.dismiss()
+            served.is_retired = True
+            return served, self._connection.withdraw(served.standing)
+
+    def _part(self, table: Dict[str, _Served], name: str, served: _Served) -> None:
+        with self._connection.lock:
+            if table.get(name) is served:
+                del table[name]
+        served.dismiss()
 
     def _take_request(self, generation: int, method: str, id: Any, params: Any) -> None:
         """The daemon asks something. On the connection's thread, with its lock."""
@@ -1666,13 +1710,40 @@ class Client:
         with contextlib.suppress(HeadgateError):
             self._connection.begin(call)
 
-    def _leave(self, method: str, params: JSONObject, is_own: bool, deadline: Optional[float]) -> None:
-        """Gives back what lasts as long as the connection: if that is gone, so is what was granted on it."""
+    def _leave(self, method: str, params: JSONObject, held: str, ends: bool, deadline: Optional[float]) -> None:
+        """Gives back what the daemon has, or is about to grant: it does one after the other."""
+        call = _leaving(method, params, held, ends, deadline)
+        if call is None:
+            return
         try:
-            self.call(method, params, deadline)
+            self._wait_for(call)
         except HeadgateError as error:
-            if not is_own or error.reason not in ("disconnected", "shutting_down"):
+            if not _is_left(held, error):
                 raise
+
+
+def _leaving(method: str, params: JSONObject, held: str, ends: bool, deadline: Optional[float]) -> Optional[_Call]:
+    """The call that gives back; None if there is nothing. What `ends` with the connection is not given back on another."""
+    call = _Call(method, params, False, deadline)
+    call.bound = ends
+    return None if held == "nothing" else call
+
+
+def _is_left(held: str, error: HeadgateError) -> bool:
+    """Whether the daemon does not have it, although it did not say so: the connection is gone, and what was granted on it, or
+    it was only asked for, and refused like this."""
+    if held == "another's":
+        return False
+    return error.reason in ("disconnected", "shutting_down") or (held == "asked" and error.code != 0)
+
+
+def _subscription(params: JSONObject, deadline: Optional[float]) -> _Standing:
+    leave = ("dispatcher.unsubscribe", {"id": params["id"]})
+    return _Standing("dispatcher.subscribe", params, deadline, leave=leave)
+
+
+def _serving(params: JSONObject, deadline: Optional[float]) -> _Standing:
+    return _Standing("board.serve", params, deadline, leave=("board.unserve", {"board": params["board"]}))
 
 
 def _given(**members: Any) -> JSONObject:

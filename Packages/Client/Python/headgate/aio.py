@@ -301,9 +301,8 @@ class Client:
 
     async def unregister_barrier(self, id: str, force: bool = False, deadline: Optional[float] = None) -> None:
         """Takes a barrier away; with `force` that of another owner as well."""
-        is_there, is_own = self._core._let_go(id)
-        if is_there:
-            await self._leave("barrier.unregister", headgate._given(id=id, force=force or None), is_own, deadline)
+        held, ends = self._core._let_go(id)
+        await self._leave("barrier.unregister", headgate._given(id=id, force=force or None), held, ends, deadline)
 
     # MARK: Workers and boards
 
@@ -317,13 +316,12 @@ class Client:
         async def handle(params: JSONObject) -> JSONObject:
             return headgate._outcomes(await work(headgate._batch(params)))
 
-        standing = headgate._Standing("dispatcher.subscribe", params, deadline)
+        standing = headgate._subscription(params, deadline)
         await self._serve(self._core._workers, dispatcher, _Tasks(standing, handle))
 
     async def unsubscribe(self, dispatcher: str, deadline: Optional[float] = None) -> None:
         """Takes no more batches; returns when those that are here are settled."""
-        params = {"id": dispatcher}
-        await self._stop_serving(self._core._workers, dispatcher, "dispatcher.unsubscribe", params, deadline)
+        await self._stop_serving(self._core._workers, dispatcher, deadline)
 
     async def serve_board(
         self, board: str, run: Run, *, barrier: Optional[Mapping[str, Any]] = None, bypass_gateway: bool = False,
@@ -338,11 +336,11 @@ class Client:
             except Refused:
                 return {"done": False}
 
-        await self._serve(self._core._boards, board, _Tasks(headgate._Standing("board.serve", params, deadline), handle))
+        await self._serve(self._core._boards, board, _Tasks(headgate._serving(params, deadline), handle))
 
     async def unserve_board(self, board: str, deadline: Optional[float] = None) -> None:
         """Serves it no more."""
-        await self._stop_serving(self._core._boards, board, "board.unserve", {"board": board}, deadline)
+        await self._stop_serving(self._core._boards, board, deadline)
 
     async def _serve(self, table: Dict[str, headgate._Served], name: str, served: _Tasks) -> None:
         leave = self._core._enter(table, name, served)
@@ -353,24 +351,22 @@ class Client:
             raise
 
     async def _stop_serving(
-        self, table: Dict[str, headgate._Served], name: str, method: str, params: JSONObject,
-        deadline: Optional[float],
+        self, table: Dict[str, headgate._Served], name: str, deadline: Optional[float]
     ) -> None:  # fmt: skip
-        served = table.get(name)
-        if served is None:
-            raise HeadgateError(-32000, f"{name} is not served by this client", "not_found")
+        served, held = self._core._retire(table, name)
         try:
-            if self._connection.abandon(served.standing):
-                await self._leave(method, params, True, deadline)
+            await self._leave(*served.leave, held, True, deadline)
         finally:
-            table.pop(name, None)
-            served.dismiss()
+            self._core._part(table, name, served)
 
-    async def _leave(self, method: str, params: JSONObject, is_own: bool, deadline: Optional[float]) -> None:
+    async def _leave(self, method: str, params: JSONObject, held: str, ends: bool, deadline: Optional[float]) -> None:
+        call = headgate._leaving(method, params, held, ends, deadline)
+        if call is None:
+            return
         try:
-            await self.call(method, params, deadline)
+            await self._wait_for(call)
         except HeadgateError as error:
-            if not is_own or error.reason not in ("disconnected", "shutting_down"):
+            if not headgate._is_left(held, error):
                 raise
 
     # MARK: Calls

@@ -3,6 +3,7 @@
 import pathlib
 import sys
 import threading
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -28,6 +29,13 @@ class DaemonTests(unittest.TestCase):
         client = headgate.Client("test", "1.0", socket_path=self.daemon.path, options=self.options(**options))
         self.addCleanup(client.close)
         return client
+
+    def until(self, condition):
+        """Waits for what nobody tells."""
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            self.assertLess(time.monotonic(), end, "it never came")
+            time.sleep(0.001)
 
     def in_background(self, work):
         """Begins what waits for the daemon, which is this thread; gives how to wait for its end."""

@@ -181,7 +181,7 @@ class AioTests(DaemonTests):
         self.assertIsNone(end())
 
     def test_subscription_that_is_cancelled(self):
-        """It may be begun again."""
+        """It is given back, and may be begun again."""
         is_asked = threading.Event()
 
         async def work(client):
@@ -199,10 +199,84 @@ class AioTests(DaemonTests):
 
         end = self.run_client(work)
         connection = self.daemon.greet()
-        connection.request("dispatcher.subscribe")
+        first = connection.request("dispatcher.subscribe")
         is_asked.set()
-        connection.answer(connection.request("dispatcher.subscribe"), {})
+        last = connection.request("dispatcher.unsubscribe")
+        again = connection.request("dispatcher.subscribe")
+        for request in (first, last, again):
+            connection.answer(request, {})
         self.assertEqual(end(), (True, "misuse"))
+
+    def test_what_is_given_back_while_it_begins_again(self):
+        """The daemon does one after the other, so it has it no more in the end."""
+
+        async def run(activation):
+            return None
+
+        async def deliver(batch):
+            return None
+
+        services = [
+            ("board.serve", lambda client: client.serve_board("b", run), "board.unserve", lambda client: client.unserve_board("b")),
+            ("dispatcher.subscribe", lambda client: client.subscribe("w", deliver), "dispatcher.unsubscribe",
+             lambda client: client.unsubscribe("w")),
+            ("barrier.register", lambda client: client.register_barrier("c", "closed"), "barrier.unregister",
+             lambda client: client.unregister_barrier("c")),
+        ]  # fmt: skip
+        for begin, serve, end_it, unserve in services:
+            for is_refused in (False, True):
+                with self.subTest(method=begin, is_refused=is_refused):
+                    self.play_second_thoughts(begin, serve, end_it, unserve, is_refused)
+
+    def play_second_thoughts(self, begin, serve, end_it, unserve, is_refused):
+        is_asked = threading.Event()
+
+        async def work(client):
+            await serve(client)
+            await asyncio.get_running_loop().run_in_executor(None, is_asked.wait, PATIENCE)
+            await unserve(client)
+            await client.ping()
+
+        end = self.run_client(work)
+        first = self.daemon.greet()
+        first.answer(first.request(begin), {})
+        first.close()
+        second = self.daemon.greet()
+        again = second.request(begin)
+        is_asked.set()
+        given_back = second.request(end_it)
+        for request in (again, given_back):
+            if is_refused:
+                second.refuse(request, "not_found")
+            else:
+                second.answer(request, {})
+        second.answer(second.request("ping"), {})
+        self.assertIsNone(end())
+
+    def test_board_given_up_at_its_deadline(self):
+        is_asked = threading.Event()
+
+        async def work(client):
+            async def run(activation):
+                return None
+
+            await client.ping()
+            deadline = 0.01
+            while not connections[0].has_message():
+                deadline *= 2
+                with self.assertRaises(headgate.HeadgateError) as caught:
+                    await client.serve_board("b", run, deadline=deadline)
+                self.assertEqual(caught.exception.reason, "timed_out")
+            is_asked.set()
+            await client.serve_board("b", run)
+
+        end = self.run_client(work)
+        connections = [self.daemon.greet()]
+        connections[0].answer(connections[0].request("ping"), {})
+        self.assertTrue(is_asked.wait(PATIENCE))
+        for request in [connections[0].request(name) for name in ("board.serve", "board.unserve", "board.serve")]:
+            connections[0].answer(request, {})
+        self.assertIsNone(end())
 
     def test_watch(self):
         async def work(client):

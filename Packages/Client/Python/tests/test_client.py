@@ -9,6 +9,22 @@ import warnings
 from support import PATIENCE, DaemonTests, headgate
 
 
+SERVICES = {
+    ("board.serve", "board.unserve"): (
+        lambda client, deadline=None: client.serve_board("b", lambda activation: None, deadline=deadline),
+        lambda client: client.unserve_board("b"),
+    ),
+    ("dispatcher.subscribe", "dispatcher.unsubscribe"): (
+        lambda client, deadline=None: client.subscribe("w", lambda batch: None, deadline=deadline),
+        lambda client: client.unsubscribe("w"),
+    ),
+    ("barrier.register", "barrier.unregister"): (
+        lambda client: client.register_barrier("c", "closed"), lambda client: client.unregister_barrier("c"),
+    ),
+}
+"""What lasts as long as a connection: how it begins and ends at the daemon, and how a client begins and ends it."""
+
+
 class ClientTests(DaemonTests):
     def test_greeting(self):
         client = headgate.Client("shop", "2.1", socket_path=self.daemon.path, namespace="till")
@@ -179,6 +195,91 @@ class ClientTests(DaemonTests):
         end = self.in_background(client.discover)
         second.answer(second.request("rpc.discover"), {})
         self.assertEqual(end(), {})
+
+    def test_end_of_a_board_is_not_told_to_another_connection(self):
+        client = self.client(max_unanswered=1)
+        end = self.in_background(lambda: client.serve_board("b", lambda activation: None))
+        first = self.daemon.greet()
+        first.answer(first.request("board.serve"), {})
+        end()
+        end_ping = self.in_background(client.ping)
+        first.request("ping")
+        end = self.in_background(lambda: client.unserve_board("b"))  # it waits for the ping
+        self.until(lambda: "board.unserve" in [call.method for call in list(client._connection._calls.values())])
+        first.close()
+        second = self.daemon.greet()
+        second.answer(second.request("ping"), {})
+        self.assertIsNone(end_ping())
+        self.assertIsNone(end())
+        second.expect_silence()
+
+    def test_what_is_given_back_while_it_begins_again(self):
+        """The daemon does one after the other, so it has it no more in the end."""
+        for begin, end_it in SERVICES:
+            for is_refused in (False, True):
+                with self.subTest(method=begin, is_refused=is_refused):
+                    self.play_second_thoughts(begin, end_it, is_refused)
+
+    def play_second_thoughts(self, begin, end_it, is_refused):
+        client = self.client()
+        end = self.in_background(lambda: SERVICES[begin, end_it][0](client))
+        first = self.daemon.greet()
+        first.answer(first.request(begin), {})
+        self.assertIsNone(end())
+        first.close()
+        second = self.daemon.greet()
+        again = second.request(begin)
+        end = self.in_background(lambda: SERVICES[begin, end_it][1](client))
+        given_back = second.request(end_it)
+        for request in (again, given_back):
+            if is_refused:
+                second.refuse(request, "not_found")
+            else:
+                second.answer(request, {})
+        self.assertIsNone(end())
+        second.expect_silence()
+        client.close()
+
+    def test_what_is_given_up_at_its_deadline_is_given_back(self):
+        """At once, so that it takes nothing from what is begun after it."""
+        for begin, end_it in (("board.serve", "board.unserve"), ("dispatcher.subscribe", "dispatcher.unsubscribe")):
+            with self.subTest(method=begin):
+                serve = SERVICES[begin, end_it][0]
+                client = self.client()
+                end = self.in_background(client.ping)
+                connection = self.daemon.greet()
+                connection.answer(connection.request("ping"), {})
+                end()
+                # A deadline that was over before it was written proves nothing.
+                deadline = 0.01
+                while not connection.has_message():
+                    deadline *= 2
+                    with self.assertRaises(headgate.HeadgateError) as caught:
+                        serve(client, deadline)
+                    self.assertEqual(caught.exception.reason, "timed_out")
+                end = self.in_background(lambda: serve(client))
+                requests = [connection.request(method) for method in (begin, end_it, begin)]
+                for request in requests:
+                    connection.answer(request, {})
+                self.assertIsNone(end())
+                connection.expect_silence()
+                client.close()
+
+    def test_first_serving_that_is_taken_back(self):
+        client = self.client()
+        serving = self.in_background(lambda: client.serve_board("b", lambda activation: None))
+        connection = self.daemon.greet()
+        first = connection.request("board.serve")
+        ending = self.in_background(lambda: client.unserve_board("b"))
+        last = connection.request("board.unserve")
+        self.assertEqual(serving().reason, "closed")
+        with self.assertRaises(headgate.HeadgateError) as caught:
+            client.unserve_board("b")
+        self.assertEqual(caught.exception.reason, "not_found")
+        connection.answer(first, {})
+        connection.answer(last, {})
+        self.assertIsNone(ending())
+        connection.expect_silence()
 
     def test_barrier_change_that_is_refused_is_not_repeated(self):
         client = self.client()
