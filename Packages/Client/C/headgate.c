@@ -883,15 +883,20 @@ static void end_service(headgate *client, service *ended, const headgate_error *
 
 static call *begin_unattended(headgate *client, const char *method, bytes *params, service *standing);
 
-/* Ends a watch of the present connection: the next one gives the same ids again. Frees the id. */
-static void unwatch(headgate *client, char *watch) {
+/* A call about what the present connection has, with one member; nobody waits for it. */
+static void tell_bound(headgate *client, const char *method, const char *member, const char *value) {
     bytes params = {0};
     put_text(&params, "{");
-    member_text(&params, "watch", watch);
+    member_text(&params, member, value);
     put_text(&params, "}");
-    call *told = params.fault ? NULL : begin_unattended(client, "unwatch", &params, NULL);
+    call *told = params.fault ? NULL : begin_unattended(client, method, &params, NULL);
     if (told) told->is_bound = true;
     else discard(&params);
+}
+
+/* Ends a watch of the present connection: the next one gives the same ids again. Frees the id. */
+static void unwatch(headgate *client, char *watch) {
+    tell_bound(client, "unwatch", "watch", watch);
     free(watch);
 }
 
@@ -1196,9 +1201,25 @@ static void proceed(headgate *client) {
     send_output(client);
 }
 
+/* How what is served is given back. */
+static const struct {
+    const char *method, *member;
+} leaves[] = {[WORKER] = {"dispatcher.unsubscribe", "id"}, [BOARD] = {"board.unserve", "board"}};
+
+/* What was asked for and is given up now may be granted yet. It is given back at once, which takes nothing from what is asked
+ * for later: the daemon does one after the other. */
+static void give_back_late(headgate *client, int64_t moment) {
+    for (service *one = client->services; one; one = one->next) {
+        bool is_served = one->kind == WORKER || one->kind == BOARD;
+        if (!is_served || !one->call || !one->call->is_written || one->call->deadline > moment) continue;
+        tell_bound(client, leaves[one->kind].method, leaves[one->kind].member, one->name);
+    }
+}
+
 static void pass_time(headgate *client) {
     int64_t moment = now();
     if (client->earliest <= moment) {
+        give_back_late(client, moment); /* first: it changes the slots */
         bool is_connected = client->phase == OPEN || client->phase == DRAINING;
         headgate_error late = local_error("timed_out", "no answer came in time");
         headgate_error error = is_connected || !*client->last_failure.reason ? late : client->last_failure;
@@ -2337,15 +2358,14 @@ static bool give_back(headgate *client, service *gone, const char *method, bytes
     return false;
 }
 
-static bool stop_serving(headgate *client, service_kind kind, const char *name, const char *method, const char *member,
-                         long deadline_ms, headgate_error *error) {
+static bool stop_serving(headgate *client, service_kind kind, const char *name, long deadline_ms, headgate_error *error) {
     bytes params = params_begin();
-    member_text(&params, member, name);
+    member_text(&params, leaves[kind].member, name);
     pthread_mutex_lock(&client->lock);
     service *found = named_service(client, kind, name);
     bool is_ok = false;
-    if (found) {
-        is_ok = give_back(client, found, method, &params, deadline_ms, error);
+    if (found && found->call) { /* else it is being given back already */
+        is_ok = give_back(client, found, leaves[kind].method, &params, deadline_ms, error);
     } else {
         discard(&params);
         set_error(error, SERVICE_ERROR, "not_found", "it is not served by this client", "");
@@ -2415,7 +2435,7 @@ bool headgate_subscribe(headgate *client, const char *dispatcher, int64_t credit
 }
 
 bool headgate_unsubscribe(headgate *client, const char *dispatcher, long deadline_ms, headgate_error *error) {
-    return stop_serving(client, WORKER, dispatcher, "dispatcher.unsubscribe", "id", deadline_ms, error);
+    return stop_serving(client, WORKER, dispatcher, deadline_ms, error);
 }
 
 bool headgate_serve_board(headgate *client, const char *board, const char *barrier, bool bypass_gateway, headgate_run run,
@@ -2430,7 +2450,7 @@ bool headgate_serve_board(headgate *client, const char *board, const char *barri
 }
 
 bool headgate_unserve_board(headgate *client, const char *board, long deadline_ms, headgate_error *error) {
-    return stop_serving(client, BOARD, board, "board.unserve", "board", deadline_ms, error);
+    return stop_serving(client, BOARD, board, deadline_ms, error);
 }
 
 bool headgate_activate(headgate *client, const headgate_activate_options *options, long deadline_ms,

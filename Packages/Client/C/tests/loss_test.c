@@ -298,6 +298,65 @@ static void test_what_is_given_back_while_it_begins_again(void) {
     }
 }
 
+static bool serve_until(scene *of, long deadline, headgate_error *error) {
+    return headgate_serve_board(of->client, "b", NULL, false, run, NULL, deadline, error);
+}
+
+static bool subscribe_until(scene *of, long deadline, headgate_error *error) {
+    return headgate_subscribe(of->client, "w", 1, -1, work, NULL, deadline, error);
+}
+
+/* What gives it back goes out before what is asked for later, and so takes nothing from that. */
+static void play_deadline(bool (*begin_until)(scene *, long, headgate_error *), void *(*begin_it)(void *), const char *method,
+                          const char *end_method) {
+    char line[1024];
+    scene of = begin(0);
+    pthread_t pinging = start(&of, ping);
+    greet(&of);
+    answer(&of, request(&of, "ping", NULL), "{}");
+    succeeds(pinging, "a ping");
+    /* A deadline that was over before it was written proves nothing. */
+    bool is_written = false;
+    for (long deadline = 10; !is_written; deadline *= 2) {
+        headgate_error error;
+        expect(!begin_until(&of, deadline, &error), "nobody answers");
+        expect(strcmp(error.reason, "timed_out") == 0, "it is told that the time was over");
+        is_written = read_line(&of, line);
+    }
+    headgate_json message;
+    int64_t late = -1;
+    expect(headgate_json_check(line, strlen(line), 100, &message), line);
+    headgate_json_int(headgate_json_member(message, "id"), &late);
+    int64_t given_back = request(&of, end_method, NULL);
+    pthread_t beginning = start(&of, begin_it);
+    int64_t again = request(&of, method, NULL);
+    answer(&of, late, "{}"), answer(&of, given_back, "{}"), answer(&of, again, "{}");
+    succeeds(beginning, method);
+    grant(&of, ping, "ping", "{}");
+    end(&of);
+}
+
+static void test_what_is_given_up_at_its_deadline(void) {
+    play_deadline(serve_until, serve, "board.serve", "board.unserve");
+    play_deadline(subscribe_until, subscribe, "dispatcher.subscribe", "dispatcher.unsubscribe");
+}
+
+static void test_what_is_being_given_back_is_not_given_back_twice(void) {
+    scene of = begin(0);
+    pthread_t serving = start(&of, serve);
+    greet(&of);
+    answer(&of, request(&of, "board.serve", NULL), "{}");
+    succeeds(serving, "a board");
+    pthread_t ending = start(&of, unserve);
+    int64_t given_back = request(&of, "board.unserve", NULL);
+    headgate_error error;
+    expect(!headgate_unserve_board(of.client, "b", HEADGATE_FOREVER, &error), "it is not served any more");
+    expect(strcmp(error.reason, "not_found") == 0, error.reason);
+    answer(&of, given_back, "{}");
+    succeeds(ending, "the end of the board");
+    end(&of);
+}
+
 static void note(void *context, const headgate_receipt *receipt, const headgate_error *error) {
     (void)error;
     *(bool *)context = receipt != NULL;
@@ -336,6 +395,8 @@ int main(void) {
          test_watch_given_up_is_not_waited_for_on_another_connection},
         {"end of a board is not told to another connection", test_end_of_a_board_is_not_told_to_another_connection},
         {"what is given back while it begins again", test_what_is_given_back_while_it_begins_again},
+        {"what is given up at its deadline", test_what_is_given_up_at_its_deadline},
+        {"what is being given back is not given back twice", test_what_is_being_given_back_is_not_given_back_twice},
         {"drain ends while another thread polls", test_drain_ends_while_another_thread_polls},
     };
     signal(SIGALRM, hang);
