@@ -12,8 +12,23 @@ import Testing
         ).output
         let form = try Regex("\(program) [0-9.]+( \\(([0-9a-f]{40})(-changed)?\\))?\n")
         let match = try #require(told.wholeMatch(of: form), "\(told)")
-        let root = #filePath.split(separator: "/").dropLast(4).map { "/" + $0 }.joined()
-        let isRepository = FileManager.default.fileExists(atPath: root + "/.git/HEAD")
+        let isRepository = FileManager.default.fileExists(atPath: Self.root + "/.git/HEAD")
         #expect((match.output[2].substring != nil) == isRepository)
     }
+
+    @Test(
+        "Wherever the version is written by hand it is that of the programs",
+        arguments: [
+            ("Tools/parts/package/changelog", "headgate (VERSION)"), ("Docs/Swift.md", "from: \"VERSION\""),
+            ("Docs/Examples/SwiftPackage/Package.swift", "from: \"VERSION\""), ("Tools/test-dependent", "\"VERSION\""),
+        ])
+    func written(path: String, words: String) async throws {
+        let told = try await CommandLineTool.run(
+            program: BuiltProducts.path(of: "headgate"), ["--version"], in: NSTemporaryDirectory())
+        let version = try #require(told.output.split(whereSeparator: \.isWhitespace).dropFirst().first)
+        let text = try String(contentsOfFile: "\(Self.root)/\(path)", encoding: .utf8)
+        #expect(text.contains(words.replacingOccurrences(of: "VERSION", with: version)))
+    }
+
+    private static let root = #filePath.split(separator: "/").dropLast(4).map { "/" + $0 }.joined()
 }

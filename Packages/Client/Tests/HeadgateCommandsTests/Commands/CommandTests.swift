@@ -52,7 +52,7 @@ import Testing
             let record = await daemon.record
             #expect(record.requests.map(\.method) == [method])
             #expect(record.requests.first?.params == params)
-            #expect(record.greetings.first?["client"] == ["name": "headgate", "version": "0.1.0"])
+            #expect(record.greetings.first?["client"] == ["name": "headgate", "version": .string(Version.current)])
         }
     }
 
