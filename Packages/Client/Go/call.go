@@ -10,6 +10,7 @@ type call struct {
 	method     string
 	params     any
 	repeatable bool // whether it may be written again after a connection broke under it
+	bound      bool // about what the present connection has: on another one it would mean something else
 	number     uint64
 	line       []byte
 	written    bool // on the present connection, and not answered
@@ -26,10 +27,20 @@ type standing struct {
 	wasGranted bool // ever: its caller has been told
 	interrupt  func()
 	ended      func(*Error)
+	leave      func() *call // makes the call that gives it back
 }
 
 func newCall(method string, params any, repeatable bool) *call {
 	return &call{method: method, params: params, repeatable: repeatable, done: make(chan struct{})}
+}
+
+func (c *call) isDone() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // encode writes it down under its number, so that a later change of what was given does not matter.

@@ -281,9 +281,7 @@ func (c *Client) wait(ctx context.Context, made *call) (json.RawMessage, error) 
 		}
 		c.connection.mutex.Unlock()
 		c.connection.abandon(made)
-		select {
-		case <-made.done: // it was answered at the last moment
-		default:
+		if !made.isDone() {
 			return nil, ended(ctx, failure)
 		}
 	}

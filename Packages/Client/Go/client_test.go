@@ -289,14 +289,109 @@ func TestWorkerThatIsClosed(t *testing.T) {
 	dispatch(connection)
 	end := inBackground(func() (any, error) { return nil, client.Close() })
 	leave := connection.request("dispatcher.unsubscribe")
+	again := inBackground(func() (any, error) { return nil, subscription.Close() })
+	connection.expectSilence() // it is given back once
 	close(finish)
 	message, _ := connection.read()
 	expect(t, map[string]any{"outcomes": map[string]any{"1": "retry"}}, message.Result)
 	connection.answer(leave, map[string]any{})
 	_, err := end()
 	succeed(t, err)
+	_, err = again()
+	succeed(t, err)
 	<-subscription.Done()
 	succeed(t, subscription.Err())
+}
+
+func refuse(connection *fakeConnection, to asked) {
+	connection.tell(map[string]any{"id": to.ID, "error": map[string]any{
+		"code": -32000, "message": "no", "data": map[string]any{"reason": "not_found"},
+	}})
+}
+
+// The daemon does one after the other, so it has no worker in the end.
+func TestWorkerThatIsClosedWhileItBeginsAgain(t *testing.T) {
+	for _, isRefused := range []bool{false, true} {
+		daemon, client := pair(t, Options{})
+		subscription, first := serve(t, daemon, client, nil)
+		first.stream.Close()
+		second := daemon.greet()
+		again := second.request("dispatcher.subscribe")
+		end := inBackground(func() (any, error) { return nil, subscription.Close() })
+		for _, request := range []asked{again, second.request("dispatcher.unsubscribe")} {
+			if isRefused {
+				refuse(second, request)
+			} else {
+				second.answer(request, map[string]any{})
+			}
+		}
+		_, err := end()
+		succeed(t, err)
+		second.expectSilence()
+	}
+}
+
+// It is given back at once, so that it takes nothing from what is begun after it.
+func TestWorkerThatIsGivenUp(t *testing.T) {
+	daemon, client := pair(t, Options{})
+	ctx, giveUp := context.WithCancel(background)
+	subscribe := func(ctx context.Context) func() (*Subscription, error) {
+		return inBackground(func() (*Subscription, error) {
+			return client.Subscribe(ctx, "jobs", nil, WorkerOptions{})
+		})
+	}
+	end := subscribe(ctx)
+	connection := daemon.greet()
+	late := connection.request("dispatcher.subscribe")
+	giveUp()
+	_, err := end()
+	expect(t, true, errors.Is(err, context.Canceled))
+	given := connection.request("dispatcher.unsubscribe")
+	end = subscribe(background)
+	for _, request := range []asked{late, given, connection.request("dispatcher.subscribe")} {
+		connection.answer(request, map[string]any{})
+	}
+	_, err = end()
+	succeed(t, err)
+	connection.expectSilence()
+}
+
+func TestEndOfAWorkerIsNotToldToAnotherConnection(t *testing.T) {
+	daemon, client := pair(t, Options{CloseTimeout: Forever})
+	subscription, first := serve(t, daemon, client, nil)
+	ping := inBackground(func() (any, error) { return nil, client.Call(background, "ping", nil, nil) })
+	first.request("ping")
+	first.tell(map[string]any{"method": "closing", "params": map[string]any{"reason": "shutting_down"}})
+	first.expectSilence() // nothing is written any more
+	end := inBackground(func() (any, error) { return nil, subscription.Close() })
+	for client.Unanswered() < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	first.stream.Close()
+	second := daemon.greet()
+	second.answer(second.request("ping"), map[string]any{})
+	_, err := ping()
+	succeed(t, err)
+	_, err = end()
+	succeed(t, err)
+	second.expectSilence()
+}
+
+func TestWorkerThatHasNotBegunWhenTheClientIsClosed(t *testing.T) {
+	daemon, client := pair(t, Options{CloseTimeout: Forever})
+	end := inBackground(func() (*Subscription, error) {
+		return client.Subscribe(background, "jobs", nil, WorkerOptions{})
+	})
+	connection := daemon.greet()
+	late := connection.request("dispatcher.subscribe")
+	closing := inBackground(func() (any, error) { return nil, client.Close() })
+	_, err := end()
+	expect(t, Closed, ReasonOf(err))
+	given := connection.request("dispatcher.unsubscribe")
+	connection.answer(late, map[string]any{})
+	connection.answer(given, map[string]any{})
+	_, err = closing()
+	succeed(t, err)
 }
 
 func TestSettlementThatThereIsNot(t *testing.T) {

@@ -117,14 +117,35 @@ func (c *connection) until(condition func() bool, stop <-chan struct{}) bool {
 	return true
 }
 
-// abandon waits no longer for a call. It gives whether it was granted on the present connection.
-func (c *connection) abandon(made *call) bool {
+// abandon waits no longer for a call, unless it was answered at the last moment. What it may be granted yet is given back at
+// once, which takes nothing from what is asked for later: the daemon does one after the other.
+func (c *connection) abandon(made *call) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	granted := made.standing != nil && made.standing.granted
+	if made.isDone() {
+		return
+	}
+	if made.standing != nil && made.written {
+		_ = c.begin(made.standing.leave()) // fails only where the connection is about to end
+	}
 	c.remove(made)
 	c.proceed()
-	return granted
+}
+
+// withdraw asks for it no more; who waits for it is told. It gives whether it is asked for on the present connection, and
+// whether it was granted there.
+func (c *connection) withdraw(made *call) (isAsked, isGranted bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	isAsked, isGranted = made.written, made.standing.granted
+	c.remove(made)
+	made.standing.granted = false
+	if !made.isDone() {
+		made.err = local(Closed, "it was taken back meanwhile")
+		close(made.done)
+	}
+	c.proceed()
+	return isAsked, isGranted
 }
 
 // answer writes an answer to what the daemon asked, if it is still the connection on which it did.
@@ -394,7 +415,7 @@ func (c *connection) lose(present *link, err *Error, isNonsense bool) *Error {
 			made.standing.interrupt()
 		}
 		// Of nonsense nobody can tell which call it is about: to repeat what is written might bring the same for ever.
-		if made.written && (isNonsense || !made.repeatable) {
+		if made.bound || made.written && (isNonsense || !made.repeatable) {
 			c.finish(made, nil, err)
 		} else {
 			c.unmark(made)

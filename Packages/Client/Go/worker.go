@@ -3,6 +3,7 @@ package headgate
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -61,9 +62,10 @@ type Subscription struct {
 	done       chan struct{}
 	err        error
 
-	mutex  sync.Mutex
-	ctx    context.Context // of the present connection
-	cancel context.CancelFunc
+	mutex     sync.Mutex
+	ctx       context.Context // of the present connection
+	cancel    context.CancelFunc
+	isLeaving bool
 }
 
 // Subscribe delivers a worker dispatcher's batches (Behaviour K3), also on later connections, until the subscription or the
@@ -83,7 +85,9 @@ func (c *Client) Subscribe(
 		call: newCall("dispatcher.subscribe", params, true), done: make(chan struct{}),
 	}
 	subscription.ctx, subscription.cancel = context.WithCancel(context.Background())
-	subscription.call.standing = &standing{interrupt: subscription.interrupt, ended: subscription.end}
+	subscription.call.standing = &standing{
+		interrupt: subscription.interrupt, ended: subscription.end, leave: subscription.leaving,
+	}
 	if !c.workers.add(subscription) {
 		return nil, local(Misuse, "%s is served by this client already", dispatcher)
 	}
@@ -119,17 +123,42 @@ func (s *Subscription) leave(ctx context.Context) error {
 	if !s.workers.has(s) {
 		return nil
 	}
+	s.mutex.Lock()
+	isSecond := s.isLeaving
+	s.isLeaving = true
+	s.mutex.Unlock()
+	if isSecond {
+		select {
+		case <-s.done:
+			return nil
+		case <-ctx.Done():
+			return ended(ctx, nil)
+		}
+	}
 	defer s.workers.remove(s)
-	if !s.workers.connection.abandon(s.call) {
+	isAsked, isGranted := s.workers.connection.withdraw(s.call)
+	if !isAsked && !isGranted {
 		return nil
 	}
 	client := &Client{connection: s.workers.connection}
-	err := client.Call(ctx, "dispatcher.unsubscribe", map[string]string{"id": s.dispatcher}, nil)
+	_, err := client.call(ctx, s.leaving())
 	// If the connection is gone, so is what was granted on it.
 	if reason := ReasonOf(err); reason == Disconnected || reason == ShuttingDown {
 		return nil
 	}
+	// If it was only asked for, it was refused like this.
+	var refused *Error
+	if !isGranted && errors.As(err, &refused) && refused.Code != 0 {
+		return nil
+	}
 	return err
+}
+
+// leaving makes the call that gives it back.
+func (s *Subscription) leaving() *call {
+	made := newCall("dispatcher.unsubscribe", map[string]string{"id": s.dispatcher}, false)
+	made.bound = true
+	return made
 }
 
 // interrupt: what is handled now counts no more.
