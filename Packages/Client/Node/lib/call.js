@@ -13,6 +13,8 @@ class Call {
     bytes = 0;
     /** Whether it is written on the present connection, and not answered. */
     written = false;
+    /** Whether it is about what the present connection has: on another one it would mean something else. */
+    bound = false;
     #settle = {};
     #stop = () => {};
 
@@ -61,10 +63,14 @@ class Standing extends Call {
     /** Whether it ever was: its caller has been told. */
     wasGranted = false;
 
-    /** ended: called with the error when it is refused or given up after it was granted. */
-    constructor(method, params, ended) {
+    /**
+     * ended: called with the error when it is refused or given up after it was granted. leaving: makes the call that gives
+     * it back.
+     */
+    constructor(method, params, ended, leaving) {
         super(method, params, true);
         this.ended = ended;
+        this.leaving = leaving;
     }
 }
 

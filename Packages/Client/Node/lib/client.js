@@ -100,7 +100,7 @@ class Client {
     }
 
     async unsubscribe(dispatcher, patience) {
-        await this.#workers.unsubscribe(dispatcher, (params) => this.call("dispatcher.unsubscribe", params, patience));
+        await this.#workers.unsubscribe(dispatcher, patience);
     }
 
     get hasRoom() {

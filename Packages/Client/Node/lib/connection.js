@@ -82,14 +82,18 @@ class Connection {
             call.reject(error);
             return call.answer;
         }
+        this.#add(call);
+        call.watch({timeout, signal}, (error) => this.#giveUp(call, error));
+        return call.answer;
+    }
+
+    #add(call) {
         this.#calls.set(call.number, call);
         this.#heldBytes += call.bytes;
         if (!(call instanceof Standing)) this.#underWay++;
         this.#waiting.push(call.number);
-        call.watch({timeout, signal}, (error) => this.#giveUp(call, error));
         if (this.#phase === "idle") this.#seek();
         this.#schedule();
-        return call.answer;
     }
 
     /** Ends when a condition holds, which is asked whenever a call has ended, or when the client is closed. */
@@ -113,11 +117,16 @@ class Connection {
         }
     }
 
-    /** Waits no longer for a call. Gives whether it was granted on the present connection. */
-    abandon(call) {
-        const wasGranted = call.granted === true;
-        this.#remove(call);
-        return wasGranted;
+    /**
+     * Asks for it no more; who waits for it is told. Gives whether it was "granted" on the present connection, or is "asked"
+     * for there, or "nothing" of the kind.
+     */
+    withdraw(standing) {
+        const held = standing.granted ? "granted" : standing.written ? "asked" : "nothing";
+        this.#remove(standing);
+        standing.granted = false;
+        if (!standing.wasGranted) standing.reject(HeadgateError.local("closed", "it was taken back meanwhile"));
+        return held;
     }
 
     /** Takes no further calls. */
@@ -274,7 +283,7 @@ class Connection {
         this.#lastFailure = error;
         for (const call of [...this.#calls.values()]) {
             call.granted &&= false;
-            if (call.written && !call.repeatable) this.#finish(call, error);
+            if (call.bound || (call.written && !call.repeatable)) this.#finish(call, error);
             else this.#unmark(call);
         }
         for (const timer of this.#postponed) clearTimeout(timer);
@@ -421,7 +430,20 @@ class Connection {
     #giveUp(call, error) {
         const isConnected = this.#phase === "open" || this.#phase === "draining";
         const isLate = error instanceof HeadgateError && error.reason === "timed_out";
+        const isAsked = call instanceof Standing && call.written;
         this.#finish(call, isLate && !isConnected && this.#lastFailure ? this.#lastFailure : error);
+        if (isAsked) this.#giveBack(call);
+    }
+
+    /**
+     * What was given up, and may be granted yet, is given back at once, which takes nothing from what is asked for later: the
+     * daemon does one after the other.
+     */
+    #giveBack(standing) {
+        const call = standing.leaving();
+        call.answer.catch(() => {}); // nobody waits for it
+        call.encode(++this.#lastNumber);
+        this.#add(call);
     }
 
     #unmark(call) {

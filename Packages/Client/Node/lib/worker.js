@@ -1,6 +1,6 @@
 "use strict";
 
-const {Standing} = require("./call.js");
+const {Call, Standing} = require("./call.js");
 const {HeadgateError, isObject} = require("./error.js");
 
 const OUTCOMES = new Set(["delivered", "retry", "dead"]);
@@ -22,25 +22,31 @@ class Workers {
             if (this.#table.get(dispatcher)?.standing === standing) this.#table.delete(dispatcher);
             onEnd?.(error);
         };
-        const standing = new Standing("dispatcher.subscribe", given({id: dispatcher, credit, limit}), ended);
-        this.#table.set(dispatcher, {standing, work});
+        const params = given({id: dispatcher, credit, limit});
+        const standing = new Standing("dispatcher.subscribe", params, ended, () => leaving(dispatcher));
+        const served = {standing, work, isRetired: false};
+        this.#table.set(dispatcher, served);
         try {
             await this.connection.begin(standing, patience);
         } catch (error) {
-            this.#table.delete(dispatcher);
+            // Who ends it meanwhile takes it out, once it is given back.
+            if (this.#table.get(dispatcher) === served && !served.isRetired) this.#table.delete(dispatcher);
             throw error;
         }
     }
 
-    /** leave: makes the call that gives the subscription back. */
-    async unsubscribe(dispatcher, leave) {
+    async unsubscribe(dispatcher, patience) {
         const served = this.#table.get(dispatcher);
-        if (!served) throw new HeadgateError(-32000, `${dispatcher} is not served by this client`, "not_found");
+        if (!served || served.isRetired) throw new HeadgateError(-32000, `${dispatcher} is not served by this client`, "not_found");
+        served.isRetired = true;
+        const held = this.connection.withdraw(served.standing);
         try {
-            if (this.connection.abandon(served.standing)) await leave({id: dispatcher});
+            if (held !== "nothing") await this.connection.begin(leaving(dispatcher), patience);
         } catch (error) {
-            // If the connection is gone, so is what was granted on it.
-            if (error.reason !== "disconnected" && error.reason !== "shutting_down") throw error;
+            // If the connection is gone, so is what was granted on it; what was only asked for was refused like this.
+            const isGone = error.reason === "disconnected" || error.reason === "shutting_down";
+            const isRefused = held === "asked" && error instanceof HeadgateError && error.code !== 0;
+            if (!isGone && !isRefused) throw error;
         } finally {
             this.#table.delete(dispatcher);
         }
@@ -70,6 +76,13 @@ class Workers {
             answer({error: {code: -32603, message: String(error)}});
         }
     }
+}
+
+/** The call that gives a subscription back. */
+function leaving(dispatcher) {
+    const call = new Call("dispatcher.unsubscribe", {id: dispatcher}, false);
+    call.bound = true;
+    return call;
 }
 
 /** What a worker's outcomes are to the daemon. */

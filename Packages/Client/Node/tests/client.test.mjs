@@ -146,6 +146,80 @@ test("close settles what a worker has, and takes no more", async (t) => {
     assert.equal(await closed, 0);
 });
 
+/** A client that works, with the connection on which that was granted. */
+async function working(t, work = () => {}) {
+    const [daemon, client] = await pair(t);
+    const granted = client.subscribe("jobs", work);
+    const connection = await daemon.greet();
+    connection.answer(await connection.request("dispatcher.subscribe"), {});
+    await granted;
+    return [daemon, client, connection];
+}
+
+for (const isRefused of [false, true]) {
+    test(`a worker that ends while it begins again ends at the daemon, refused: ${isRefused}`, async (t) => {
+        const [daemon, client, first] = await working(t);
+        first.socket.destroy();
+        const second = await daemon.greet();
+        const again = await second.request("dispatcher.subscribe");
+        const ended = client.unsubscribe("jobs");
+        for (const request of [again, await second.request("dispatcher.unsubscribe")]) {
+            if (isRefused) second.tell({id: request.id, error: {code: -32000, message: "no", data: {reason: "not_found"}}});
+            else second.answer(request, {});
+        }
+        await ended;
+        assert.equal(await second.isSilent(), true);
+    });
+}
+
+test("a worker that is given up is given back before another begins", async (t) => {
+    const [daemon, client] = await pair(t, {maxUnanswered: 1});
+    const control = new AbortController();
+    const late = client.subscribe("jobs", () => {}, {signal: control.signal});
+    const connection = await daemon.greet();
+    const first = await connection.request("dispatcher.subscribe");
+    control.abort();
+    await assert.rejects(late, {name: "AbortError"});
+    const given = await connection.request("dispatcher.unsubscribe");
+    connection.answer(first, {});
+    connection.answer(given, {});
+    await client.drain();
+    const granted = client.subscribe("jobs", () => {});
+    connection.answer(await connection.request("dispatcher.subscribe"), {});
+    await granted;
+    assert.equal(await connection.isSilent(), true);
+});
+
+test("the end of a worker is not told to another connection", async (t) => {
+    const [daemon, client, first] = await working(t);
+    const ping = client.call("ping");
+    await first.request("ping");
+    first.tell({method: "closing", params: {reason: "shutting_down"}});
+    assert.equal(await first.isSilent(), true); // nothing is written any more
+    const ended = client.unsubscribe("jobs");
+    first.socket.destroy();
+    const second = await daemon.greet();
+    second.answer(await second.request("ping"), {});
+    await ping;
+    await ended;
+    assert.equal(await second.isSilent(), true);
+});
+
+test("a worker that has not begun when it is ended is told", async (t) => {
+    const [daemon, client] = await pair(t);
+    const late = client.subscribe("jobs", () => {});
+    const connection = await daemon.greet();
+    const first = await connection.request("dispatcher.subscribe");
+    const ended = client.unsubscribe("jobs");
+    await assert.rejects(late, reason("closed"));
+    await assert.rejects(client.unsubscribe("jobs"), {reason: "not_found"});
+    const given = await connection.request("dispatcher.unsubscribe");
+    connection.answer(first, {});
+    connection.answer(given, {});
+    await ended;
+    assert.equal(await connection.isSilent(), true);
+});
+
 test("an outcome that there is not is an error", async (t) => {
     const [daemon, client] = await pair(t);
     const granted = client.subscribe("jobs", async () => ({"1": "eaten"}));
