@@ -1,8 +1,11 @@
 import Foundation
 import PackagePlugin
 
-/// Writes down which commit a program is built from, for its `--version`; each time that it is built, and anew only when that has
-/// changed. Where there is no repository the program says nothing of it; whose it is does not matter.
+/// Writes down which commit a program is built from, for its `--version`, and anew only when that has changed. Where there is no
+/// repository the program says nothing of it; whose it is does not matter.
+///
+/// SwiftPM asks for it when it plans a build. A plan that it still has from before knows of no later commit: what is given to
+/// others is built with `--disable-build-manifest-caching`.
 @main
 struct Commit: BuildToolPlugin {
     private static let script = #"""

@@ -3,7 +3,7 @@
 
 # test_built DEB: the package with what was made beside it.
 test_built() {
-    local folder tarball
+    local folder tarball program
     folder=$(dirname "$1")
     tarball=$(basename "$1" .deb | tr _ -)
     tarball=${tarball%-*}-linux-${tarball##*-}
@@ -11,8 +11,14 @@ test_built() {
     prints "lintian has nothing against it" "" lintian --allow-root --profile debian --fail-on warning "$1"
     succeeds "the checksums are right" in_folder "$folder" sha256sum --check --quiet SHA256SUMS
     succeeds "the tarball unpacks" tar -C "$work" -xzf "$folder/$tarball.tar.gz"
-    shows "its programs are there" '^headgate [0-9.]+' "$work/$tarball/bin/headgate" --version
+    for program in headgated headgate headgate-console; do
+        shows "$program is there, and tells its commit" "^$program [0-9.]+ .$(commit)" "$work/$tarball/bin/$program" --version
+    done
     prints "its libraries are those that the package depends on" "$(libraries_of "$1")" cat "$work/$tarball/share/doc/headgate/LIBRARIES"
+}
+
+commit() {
+    git -C "$here/.." -c safe.directory="$(cd "$here/.." && pwd)" rev-parse HEAD
 }
 
 # What is not committed is not in a build of the commit.
