@@ -61,9 +61,9 @@ struct LogRecovery {
         return try setAside(outcome)
     }
 
-    /// The highest number that may have been given, where events are damaged that may have had higher ones than any that is known.
+    /// The highest number that may have been given: the highest of which anything is said, also by what is not beyond doubt, which a
+    /// start carries on with, or that of a damaged event behind it.
     private func lastGiven(_ replay: Replay, behind lost: SequenceNumber) throws(Fault) -> SequenceNumber {
-        guard lost > 0 else { return replay.state.highestMentioned }
         var state = replay.state
         let scratch = segment(replay.reading.source)
         for (frame, offset) in replay.doubtful {
@@ -201,8 +201,6 @@ struct LogRecovery {
             let range = front.lay(frame.kind) { $0.putRest(Array(content)) }
             try apply(frame, content, at: range.lowerBound, of: front.segment, to: &state)
         }
-        // What is carried may say that events are settled which are damaged, and it would say so of others with their numbers.
-        state.lastSequenceNumber = state.highestMentioned
         try Fault.of { () throws(DiskFault) in try front.begin(synced: true) }
         return try outcome(state, front, known: replay.tail, next: number + 1, inventory)
     }

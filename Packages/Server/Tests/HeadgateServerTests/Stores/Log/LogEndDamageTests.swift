@@ -108,6 +108,13 @@ struct LogEndDamageTests {
         #expect(try scene.reopen().lastSequenceNumber == state.lastSequenceNumber)
     }
 
+    @Test("Q8: a number of which only what was not synced says that it is settled is not given again")
+    func settledWithoutDamage() throws {
+        try fill { left.write(.settled(1, Settled(through: 40))) }
+        #expect(try scene.open().lastSequenceNumber == 40)
+        #expect(try scene.reopen().lastSequenceNumber == 40)
+    }
+
     @Test("Q8: a number of which it is said that it is settled was given")
     func settled() {
         var state = LogState()
