@@ -281,6 +281,7 @@ final class Session {
     private func acknowledge(_ fault: StoreFault?) {
         let answers = acknowledgements.takeOldest()
         if let fault {
+            failures += answers.count
             send(answers.refused(with: service.tracking.refusal(of: answers.count, from: self, fault)))
         } else {
             send(answers.bytes)

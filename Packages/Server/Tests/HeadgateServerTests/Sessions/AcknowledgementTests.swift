@@ -63,6 +63,23 @@ import Testing
         }
     }
 
+    @Test("O3: what a failed commit refuses counts as failed with its client, tracked alone or together")
+    func failuresOfAClient() async throws {
+        try await withHeldStore { stage, client in
+            try await stage.setStoreFault(.noRoom("full"))
+            let requests = [
+                await client.request("track", ["event": "alone"]), await client.request("track", ["event": "alone"]),
+                await client.request("track_many", ["events": [["event": "a"], ["event": "b"]]]),
+            ]
+            try await client.call("ping")
+            try await stage.releaseAppend()
+            for request in requests { await #expect(throws: Refusal.self) { try await client.answer(to: request) } }
+            let entry = try await client.call("client.list")["clients"].elements[0]
+            #expect(entry["received"] == 4 && entry["rejected"] == 4)
+            #expect(entry["failed"] == 3)
+        }
+    }
+
     /// A service whose program brings a store of its own (Behaviour Q1), which commits when the test says so.
     private func withHeldStore(_ body: (ServiceStage, LineClient) async throws -> Void) async throws {
         let adding: ServiceStage.Adding = { configuration in
