@@ -31,14 +31,16 @@ struct LogRecovery {
     private let options: StoreOptions
     /// Behind this nothing counts; nil where all does that can be read.
     private let limit: LogPlace?
+    /// The highest number that was given, as far as that is known.
+    private let given: SequenceNumber
     private let files: LogFiles
     private var warnings: [String] = []
     private var notes: [String] = []
     /// Files that say nothing any more of what they are, and of which the rest of the log knows nothing.
     private var lost: [LogFile] = []
 
-    init(_ options: StoreOptions, through limit: LogPlace? = nil) {
-        (self.options, self.limit) = (options, limit)
+    init(_ options: StoreOptions, through limit: LogPlace? = nil, given: SequenceNumber = 0) {
+        (self.options, self.limit, self.given) = (options, limit, given)
         files = LogFiles(options.logDirectory, on: options.disk, segmentSize: options.segmentSize)
     }
 
@@ -69,7 +71,7 @@ struct LogRecovery {
         for (frame, offset) in replay.doubtful {
             try apply(frame, replay.reading.content(frame, offset), at: offset, of: scratch, to: &state)
         }
-        return state.highestMentioned + lost
+        return max(given, state.highestMentioned + lost)
     }
 
     /// Bytes that an event takes at least.

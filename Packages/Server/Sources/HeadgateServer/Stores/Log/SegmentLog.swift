@@ -101,7 +101,8 @@ final class SegmentLog {
     /// Goes on with what is on the disk beyond doubt, and writes the rest anew, as a start does.
     func mend() throws(DiskFault) {
         guard isBroken else { return }
-        var recovery = LogRecovery(options, through: front.segment.place(front.end))
+        var recovery = LogRecovery(
+            options, through: front.segment.place(front.end), given: state.lastSequenceNumber)
         let recovered: LogRecovery.Outcome
         do throws(LogRecovery.Fault) { recovered = try recovery.run() } catch {
             if case .disk(let fault) = error { throw fault }

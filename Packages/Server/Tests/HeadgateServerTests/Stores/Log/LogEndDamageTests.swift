@@ -115,6 +115,20 @@ struct LogEndDamageTests {
         #expect(try scene.reopen().lastSequenceNumber == 40)
     }
 
+    @Test("Q8: numbers of damaged events are not given again where a sync fails behind them, and the log is mended")
+    func mended() throws {
+        let disk = FaultyDisk()
+        scene.options.disk = disk
+        try scene.open()
+        for first: SequenceNumber in [1, 4] { scene.append(Groups.of(first...first + 2)) }
+        try rot("event-6")
+        disk.failsToSync = true
+        #expect(scene.append(Groups.of(7...7)) != nil)
+        disk.failsToSync = false
+        scene.write(.keep("a", [1]))
+        #expect(try scene.reopen().lastSequenceNumber == 6)
+    }
+
     @Test("Q8: a number of which it is said that it is settled was given")
     func settled() {
         var state = LogState()
