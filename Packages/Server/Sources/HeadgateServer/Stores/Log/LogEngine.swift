@@ -28,7 +28,7 @@ final class LogEngine: StoreEngine {
 
     func commit(_ jobs: ArraySlice<StoreJob>) -> Result<Int, StoreFault> {
         do throws(DiskFault) {
-            let count = try log.write(jobs.compactMap(LogEntry.init))
+            let count = try log.write(jobs.compactMap { LogEntry($0, newest: log.state.lastSequenceNumber) })
             noteWrites(count)
             return .success(count)
         } catch {
@@ -179,10 +179,19 @@ final class LogEngine: StoreEngine {
 
 extension LogEntry {
     /// Nil for what changes nothing.
-    fileprivate init?(_ job: StoreJob) {
+    /// - Parameter newest: the newest event: what is not needed any more is so far, and nothing is said of what comes.
+    fileprivate init?(_ job: StoreJob, newest: SequenceNumber) {
         switch job {
         case .append(let group): self = .group(group)
-        case .write(let changes): self = .changes(changes.map { .asked($0) })
+        case .write(let changes):
+            self = .changes(
+                changes.map { change in
+                    if case .trim(let through) = change {
+                        .asked(.trim(through: min(through, newest)))
+                    } else {
+                        .asked(change)
+                    }
+                })
         case .read, .readAged, .survey, .readLetters, .purgeLetters, .close: return nil
         }
     }

@@ -116,7 +116,9 @@ struct LogState {
     /// again would count as settled.
     var highestMentioned: SequenceNumber {
         let settled = dispatchers.values.map { $0.settled.ranges.last?.upperBound ?? $0.settled.position }
-        let others = [lastSequenceNumber, ids.recent.last?.lastSequenceNumber ?? 0]
+        let others = [
+            lastSequenceNumber, trimmedThrough, ids.recent.last?.lastSequenceNumber ?? 0, ids.forgottenThrough,
+        ]
         return (settled + others + letters.entries.map(\.sequenceNumber)).max() ?? lastSequenceNumber
     }
 

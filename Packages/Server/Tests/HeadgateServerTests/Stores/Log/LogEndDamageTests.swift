@@ -94,12 +94,14 @@ struct LogEndDamageTests {
         #expect(try scene.reopen().lastSequenceNumber == state.lastSequenceNumber)
     }
 
-    @Test("Q8: numbers of damaged events are not given again where they are settled in what was not synced")
-    func settledInDoubt() throws {
+    @Test(
+        "Q8: numbers of damaged events are not given again where they are settled in what was not synced",
+        arguments: [.settled(1, Settled(through: 40)), .trim(through: 40)] as [StoreChange])
+    func settledInDoubt(_ change: StoreChange) throws {
         try fill {
             // Refused groups had the numbers between.
             left.append(Groups.of(40...40))
-            left.write(.settled(1, Settled(through: 40)))
+            left.write(change)
         }
         try rot("event-40")
         let state = try scene.open()
@@ -108,9 +110,11 @@ struct LogEndDamageTests {
         #expect(try scene.reopen().lastSequenceNumber == state.lastSequenceNumber)
     }
 
-    @Test("Q8: a number of which only what was not synced says that it is settled is not given again")
-    func settledWithoutDamage() throws {
-        try fill { left.write(.settled(1, Settled(through: 40))) }
+    @Test(
+        "Q8: a number of which only what was not synced says that it is settled is not given again",
+        arguments: [.settled(1, Settled(through: 40)), .forgetIDs(through: 40)] as [StoreChange])
+    func settledWithoutDamage(_ change: StoreChange) throws {
+        try fill { left.write(change) }
         #expect(try scene.open().lastSequenceNumber == 40)
         #expect(try scene.reopen().lastSequenceNumber == 40)
     }
@@ -129,12 +133,22 @@ struct LogEndDamageTests {
         #expect(try scene.reopen().lastSequenceNumber == 6)
     }
 
+    @Test("Q3: that nothing is needed any more is said of what there is, not of what will come")
+    func allTrimmed() throws {
+        try fill { left.write(.trim(through: .max)) }
+        #expect(try scene.open().lastSequenceNumber == 9)
+        scene.append(Groups.of(10...10))
+        #expect(try scene.reopen().unsettled[1]?[1]?.events == 1)
+    }
+
     @Test("Q8: a number of which it is said that it is settled was given")
     func settled() {
         var state = LogState()
         state.lastSequenceNumber = 3
         state.dispatchers[1] = StoredDispatcher(number: 1, id: "collect", settled: Settled(through: 4, and: [6...7]))
         #expect(state.highestMentioned == 7)
+        state.trimmedThrough = 8
+        #expect(state.highestMentioned == 8, "nobody needs what is up to it: a start takes it for settled by all")
     }
 
     @Test("Q8, D10: a dead letter that is damaged is counted, and is a letter no more")
