@@ -64,7 +64,10 @@ final class Crowd: Actor {
 
     var acts: [Act] {
         guard !isCalm else { return [] }
-        return [Act(35) { [self] in talking()?.sendSomething() }, Act(30, tell), Act(3, change), Act(1, letRead)]
+        return [
+            Act(35) { [self] in talking()?.sendSomething() }, Act(30, tell), Act(3, change), Act(1, letRead),
+            Act(1, callRoll),
+        ]
     }
 
     /// One of those who may send more; nil where there was none, and one connects.
@@ -116,6 +119,15 @@ final class Crowd: Actor {
         clients.first { $0.isTalking && $0.isContent && !$0.isOperator }?.finish()
     }
 
+    /// Somebody looks who is connected.
+    private func callRoll() {
+        if let idle = idle() { callRoll(idle) }
+    }
+
+    private func callRoll(_ asker: SimulatedClient) {
+        RollCall(record, asker).begin(clients, programs?.accepted ?? [], at: scheduler.now)
+    }
+
     private func letRead() {
         if !clients.isEmpty { record.pick(clients).connection.room = .max }
     }
@@ -160,5 +172,9 @@ final class Crowd: Actor {
         let evicted = service.gate.counts.all[.evicted]
         record.expect(
             events.isPurgeUncertain || events.purged <= evicted, "\(events.purged) are told purged, and \(evicted) are")
+        guard let operatorsOwn else { return }
+        callRoll(operatorsOwn)
+        scheduler.endTurn()
+        read()
     }
 }

@@ -20,6 +20,8 @@ final class Programs: Actor {
 
     /// All that the daemon may have open for them.
     var connections: [SimulatedConnection] { programs.flatMap(\.connections).filter(\.isOpen) + leftBehind }
+    /// All that the daemon of this life has had.
+    private(set) var accepted: [SimulatedConnection] = []
     /// Those of programs that are gone.
     private var leftBehind: [SimulatedConnection] = []
 
@@ -31,7 +33,7 @@ final class Programs: Actor {
     func lifeEnded(_ end: LifeEnd) {
         service = nil
         for connection in connections { connection.forget() }
-        leftBehind = []
+        (leftBehind, accepted) = ([], [])
         if end == .powerless { programs = [] }
     }
 
@@ -55,6 +57,7 @@ final class Programs: Actor {
         let program = Program("p\(begun)", record, scheduler, ledger) { [unowned self] connection in
             guard let service else { return false }
             service.accept(connection)
+            accepted.append(connection)
             return true
         }
         programs.append(program)

@@ -56,6 +56,15 @@ final class SimulatedClient {
         /// Whoever asks looks at the result; nil when it was refused.
         case looked((DataObject?) -> Void)
         case other
+
+        /// How many events it is to store.
+        var events: Int {
+            switch self {
+            case .track: 1
+            case .trackMany(let count): count
+            default: 0
+            }
+        }
     }
 
     let number: Int
@@ -66,6 +75,8 @@ final class SimulatedClient {
     private var owedNulls = 0
     /// Whether it was one too many.
     private var isRefused = false
+    /// What it knows of what is counted of it.
+    private(set) var account = ClientAccount()
     private var lastID = 0
     private var lastAcknowledged = 0
     private var partial: [UInt8] = []
@@ -90,6 +101,10 @@ final class SimulatedClient {
     var isTalking: Bool { !isGone && !hasFinished && connection.isOpen }
     /// Whether all that it asked is answered.
     var isContent: Bool { isGone || owed.isEmpty && owedNulls == 0 }
+
+    /// How many answers are to come, and how many events they are about.
+    var owedAnswers: Int { owed.count + owedNulls }
+    var owedEvents: Int { owed.values.reduce(0) { $0 + $1.events } }
 
     /// Whose pause is all that it waits for.
     var pausing: FarSide? {
@@ -140,6 +155,15 @@ final class SimulatedClient {
         send(message(#""method":"track","params":{\#(event(id))}"#, .track(id, isOrdered: true)))
     }
 
+    /// Sends some events at once.
+    func trackMany(_ count: Int) { send(many((0..<count).map { _ in event(events.id(record)) })) }
+
+    private func many(_ list: [String]) -> String {
+        let list = list.map { "{\($0)}" }
+        let params = #""method":"track_many","params":{"events":[\#(list.joined(separator: ","))]}"#
+        return message(params, .trackMany(list.count))
+    }
+
     func sendSomething() {
         switch record.number(0...14) {
         case 0:
@@ -160,11 +184,7 @@ final class SimulatedClient {
 
     /// What only one dispatcher wants fills segments of which the others need little.
     private func flood() {
-        let list = (0..<record.number(2...5)).map { _ in
-            "{\(event(events.id(record), filling: record.number(100...600)))}"
-        }
-        let params = #""method":"track_many","params":{"events":[\#(list.joined(separator: ","))]}"#
-        send(message(params, .trackMany(list.count)))
+        send(many((0..<record.number(2...5)).map { _ in event(events.id(record), filling: record.number(100...600)) }))
     }
 
     private func message(inBatch: Bool) -> String {
@@ -172,12 +192,13 @@ final class SimulatedClient {
         case 0...5:
             let id = events.id(record)
             let params = #""method":"track","params":{\#(event(id))}"#
-            if record.oneIn(8) { return #"{"jsonrpc":"2.0",\#(params)}"# }
+            if record.oneIn(8) {
+                account.notified()
+                return #"{"jsonrpc":"2.0",\#(params)}"#
+            }
             return message(params, .track(id, isOrdered: !inBatch))
         case 6...7:
-            let list = (0..<record.number(1...6)).map { _ in "{\(event(events.id(record)))}" }
-            return message(
-                #""method":"track_many","params":{"events":[\#(list.joined(separator: ","))]}"#, .trackMany(list.count))
+            return many((0..<record.number(1...6)).map { _ in event(events.id(record)) })
         case 8:
             let waits = record.oneIn(2)
             // Who works, and waits without end for what only its own work ends, may fill its account and be stuck for good.
@@ -263,7 +284,11 @@ final class SimulatedClient {
         record.note("\(number) is answered \(id) \(reason ?? "well")")
         if reason == "storage" { record.count(.refusedByFullDisk) }
         if reason == "queue_full" { record.count(.queueFull) }
-        guard case .object(let result)? = answer["result"] else { return refused(request, answer) }
+        guard case .object(let result)? = answer["result"] else {
+            account.refused(request.events, because: reason ?? "")
+            return refused(request, answer)
+        }
+        account.answered(request.events, result, isRuled: events.ledger.rules != nil)
         settle(id, request, result)
     }
 
@@ -279,6 +304,7 @@ final class SimulatedClient {
         guard !isRefused else { return }
         record.expect(owedNulls > 0, "\(number) is told of a fault that it did not make")
         owedNulls -= 1
+        account.refused(0, because: "")
     }
 
     private func reason(of answer: DataObject) -> String? {

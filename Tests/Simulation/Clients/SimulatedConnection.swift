@@ -18,6 +18,11 @@ final class SimulatedConnection: SessionConnection {
     /// Told of what the daemon writes, and whether the client has not taken all that was written before.
     var wrote: (([UInt8], Bool) -> Void)?
 
+    /// When it was made.
+    let begin: Instant
+    /// Whether the daemon reads no further for now.
+    private(set) var isPaused = false
+
     private let scheduler: SimulatedScheduler
     private var session: Session?
     private var isReading = false
@@ -38,8 +43,12 @@ final class SimulatedConnection: SessionConnection {
 
     init(on scheduler: SimulatedScheduler) {
         self.scheduler = scheduler
+        begin = scheduler.now
         lastOutputProgress = scheduler.now.nanoseconds
     }
+
+    /// As the daemon names it; nil where it has none.
+    var sessionName: String? { session?.name }
 
     // MARK: The client's end
 
@@ -150,10 +159,11 @@ final class SimulatedConnection: SessionConnection {
     }
 
     func pauseReading() {
-        isReading = false
+        (isReading, isPaused) = (false, true)
     }
 
     func resumeReading() {
+        isPaused = false
         if !endsAfterFlush { isReading = true }
     }
 

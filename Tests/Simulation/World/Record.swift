@@ -18,7 +18,7 @@ enum Situation: String, CaseIterable {
     case streamInParts, streamLate, streamCut
     case lettersListed, lettersKept, lettersPurged, requeued, requeueCut
     case dispatcherRemoved, dispatcherBack, barrierSet, settingsRefused
-    case held, answeredTwice, peeked
+    case held, answeredTwice, peeked, rollCalled
     case barrierClosed, barrierOfAnother, barrierLeft, barrierListed, exceptionListed
     case programAcknowledged, programResent, programDuplicate, programRefused, programCancelled, programTimedOut
     case programDisconnected, programGone

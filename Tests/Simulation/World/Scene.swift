@@ -7,6 +7,8 @@ import HeadgateData
 struct Scene {
     /// The most bytes that wait for a client before it counts as one that does not read.
     static let mostOutput = 4_000
+    /// The most requests of one client that wait.
+    static let mostUnanswered = 6
     /// The most connections at once.
     static let mostConnections = 5
 
@@ -73,7 +75,8 @@ struct Scene {
         settings = [
             "durability": .string(durability.rawValue), "shutdown_timeout_ms": 1_000,
             "limits": [
-                "max_line_bytes": 4_096, "max_unanswered": 6, "max_output_bytes": .number(DataNumber(Scene.mostOutput)),
+                "max_line_bytes": 4_096, "max_unanswered": .number(DataNumber(Scene.mostUnanswered)),
+                "max_output_bytes": .number(DataNumber(Scene.mostOutput)),
                 "max_connections": .number(DataNumber(Scene.mostConnections)),
                 "slow_reader_timeout_ms": 2_000,
             ],
