@@ -9,6 +9,9 @@ final class WitnessedStore: EventStore {
     let desk: SimulatedStoreDesk
     private let store: DiskEventStore
     private let ledger: Ledger
+    /// What is done with answers that are still to come. The store itself holds nothing of the daemon, so that one that is gone is free.
+    private var waiting: [Int: Any] = [:]
+    private var asked = 0
     /// What is told to the ledger of a store that has been opened.
     private let opened: (StoredState, ([Chunk], [SequenceNumber]), [StoredLetter]) -> Void
 
@@ -55,53 +58,70 @@ final class WitnessedStore: EventStore {
 
     func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {
         ledger.asked(group)
-        store.append(group) { [ledger] fault in
-            ledger.answered(group, fault)
-            then(fault)
-        }
+        store.append(
+            group,
+            then: later { [ledger] fault in
+                ledger.answered(group, fault)
+                then(fault)
+            })
     }
 
     func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
         ledger.note(changes)
         ledger.letters.asked(changes)
-        store.write(changes) { [ledger] fault in
-            ledger.letters.answered(changes, fault)
-            then(fault)
-        }
+        store.write(
+            changes,
+            then: later { [ledger] fault in
+                ledger.letters.answered(changes, fault)
+                then(fault)
+            })
     }
 
     func read(after number: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
-        store.read(after: number, then: then)
+        store.read(after: number, then: later(then))
     }
 
     func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
-        store.readAged(stretch, then: then)
+        store.readAged(stretch, then: later(then))
     }
 
     func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
-        store.readLetters(query) { [ledger] result in
-            if case .success(let page) = result { ledger.letters.read(page) }
-            then(result)
-        }
+        store.readLetters(
+            query,
+            then: later { [ledger] result in
+                if case .success(let page) = result { ledger.letters.read(page) }
+                then(result)
+            })
     }
 
     func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
         ledger.letters.purging(query)
-        store.purgeLetters(query) { [self] result in
-            if !disk.isDown, desk.isOpen { ledger.letters.purged(query, try? result.get(), letters) }
-            then(result)
-        }
+        store.purgeLetters(
+            query,
+            then: later { [self] result in
+                if !disk.isDown, desk.isOpen { ledger.letters.purged(query, try? result.get(), letters) }
+                then(result)
+            })
     }
 
     func close(then: @escaping () -> Void) {
-        store.close(then: then)
+        let told = later { (_: Void) in then() }
+        store.close { told(()) }
+    }
+
+    private func later<Outcome>(_ then: @escaping (Outcome) -> Void) -> (Outcome) -> Void {
+        asked += 1
+        waiting[asked] = then
+        return { [weak self, number = asked] outcome in
+            (self?.waiting.removeValue(forKey: number) as? (Outcome) -> Void)?(outcome)
+        }
     }
 
     /// The daemon is gone.
     func end() {
         disk.end()
         desk.end()
-        store.forgetWaiters()
+        waiting = [:]
     }
 }
 

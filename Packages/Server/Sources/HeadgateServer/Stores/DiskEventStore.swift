@@ -161,11 +161,6 @@ public final class DiskEventStore: EventStore {
         for completion in completions { completion.refuse() }
     }
 
-    /// Lets go of all who wait, and are never told: they hold the daemon, which is gone while its process goes on.
-    func forgetWaiters() {
-        (waiting, refused) = ([], [])
-    }
-
     private func takeOutcomes() {
         for outcome in desk.takeOutcomes() { deliver(outcome) }
     }
