@@ -204,6 +204,14 @@ private final class SimulatedFile: DiskFile {
         node.apply(change)
     }
 
+    /// What stands behind is zeros up to the end of the block, as on a machine where whole blocks are written.
+    func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
+        let end = min((offset + bytes.count + 4_095) / 4_096 * 4_096, node.bytes.count)
+        let padded = Array(bytes) + [UInt8](repeating: 0, count: max(0, end - offset - bytes.count))
+        try padded.lend { (bytes) throws(DiskFault) in try write(bytes, at: offset) }
+        try sync()
+    }
+
     /// A database that has rotted may ask for more than there is anywhere.
     private func room(through count: Int) throws(DiskFault) {
         guard count <= SimulatedFile.most else { throw DiskFault(code: ENOSPC) }

@@ -72,7 +72,7 @@ import Testing
                 await client.request("track_many", ["events": [["event": "a"], ["event": "b"]]]),
             ]
             try await client.call("ping")
-            try await stage.releaseAppend()
+            for _ in requests { try await stage.releaseAppend() }
             for request in requests { await #expect(throws: Refusal.self) { try await client.answer(to: request) } }
             let entry = try await client.call("client.list")["clients"].elements[0]
             #expect(entry["received"] == 4 && entry["rejected"] == 4)

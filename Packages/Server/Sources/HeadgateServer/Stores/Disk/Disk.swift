@@ -45,6 +45,9 @@ protocol DiskFile: AnyObject {
     /// Makes what was written survive a power failure. After a fault nobody knows which of it does, and another attempt
     /// tells nothing of it.
     func sync() throws(DiskFault)
+    /// Writes all bytes and syncs the file, with all that was written before. What stands behind them in their last block of 4 KiB may be
+    /// zeros afterwards. After a fault all is as after one of ``sync()``.
+    func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault)
     /// Has the system begin to bring what was written here onto the disk, so that the sync to come has less to do. It promises nothing.
     func writeOut(_ range: Range<Int>)
     /// Takes the file for this process alone, as long as it is held.
@@ -53,6 +56,11 @@ protocol DiskFile: AnyObject {
 }
 
 extension DiskFile {
+    func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
+        try write(bytes, at: offset)
+        try sync()
+    }
+
     func writeOut(_ range: Range<Int>) {}
 }
 

@@ -80,6 +80,9 @@ final class SystemDisk: Disk {
 private final class SystemFile: DiskFile {
     private let descriptor: Int32
     private let times: SyncTimes
+    /// The way past the page cache; nil where there is none, or it has not been needed.
+    private var direct: DirectWriter?
+    private var isDirectTried = false
 
     /// Files that are made are their owner's alone (Behaviour Q9).
     init(_ path: String, flags: Int32, _ times: SyncTimes) throws(DiskFault) {
@@ -115,6 +118,7 @@ private final class SystemFile: DiskFile {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
+        direct?.forgetTail()
         var done = 0
         while done < bytes.count {
             let count = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset + done))
@@ -132,6 +136,19 @@ private final class SystemFile: DiskFile {
         // It answers with the fault's number.
         let code = posix_fallocate(descriptor, 0, off_t(count))
         guard code == 0 else { throw DiskFault(code: code) }
+    }
+
+    func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
+        let code = try times.measure { () throws(DiskFault) in
+            if try directWriter()?.write(bytes, at: offset, self) != true { try write(bytes, at: offset) }
+            return fdatasync(descriptor)
+        }
+        try DiskFault.check(code)
+    }
+
+    private func directWriter() -> DirectWriter? {
+        if !isDirectTried { (direct, isDirectTried) = (DirectWriter(descriptor), true) }
+        return direct
     }
 
     /// The size is synced with the bytes, the times of changes are not: nobody needs these.
@@ -156,7 +173,7 @@ private final class SystemFile: DiskFile {
 
 extension DiskFault {
     /// What the last system call says.
-    fileprivate static var last: DiskFault { DiskFault(code: errno) }
+    static var last: DiskFault { DiskFault(code: errno) }
 
     fileprivate static func check(_ result: Int32) throws(DiskFault) {
         guard result == 0 else { throw .last }

@@ -99,8 +99,7 @@ final class LogFront {
         }
         do throws(DiskFault) {
             let file = try segment.open()
-            try pending.write(to: file, at: end)
-            if synced { try file.sync() }
+            if synced { try pending.append(to: file, at: end) } else { try pending.write(to: file, at: end) }
         } catch {
             lastPending = last
             throw error
@@ -163,5 +162,11 @@ extension LogWriter {
     func write(to file: any DiskFile, at offset: Int) throws(DiskFault) {
         guard !bytes.isEmpty else { return }
         try bytes.lend { (bytes) throws(DiskFault) in try file.write(bytes, at: offset) }
+    }
+
+    /// The same, with a sync. Nothing behind it counts.
+    func append(to file: any DiskFile, at offset: Int) throws(DiskFault) {
+        guard !bytes.isEmpty else { return try file.sync() }
+        try bytes.lend { (bytes) throws(DiskFault) in try file.append(bytes, at: offset) }
     }
 }
