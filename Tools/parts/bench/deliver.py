@@ -8,7 +8,7 @@ import time
 
 from machine import ROOT, build_c, find_program, real_disk, run
 from servers import BenchmarkError, Headgate
-from sinks import CollectorSink, CountingSink, Sink
+from sinks import CollectorSink, CountingSink, KafkaSink, Sink
 
 SIZE = 300
 EVENTS_A_MESSAGE = 500
@@ -57,6 +57,8 @@ def deliver(daemon: Headgate) -> tuple[float, float]:
 
 
 def measure(arguments: argparse.Namespace, name: str, dispatcher: dict, sink: Sink | None) -> None:
+    if not name.startswith(arguments.only):
+        return
     daemon = Headgate(arguments.disk, arguments.headgated, delivering=False, dispatcher=dispatcher)
     with daemon:
         daemon.connection.settimeout(3600)
@@ -128,6 +130,7 @@ def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="Tools/bench deliver", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="20 000 events, a backlog of 100 000: does it work at all")
     parser.add_argument("--events", type=int, help="events of each row (1 000 000)")
+    parser.add_argument("--only", default="", help="only rows whose names begin so, like kafka")
     parser.add_argument("--backlog", type=int, help="events of the backlog (10 000 000); 0: leave it out")
     parser.add_argument("--headgated", type=pathlib.Path, help="a built daemon ($HEADGATED; else a release build)")
     parser.add_argument("--disk", type=pathlib.Path, help="where the daemon keeps its data (.build/bench)")
@@ -145,12 +148,17 @@ def main() -> None:
     print(f"{arguments.events:,} stored events of {SIZE} bytes; CPU and cores are the daemon's own.")
     headings = ["events/s", "CPU µs/event", "cores", "sink's cores", "peak MiB", "sink alone/s", "ratio"]
     print("  ".join([" " * 16] + [heading.rjust(12) for heading in headings]))
-    with CountingSink(build_c() / "sink") as sink:
+    programs = build_c()
+    with CountingSink(programs / "sink") as sink:
         for limit in (25, 1000):
             measure(arguments, f"http, {limit}", http_dispatcher(sink, limit), sink)
     with CollectorSink(arguments.disk) as sink:
         for limit in (25, 1000):
             measure(arguments, f"collector, {limit}", http_dispatcher(sink, limit), sink)
+    for partitions in (1, 4):
+        with KafkaSink(programs, partitions) as sink:
+            for limit in (1000, 10_000):
+                measure(arguments, f"kafka {partitions}, {limit}", sink.dispatcher(limit), sink)
     for name, path in [("file", "events.ndjson"), ("/dev/null", "/dev/null")]:
         measure(arguments, name, {"kind": "file", "path": path, "dispatch_limit": 1000, "byte_limit": 1 << 20}, None)
     if arguments.backlog:

@@ -1,4 +1,4 @@
-"""What events are delivered to over HTTP, and what that costs there."""
+"""What events are delivered to, and what that costs there."""
 
 import http.client
 import os
@@ -55,6 +55,36 @@ class CountingSink(Sink):
         batches = max(1_000_000 // batch, 1)
         command = [self.program, "post", str(self.port), str(batches), str(batch), str(event_bytes)]
         return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+class KafkaSink(Sink):
+    """A broker in C, librdkafka's own imitation, with one topic: it keeps the newest messages and counts all."""
+
+    def __init__(self, programs: pathlib.Path, partitions: int) -> None:
+        self.program = programs / "produce"
+        # The brokers take their orders from descriptor 3.
+        command = ["sh", "-c", 'exec "$0" 1 3<&0', programs / "brokers"]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
+        self.brokers = self.process.stdout.readline().strip()
+        self.process.stdin.write(f"topic events {partitions} 1\n")
+        self.process.stdin.flush()
+        self.process.stdout.readline()
+
+    def dispatcher(self, limit: int) -> dict:
+        dispatcher = {"kind": "kafka", "brokers": [self.brokers], "topic": "events"}
+        return {**dispatcher, "dispatch_limit": limit, "byte_limit": 16 << 20}
+
+    def count(self) -> int:
+        return int(self.produce())
+
+    def capacity(self, batch: int, event_bytes: int) -> float:
+        """What a program in C gets rid of that hands over as much as librdkafka takes."""
+        return float(self.produce("1000000", str(event_bytes), "1000000"))
+
+    def produce(self, *arguments: str) -> str:
+        command = [self.program, self.brokers, *arguments]
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 class CollectorSink(Sink):
