@@ -31,6 +31,11 @@ final class Rot {
     private var values: [SequenceNumber: [Content]] = [:]
     /// Events that may be lost.
     private(set) var damaged: Set<SequenceNumber> = []
+    /// Those of them that a start may take for a write that was cut off: nothing says that they were on the disk.
+    private(set) var doubtful: Set<SequenceNumber> = []
+    /// Whether somebody still has to get an event.
+    var isNeeded: (SequenceNumber) -> Bool = { _ in false }
+    private(set) var gap = NumberGap()
     /// How many events the start of this life counted for dispatchers that are not there any more.
     private var missing = 0
 
@@ -70,7 +75,17 @@ final class Rot {
         strikes += 1
         record.count(.recordRotted)
         record.note("a digit rots")
-        node.rot(at: record.pick(places), bit: 1)
+        node.rot(at: aimed(at: places, in: node.bytes), bit: 1)
+    }
+
+    /// Any of some places of data, or one of an event that is needed.
+    private func aimed(at places: [Int], in bytes: [UInt8]) -> Int {
+        let needed = values.keys.filter(isNeeded).sorted()
+        guard !needed.isEmpty, record.oneIn(2) else { return record.pick(places) }
+        let heads = Rot.places(of: Array(#""seq":\#(record.pick(needed)),"#.utf8), in: bytes)
+        // Its data lies behind its head.
+        let behind = heads.compactMap { head in places.first { $0 > head } }
+        return record.pick(behind.isEmpty ? places : behind)
     }
 
     /// A byte of a frame of events becomes another: one behind which others say that it was on the disk, or the last of its file.
@@ -81,13 +96,38 @@ final class Rot {
             platter.names[path].map { node in LogRot(node.bytes).frames.map { (node: node, frame: $0) } } ?? []
         }.filter { !inLife || !$0.frame.isLast }
         guard !frames.isEmpty else { return }
-        let (node, frame) = record.pick(frames)
+        let (node, frame) = record.pick(aimed(at: frames))
         strikes += 1
         record.count(frame.isLast ? .lastFrameRotted : .frameRotted)
         record.note("a frame with \(frame.events) rots")
         let place = record.number(frame.range.lowerBound...frame.range.upperBound - 1)
         node.rot(at: place, bit: 1 << UInt8(record.number(0...7)))
         damaged.formUnion(frame.events)
+        // It may be what said of others that they were on the disk.
+        if frame.isLast { doubtful = damaged }
+    }
+
+    /// Any of them, those with events that are needed, or the newest.
+    private func aimed(
+        at frames: [(node: Platter.Node, frame: LogRot.Frame)]
+    ) -> [(node: Platter.Node, frame: LogRot.Frame)] {
+        let newest = frames.compactMap(\.frame.events.last).max()
+        let aimed =
+            switch gap.isSettled ? 0 : record.number(0...2) {
+            case 0: frames.filter { $0.frame.events.last == newest }
+            case 1: frames.filter { $0.frame.events.contains(where: isNeeded) }
+            default: frames
+            }
+        return aimed.isEmpty ? frames : aimed
+    }
+
+    /// What was not synced is gone, and with it what it said of the rest.
+    func powerLost() {
+        doubtful = damaged
+    }
+
+    func lifeEnded() {
+        gap = NumberGap()
     }
 
     /// Reads give something else than there is, from now on.
@@ -110,15 +150,28 @@ final class Rot {
     // MARK: What is stored
 
     func asked(_ group: AppendGroup) {
+        gap.asked()
         contents[group.chunk.lastSequenceNumber] = group.chunk.map { ($0.sequenceNumber, $0.route) }
         for event in group.chunk {
             // The end of a log that has rotted cannot be told from a write that was cut off: its numbers are given again.
-            if kind == .frames { damaged.remove(event.sequenceNumber) }
+            if kind == .frames {
+                damaged.remove(event.sequenceNumber)
+                doubtful.remove(event.sequenceNumber)
+            }
             guard case .object(let members)? = try? DataItem(parsing: event.json(attempt: 1)),
                 let content = Content(members)
             else { continue }
             values[event.sequenceNumber, default: []].append(content)
         }
+    }
+
+    func answered(_ group: AppendGroup, _ fault: StoreFault?) {
+        gap.answered(group, fault)
+    }
+
+    /// So much is asked to be written down as settled.
+    func asked(_ settled: Settled) {
+        gap.asked(settled)
     }
 
     /// A store was opened.

@@ -46,6 +46,7 @@ final class Ledger {
     func note(_ changes: [StoreChange]) {
         for change in changes {
             if case .forgetDispatcher(let number) = change { orphans?.forgets(number) }
+            if case .settled(_, let settled) = change { rot?.asked(settled) }
             guard case .dispatcher(let dispatcher) = change else { continue }
             ids[dispatcher.number] = dispatcher.id
             orphans?.stored(dispatcher)
@@ -74,6 +75,7 @@ final class Ledger {
 
     func answered(_ group: AppendGroup, _ fault: StoreFault?) {
         letters.answered(group, fault)
+        rot?.answered(group, fault)
         guard fault == nil else { return }
         for event in group.chunk {
             record.expect(safe.insert(event.sequenceNumber).inserted, "\(event.sequenceNumber) is given twice")
@@ -127,15 +129,25 @@ final class Ledger {
         let newly = Set(events.map(\.number)).subtracting(safe)
         if !newly.isEmpty { record.count(.unansweredKept) }
         record.expect(newly.isSubset(of: unanswered.keys), "the store made up \(newly.sorted())")
-        let highest = safe.union(newly).subtracting(rot?.damaged ?? []).max() ?? 0
         record.expect(
-            state.lastSequenceNumber >= highest || isLax, "numbers begin again behind \(state.lastSequenceNumber)")
+            state.lastSequenceNumber >= highest(of: safe.union(newly)) || isLax,
+            "numbers begin again behind \(state.lastSequenceNumber)")
+        let settled = state.dispatchers.map { $0.settled.ranges.last?.upperBound ?? $0.settled.position }.max() ?? 0
+        record.expect(settled <= state.lastSequenceNumber, "\(settled) is settled, and no number yet")
         if isLax || rot != nil {
             taken.formUnion(safe.filter { $0 > state.lastSequenceNumber })
             safe = safe.filter { $0 <= state.lastSequenceNumber }
         }
         safe.formUnion(newly)
         unanswered = [:]
+    }
+
+    /// The highest number that a start must know of: of damaged events, none of which was refused before, it is told by their bytes.
+    private func highest(of known: Set<SequenceNumber>) -> SequenceNumber {
+        guard let rot else { return known.max() ?? 0 }
+        var highest = known.subtracting(rot.damaged).max() ?? 0
+        while known.contains(highest + 1), !rot.doubtful.contains(highest + 1) { highest += 1 }
+        return highest
     }
 
     /// What died in this life.

@@ -18,10 +18,40 @@ final class Trouble: Actor {
         guard !isCalm else { return [] }
         let acts = [Act(3, troubleDisk), Act(1, endLife), Act(6) { [world] in world.store.desk.takeTurn() }]
         let desk = world.store.desk
-        let rots = [Act(world.ledger.rot?.kind == .frames ? 2 : 0) { [world] in world.rot() }]
+        let rots = rots(world.ledger.rot)
         let copies = [Act(desk.isCopying && !desk.isHeld ? 40 : 0, failWhileCopying)]
         let haste = desk.hasGivenUpSegments || desk.hasPutAside ? 60 : desk.hasBegunSegment ? 4 : 0
         return acts + rots + copies + [Act(haste, endAtTurnover)]
+    }
+
+    /// What rots is found when it is read, behind a start that begins with the log as it is; and the worst moment for the newest events.
+    private func rots(_ rot: Rot?) -> [Act] {
+        guard let rot, rot.kind == .frames else { return [] }
+        return [
+            Act(2) { [world] in world.rot() }, Act(2) { [world] in world.restart() }, Act(2, refuse),
+            Act(rot.gap.isSettled && world.store.desk.isIdle ? 60 : 0, endBehindGap),
+        ]
+    }
+
+    /// Many events are refused, one behind the other, and one is not.
+    private func refuse() {
+        guard let client = world.idle() else { return }
+        world.endTurn()
+        let mood = disk.mood
+        disk.mood.fails = 1
+        for _ in 0..<5 {
+            client.trackMany(5)
+            client.connection.tell(most: 5_000)
+            for _ in 0..<2 { world.endTurn() }
+        }
+        disk.mood = mood
+        client.track()
+        client.connection.tell(most: 5_000)
+    }
+
+    private func endBehindGap() {
+        record.count(.gapAmbushed)
+        world.die(.killed)
     }
 
     private func troubleDisk() {

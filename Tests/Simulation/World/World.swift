@@ -50,6 +50,8 @@ final class World {
             }
         }
         ledger.rot = scene.rot.map { Rot($0, record) }
+        ledger.rot?.isNeeded = { [unowned ledger] number in ledger.lanes.values.contains { $0.waiting.contains(number) }
+        }
         ledger.letters.mayRot = scene.rot != nil
         record.isLax = { [weak ledger] in ledger?.rot?.isWild == true }
         workSide = WorkSide(ledger.lane("w"), scene.workTerms, record, scheduler)
@@ -276,6 +278,7 @@ final class World {
         case .powerless:
             record.count(.powerLost)
             platter.losePower(record)
+            ledger.rot?.powerLost()
             scheduler.reboot(after: .seconds(record.number(0...60)))
         case .killed:
             record.count(.killed)
@@ -287,6 +290,7 @@ final class World {
         if let leaving { release(leaving.service, leaving.sessions) }
         scheduler.restart()
         if !isResting { BetweenLives(self, platter).spoil(scene, crowd) }
+        ledger.rot?.lifeEnded()
     }
 
     /// Nothing of the daemon is held on to: sessions hold it, and it holds them.
