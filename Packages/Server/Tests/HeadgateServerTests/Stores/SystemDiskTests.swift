@@ -20,13 +20,16 @@ import Testing
         #expect(Array(found.prefix(count)) == model)
     }
 
-    @Test("Q5: whatever is appended and written in between, a file holds it, and what stands before it", arguments: Seeds.first(8))
+    @Test(
+        "Q5: what is appended, or written in between, is there with all before it",
+        arguments: Seeds.first(8))
     func appends(_ seed: Seed) throws {
         var random = SeededRandom(seed: seed)
         try withFile(size: 1 << 20) { file, model in
             var end = 64
             while end < 900_000 {
-                let bytes = (0..<Int.random(in: 1...(random.next() % 8 == 0 ? 90_000 : 3_000), using: &random)).map { _ in
+                let bytes = (0..<Int.random(in: 1...(random.next() % 8 == 0 ? 90_000 : 3_000), using: &random)).map {
+                    _ in
                     UInt8.random(in: 1...255, using: &random)
                 }
                 if random.next() % 4 == 0 {

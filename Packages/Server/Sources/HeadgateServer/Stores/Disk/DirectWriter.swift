@@ -80,7 +80,8 @@ final class DirectWriter {
 
     private func keepTail(of size: Int, end: Int) {
         if size > DirectWriter.block {
-            part(0..<DirectWriter.block).copyMemory(from: UnsafeRawBufferPointer(part(size - DirectWriter.block..<size)))
+            part(0..<DirectWriter.block).copyMemory(
+                from: UnsafeRawBufferPointer(part(size - DirectWriter.block..<size)))
         }
         tail = end
     }
