@@ -159,7 +159,8 @@ struct DeliveryMachine {
     /// Has the next event in hand, and lets go of what is too old or purged.
     private mutating func freshen(_ isAll: Bool, _ source: some EventSource) -> [Order] {
         // With a purge under way, some behind those that stay.
-        let orders = prepare(purges.isEmpty ? 1 : queue.count + 256, source).orders
+        let some = purges.isEmpty ? 1 : queue.count + 256
+        let orders = prepare(some, bytes: queue.waitingBytes + settings.mostBytesAhead, source).orders
         if let drop = drop(source) { return orders + [drop] }
         look = isAll ? .over : .sending(hasDropped: false)
         return orders + [.tellDepth]
@@ -174,7 +175,7 @@ struct DeliveryMachine {
             look = .resting
             return hasDropped ? [.tellDepth] : []
         }
-        let (isReady, orders) = prepare(limit.current * batches, source)
+        let (isReady, orders) = prepare(limit.current * batches, bytes: settings.mostBytesAhead, source)
         guard isReady else {
             look = .resting
             return orders
@@ -222,10 +223,12 @@ struct DeliveryMachine {
 
     // MARK: Reading ahead
 
-    /// Has `count` events wait in hand, or all there are.
+    /// Has `count` events wait in hand, or so many bytes of them, or all there are.
     /// - Returns: whether they do; if not they have to be read from the store first.
-    private mutating func prepare(_ count: Int, _ source: some EventSource) -> (isReady: Bool, orders: [Order]) {
-        let found = queue.prepare(count, from: source)
+    private mutating func prepare(
+        _ count: Int, bytes: Int = .max, _ source: some EventSource
+    ) -> (isReady: Bool, orders: [Order]) {
+        let found = queue.prepare(count, bytes: bytes, from: source)
         // What the sweeper settled is now behind the position: that must not lag behind what the store may delete.
         var orders: [Order] = found.hasPassedOver ? [.writeSettled] : []
         switch found.end {

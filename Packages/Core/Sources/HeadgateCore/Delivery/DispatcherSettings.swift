@@ -35,6 +35,10 @@ public struct DispatcherSettings: Sendable, Equatable {
     public init(id: String) {
         self.id = id
     }
+
+    /// With so many bytes of events waiting in hand no more are read, however many a batch may have: enough for all batches, also where a
+    /// transformation leaves little of them (Q6).
+    var mostBytesAhead: Int { 4 << 20 + min(byteLimit, 1 << 40) * inFlight }
 }
 
 /// The board that has to complete before a dispatcher gets anything (Behaviour A9).

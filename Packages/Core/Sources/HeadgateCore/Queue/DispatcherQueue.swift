@@ -45,6 +45,9 @@ struct DispatcherQueue {
 
     var inFlightCount: Int { hand.inFlightCount }
 
+    /// Bytes of what waits in hand.
+    var waitingBytes: Int { hand.waitingBytes }
+
     /// How often an event in hand was looked at, or changed.
     var visits: Int { hand.visits }
 
@@ -113,10 +116,10 @@ struct DispatcherQueue {
         }
     }
 
-    /// Has `count` events wait in hand, or all there are, from what is in memory.
-    mutating func prepare(_ count: Int, from source: some EventSource) -> Preparation {
+    /// Has `count` events wait in hand, or so many bytes of them, or all there are, from what is in memory.
+    mutating func prepare(_ count: Int, bytes: Int = .max, from source: some EventSource) -> Preparation {
         var preparation = Preparation(end: .ready)
-        while unread(in: source) > 0, !fill(count, from: source, &preparation.hasPassedOver) {
+        while unread(in: source) > 0, !fill(count, bytes: bytes, from: source, &preparation.hasPassedOver) {
             guard readPosition < source.lastStored else {
                 let missing = unread(in: source)
                 if missing > 0 { preparation.end = .lost(missing) }
@@ -132,12 +135,14 @@ struct DispatcherQueue {
         return preparation
     }
 
-    /// Takes the next events in hand until `count` wait there, or the present chunk ends.
+    /// Takes the next events in hand until `count` wait there, or so many bytes, or the present chunk ends.
     /// - Parameter hasPassedOver: is set where an event has been settled unread.
     /// - Returns: false when the chunk ended first: ``load(_:)`` the next one.
-    mutating func fill(_ count: Int, from source: some EventSource, _ hasPassedOver: inout Bool) -> Bool {
+    mutating func fill(
+        _ count: Int, bytes: Int = .max, from source: some EventSource, _ hasPassedOver: inout Bool
+    ) -> Bool {
         var waiting = hand.count - hand.inFlightCount
-        while waiting < count {
+        while waiting < count, hand.waitingBytes < bytes {
             guard let event = nextEvent() else { return false }
             if let done = before.range(around: event.sequenceNumber) {
                 pass(done)

@@ -24,6 +24,8 @@ struct Hand {
     private var maxAge: Int64 = .max
     private(set) var count = 0
     private(set) var inFlightCount = 0
+    /// Bytes of what is not on its way.
+    private(set) var waitingBytes = 0
     /// How often an event was looked at, or changed: what it costs.
     private(set) var visits = 0
 
@@ -86,6 +88,7 @@ struct Hand {
             entries[place]?.isInFlight = true
             entries[place]?.sends += 1
             inFlightCount += 1
+            waitingBytes -= entries[place]?.event.byteCount ?? 0
             waiting.remove(place)
             free.remove(place)
             ends.set(place, to: nil)
@@ -103,6 +106,7 @@ struct Hand {
             entries[place] = entry
             guard wasInFlight else { continue }
             inFlightCount -= 1
+            waitingBytes += entry.event.byteCount
             wait(place, entry.event)
             release(entry.event, wasInFlight: true)
         }
@@ -124,7 +128,7 @@ struct Hand {
         holes.insert(place)
         ends.set(place, to: nil)
         count -= 1
-        if entry.isInFlight { inFlightCount -= 1 }
+        if entry.isInFlight { inFlightCount -= 1 } else { waitingBytes -= entry.event.byteCount }
         release(entry.event, wasInFlight: entry.isInFlight)
         return entry
     }
@@ -279,6 +283,7 @@ struct Hand {
             inFlightCount += 1
             return
         }
+        waitingBytes += entry.event.byteCount
         waiting.insert(place)
         if isFree { free.insert(place) }
         ends.set(place, to: end(of: entry.event))

@@ -20,6 +20,24 @@ struct BoundedMemoryTests {
         #expect(dispatcher.queue.entries.map(\.sequenceNumber) == Array(11...21))
     }
 
+    @Test("Q6: of large events a dispatcher has no more in hand than its batches may hold, and some MiB")
+    func largeEntriesAreBounded() throws {
+        let bench = GateBench { ($0.dispatchLimit, $0.byteLimit, $0.inFlight) = (1_000, 100_000, 2) }
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        let large = EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 90_000))"}"#)
+        for _ in 0..<20 { bench.track(10, large) }
+        _ = bench.gate.resume("collect") { _ in }
+        bench.settle()
+        let dispatcher = try #require(bench.gate.dispatchers["collect"])
+        let inHand = { dispatcher.queue.entries.reduce(0) { $0 + $1.event.byteCount } }
+        #expect(bench.sender.sent == [[1], [2]])
+        #expect(4 << 20...5 << 20 ~= inHand())
+        bench.sender.answer()
+        bench.settle()
+        #expect(bench.sender.sent == [[1], [2], [3]])
+        #expect(4 << 20...5 << 20 ~= inHand())
+    }
+
     @Test("Q6: the newest events are kept in memory up to a bound, and no event behind the last chunk is missed")
     func recentIsBounded() {
         var recent = RecentChunks(mostBytes: 1000, lastSequenceNumber: 0)
