@@ -28,7 +28,12 @@ final class Ledger {
     }
 
     /// Whether an event is safe, or was when that was said.
-    func isOrWasSafe(_ number: SequenceNumber) -> Bool { safe.contains(number) || taken.contains(number) }
+    func isOrWasSafe(_ number: SequenceNumber) -> Bool { maySayAcknowledged(number) || taken.contains(number) }
+
+    /// Whether an event may be called acknowledged: it is safe, or it was and has rotted: its id is remembered all the same.
+    func maySayAcknowledged(_ number: SequenceNumber) -> Bool {
+        safe.contains(number) || rot?.damaged.contains(number) == true
+    }
 
     func lane(_ id: String) -> Lane {
         if let lane = lanes[id] { return lane }
