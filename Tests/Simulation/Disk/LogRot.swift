@@ -15,8 +15,10 @@ struct LogRot {
     /// The frames of events with which nothing else is lost, and no other frame.
     private(set) var frames: [Frame] = []
 
-    /// - Parameter bytes: those of the file.
-    init(_ bytes: [UInt8]) {
+    /// - Parameters:
+    ///   - bytes: those of the file.
+    ///   - inLife: whether the power may still take what is not synced: only groups are, each before it is acknowledged.
+    init(_ bytes: [UInt8], inLife: Bool) {
         guard case .header(let header) = bytes.withUnsafeBytes(LogHeader.read), header.use != .ids else { return }
         bytes[LogHeader.size...].withUnsafeBytes { bytes in
             let start = LogPlace(segment: header.number, offset: LogHeader.size)
@@ -26,7 +28,8 @@ struct LogRot {
                 guard case .frame(let frame, let place) = found else { continue }
                 all.append((frame, place, LogRot.events(of: frame, scan.content(of: frame, at: place))))
             }
-            let sure = header.use == .copy ? Int.max : all.map(\.frame.certain).max() ?? 0
+            let telling = all.filter { !inLife || $0.frame.kind == .group }
+            let sure = header.use == .copy ? Int.max : telling.map(\.frame.certain).max() ?? 0
             frames = all.filter { !$0.events.isEmpty && ($0.place < sure || $0.place == all.last?.place) }.map {
                 found in
                 let begin = found.place + LogFrame.headerSize

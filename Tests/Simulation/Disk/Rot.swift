@@ -93,7 +93,8 @@ final class Rot {
     /// What lies behind the last one later is lost with it as long as it is not synced: in a life that goes on it is left alone.
     private func strikeFrame(_ platter: Platter, _ inLife: Bool) {
         let frames = platter.names.keys.sorted().filter { $0.hasSuffix(".log") }.flatMap { path in
-            platter.names[path].map { node in LogRot(node.bytes).frames.map { (node: node, frame: $0) } } ?? []
+            platter.names[path].map { node in LogRot(node.bytes, inLife: inLife).frames.map { (node: node, frame: $0) }
+            } ?? []
         }.filter { !inLife || !$0.frame.isLast }
         guard !frames.isEmpty else { return }
         let (node, frame) = record.pick(aimed(at: frames))
