@@ -39,6 +39,19 @@ struct LogCopyTests {
         #expect(scene.needed() == left && scene.quarantined == 0)
     }
 
+    @Test("Q8: what is missed of a block that is about to be copied is missed once", arguments: 0...12)
+    func missedMeanwhile(_ steps: Int) throws {
+        let scene = try LogCopyScene()
+        #expect(scene.rot(scene.meant[1]))
+        for _ in 0..<steps { scene.doChore() }
+        let left = scene.meant.filter { $0 != scene.meant[1] }
+        #expect(scene.needed() == left)
+        let missed = scene.quarantined
+        scene.doChores()
+        #expect(missed + scene.quarantined == 1)
+        #expect(scene.needed() == left)
+    }
+
     @Test("Q5, Q10: also where a sync fails meanwhile, and the log is mended", arguments: 0...12)
     func mended(_ steps: Int) throws {
         let scene = try LogCopyScene()

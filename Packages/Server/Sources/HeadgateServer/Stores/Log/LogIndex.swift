@@ -34,6 +34,11 @@ struct LogIndex: Equatable {
         blocks[index].stretch.tallies = blocks[index].stretch.tallies.filter { $0.value.events > 0 }
     }
 
+    /// A block as it is now: some of what it held may have been lost.
+    func present(_ block: LogBlock) -> LogBlock {
+        blocks.first { $0.range == block.range } ?? block
+    }
+
     /// The first event, and the last.
     var events: LogEvents {
         guard let first = blocks.first, let last = blocks.last else { return LogEvents() }

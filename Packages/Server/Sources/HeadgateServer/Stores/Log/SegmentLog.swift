@@ -265,10 +265,11 @@ final class SegmentLog {
 
     // MARK: Damage
 
-    /// What a block should hold and does not is damaged (Behaviour Q8).
+    /// What a block should hold and does not is damaged (Behaviour Q8). Who read it may have had it for long: what was missed of it since
+    /// is not missed again.
     /// - Parameter found: what of it is sound.
     func quarantine(_ block: LogBlock, _ found: [RouteNumber: Tally], of segment: LogSegment) {
-        let lost = block.stretch.tallies.merging(found, uniquingKeysWith: -).filter { $0.value.events > 0 }
+        let lost = segment.index.present(block).stretch.tallies.merging(found, uniquingKeysWith: -).filter { $0.value.events > 0 }
         guard !lost.isEmpty else { return }
         quarantinedEvents += lost.values.reduce(0) { $0 + $1.events }
         let offset = block.range.lowerBound
