@@ -269,7 +269,8 @@ final class SegmentLog {
     /// is not missed again.
     /// - Parameter found: what of it is sound.
     func quarantine(_ block: LogBlock, _ found: [RouteNumber: Tally], of segment: LogSegment) {
-        let lost = segment.index.present(block).stretch.tallies.merging(found, uniquingKeysWith: -).filter { $0.value.events > 0 }
+        let held = segment.index.present(block).stretch.tallies
+        let lost = held.merging(found, uniquingKeysWith: -).filter { $0.value.events > 0 }
         guard !lost.isEmpty else { return }
         quarantinedEvents += lost.values.reduce(0) { $0 + $1.events }
         let offset = block.range.lowerBound
