@@ -39,6 +39,11 @@ struct LogIndex: Equatable {
         blocks.first { $0.range == block.range } ?? block
     }
 
+    /// How many events it holds.
+    var count: Int {
+        blocks.reduce(0) { sum, block in block.stretch.tallies.values.reduce(sum) { $0 + $1.events } }
+    }
+
     /// The first event, and the last.
     var events: LogEvents {
         guard let first = blocks.first, let last = blocks.last else { return LogEvents() }

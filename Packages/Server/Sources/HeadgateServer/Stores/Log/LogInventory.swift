@@ -90,14 +90,14 @@ struct LogInventory {
     var isEmpty: Bool { sources.isEmpty && unreadable.isEmpty }
 
     /// The newest segment that begins with a state, and those behind it whose own is damaged; nil where there is none.
-    /// - Parameter limit: behind this nothing counts; nil where all does that can be read.
-    func chain(through limit: LogPlace?) throws(Fault) -> [LogReading]? {
+    /// - Parameter written: what the daemon knows that wrote it; nil where it is another's.
+    func chain(_ written: LogRecovery.Written?) throws(Fault) -> [LogReading]? {
         var chain: [LogReading] = []
         for source in sources.sorted(by: { $0.header.number > $1.header.number }) {
-            if let limit, source.header.number > limit.segment { continue }
-            let end = chain.first.map(\.source.header.previousEnd) ?? limit?.offset ?? .max
+            if let written, source.header.number > written.end.segment { continue }
+            let end = chain.first.map(\.source.header.previousEnd) ?? written?.end.offset ?? .max
             if let next = chain.first, next.source.header.previous != source.header.number { continue }
-            let reading = try read(source, through: end, isWhole: !chain.isEmpty)
+            let reading = try read(source, through: end, known: chain.isEmpty ? written?.certain ?? 0 : end)
             if reading.snapshot != nil { return [reading] + chain }
             // One that was begun when the power went says nothing. One that had been on the disk does.
             if reading.survey.certain > LogHeader.size { chain.insert(reading, at: 0) }
@@ -107,8 +107,8 @@ struct LogInventory {
 
     /// - Parameters:
     ///   - end: where it ends at the latest.
-    ///   - isWhole: whether all of it was on the disk beyond doubt, up to there.
-    func read(_ source: LogSource, through end: Int, isWhole: Bool) throws(Fault) -> LogReading {
+    ///   - known: so much of it was on the disk beyond doubt, whatever it says itself.
+    func read(_ source: LogSource, through end: Int, known: Int) throws(Fault) -> LogReading {
         let bytes = try Fault.of { () throws(DiskFault) in
             try files.open(source.file.number).read(LogHeader.size..<max(source.file.size, LogHeader.size))
         }
@@ -116,7 +116,7 @@ struct LogInventory {
             let start = LogPlace(segment: source.header.number, offset: LogHeader.size)
             return LogSurvey(
                 LogScan(bytes, from: start, behind: source.header.checksum), from: LogHeader.size, through: end,
-                isWhole: isWhole)
+                known: known)
         }
         return LogReading(source: source, bytes: bytes, survey: survey)
     }

@@ -28,26 +28,34 @@ struct LogRecovery {
         case damaged(String)
     }
 
+    /// What a daemon knows of the log that it writes.
+    struct Written {
+        /// Behind this nothing counts.
+        var end: LogPlace
+        /// So much of that segment is on the disk beyond doubt.
+        var certain: Int
+        /// The highest number that was given.
+        var given: SequenceNumber
+    }
+
     private let options: StoreOptions
-    /// Behind this nothing counts; nil where all does that can be read.
-    private let limit: LogPlace?
-    /// The highest number that was given, as far as that is known.
-    private let given: SequenceNumber
+    /// Nil at a start, where all counts that can be read.
+    private let written: Written?
     private let files: LogFiles
     private var warnings: [String] = []
     private var notes: [String] = []
     /// Files that say nothing any more of what they are, and of which the rest of the log knows nothing.
     private var lost: [LogFile] = []
 
-    init(_ options: StoreOptions, through limit: LogPlace? = nil, given: SequenceNumber = 0) {
-        (self.options, self.limit, self.given) = (options, limit, given)
+    init(_ options: StoreOptions, written: Written? = nil) {
+        (self.options, self.written) = (options, written)
         files = LogFiles(options.logDirectory, on: options.disk, segmentSize: options.segmentSize)
     }
 
     /// - Parameter founding: what a log begins with that is begun here.
     mutating func run(_ founding: Founding = Founding()) throws(Fault) -> Outcome {
         let inventory = try LogInventory(files)
-        guard let chain = try inventory.chain(through: limit) else {
+        guard let chain = try inventory.chain(written) else {
             guard inventory.isEmpty else { throw .damaged("no segment of it can be read from its beginning") }
             return try begin(founding, inventory)
         }
@@ -71,14 +79,15 @@ struct LogRecovery {
         for (frame, offset) in replay.doubtful {
             try apply(frame, replay.reading.content(frame, offset), at: offset, of: scratch, to: &state)
         }
-        return max(given, state.highestMentioned + lost)
+        return max(written?.given ?? 0, state.highestMentioned + lost)
     }
 
     /// Bytes that an event takes at least.
     private static let leastRecord = 48
 
-    /// As many numbers as events may be lost behind the last that is known: nobody else must get theirs.
+    /// As many numbers as events may be lost behind the last that is known: nobody else must get theirs. Who wrote them knows them.
     private func numbersLost(_ chain: [LogReading]) -> SequenceNumber {
+        guard written == nil else { return 0 }
         let bytes = chain.reduce(0) { $0 + $1.bytesLostAtEnd } + lost.reduce(0) { $0 + $1.size }
         return SequenceNumber(bytes / LogRecovery.leastRecord)
     }
@@ -158,7 +167,7 @@ struct LogRecovery {
     /// Behind an end in order lies nothing that was ever acknowledged.
     private mutating func noteEnd(of reading: LogReading) {
         let isClosed = reading.survey.frames.last?.frame.kind == .closed
-        guard limit == nil, !isClosed, let torn = reading.survey.torn else { return }
+        guard written == nil, !isClosed, let torn = reading.survey.torn else { return }
         notes.append(
             "\(place(torn, in: reading)), at the end of the log, are of a write that was cut off, or they are damaged: "
                 + "what they held was never acknowledged, or it is lost")
@@ -172,7 +181,7 @@ struct LogRecovery {
 
     private mutating func finish(_ replay: Replay, _ inventory: LogInventory) throws(Fault) -> Outcome {
         let survey = replay.reading.survey
-        let isWhole = limit == nil && lost.isEmpty && survey.damaged.isEmpty
+        let isWhole = written == nil && lost.isEmpty && survey.damaged.isEmpty
         if isWhole, let last = survey.frames.last, last.frame.kind == .closed,
             replay.doubtful.isEmpty || replay.doubtful.first?.offset == last.offset
         {
@@ -282,7 +291,7 @@ struct LogRecovery {
             }
             return segment
         }
-        let reading = try inventory.read(source, through: entry.end, isWhole: true)
+        let reading = try inventory.read(source, through: entry.end, known: entry.end)
         note(reading)
         for (frame, offset) in reading.survey.frames where frame.kind == .group {
             reading.content(frame, offset).withUnsafeBytes { bytes in

@@ -86,10 +86,10 @@ struct LogSurvey {
     /// - Parameters:
     ///   - start: where the frames begin.
     ///   - limit: where they end at the latest.
-    ///   - isWhole: whether all of them were on the disk beyond doubt, up to there.
-    init(_ scan: LogScan, from start: Int, through limit: Int = .max, isWhole: Bool = false) {
+    ///   - known: so much was on the disk beyond doubt, whatever the frames say.
+    init(_ scan: LogScan, from start: Int, through limit: Int = .max, known: Int = 0) {
         var (scan, found) = (scan, [LogScan.Found]())
-        var sure = isWhole ? limit : start
+        var sure = max(start, min(known, limit))
         while let next = scan.next() {
             if case .frame(let frame, let offset) = next {
                 guard offset + frame.size <= limit else { break }

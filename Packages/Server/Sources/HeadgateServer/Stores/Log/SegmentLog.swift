@@ -101,8 +101,9 @@ final class SegmentLog {
     /// Goes on with what is on the disk beyond doubt, and writes the rest anew, as a start does.
     func mend() throws(DiskFault) {
         guard isBroken else { return }
+        let (segment, end) = (front.segment, front.segment.place(front.end))
         var recovery = LogRecovery(
-            options, through: front.segment.place(front.end), given: state.lastSequenceNumber)
+            options, written: .init(end: end, certain: front.certain, given: state.lastSequenceNumber))
         let recovered: LogRecovery.Outcome
         do throws(LogRecovery.Fault) { recovered = try recovery.run() } catch {
             if case .disk(let fault) = error { throw fault }
@@ -111,6 +112,8 @@ final class SegmentLog {
         (files, state, sealed, front) = (recovered.files, recovered.state, recovered.sealed, recovered.front)
         nextNumber = max(nextNumber, recovered.nextNumber)
         (void, isBroken) = ([], false)
+        let left = (sealed[segment.number]?.index.count ?? 0) + front.segment.index.count
+        quarantinedEvents += max(0, segment.index.count - left)
         counts.recovered += 1
     }
 

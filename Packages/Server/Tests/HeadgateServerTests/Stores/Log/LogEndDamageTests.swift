@@ -130,6 +130,9 @@ struct LogEndDamageTests {
         #expect(scene.append(Groups.of(7...7)) != nil)
         disk.failsToSync = false
         scene.write(.keep("a", [1]))
+        // What was acknowledged and is not there any more is damage, whether or not anything lies behind it.
+        #expect(try scene.numbers() == [1, 2, 3])
+        #expect(scene.quarantined == 3)
         #expect(try scene.reopen().lastSequenceNumber == 6)
     }
 
