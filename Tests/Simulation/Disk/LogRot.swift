@@ -14,6 +14,8 @@ struct LogRot {
 
     /// The frames of events with which nothing else is lost, and no other frame.
     private(set) var frames: [Frame] = []
+    /// Events behind a hole of which no frame says that it was on the disk: a start takes it for the end of what was written.
+    private(set) var cutOff: [SequenceNumber] = []
 
     /// - Parameters:
     ///   - bytes: those of the file.
@@ -23,29 +25,40 @@ struct LogRot {
         bytes[LogHeader.size...].withUnsafeBytes { bytes in
             let start = LogPlace(segment: header.number, offset: LogHeader.size)
             var scan = LogScan(bytes, from: start, behind: header.checksum)
-            var all: [(frame: LogFrame, place: Int, events: [SequenceNumber])] = []
+            var all: [(frame: LogFrame, place: Int, pieces: LogGroup.Pieces?)] = []
+            var holes: [Int] = []
             while let found = scan.next() {
-                guard case .frame(let frame, let place) = found else { continue }
-                all.append((frame, place, LogRot.events(of: frame, scan.content(of: frame, at: place))))
+                switch found {
+                case .hole(let range): holes.append(range.lowerBound)
+                case .frame(let frame, let place):
+                    let content = scan.content(of: frame, at: place)
+                    all.append((frame, place, frame.kind == .group ? try? LogGroup.Pieces(content) : nil))
+                }
             }
             let telling = all.filter { !inLife || $0.frame.kind == .group }
             let sure = header.use == .copy ? Int.max : telling.map(\.frame.certain).max() ?? 0
-            frames = all.filter { !$0.events.isEmpty && ($0.place < sure || $0.place == all.last?.place) }.map {
-                found in
+            frames = all.compactMap { found in
+                guard let pieces = found.pieces, pieces.isAlone, found.place < sure || found.place == all.last?.place
+                else { return nil }
                 let begin = found.place + LogFrame.headerSize
                 return Frame(
-                    range: begin..<begin + found.frame.length, events: found.events, isLast: found.place >= sure)
+                    range: begin..<begin + found.frame.length, events: pieces.events, isLast: found.place >= sure)
             }
+            guard let end = holes.first(where: { $0 >= sure }) else { return }
+            cutOff = all.filter { $0.place > end }.compactMap(\.pieces).flatMap(\.events)
         }
     }
+}
 
-    /// The events of a group that brings nothing else of which others need to know; none for any other frame.
-    private static func events(of frame: LogFrame, _ content: UnsafeRawBufferPointer) -> [SequenceNumber] {
-        guard frame.kind == .group, let pieces = try? LogGroup.Pieces(content),
-            let extras = pieces.extras.isEmpty ? LogExtras() : try? LogExtras(pieces.extras),
-            extras.newRoutes.isEmpty, extras.groundwork.dispatchers.isEmpty, extras.groundwork.kept.isEmpty,
-            extras.requeued.isEmpty
-        else { return [] }
-        return Chunk(bytes: Array(pieces.records), lastSequenceNumber: pieces.stretch.last).map(\.sequenceNumber)
+extension LogGroup.Pieces {
+    fileprivate var events: [SequenceNumber] {
+        Chunk(bytes: Array(records), lastSequenceNumber: stretch.last).map(\.sequenceNumber)
+    }
+
+    /// Whether it brings events, and nothing else of which others need to know.
+    fileprivate var isAlone: Bool {
+        guard let extras = extras.isEmpty ? LogExtras() : try? LogExtras(extras) else { return false }
+        return extras.newRoutes.isEmpty && extras.groundwork.dispatchers.isEmpty && extras.groundwork.kept.isEmpty
+            && extras.requeued.isEmpty
     }
 }

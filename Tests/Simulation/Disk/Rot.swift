@@ -122,8 +122,14 @@ final class Rot {
         return aimed.isEmpty ? frames : aimed
     }
 
-    /// What was not synced is gone, and with it what it said of the rest.
-    func powerLost() {
+    /// What was not synced is gone, and with it what it said of the rest: of several groups in one write a start takes what has rotted for
+    /// its end, and those behind it are gone, too.
+    func powerLost(_ platter: Platter) {
+        if kind == .frames, strikes > 0 {
+            for (path, node) in platter.names where path.hasSuffix(".log") {
+                damaged.formUnion(LogRot(node.bytes, inLife: false).cutOff)
+            }
+        }
         doubtful = damaged
     }
 

@@ -13,6 +13,8 @@ final class Nature: Actor {
     private var isCalm = false
     /// Whether the network has changed while no dispatcher was behind it, so that only a barrier tells, and who watches has not looked since.
     var isUnseen = false
+    /// Whether the disk is at something: who looks for what is too old has to wait for it.
+    var isDiskBusy: () -> Bool = { false }
     /// The network stays away until all that waits for it is too old, and for how much longer it does.
     private var waitsOut: Int?
 
@@ -106,6 +108,10 @@ final class Nature: Actor {
         scheduler.advance(by: .seconds(1))
         let remote = sides.filter(\.isRemote)
         guard let end = ages.end(of: remote.reduce(into: []) { $0.formUnion($1.lane.waiting) }), end <= ages.now else {
+            return true
+        }
+        guard !isDiskBusy() else {
+            waitsOut = Nature.patience
             return true
         }
         waitsOut = left - 1

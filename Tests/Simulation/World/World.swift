@@ -61,6 +61,7 @@ final class World {
         crowd = Crowd(record, scheduler, ledger, hasFloods: scene.storeKind == .log)
         let barrierClients = BarrierClients(record, crowd, sides, workSide)
         let nature = Nature(record, scheduler, ledger.ages, sides)
+        nature.isDiskBusy = { [unowned self] in !store.desk.isIdle }
         let people = Operator(record, scheduler, crowd, sides, ledger, scene, file)
         actors = [
             crowd, Destinations(record, sides), people,
@@ -278,7 +279,7 @@ final class World {
         case .powerless:
             record.count(.powerLost)
             platter.losePower(record)
-            ledger.rot?.powerLost()
+            ledger.rot?.powerLost(platter)
             scheduler.reboot(after: .seconds(record.number(0...60)))
         case .killed:
             record.count(.killed)
