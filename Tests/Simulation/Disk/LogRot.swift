@@ -10,6 +10,8 @@ struct LogRot {
         let events: [SequenceNumber]
         /// Whether nothing lies behind it.
         let isLast: Bool
+        /// The number of its segment.
+        let segment: UInt64
     }
 
     /// The frames of events with which nothing else is lost, and no other frame.
@@ -42,7 +44,8 @@ struct LogRot {
                 else { return nil }
                 let begin = found.place + LogFrame.headerSize
                 return Frame(
-                    range: begin..<begin + found.frame.length, events: pieces.events, isLast: found.place >= sure)
+                    range: begin..<begin + found.frame.length, events: pieces.events, isLast: found.place >= sure,
+                    segment: header.number)
             }
             guard let end = holes.first(where: { $0 >= sure }) else { return }
             cutOff = all.filter { $0.place > end }.compactMap(\.pieces).flatMap(\.events)

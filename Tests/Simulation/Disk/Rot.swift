@@ -97,7 +97,7 @@ final class Rot {
             } ?? []
         }.filter { !inLife || !$0.frame.isLast }
         guard !frames.isEmpty else { return }
-        let (node, frame) = record.pick(aimed(at: frames))
+        let (node, frame) = record.pick(inLife && record.oneIn(2) ? fresh(of: frames) : aimed(at: frames))
         strikes += 1
         record.count(frame.isLast ? .lastFrameRotted : .frameRotted)
         record.note("a frame with \(frame.events) rots")
@@ -120,6 +120,15 @@ final class Rot {
             default: frames
             }
         return aimed.isEmpty ? frames : aimed
+    }
+
+    /// Those in the segment that is written to which are about to be read.
+    private func fresh(
+        of frames: [(node: Platter.Node, frame: LogRot.Frame)]
+    ) -> [(node: Platter.Node, frame: LogRot.Frame)] {
+        let newest = frames.map(\.frame.segment).max()
+        let fresh = frames.filter { $0.frame.segment == newest && $0.frame.events.contains(where: isNeeded) }
+        return fresh.isEmpty ? frames : fresh
     }
 
     /// What was not synced is gone, and with it what it said of the rest: of several groups in one write a start takes what has rotted for

@@ -29,6 +29,7 @@ final class Trouble: Actor {
         guard let rot, rot.kind == .frames else { return [] }
         return [
             Act(2) { [world] in world.rot() }, Act(2) { [world] in world.restart() }, Act(2, refuse),
+            Act(2, restartBehindGroups),
             Act(rot.gap.isSettled && world.store.desk.isIdle ? 60 : 0, endBehindGap),
         ]
     }
@@ -47,6 +48,20 @@ final class Trouble: Actor {
         disk.mood = mood
         client.track()
         client.connection.tell(most: 5_000)
+    }
+
+    /// What a start has to read lies in several groups of the segment that is written to.
+    private func restartBehindGroups() {
+        guard let client = world.idle() else { return }
+        for _ in 0..<4 {
+            client.track()
+            client.connection.tell(most: 5_000)
+            for _ in 0..<2 {
+                world.scheduler.endTurn()
+                world.store.desk.takeTurn()
+            }
+        }
+        world.restart()
     }
 
     private func endBehindGap() {
@@ -92,7 +107,7 @@ final class Trouble: Actor {
     /// The worst moment for a log: of its segments some have just come and gone, or what is damaged has been put aside.
     private func endAtTurnover() {
         record.count(.diedAtTurnover)
-        world.die(record.oneIn(3) ? .killed : .powerless)
+        world.die(record.oneIn(world.store.desk.hasPutAside ? 2 : 3) ? .killed : .powerless)
     }
 
     private func heal() {
