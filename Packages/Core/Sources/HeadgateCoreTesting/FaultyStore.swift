@@ -14,6 +14,8 @@ public final class FaultyStore: EventStore {
     public var writeFault: StoreFault?
     /// When set, reading fails with it.
     public var readFault: StoreFault?
+    /// How long the disk takes to find what is too old.
+    public var agedReadTime = Duration.zero
     /// Groups of events up to this one can be read no more.
     public var lostThrough: SequenceNumber = 0
     /// Called before dead letters are purged, each time.
@@ -61,6 +63,11 @@ public final class FaultyStore: EventStore {
     }
 
     public func readAged(_ stretch: AgedStretch, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
+        if agedReadTime > .zero {
+            let end = scheduler.now + agedReadTime
+            _ = scheduler.schedule(at: end) { [memory] in memory.readAged(stretch, then: then) }
+            return
+        }
         guard let readFault else { return memory.readAged(stretch, then: then) }
         scheduler.soon { then(.failure(readFault)) }
     }

@@ -24,9 +24,11 @@ final class Housekeeping {
     }
 
     private static let restBetweenSteps = Duration.milliseconds(5)
-    private static let restBetweenPasses = Duration.seconds(10)
+    private static let leastRest = Duration.seconds(10)
     /// A pass over a large backlog takes no more than this part of the time.
     private static let leisure = 20
+    /// One that took long since the disk hung says nothing of the next.
+    private static let mostRest = Duration.seconds(300)
     private static let timeBetweenChores = Duration.seconds(60)
 
     init(
@@ -108,7 +110,8 @@ final class Housekeeping {
     private func rest() {
         guard case .running(let start) = pass else { return }
         let now = events.scheduler.now
-        pass = .resting(until: now + max(Housekeeping.restBetweenPasses, (now - start) * Housekeeping.leisure))
+        let rest = (now - start) * Housekeeping.leisure
+        pass = .resting(until: now + min(max(Housekeeping.leastRest, rest), Housekeeping.mostRest))
         schedule()
     }
 

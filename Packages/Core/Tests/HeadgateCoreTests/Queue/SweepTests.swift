@@ -196,6 +196,21 @@ struct SweepTests {
         #expect(bench.summary().counters[.expired] == 3)
     }
 
+    @Test("Q4, Q8: behind a disk that took its time the sweeper rests for five minutes at most")
+    func hangingDisk() {
+        let bench = GateBench(["archive", "collect"].map(DispatcherSettings.init(id:)), reply: { _ in .delivered })
+        hold(bench, "archive")
+        bench.track(3, EventDraft(timeToLive: .seconds(70)))
+        bench.settle()
+        bench.store.agedReadTime = .seconds(60)
+        bench.gate.removeDispatcher("archive")
+        bench.advance(by: .seconds(80))
+        bench.store.agedReadTime = .zero
+        #expect(bench.counters[.expired] == 0)
+        bench.advance(by: .seconds(300))
+        #expect(bench.counters[.expired] == 3)
+    }
+
     @Test("Q6: a pass takes steps of a bounded length, and looks again only at what has become too old since")
     func steps() {
         var sweep = Sweep()
