@@ -41,13 +41,13 @@ public struct EventDraft {
     ) -> Result {
         let pieces =
             [EventDraft.quoted(id ?? spareId), EventDraft.quoted(name), jsonKey ?? []]
-            + [context, data, id ?? ""].map { Array($0.utf8) }
+            + [context, data, id ?? "", namespace].map { Array($0.utf8) }
         let ends = pieces.reduce(into: [0]) { $0.append(($0.last ?? 0) + $1.count) }
         return pieces.flatMap { $0 }.withUnsafeBytes { bytes in
             let piece = { UnsafeRawBufferPointer(rebasing: bytes[ends[$0]..<ends[$0 + 1]]) }
             return body(
                 TrackedEvent(
-                    id: piece(0), identity: id.map { _ in .init(namespace: namespace, id: piece(5)) }, name: piece(1),
+                    id: piece(0), identity: id.map { _ in .init(namespace: piece(6), id: piece(5)) }, name: piece(1),
                     time: time, key: jsonKey.map { _ in piece(2) }, timeToLive: timeToLive, context: piece(3),
                     data: piece(4), route: route))
         }

@@ -1,5 +1,5 @@
 /// A moment, to the millisecond, in UTC. On the wire it is RFC 3339 with three digits of fraction.
-public struct Timestamp: Sendable, Hashable, Comparable {
+public struct Timestamp: BitwiseCopyable, Sendable, Hashable, Comparable {
     /// Milliseconds since the beginning of 1970 in UTC; leap seconds are not counted.
     public var milliseconds: Int64
 

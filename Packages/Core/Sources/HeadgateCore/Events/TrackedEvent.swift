@@ -1,8 +1,9 @@
 import HeadgateData
 
 /// An event as a client tracked it, checked but not yet accepted. What is JSON stays in the bytes it came in, so that it
-/// arrives as it was sent (Behaviour P6); the views are only valid while the client's message is.
-public struct TrackedEvent {
+/// arrives as it was sent (Behaviour P6); the views are only valid while the client's message is. It owns nothing: to copy it is
+/// to copy its bytes.
+public struct TrackedEvent: BitwiseCopyable {
     /// The id's JSON string: the client's, else one that the service made.
     public var id: UnsafeRawBufferPointer
     /// What the id is told apart by in its namespace, for a client's own id (Behaviour Q7); nil for one that was made here.
@@ -25,12 +26,13 @@ public struct TrackedEvent {
     public var namespace: UInt32 = 0
 
     /// A client's own id and the namespace in which it is unique.
-    public struct Identity {
-        public var namespace: String
+    public struct Identity: BitwiseCopyable {
+        /// The namespace, in UTF-8.
+        public var namespace: UnsafeRawBufferPointer
         /// The id, unescaped, in UTF-8; half a surrogate pair is kept as it is.
         public var id: UnsafeRawBufferPointer
 
-        public init(namespace: String, id: UnsafeRawBufferPointer) {
+        public init(namespace: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {
             self.namespace = namespace
             self.id = id
         }

@@ -29,17 +29,20 @@ struct DedupeKey: Equatable {
 
     /// Two hashes of a namespace and an id in it.
     func fingerprint(_ identity: TrackedEvent.Identity) -> DedupeWindow.Fingerprint {
-        var namespace = identity.namespace
-        return namespace.withUTF8 { namespace in
-            let count = 8 + namespace.count + identity.id.count
-            return withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { buffer in
-                // The length in front keeps apart what only differs in where the namespace ends.
-                buffer.storeBytes(of: UInt64(namespace.count).littleEndian, as: UInt64.self)
-                UnsafeMutableRawBufferPointer(rebasing: buffer[8...]).copyMemory(
-                    from: UnsafeRawBufferPointer(namespace))
-                UnsafeMutableRawBufferPointer(rebasing: buffer[(8 + namespace.count)...]).copyMemory(from: identity.id)
-                return fingerprint(UnsafeRawBufferPointer(buffer))
-            }
+        let (namespace, id) = (identity.namespace, identity.id)
+        return withUnsafeTemporaryAllocation(byteCount: 8 + namespace.count + id.count, alignment: 8) { buffer in
+            // The length in front keeps apart what only differs in where the namespace ends.
+            LittleEndian.store(UInt64(namespace.count), in: buffer, at: 0)
+            UnsafeMutableRawBufferPointer(rebasing: buffer[8...]).copyMemory(from: namespace)
+            UnsafeMutableRawBufferPointer(rebasing: buffer[(8 + namespace.count)...]).copyMemory(from: id)
+            return fingerprint(UnsafeRawBufferPointer(buffer))
+        }
+    }
+
+    /// The same of texts.
+    func fingerprint(of id: String, in namespace: String) -> DedupeWindow.Fingerprint {
+        Array(namespace.utf8).withUnsafeBytes { namespace in
+            Array(id.utf8).withUnsafeBytes { fingerprint(TrackedEvent.Identity(namespace: namespace, id: $0)) }
         }
     }
 
@@ -122,8 +125,12 @@ struct RecentIDsWriter {
     mutating func append(
         _ fingerprint: DedupeWindow.Fingerprint, sequenceNumber: SequenceNumber, receivedStamp stamp: Int64
     ) {
-        bytes += LittleEndian.bytes(sequenceNumber) + LittleEndian.bytes(stamp)
-        bytes += LittleEndian.bytes(fingerprint.first) + LittleEndian.bytes(fingerprint.second)
+        bytes.append(RecentIDs.entrySize) { room in
+            LittleEndian.store(sequenceNumber, in: room, at: 0)
+            LittleEndian.store(stamp, in: room, at: 8)
+            LittleEndian.store(fingerprint.first, in: room, at: 16)
+            LittleEndian.store(fingerprint.second, in: room, at: 24)
+        }
         receivedStamp = stamp
         count += 1
     }
@@ -139,7 +146,7 @@ struct RecentIDsWriter {
 
 extension RecentIDs {
     /// Bytes that an id takes as a fingerprint.
-    private static let entrySize = 32
+    fileprivate static let entrySize = 32
 
     /// Goes over the ids; stops where the bytes make no sense.
     func visit(_ key: DedupeKey, _ body: (DedupeWindow.Fingerprint, SequenceNumber, Int64) -> Void) {
@@ -172,7 +179,7 @@ extension RecentIDs {
                 let id = Int(LittleEndian.load(bytes, at: place + 12, as: UInt32.self))
                 let start = place + 16
                 guard start + namespace + id <= bytes.count else { return }
-                let name = String(decoding: bytes[start..<start + namespace], as: UTF8.self)
+                let name = UnsafeRawBufferPointer(rebasing: bytes[start..<start + namespace])
                 let idBytes = UnsafeRawBufferPointer(rebasing: bytes[start + namespace..<start + namespace + id])
                 body(TrackedEvent.Identity(namespace: name, id: idBytes), number)
                 place = start + namespace + id

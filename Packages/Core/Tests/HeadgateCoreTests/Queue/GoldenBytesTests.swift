@@ -60,7 +60,7 @@ struct GoldenBytesTests {
     func key() throws {
         let key = try #require(DedupeKey(kept: Array(0..<16)))
         #expect(key.kept == Array(0..<16))
-        let fingerprint = Array("a".utf8).withUnsafeBytes { key.fingerprint(.init(namespace: "uid:1000", id: $0)) }
+        let fingerprint = key.fingerprint(of: "a", in: "uid:1000")
         let bytes = LittleEndian.bytes(fingerprint.first) + LittleEndian.bytes(fingerprint.second)
         #expect(
             bytes == [0xe8, 0x24, 0x7d, 0x63, 0x40, 0x15, 0xf6, 0xb2, 0x48, 0x4b, 0xe0, 0x0e, 0xea, 0xb3, 0xa1, 0x1e])

@@ -232,7 +232,7 @@ final class EventReader {
             id: members.id?.raw ?? makeID(), identity: members.id.map { identity($0, session) }, name: name.raw,
             time: time, key: members.key?.raw, timeToLive: timeToLive, context: session.context.view,
             data: members.data?.raw ?? EventReader.noData, route: try route(members.dispatchers, fault))
-        event.namespace = session.namespaceNumber
+        event.namespace = session.namespace.number
         return event
     }
 
@@ -286,7 +286,7 @@ final class EventReader {
     }
 
     private func identity(_ id: JSONView, _ session: Session) -> TrackedEvent.Identity {
-        TrackedEvent.Identity(namespace: session.caller.namespace, id: id.contents ?? unescaped(id))
+        TrackedEvent.Identity(namespace: session.namespace.bytes.view, id: id.contents ?? unescaped(id))
     }
 
     private func unescaped(_ id: JSONView) -> UnsafeRawBufferPointer {

@@ -1,3 +1,4 @@
+import HeadgateCore
 import HeadgateTransport
 
 /// Who speaks on a connection, and what that allows (Behaviour X1).
@@ -24,6 +25,19 @@ struct Caller {
     /// Gives it what the settings grant.
     mutating func grant(_ access: AccessSettings) {
         groups = Set(MethodGroup.allCases.filter { isTrusted || access.grants($0, to: credentials) })
+    }
+}
+
+/// A caller's namespace, as its events have it.
+struct Namespace {
+    /// In UTF-8.
+    let bytes: FixedBytes
+    /// For the trace of its events.
+    let number: UInt32
+
+    init(_ name: String, _ trace: EventTrace) {
+        bytes = FixedBytes(Array(name.utf8))
+        number = trace.number(ofNamespace: name)
     }
 }
 

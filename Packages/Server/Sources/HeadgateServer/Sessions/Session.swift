@@ -13,8 +13,8 @@ final class Session {
     var caller: Caller
     /// The context of its events, in JSON.
     private(set) var context = FixedBytes([])
-    /// The number of the client's namespace, for the trace of its events.
-    private(set) var namespaceNumber: UInt32 = 0
+    /// Where its events' ids are unique, as events have it.
+    private(set) var namespace: Namespace
     /// Whether it has sent anything but `hello`, which comes first if at all.
     private(set) var hasSpoken = false
     private(set) var machine: SessionMachine
@@ -49,7 +49,7 @@ final class Session {
         begin = service.scheduler.now
         machine = SessionMachine(limits: service.settings.limits)
         framer = LineFramer(maxLineBytes: service.settings.limits.maxLineBytes)
-        namespaceNumber = service.gate.trace.number(ofNamespace: caller.namespace)
+        namespace = Namespace(caller.namespace, service.gate.trace)
         collectContext()
     }
 
@@ -71,7 +71,7 @@ final class Session {
         hasSpoken = true
         caller.client = client
         caller.namespace = namespace ?? caller.namespace
-        namespaceNumber = service.gate.trace.number(ofNamespace: caller.namespace)
+        self.namespace = Namespace(caller.namespace, service.gate.trace)
         collectContext()
     }
 
