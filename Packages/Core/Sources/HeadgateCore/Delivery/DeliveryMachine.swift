@@ -22,7 +22,7 @@ struct DeliveryMachine {
     private var answerClock = AnswerClock()
     private var heldMarks = HeldMarks()
     private var look = Look.over
-    private var reading = Reading.idle
+    private var readAhead = ReadAhead()
     private var state = State.taking
     /// Whether a board stands before it (Behaviour A9).
     private var hasBoard = false
@@ -48,15 +48,6 @@ struct DeliveryMachine {
         /// What waits, waits for a reason, which is noted.
         case marking
         case over
-    }
-
-    /// Whether the store has been asked for more.
-    private enum Reading {
-        case idle
-        /// Asked for what is behind the read position, when this was the newest event.
-        case asked(newest: SequenceNumber)
-        /// The store could not read, and is left alone for a while.
-        case resting
     }
 
     /// - Parameter mostEvents: the most that a batch may have, by the settings and the sender's format.
@@ -160,7 +151,8 @@ struct DeliveryMachine {
     private mutating func freshen(_ isAll: Bool, _ source: some EventSource) -> [Order] {
         // With a purge under way, some behind those that stay.
         let some = purges.isEmpty ? 1 : queue.count + 256
-        let orders = prepare(some, bytes: queue.waitingBytes + settings.mostBytesAhead, source).orders
+        let bytes = queue.waitingBytes + settings.mostBytesAhead
+        let orders = readAhead.prepare(some, bytes: bytes, in: &queue, from: source).orders
         if let drop = drop(source) { return orders + [drop] }
         look = isAll ? .over : .sending(hasDropped: false)
         return orders + [.tellDepth]
@@ -175,7 +167,8 @@ struct DeliveryMachine {
             look = .resting
             return hasDropped ? [.tellDepth] : []
         }
-        let (isReady, orders) = prepare(limit.current * batches, bytes: settings.mostBytesAhead, source)
+        let (isReady, orders) = readAhead.prepare(
+            limit.current * batches, bytes: settings.mostBytesAhead, in: &queue, from: source)
         guard isReady else {
             look = .resting
             return orders
@@ -195,7 +188,7 @@ struct DeliveryMachine {
     }
 
     private mutating func rest(_ source: some EventSource) -> [Order] {
-        let orders = prepare(1, source).orders
+        let orders = prepareNext(from: source)
         look = .marking
         let wantsBoard = hasBoard && !isStopping && pending(in: source) > 0
         return orders + [.tellDepth] + (wantsBoard ? [.wantBoard] : [])
@@ -223,28 +216,10 @@ struct DeliveryMachine {
 
     // MARK: Reading ahead
 
-    /// Has `count` events wait in hand, or so many bytes of them, or all there are.
-    /// - Returns: whether they do; if not they have to be read from the store first.
-    private mutating func prepare(
-        _ count: Int, bytes: Int = .max, _ source: some EventSource
-    ) -> (isReady: Bool, orders: [Order]) {
-        let found = queue.prepare(count, bytes: bytes, from: source)
-        // What the sweeper settled is now behind the position: that must not lag behind what the store may delete.
-        var orders: [Order] = found.hasPassedOver ? [.writeSettled] : []
-        switch found.end {
-        case .ready: return (true, orders)
-        case .lost(let count): return (true, orders + [.countLost(count)])
-        case .unread(let position):
-            if case .idle = reading {
-                reading = .asked(newest: source.lastStored)
-                orders.append(.readStore(after: position))
-            }
-            return (false, orders)
-        }
-    }
-
     /// The next event is to be in hand.
-    mutating func prepareNext(from source: some EventSource) -> [Order] { prepare(1, source).orders }
+    mutating func prepareNext(from source: some EventSource) -> [Order] {
+        readAhead.prepare(1, in: &queue, from: source).orders
+    }
 
     /// So many events were stored for it behind another. Where it has read all before, it need not look at what others got
     /// meanwhile, which may no longer be in memory.
@@ -252,24 +227,18 @@ struct DeliveryMachine {
         if queue.unread(in: source) == count { queue.skip(to: previous) }
     }
 
-    /// The store gave what was asked for; nil when it has nothing there. One that cannot read now is asked again after a
-    /// wait, and not at every look.
+    /// The store gave what was asked for; nil when it has nothing there.
     mutating func read(_ result: Result<Chunk?, StoreFault>, at moment: DeliveryMoment) -> [Order] {
-        guard case .asked(let newest) = reading else { return [] }
-        reading = .idle
-        switch result {
-        case .success(let chunk?): queue.load(chunk)
-        case .success(nil): queue.skip(to: newest)
-        case .failure(let fault):
-            reading = .resting
-            return [backOff(cause: "event store: \(fault.message)", at: moment), .restFromReading]
+        switch readAhead.answered(result, into: &queue) {
+        case .unasked: []
+        case .read: [.lookAgain]
+        case .failed(let fault): [backOff(cause: "event store: \(fault.message)", at: moment), .restFromReading]
         }
-        return [.lookAgain]
     }
 
     /// The wait is over after which the store may be asked again.
     mutating func readingRested() -> [Order] {
-        reading = .idle
+        readAhead.rested()
         return [.lookAgain]
     }
 
