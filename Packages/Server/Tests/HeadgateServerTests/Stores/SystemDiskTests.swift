@@ -57,4 +57,18 @@ import Testing
             model.replaceSubrange(9_000..<9_100, with: bytes)
         }
     }
+
+    @Test("Q5, Q10: what is appended to a file that was shrunk neither lengthens it nor brings back what was cut off")
+    func shrunk() throws {
+        try withFile(size: 1 << 20) { file, model in
+            let bytes = [UInt8](repeating: 7, count: 100)
+            try bytes.lend { try file.append($0, at: 9_000) }
+            try file.resize(to: 9_000)
+            try file.resize(to: 10_000)
+            try bytes.lend { try file.append($0, at: 9_100) }
+            let zeros = [UInt8](repeating: 0, count: 100)
+            model.replaceSubrange(9_000..., with: zeros + bytes + zeros + zeros + zeros + zeros + zeros)
+            model += [UInt8](repeating: 0, count: 300)
+        }
+    }
 }

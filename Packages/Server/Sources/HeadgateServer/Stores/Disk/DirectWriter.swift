@@ -33,9 +33,9 @@ final class DirectWriter {
         room.deallocate()
     }
 
-    /// Something else has been written to the file.
-    func forgetTail() {
-        tail = nil
+    /// Something else has been written to the file, or it has another size.
+    func forget() {
+        (tail, fileSize) = (nil, 0)
     }
 
     /// Writes bytes; what stands behind them in their last block is zeros afterwards.

@@ -118,7 +118,7 @@ private final class SystemFile: DiskFile {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
-        direct?.forgetTail()
+        direct?.forget()
         var done = 0
         while done < bytes.count {
             let count = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset + done))
@@ -129,6 +129,7 @@ private final class SystemFile: DiskFile {
     }
 
     func resize(to count: Int) throws(DiskFault) {
+        direct?.forget()
         try DiskFault.check(ftruncate(descriptor, off_t(count)))
     }
 
