@@ -34,6 +34,13 @@ import Testing
         await scene.end()
     }
 
+    @Test("Q5: what is much is committed while the turn goes on in which it came")
+    func withinATurn() async throws {
+        let scene = try Scene()
+        #expect(scene.isCommittedWithinTurn(Groups.of(1...4, size: 20_000)))
+        await scene.end()
+    }
+
     @Test("Q5: a disk that hangs while the loop waits for it holds up nobody else, and jobs stay in their order")
     func hangs() async throws {
         let scene = try Scene()
@@ -124,6 +131,27 @@ private final class Scene: Sendable {
             submitAppend(group, size: size) { isDone.withLock { $0 = true } }
             isDone.wait(until: { $0 })
         }
+    }
+
+    /// Asks workers of their own for a commit, and waits for it in the same turn of the loop.
+    func isCommittedWithinTurn(_ group: AppendGroup) -> Bool {
+        let (isCommitted, hasRung) = (Guarded(false), Guarded(false))
+        var options = DiskEventStore.Options(directory: directory + "/alone")
+        options.disk = FaultyDisk()
+        onLoop { [loop, options] _ in
+            let workers = StoreWorkers(options: options, loop: loop) { hasRung.withLock { $0 = true } }
+            #expect(throws: Never.self) { _ = try workers.start() }
+            workers.put(.append(group))
+            var isDone = false
+            // Without a commit nothing rings, and the wait is over after its time.
+            while !isDone, hasRung.withLock(when: { $0 }, atMost: 30_000, { $0 }) {
+                hasRung.withLock { $0 = false }
+                isDone = workers.takeOutcomes().contains { if case .done(nil) = $0 { true } else { false } }
+            }
+            isCommitted.withLock { $0 = isDone }
+            workers.put(.close)
+        }
+        return isCommitted.withLock { $0 }
     }
 
     /// The numbers of all events.
