@@ -30,9 +30,9 @@ protocol StoreEngine: AnyObject {
     func resumeChores()
 
     /// Puts dead letters aside under the numbers that they had in another store.
-    func takeOver(_ letters: [StoredLetter]) -> StoreFault?
+    func takeOver(_ letters: [StoredLetter]) throws(StoreFault)
     /// Sees to it that all that it holds would survive a power failure.
-    func makeCertain() -> StoreFault?
+    func makeCertain() throws(StoreFault)
 
     /// Nothing more is asked of it.
     func finish()

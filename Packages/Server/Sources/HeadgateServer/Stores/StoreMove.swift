@@ -159,9 +159,9 @@ struct StoreMove {
         options.durability = .normal
         let letters = LetterReading(old.engine)
         let new = try options.open(options.kind, in: directory, Founding(old.state, newestLetter: letters.newest))
-        try letters.forEachPage { (page) throws(StoreFault) in try StoreMove.check(new.engine.takeOver(page)) }
+        try letters.forEachPage { (page) throws(StoreFault) in try new.engine.takeOver(page) }
         try copyEvents(old, to: new.engine)
-        try StoreMove.check(new.engine.makeCertain())
+        try new.engine.makeCertain()
         new.engine.finish()
         return old.engine.takeQuarantined()
     }
@@ -179,10 +179,6 @@ struct StoreMove {
             progress.place = place
             options.onMove(progress)
         }
-    }
-
-    private static func check(_ fault: StoreFault?) throws(StoreFault) {
-        if let fault { throw fault }
     }
 
     private static func fault<Result>(

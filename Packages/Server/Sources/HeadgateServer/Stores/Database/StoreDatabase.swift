@@ -172,13 +172,12 @@ final class StoreDatabase: StoreEngine {
         unsavedRoutes.merge(group.newRoutes) { $1 }
     }
 
-    func makeCertain() -> StoreFault? {
+    func makeCertain() throws(StoreFault) {
         do throws(SQLiteError) {
             try connection.setSyncing(true)
             try connection.emptyLog()
-            return nil
         } catch {
-            return error.fault
+            throw error.fault
         }
     }
 
@@ -200,17 +199,16 @@ final class StoreDatabase: StoreEngine {
 
     func purgeLetters(_ query: LetterQuery) -> Result<Int, StoreFault> { letters.purge(query) }
 
-    func takeOver(_ letters: [StoredLetter]) -> StoreFault? {
+    func takeOver(_ letters: [StoredLetter]) throws(StoreFault) {
         do throws(SQLiteError) {
             try connection.setSyncing(false)
             try connection.transaction { () throws(SQLiteError) in
                 for letter in letters { try self.letters.save(letter.letter, under: letter.number) }
             }
             droppedLetters.add(self.letters.committed())
-            return nil
         } catch {
             self.letters.rolledBack()
-            return error.fault
+            throw error.fault
         }
     }
 

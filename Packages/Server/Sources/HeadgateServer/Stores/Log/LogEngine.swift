@@ -27,12 +27,17 @@ final class LogEngine: StoreEngine {
     // MARK: Events and changes
 
     func commit(_ jobs: ArraySlice<StoreJob>) -> Result<Int, StoreFault> {
-        do throws(DiskFault) {
+        attempt { () throws(DiskFault) in
             let count = try log.write(jobs.compactMap { LogEntry($0, newest: log.state.lastSequenceNumber) })
             noteWrites(count)
-            return .success(count)
-        } catch {
-            return .failure(error.logFault)
+            return count
+        }
+    }
+
+    /// What came of work with the log.
+    private func attempt<Value>(_ work: () throws(DiskFault) -> Value) -> Result<Value, StoreFault> {
+        do throws(DiskFault) { return .success(try work()) } catch {
+            return .failure(error.storeFault("the log cannot be written or read"))
         }
     }
 
@@ -55,16 +60,14 @@ final class LogEngine: StoreEngine {
     private func firstChunk(
         after number: SequenceNumber, _ isMeant: (LogStretch) -> Bool
     ) -> Result<Chunk?, StoreFault> {
-        do throws(DiskFault) {
+        attempt { () throws(DiskFault) in
             for segment in log.segments where segment.index.events.last > number {
                 let first = segment.index.firstBlock(behind: number)
                 for block in segment.index.blocks[first...] where isMeant(block.stretch) {
-                    if let chunk = try chunk(block, of: segment, after: number) { return .success(chunk) }
+                    if let chunk = try chunk(block, of: segment, after: number) { return chunk }
                 }
             }
-            return .success(nil)
-        } catch {
-            return .failure(error.logFault)
+            return nil
         }
     }
 
@@ -93,7 +96,7 @@ final class LogEngine: StoreEngine {
     // MARK: Dead letters
 
     func readLetters(_ query: LetterQuery) -> Result<LetterPage, StoreFault> {
-        do throws(DiskFault) {
+        attempt { () throws(DiskFault) in
             var page = LetterPage(newest: log.state.letters.newest)
             var damaged: [LetterIndex.Entry] = []
             defer { log.quarantine(damaged) }
@@ -104,39 +107,26 @@ final class LogEngine: StoreEngine {
                 }
                 guard page.take(StoredLetter(number: entry.number, letter: letter), query) else { break }
             }
-            return .success(page)
-        } catch {
-            return .failure(error.logFault)
+            return page
         }
     }
 
     func purgeLetters(_ query: LetterQuery) -> Result<Int, StoreFault> {
         let numbers = log.state.letters.meant(by: query).prefix(query.limit).map(\.number)
         guard !numbers.isEmpty else { return .success(0) }
-        do throws(DiskFault) {
+        return attempt { () throws(DiskFault) in
             _ = try log.write([.changes([.lettersGone(numbers)])])
-            return .success(numbers.count)
-        } catch {
-            return .failure(error.logFault)
+            return numbers.count
         }
     }
 
-    func takeOver(_ letters: [StoredLetter]) -> StoreFault? {
-        do throws(DiskFault) {
-            _ = try log.write([.changes(letters.map { .letter($0) })])
-            return nil
-        } catch {
-            return error.logFault
-        }
+    func takeOver(_ letters: [StoredLetter]) throws(StoreFault) {
+        let entry = LogEntry.changes(letters.map { .letter($0) })
+        _ = try attempt { () throws(DiskFault) in try log.write([entry]) }.get()
     }
 
-    func makeCertain() -> StoreFault? {
-        do throws(DiskFault) {
-            try log.sync()
-            return nil
-        } catch {
-            return error.logFault
-        }
+    func makeCertain() throws(StoreFault) {
+        try attempt { () throws(DiskFault) in try log.sync() }.get()
     }
 
     // MARK: Chores
@@ -179,24 +169,19 @@ final class LogEngine: StoreEngine {
 
 extension LogEntry {
     /// Nil for what changes nothing.
-    /// - Parameter newest: the newest event: what is not needed any more is so far, and nothing is said of what comes.
+    /// - Parameter newest: the newest event.
     fileprivate init?(_ job: StoreJob, newest: SequenceNumber) {
         switch job {
         case .append(let group): self = .group(group)
-        case .write(let changes):
-            self = .changes(
-                changes.map { change in
-                    if case .trim(let through) = change {
-                        .asked(.trim(through: min(through, newest)))
-                    } else {
-                        .asked(change)
-                    }
-                })
+        case .write(let changes): self = .changes(changes.map { .asked($0.reaching(atMost: newest)) })
         case .read, .readAged, .survey, .readLetters, .purgeLetters, .close: return nil
         }
     }
 }
 
-extension DiskFault {
-    fileprivate var logFault: StoreFault { storeFault("the log cannot be written or read") }
+extension StoreChange {
+    /// What is not needed any more is so up to the newest event at most: nothing is said of what comes.
+    fileprivate func reaching(atMost newest: SequenceNumber) -> StoreChange {
+        if case .trim(let through) = self { .trim(through: min(through, newest)) } else { self }
+    }
 }
