@@ -4,9 +4,9 @@ final class KnownDispatchers {
     /// The highest number that was given. While it may not be written down that a dispatcher is given up, its number must not be
     /// another's, who would take over its dead letters.
     private var newest: DispatcherNumber
-    /// The numbers of those that were given up. Where that is not written down, the next start finds such a dispatcher
-    /// under its old number, and nobody under another.
-    private var forgotten: [String: DispatcherNumber] = [:]
+    /// The numbers of those that were given up, as long as that may not be written down: then the next start finds such a
+    /// dispatcher under its old number, and nobody under another.
+    private(set) var forgotten: [String: DispatcherNumber] = [:]
     private let events: EventQueue
     private let settlements: Settlements
     private let trace: EventTrace
@@ -73,6 +73,8 @@ final class KnownDispatchers {
         events.groundwork.forget(dispatcher.number)
         trace.forget(dispatcher.number)
         all[dispatcher.id] = nil
+        let unwritten = settlements.unwrittenForgets
+        forgotten = forgotten.filter { unwritten.contains($0.value) }
         forgotten[dispatcher.id] = dispatcher.number
         settlements.add(.forgetDispatcher(dispatcher.number))
         return count

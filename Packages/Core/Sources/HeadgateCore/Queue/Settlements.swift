@@ -6,7 +6,8 @@ final class Settlements {
     private var settled: [DispatcherNumber: () -> Settled?] = [:]
     private var changes: [StoreChange] = []
     private var waiters: [StoreWaiter] = []
-    private var isWriting = false
+    /// What is being written.
+    private var written: [StoreChange]?
     private var isClosed = false
     private var isDue = false
     private var lastTrim: SequenceNumber = 0
@@ -45,6 +46,11 @@ final class Settlements {
         writeSoon()
     }
 
+    /// The dispatchers of which it is not written yet that they are given up.
+    var unwrittenForgets: Set<DispatcherNumber> {
+        Set(((written ?? []) + changes).compactMap(\.forgottenDispatcher))
+    }
+
     /// Has a look at the end of the turn whether there is something to give up.
     func lookSoon() {
         writeSoon()
@@ -58,7 +64,7 @@ final class Settlements {
     }
 
     private func writeSoon() {
-        guard !isDue, !isWriting else { return }
+        guard !isDue, written == nil else { return }
         isDue = true
         scheduler.atEndOfTurn(.commit) { [weak self] in
             self?.isDue = false
@@ -67,20 +73,18 @@ final class Settlements {
     }
 
     private func write() {
-        guard !isWriting else { return }
+        guard written == nil else { return }
         guard !isClosed else { return refuse() }
-        let (written, told) = (takeChanges(), waiters)
+        let (taken, told) = (takeChanges(), waiters)
         waiters = []
-        guard !written.isEmpty else { return told.tell(nil) }
-        isWriting = true
-        store.write(written) { [weak self] fault in
+        guard !taken.isEmpty else { return told.tell(nil) }
+        written = taken
+        store.write(taken) { [weak self] fault in
             guard let self else { return }
-            self.isWriting = false
             told.tell(fault)
-            if let fault {
-                self.faults.send(fault)
-                return self.putBack(written)
-            }
+            if let fault { self.faults.send(fault) }
+            self.written = nil
+            guard fault == nil else { return self.putBack(taken) }
             if !self.isIdle { self.writeSoon() }
         }
     }
@@ -128,18 +132,17 @@ final class Settlements {
     /// What has to be kept of changes that wait for a store that fails, so that they do not grow without end: of those
     /// that supersede each other the last, and no more dead letters than the newest.
     private static func condensed(_ changes: [StoreChange]) -> [StoreChange] {
-        let lastTrim = changes.lastIndex { $0.isTrim }
-        let lastForgotten = changes.lastIndex { $0.isForgottenIDs }
+        let subjects = changes.indices.compactMap { index in changes[index].subject.map { ($0, index) } }
+        let last = Dictionary(subjects) { $1 }
         var spareLetters = changes.count { $0.isDeadLetter } - mostLetters
-        let lastKept = Dictionary(changes.indices.compactMap { index in changes[index].keptName.map { ($0, index) } }) {
-            $1
-        }
         return changes.indices.compactMap { index in
             let change = changes[index]
             if change.isSettled { return nil }
-            if change.isTrim, index != lastTrim { return nil }
-            if change.isForgottenIDs, index != lastForgotten { return nil }
-            if let name = change.keptName, lastKept[name] != index { return nil }
+            if let subject = change.subject, last[subject] != index { return nil }
+            // Nothing that was said of a dispatcher before it was given up holds any more.
+            if case .dispatcher(let known) = change, let end = last[.forgottenDispatcher(known.number)], end > index {
+                return nil
+            }
             guard change.isDeadLetter, spareLetters > 0 else { return change }
             spareLetters -= 1
             return nil
@@ -147,13 +150,31 @@ final class Settlements {
     }
 }
 
+/// What a change is about, where a later one of the same supersedes it.
+private enum ChangeSubject: Hashable {
+    case dispatcher(DispatcherNumber)
+    case forgottenDispatcher(DispatcherNumber)
+    case trim
+    case forgottenIDs
+    case kept(String)
+}
+
 extension StoreChange {
+    /// Nil where nothing supersedes it.
+    fileprivate var subject: ChangeSubject? {
+        switch self {
+        case .dispatcher(let dispatcher): .dispatcher(dispatcher.number)
+        case .forgetDispatcher(let number): .forgottenDispatcher(number)
+        case .trim: .trim
+        case .forgetIDs: .forgottenIDs
+        case .keep(let name, _): .kept(name)
+        case .settled, .deadLetter, .forgetRoutes: nil
+        }
+    }
+
     fileprivate var isSettled: Bool { if case .settled = self { true } else { false } }
     fileprivate var forgottenDispatcher: DispatcherNumber? {
         if case .forgetDispatcher(let number) = self { number } else { nil }
     }
-    fileprivate var isTrim: Bool { if case .trim = self { true } else { false } }
-    fileprivate var isForgottenIDs: Bool { if case .forgetIDs = self { true } else { false } }
-    fileprivate var keptName: String? { if case .keep(let name, _) = self { name } else { nil } }
     fileprivate var isDeadLetter: Bool { if case .deadLetter = self { true } else { false } }
 }

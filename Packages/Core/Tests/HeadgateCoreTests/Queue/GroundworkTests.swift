@@ -60,6 +60,26 @@ struct GroundworkTests {
         #expect(try bench.store.open().dispatchers.first { $0.id == "late" }?.position == 2)
     }
 
+    @Test("Q6: the number of a dispatcher that was given up is remembered until that is written down, and no longer")
+    func forgotten() throws {
+        bench.limits.orphanRetention = .zero
+        try bench.restart()
+        for number in 1...10 {
+            bench.add(DispatcherSettings(id: "late \(number)"))
+            bench.settle()
+            bench.gate.removeDispatcher("late \(number)")
+            bench.advance(by: .seconds(61))
+        }
+        #expect(bench.gate.dispatchers.known.forgotten.count == 1)
+        bench.store.writeFault = .noRoom("full")
+        for number in 11...13 {
+            bench.add(DispatcherSettings(id: "late \(number)"))
+            bench.gate.removeDispatcher("late \(number)")
+            bench.advance(by: .seconds(61))
+        }
+        #expect(bench.gate.dispatchers.known.forgotten.count == 3)
+    }
+
     @Test("Q3: retention counts from the last removal, also where only events tell that it was back")
     func back() throws {
         bench.limits.orphanRetention = .seconds(1_000)

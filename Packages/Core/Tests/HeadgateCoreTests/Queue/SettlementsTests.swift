@@ -126,7 +126,7 @@ struct SettlementsTests {
         #expect(store.attempts == 2)
         #expect(
             try #require(store.writes.first) == [
-                .dispatcher(older), .forgetDispatcher(2), .keep("pause", [2]), .dispatcher(newer),
+                .forgetDispatcher(2), .keep("pause", [2]), .dispatcher(newer),
                 .dispatcher(StoredDispatcher(number: 2, id: "again", settled: new)), .settled(1, new),
             ])
     }
@@ -161,6 +161,30 @@ struct SettlementsTests {
         scheduler.advance(by: .seconds(1))
         #expect(
             try #require(store.writes.first) == [.keep("other 1", nil), .keep("clock", [100]), .keep("other 0", nil)])
+    }
+
+    @Test("Q8: of a dispatcher that comes and goes only what holds in the end waits for a store that fails")
+    func comesAndGoes() throws {
+        store.fault = .noRoom("full")
+        let moved = Settled(through: 1)
+        for stamp in 1...100 as ClosedRange<Int64> {
+            settlements.add(.dispatcher(StoredDispatcher(number: 1, id: "back", settled: moved, orphanedSince: stamp)))
+            settlements.add(.forgetDispatcher(1))
+            settlements.add(.dispatcher(StoredDispatcher(number: 1, id: "back", settled: Settled(through: stamp))))
+            settlements.add(.dispatcher(StoredDispatcher(number: 2, id: "gone", settled: Settled(through: stamp))))
+            settlements.add(.forgetDispatcher(2))
+            scheduler.advance(by: .seconds(1))
+            #expect(settlements.unwrittenForgets == [1, 2])
+        }
+        store.fault = nil
+        scheduler.advance(by: .seconds(1))
+        #expect(
+            try #require(store.writes.first) == [
+                .forgetDispatcher(1),
+                .dispatcher(StoredDispatcher(number: 1, id: "back", settled: Settled(through: 100))),
+                .forgetDispatcher(2),
+            ])
+        #expect(settlements.unwrittenForgets.isEmpty)
     }
 
     @Test("D11: once the store is closed nothing is tried any more, and who waits is told so")
