@@ -17,6 +17,7 @@ with the parent.
 from __future__ import annotations
 
 import collections
+import concurrent.futures
 import contextlib
 import errno
 import json
@@ -355,6 +356,39 @@ class _Standing(_Call):
         self.on_interrupt = on_interrupt
         self.on_end = on_end
         self.was_granted = False
+        # Whether the daemon may have had it, on whichever connection.
+        self.was_written = False
+
+    @property
+    def outlasts_conflict(self) -> bool:
+        """Whether it is tried again: the daemon may not have noticed yet that the connection before is gone."""
+        return self.was_granted
+
+
+class _Ending(_Standing):
+    """Takes away a barrier that stays when its connection is gone. On another one it is taken over first, since only its owner
+    may: as one that holds nothing, and goes with that connection."""
+
+    def __init__(self, id: str, is_held: Callable[[], bool], on_grant: Callable[[], None]) -> None:
+        super().__init__(
+            "barrier.unregister", {"id": id}, on_grant=lambda _: on_grant(),
+            further=lambda: [] if self._is_held() else [("barrier.unregister", {"id": id})],
+        )  # fmt: skip
+        self._is_held = is_held
+        self._conflicts = 0
+        self.was_written = True  # as what it ends was
+
+    @property
+    def outlasts_conflict(self) -> bool:
+        """Not for ever: somebody else may have taken it over."""
+        self._conflicts += 1
+        return self._conflicts < 10
+
+    def encode(self) -> None:
+        if not self._is_held():
+            self.method = "barrier.register"
+            self.params = {"id": self.params["id"], "state": "open", "scopes": []}
+        super().encode()
 
 
 def _line(message: Any) -> bytes:
@@ -598,6 +632,11 @@ class _Connection:
                 self._waiting.append(call.number)
                 self._wake()
 
+    def is_present(self) -> Callable[[], bool]:
+        """Tells later whether the connection is still the one that it is now."""
+        generation = self._generation
+        return lambda: self._generation == generation and self._socket is not None
+
     def answer(self, generation: int, message: JSONObject) -> None:
         """Writes an answer to what the daemon asked, if it is still the connection on which it did."""
         line = _line({"jsonrpc": "2.0", **message})
@@ -776,8 +815,7 @@ class _Connection:
             self._phase = "draining"
             return
         self._note_progress()
-        # The daemon may not have noticed yet that the connection before is gone.
-        if isinstance(call, _Standing) and call.was_granted and error.reason == "conflict":
+        if isinstance(call, _Standing) and error.reason == "conflict" and call.outlasts_conflict:
             self._unmark(call)
             self._postponed.append((time.monotonic() + self.options.backoff_cap, call.number))
             return
@@ -963,7 +1001,10 @@ class _Connection:
         self._unanswered += 1
         self._unanswered_bytes += len(call.line)
         self._output += call.line
-        for method, params in call.further() if isinstance(call, _Standing) else []:
+        if not isinstance(call, _Standing):
+            return
+        call.was_written = True
+        for method, params in call.further():
             self._last_number += 1
             self._output += _line({"jsonrpc": "2.0", "id": self._last_number, "method": method, "params": params})
 
@@ -1135,6 +1176,10 @@ class _OwnBarrier:
         self.reason: Optional[str] = None
         self.exceptions: Dict[str, JSONObject] = {}
         self.standing: _Standing
+
+    @property
+    def is_ending(self) -> bool:
+        return isinstance(self.standing, _Ending)
 
     @property
     def ends_with_connection(self) -> bool:
@@ -1548,6 +1593,8 @@ class Client:
         """Begins to set a barrier; what it gives besides is to be told of a failure."""
         with self._connection.lock:
             barrier = self._barriers.get(change["id"])
+            if barrier is not None and barrier.is_ending:
+                barrier = None
             # Before it is sent: a connection that breaks meanwhile must not bring the old state back.
             if barrier is not None:
                 barrier.apply(change)
@@ -1561,17 +1608,46 @@ class Client:
         return call, undo
 
     def unregister_barrier(self, id: str, force: bool = False, deadline: Optional[float] = None) -> None:
-        """Takes a barrier away; with `force` that of another owner as well."""
-        held, ends = self._let_go(id)
-        self._leave("barrier.unregister", _given(id=id, force=force or None), held, ends, deadline)
+        """Takes a barrier away; with `force` that of another owner as well. One that stays when its connection is gone is
+        taken away as soon as there is a connection again, also behind the deadline."""
+        held, ending = self._let_go(id)
+        if ending is None:
+            return self._leave("barrier.unregister", _given(id=id, force=force or None), held, deadline)
+        if self._connection.is_own_thread():
+            raise HeadgateError.local("misuse", "a callback of the client must not wait for the client")
+        try:
+            ending.future.result(deadline)
+        except concurrent.futures.TimeoutError:
+            raise HeadgateError.local("timed_out", "no answer came in time") from None
+        except HeadgateError as error:
+            if not _is_gone(error):
+                raise
 
-    def _let_go(self, id: str) -> Tuple[str, bool]:
-        """Registers a barrier no more; gives what the daemon has of it, and whether that ends with the connection."""
+    def _let_go(self, id: str) -> Tuple[str, Optional[_Ending]]:
+        """Registers a barrier no more; gives what the daemon has of it, and what takes away one that stays."""
         with self._connection.lock:
-            barrier = self._barriers.pop(id, None)
+            barrier = self._barriers.get(id)
             if barrier is None:
-                return "another's", False
-            return self._connection.withdraw(barrier.standing), barrier.ends_with_connection
+                return "another's", None
+            former = barrier.standing
+            held = self._connection.withdraw(former)
+            if barrier.ends_with_connection or not former.was_written:
+                self._drop(barrier)
+                return held, None
+            return held, self._begin_ending(id, barrier, held)
+
+    def _begin_ending(self, id: str, barrier: _OwnBarrier, held: str) -> _Ending:
+        is_held = (lambda: False) if held == "nothing" else self._connection.is_present()
+        ending = _Ending(id, is_held, on_grant=lambda: self._end(barrier))
+        # Where only this side gave up, whoever takes it away again does so in the same way.
+        ending.on_end = lambda error: self._drop(barrier) if error.code else None
+        barrier.standing = ending
+        self._connection.begin(ending)
+        return ending
+
+    def _end(self, barrier: _OwnBarrier) -> None:
+        self._connection.abandon(barrier.standing)
+        self._drop(barrier)
 
     def _drop(self, barrier: _OwnBarrier) -> None:
         if self._barriers.get(barrier.params["id"]) is barrier:
@@ -1648,7 +1724,7 @@ class Client:
     def _stop_serving(self, table: Dict[str, _Served], name: str, deadline: Optional[float]) -> None:
         served, held = self._retire(table, name)
         try:
-            self._leave(*served.leave, held, True, deadline)
+            self._leave(*served.leave, held, deadline)
         finally:
             self._part(table, name, served)
 
@@ -1710,9 +1786,9 @@ class Client:
         with contextlib.suppress(HeadgateError):
             self._connection.begin(call)
 
-    def _leave(self, method: str, params: JSONObject, held: str, ends: bool, deadline: Optional[float]) -> None:
+    def _leave(self, method: str, params: JSONObject, held: str, deadline: Optional[float]) -> None:
         """Gives back what the daemon has, or is about to grant: it does one after the other."""
-        call = _leaving(method, params, held, ends, deadline)
+        call = _leaving(method, params, held, deadline)
         if call is None:
             return
         try:
@@ -1722,10 +1798,10 @@ class Client:
                 raise
 
 
-def _leaving(method: str, params: JSONObject, held: str, ends: bool, deadline: Optional[float]) -> Optional[_Call]:
-    """The call that gives back; None if there is nothing. What `ends` with the connection is not given back on another."""
+def _leaving(method: str, params: JSONObject, held: str, deadline: Optional[float]) -> Optional[_Call]:
+    """The call that gives back; None if there is nothing. What ended with its connection is not given back on another."""
     call = _Call(method, params, False, deadline)
-    call.bound = ends
+    call.bound = held != "another's"
     return None if held == "nothing" else call
 
 
@@ -1735,6 +1811,11 @@ def _is_left(held: str, error: HeadgateError) -> bool:
     if held == "another's":
         return False
     return error.reason in ("disconnected", "shutting_down") or (held == "asked" and error.code != 0)
+
+
+def _is_gone(error: HeadgateError) -> bool:
+    """Whether the daemon does not have a barrier that it was to take away: it says so, or had no room for it."""
+    return error.code != 0 and error.reason not in ("conflict", "unauthorized")
 
 
 def _subscription(params: JSONObject, deadline: Optional[float]) -> _Standing:

@@ -300,9 +300,17 @@ class Client:
             raise
 
     async def unregister_barrier(self, id: str, force: bool = False, deadline: Optional[float] = None) -> None:
-        """Takes a barrier away; with `force` that of another owner as well."""
-        held, ends = self._core._let_go(id)
-        await self._leave("barrier.unregister", headgate._given(id=id, force=force or None), held, ends, deadline)
+        """Takes a barrier away; with `force` that of another owner as well. One that stays when its connection is gone is
+        taken away as soon as there is a connection again, also behind the deadline."""
+        held, ending = self._core._let_go(id)
+        if ending is None:
+            return await self._leave("barrier.unregister", headgate._given(id=id, force=force or None), held, deadline)
+        try:
+            with _in_time():
+                await asyncio.wait_for(_listen(ending), deadline)
+        except HeadgateError as error:
+            if not headgate._is_gone(error):
+                raise
 
     # MARK: Workers and boards
 
@@ -355,12 +363,12 @@ class Client:
     ) -> None:  # fmt: skip
         served, held = self._core._retire(table, name)
         try:
-            await self._leave(*served.leave, held, True, deadline)
+            await self._leave(*served.leave, held, deadline)
         finally:
             self._core._part(table, name, served)
 
-    async def _leave(self, method: str, params: JSONObject, held: str, ends: bool, deadline: Optional[float]) -> None:
-        call = headgate._leaving(method, params, held, ends, deadline)
+    async def _leave(self, method: str, params: JSONObject, held: str, deadline: Optional[float]) -> None:
+        call = headgate._leaving(method, params, held, deadline)
         if call is None:
             return
         try:

@@ -253,6 +253,34 @@ class AioTests(DaemonTests):
         second.answer(second.request("ping"), {})
         self.assertIsNone(end())
 
+    def test_barrier_that_stays_is_taken_away_on_the_next_connection(self):
+        """Also behind the deadline."""
+        is_gone, is_back = threading.Event(), threading.Event()
+
+        async def work(client):
+            await client.register_barrier("b", "closed", on_disconnect="close")
+            await asyncio.get_running_loop().run_in_executor(None, is_gone.wait, PATIENCE)
+            with self.assertRaises(headgate.HeadgateError) as caught:
+                await client.unregister_barrier("b", deadline=0.01)
+            self.daemon.listen()
+            is_back.set()
+            await client.unregister_barrier("b")
+            return caught.exception.reason
+
+        end = self.run_client(work)
+        first = self.daemon.greet()
+        first.answer(first.request("barrier.register"), {})
+        self.daemon.stop_listening()
+        first.close()
+        is_gone.set()
+        self.assertTrue(is_back.wait(PATIENCE))
+        second = self.daemon.greet()
+        registration = second.request("barrier.register")
+        self.assertEqual(registration["params"], {"id": "b", "state": "open", "scopes": []})
+        second.request("barrier.unregister")
+        second.answer(registration, {})
+        self.assertEqual(end(), "timed_out")
+
     def test_board_given_up_at_its_deadline(self):
         is_asked = threading.Event()
 

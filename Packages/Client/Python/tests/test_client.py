@@ -295,6 +295,67 @@ class ClientTests(DaemonTests):
         second.answer(second.request("barrier.register"), {})
         second.expect_silence()
 
+    def register_staying_barrier(self):
+        client = self.client()
+        end = self.in_background(lambda: client.register_barrier("b", "closed", on_disconnect="keep"))
+        connection = self.daemon.greet()
+        connection.answer(connection.request("barrier.register"), {})
+        self.assertIsNone(end())
+        return client, connection
+
+    def test_barrier_that_stays_is_taken_away_on_the_next_connection(self):
+        """Also behind the deadline. It is taken over first, and holds nothing from then on."""
+        client, first = self.register_staying_barrier()
+        self.daemon.stop_listening()
+        first.close()
+        self.until(lambda: client._connection._phase == "waiting")
+        with self.assertRaises(headgate.HeadgateError) as caught:
+            client.unregister_barrier("b", deadline=0.01)
+        self.assertEqual(caught.exception.reason, "timed_out")
+        self.daemon.listen()
+        second = self.daemon.greet()
+        registration = second.request("barrier.register")
+        self.assertEqual(registration["params"], {"id": "b", "state": "open", "scopes": []})
+        self.assertEqual(second.request("barrier.unregister")["params"], {"id": "b"})
+        second.answer(registration, {})
+        second.expect_silence()
+        second.close()
+        end = self.in_background(client.ping)
+        third = self.daemon.greet()
+        third.answer(third.request("ping"), {})
+        self.assertIsNone(end())
+
+    def test_barrier_that_stays_is_taken_away_where_the_connection_breaks_under_it(self):
+        client, first = self.register_staying_barrier()
+        end = self.in_background(lambda: client.unregister_barrier("b"))
+        self.assertEqual(first.request("barrier.unregister")["params"], {"id": "b"})
+        first.close()
+        second = self.daemon.greet()
+        for _ in range(2):  # the daemon takes it for that of the first connection yet
+            second.refuse(second.request("barrier.register"), "conflict")
+            second.refuse(second.request("barrier.unregister"), "conflict")
+        second.answer(second.request("barrier.register"), {})
+        second.request("barrier.unregister")
+        self.assertIsNone(end())
+        second.expect_silence()
+
+    def test_barrier_that_is_registered_again_is_not_taken_away(self):
+        client, first = self.register_staying_barrier()
+        self.daemon.stop_listening()
+        first.close()
+        self.until(lambda: client._connection._phase == "waiting")
+        with self.assertRaises(headgate.HeadgateError):
+            client.unregister_barrier("b", deadline=0.01)
+        end = self.in_background(lambda: client.register_barrier("b", "open", on_disconnect="keep"))
+        self.until(lambda: [call.method for call in client._connection._calls.values()] == ["barrier.register"])
+        self.daemon.listen()
+        second = self.daemon.greet()
+        registration = second.request("barrier.register")
+        self.assertEqual(registration["params"], {"id": "b", "state": "open", "on_disconnect": "keep"})
+        second.answer(registration, {})
+        self.assertIsNone(end())
+        second.expect_silence()
+
     def test_application_status_is_announced_again(self):
         client = self.client()
         end = self.in_background(lambda: client.application_status("background"))
