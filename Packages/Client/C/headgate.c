@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 enum { SERVICE_ERROR = -32000, METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602, INTERNAL_ERROR = -32603 };
-enum { GREATEST_DEPTH = 1000, CHUNK = 1 << 16, LONGEST_BACKLOG = 4096, MOST_ASKED = 65536 };
+enum { GREATEST_DEPTH = 1000, CHUNK = 1 << 16, LONGEST_BACKLOG = 4096, MOST_ASKED = 65536, MOST_CONFLICTS = 10 };
 static const size_t longest_answer = (size_t)256 << 20;
 
 /* ---- Bytes ---- */
@@ -520,6 +520,9 @@ struct service {
         headgate_run run;
     } handler;
     void *context;
+    bool was_asked; /* whether the daemon may have had it, on whichever connection */
+    bool is_ending; /* a barrier that is to be taken away, although it may be that of a connection before */
+    int conflicts;  /* so often the daemon took it for somebody else's */
     /* A barrier as its owner has set it. */
     char *state, *flushable, *scopes, *on_disconnect, *reason;
     exception *exceptions;
@@ -876,6 +879,8 @@ static void end_service(headgate *client, service *ended, const headgate_error *
         deny(client, ended, error);
         return;
     }
+    /* Where only this side gave up, whoever takes it away again does so in the same way. */
+    if (ended->is_ending && !error->code) return;
     job *last = ended->kind == WATCH ? queue_job(client, ended, HEADGATE_ENDED, (headgate_json){0}) : NULL;
     if (last) last->error = *error;
     unlink_service(client, ended);
@@ -932,10 +937,10 @@ static void put_set(bytes *to, service *barrier, const exception *of) {
 
 /* A registration takes back all that was set, which therefore follows in one piece with it: nothing may slip through in
  * between. Nobody waits for the answers. */
-static void put_further(headgate *client, bytes *to, service *barrier, const exception *of) {
+static void put_further(headgate *client, bytes *to, const char *method, service *barrier, const exception *of) {
     put_text(to, "{\"jsonrpc\":\"2.0\"");
     member_int(to, "id", ++client->last_number);
-    member_text(to, "method", "barrier.set");
+    member_text(to, "method", method);
     put_name(to, "params");
     put_set(to, barrier, of);
     put_text(to, "}\n");
@@ -943,6 +948,13 @@ static void put_further(headgate *client, bytes *to, service *barrier, const exc
 
 static void granted(headgate *client, call *some, headgate_json result) {
     service *whose = some->service;
+    if (whose->is_ending) {
+        whose->was_granted = true, whose->is_awaited = false;
+        forget_call(client, some);
+        free_call(some);
+        unlink_service(client, whose);
+        return;
+    }
     bool is_first = !whose->was_granted;
     unmark(client, some);
     if (whose->kind == WATCH) {
@@ -1054,6 +1066,8 @@ static void seek(headgate *client) {
     client->until = 0;
 }
 
+static bool renew_registration(headgate *client, service *barrier);
+
 /* The connection is gone: takes back what can be written again. */
 static void lose(headgate *client, headgate_error error) {
     disconnect(client);
@@ -1069,8 +1083,12 @@ static void lose(headgate *client, headgate_error error) {
         }
         one->is_granted = false;
         one->postponed = 0;
-        if (one->is_bound || (one->is_written && !one->is_repeatable)) finish_failed(client, one, &error);
-        else unmark(client, one);
+        if (one->is_bound || (one->is_written && !one->is_repeatable)) {
+            finish_failed(client, one, &error);
+            continue;
+        }
+        unmark(client, one);
+        if (one->service && one->service->is_ending) renew_registration(client, one->service);
     }
     client->next_to_write = client->slot_head;
     retry(client);
@@ -1166,6 +1184,7 @@ static bool write_call(headgate *client, call *some) {
         return false;
     }
     some->is_written = true;
+    if (some->service) some->service->was_asked = true;
     client->unanswered++;
     client->unanswered_bytes += some->line.length;
     return true;
@@ -1262,6 +1281,11 @@ static void note_progress(headgate *client) {
     client->patience = -1;
 }
 
+/* The daemon may not have noticed yet that the connection before is gone. What is to be taken away may be somebody else's by now. */
+static bool outlasts_conflict(service *some) {
+    return some && (some->was_granted || (some->is_ending && ++some->conflicts < MOST_CONFLICTS));
+}
+
 static void refused(headgate *client, call *some, const headgate_error *error) {
     if (strcmp(error->reason, "shutting_down") == 0 && some->is_repeatable) {
         unmark(client, some);
@@ -1269,8 +1293,7 @@ static void refused(headgate *client, call *some, const headgate_error *error) {
         return;
     }
     note_progress(client);
-    /* The daemon may not have noticed yet that the connection before is gone. */
-    if (some->service && some->service->was_granted && strcmp(error->reason, "conflict") == 0) {
+    if (strcmp(error->reason, "conflict") == 0 && outlasts_conflict(some->service)) {
         unmark(client, some);
         some->postponed = after(client->options.backoff_cap_ms);
         if (some->postponed < client->earliest) client->earliest = some->postponed;
@@ -1839,7 +1862,7 @@ static bool perform(headgate *client, const char *method, bytes *params, bool is
         return fail(error, "no_memory", "out of memory");
     }
     if (is_repeated) some->is_repeatable = true;
-    some->is_bound = handled && ends_with_connection(handled);
+    some->is_bound = handled != NULL;
     call_or_job either = {some, handled};
     while (!some->is_done) {
         wait_until(client, handled ? call_or_job_is : call_is_done, handled ? (void *)&either : some, INT64_MAX);
@@ -2565,9 +2588,10 @@ static bool renew_registration(headgate *client, service *barrier) {
     put_text(&params, "}");
     size_t before = standing->line.length;
     bool is_ok = !params.fault && make_line(standing, "barrier.register", &params);
-    if (is_ok && barrier->reason) put_further(client, &standing->line, barrier, NULL);
+    if (is_ok && barrier->is_ending) put_further(client, &standing->line, "barrier.unregister", barrier, NULL);
+    if (is_ok && barrier->reason) put_further(client, &standing->line, "barrier.set", barrier, NULL);
     for (exception *one = is_ok ? barrier->exceptions : NULL; one; one = one->next)
-        put_further(client, &standing->line, barrier, one);
+        put_further(client, &standing->line, "barrier.set", barrier, one);
     is_ok = is_ok && !standing->line.fault;
     client->held_bytes += standing->line.length - before;
     if (standing->is_written) client->unanswered_bytes += standing->line.length - before;
@@ -2587,6 +2611,7 @@ bool headgate_barrier_set(headgate *client, const headgate_barrier_change *chang
     put_text(&params, "}");
     pthread_mutex_lock(&client->lock);
     service *own = named_service(client, BARRIER, change->id);
+    if (own && own->is_ending) own = NULL;
     bool is_ok = may_begin(client, &params, &got);
     /* Before it is sent: a connection that breaks meanwhile must not bring the old state back. */
     if (is_ok && own && (!apply_change(client, own, change) || !renew_registration(client, own))) {
@@ -2594,11 +2619,56 @@ bool headgate_barrier_set(headgate *client, const headgate_barrier_change *chang
         is_ok = fail(&got, "no_memory", "out of memory");
     }
     if (is_ok) is_ok = perform(client, "barrier.set", &params, own != NULL, NULL, deadline_ms, NULL, &got);
-    if (!is_ok && got.code && change->dispatcher && (own = named_service(client, BARRIER, change->id))) {
+    if (!is_ok && got.code && change->dispatcher && (own = named_service(client, BARRIER, change->id))
+        && !own->is_ending) {
         forget_exception(own, change->dispatcher);
         renew_registration(client, own);
     }
     pthread_mutex_unlock(&client->lock);
+    if (!is_ok && error) *error = got;
+    return is_ok;
+}
+
+/* What takes away a barrier on another connection than its own: it is taken over first, since only its owner may, as one that
+ * holds nothing and goes with that connection. */
+static service *make_ending(const char *id) {
+    service *made = make_service(BARRIER, id, NULL);
+    if (!made) return NULL;
+    made->is_ending = made->was_asked = true;
+    if (replace(&made->state, "open") && replace(&made->scopes, "[]")) return made;
+    free_service(made);
+    return NULL;
+}
+
+/* Takes away a barrier that stays when its connection is gone, also behind the deadline. With the lock; frees params. */
+static bool end_staying(headgate *client, service *own, bytes *params, long deadline_ms, headgate_error *error) {
+    put_text(params, "}");
+    if (!may_begin(client, params, error)) return false;
+    bool is_held = own->call && (own->call->is_granted || own->call->is_written);
+    service *ending = make_ending(own->name);
+    call *some = ending ? begin(client, "barrier.unregister", params, ending, INT64_MAX) : NULL;
+    if (!some) {
+        discard(params);
+        if (ending) free_service(ending);
+        return fail(error, "no_memory", "out of memory");
+    }
+    withdraw(client, own);
+    unlink_service(client, own);
+    ending->next = client->services;
+    client->services = ending;
+    if (!is_held) renew_registration(client, ending);
+    ending->jobs++; /* so that it stays as long as it is needed here */
+    ending->is_awaited = true;
+    if (!wait_until(client, service_is_settled, ending, after(deadline_ms))) {
+        headgate_error late = local_error("timed_out", "no answer came in time");
+        deny(client, ending, &late);
+    }
+    headgate_error got = ending->error;
+    if (got.code) unlink_service(client, ending);
+    bool is_theirs = strcmp(got.reason, "conflict") == 0 || strcmp(got.reason, "unauthorized") == 0;
+    bool is_ok = ending->was_granted || (got.code && !is_theirs); /* it is not there, then */
+    ending->jobs--;
+    release_service(ending);
     if (!is_ok && error) *error = got;
     return is_ok;
 }
@@ -2610,7 +2680,9 @@ bool headgate_barrier_unregister(headgate *client, const char *id, bool force, l
     pthread_mutex_lock(&client->lock);
     service *own = named_service(client, BARRIER, id);
     bool is_ok;
-    if (own) {
+    if (own && own->was_asked && (own->is_ending || !ends_with_connection(own))) {
+        is_ok = end_staying(client, own, &params, deadline_ms, error);
+    } else if (own) {
         is_ok = give_back(client, own, "barrier.unregister", &params, deadline_ms, error);
     } else {
         put_text(&params, "}");

@@ -240,6 +240,8 @@ bool headgate_barriers(headgate *client, long deadline_ms, headgate_answer *answ
 bool headgate_barrier_register(headgate *client, const headgate_barrier *barrier, long deadline_ms, headgate_error *error);
 bool headgate_barrier_set(headgate *client, const headgate_barrier_change *change, long deadline_ms,
                           headgate_error *error);
+/* Takes a barrier away; with `force` that of another owner as well. One that stays when its connection is gone is taken away as
+ * soon as there is a connection again, also behind the deadline. */
 bool headgate_barrier_unregister(headgate *client, const char *id, bool force, long deadline_ms, headgate_error *error);
 
 /* ---- What the client is asked and told; the handlers run in headgate_poll ---- */

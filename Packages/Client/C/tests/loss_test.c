@@ -72,9 +72,12 @@ static void answer(scene *of, int64_t id, const char *result) {
     say(of, "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"result\":%s}", (long long)id, result);
 }
 
-static void refuse(scene *of, int64_t id) {
-    say(of, "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"error\":{\"code\":-32000,\"message\":\"no\"}}", (long long)id);
+static void refuse_with(scene *of, int64_t id, const char *reason) {
+    say(of, "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"error\":{\"code\":-32000,\"message\":\"no\",\"data\":{\"reason\":\"%s\"}}}",
+        (long long)id, reason);
 }
+
+static void refuse(scene *of, int64_t id) { refuse_with(of, id, "no_such_thing"); }
 
 /* The client's next message, if it has written one. */
 static bool read_line(scene *of, char line[1024]) {
@@ -115,6 +118,7 @@ static void greet(scene *of) {
 
 static int64_t watch;
 static const headgate_barrier barrier = {.id = "c", .state = "closed"};
+static const headgate_barrier staying = {.id = "c", .state = "closed", .on_disconnect = "keep"};
 
 static void ignore(void *context, headgate_news news, headgate_json change, const headgate_error *error) {
     (void)context, (void)news, (void)change, (void)error;
@@ -135,6 +139,7 @@ CALL(ping, headgate_ping(client, HEADGATE_FOREVER, NULL))
 CALL(begin_watch, headgate_watch(client, NULL, 0, ignore, NULL, HEADGATE_FOREVER, &watch, NULL))
 CALL(serve, headgate_serve_board(client, "b", NULL, false, run, NULL, HEADGATE_FOREVER, NULL))
 CALL(register_barrier, headgate_barrier_register(client, &barrier, HEADGATE_FOREVER, NULL))
+CALL(register_staying, headgate_barrier_register(client, &staying, HEADGATE_FOREVER, NULL))
 CALL(unregister, headgate_barrier_unregister(client, "c", false, HEADGATE_FOREVER, NULL))
 CALL(unserve, headgate_unserve_board(client, "b", HEADGATE_FOREVER, NULL))
 CALL(subscribe, headgate_subscribe(client, "w", 1, -1, work, NULL, HEADGATE_FOREVER, NULL))
@@ -298,6 +303,82 @@ static void test_what_is_given_back_while_it_begins_again(void) {
     }
 }
 
+static const char taken_over[] = "{\"id\":\"c\",\"state\":\"open\",\"scopes\":[]}";
+
+/* The barrier is taken over on this connection, and taken away. */
+static void take_away(scene *of) {
+    int64_t over = request(of, "barrier.register", taken_over), away = request(of, "barrier.unregister", "{\"id\":\"c\"}");
+    answer(of, over, "{}"), answer(of, away, "{}");
+}
+
+/* On its first connection, which is gone, the client has a barrier that stays. */
+static scene begin_without_daemon(void) {
+    scene of = begin(0);
+    pthread_t registering = start(&of, register_staying);
+    greet(&of);
+    answer(&of, request(&of, "barrier.register", NULL), "{}");
+    succeeds(registering, "a barrier");
+    close(of.stream), close(of.listener), unlink(of.address.sun_path);
+    of.stream = -1;
+    headgate_poll(of.client, 10, NULL);
+    return of;
+}
+
+static void listen_again(scene *of) {
+    of->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    expect(bind(of->listener, (struct sockaddr *)&of->address, sizeof of->address) == 0, "a path for the socket");
+    expect(listen(of->listener, 4) == 0, "a socket");
+}
+
+static void test_staying_barrier_is_taken_away_on_the_next_connection(void) {
+    scene of = begin_without_daemon();
+    headgate_error error;
+    expect(!headgate_barrier_unregister(of.client, "c", false, 10, &error), "there is no daemon");
+    expect(strcmp(error.reason, "timed_out") == 0, error.reason);
+    listen_again(&of);
+    greet(&of);
+    take_away(&of);
+    grant(&of, ping, "ping", "{}");
+    pthread_t pinging = start(&of, ping);
+    request(&of, "ping", NULL);
+    greet(&of);
+    answer(&of, request(&of, "ping", NULL), "{}");
+    succeeds(pinging, "a ping");
+    end(&of);
+}
+
+static void test_staying_barrier_is_taken_away_where_the_connection_breaks_under_it(void) {
+    scene of = begin(0);
+    pthread_t registering = start(&of, register_staying);
+    greet(&of);
+    answer(&of, request(&of, "barrier.register", NULL), "{}");
+    succeeds(registering, "a barrier");
+    pthread_t ending = start(&of, unregister);
+    request(&of, "barrier.unregister", "{\"id\":\"c\"}");
+    greet(&of);
+    for (int round = 0; round < 2; round++) { /* the daemon takes it for that of the first connection yet */
+        refuse_with(&of, request(&of, "barrier.register", taken_over), "conflict");
+        refuse_with(&of, request(&of, "barrier.unregister", NULL), "conflict");
+    }
+    take_away(&of);
+    succeeds(ending, "the end of the barrier");
+    grant(&of, ping, "ping", "{}");
+    end(&of);
+}
+
+static void test_staying_barrier_that_is_registered_again_is_not_taken_away(void) {
+    scene of = begin_without_daemon();
+    expect(!headgate_barrier_unregister(of.client, "c", false, 10, NULL), "there is no daemon");
+    expect(!headgate_barrier_register(of.client, &barrier, 10, NULL), "there is none yet");
+    listen_again(&of);
+    pthread_t registering = start(&of, register_barrier);
+    greet(&of);
+    answer(&of, request(&of, "barrier.register", "{\"id\":\"c\",\"state\":\"closed\"}"), "{}");
+    succeeds(registering, "a barrier");
+    grant(&of, ping, "ping", "{}");
+    end(&of);
+}
+
 static bool serve_until(scene *of, long deadline, headgate_error *error) {
     return headgate_serve_board(of->client, "b", NULL, false, run, NULL, deadline, error);
 }
@@ -395,6 +476,12 @@ int main(void) {
          test_watch_given_up_is_not_waited_for_on_another_connection},
         {"end of a board is not told to another connection", test_end_of_a_board_is_not_told_to_another_connection},
         {"what is given back while it begins again", test_what_is_given_back_while_it_begins_again},
+        {"staying barrier is taken away on the next connection",
+         test_staying_barrier_is_taken_away_on_the_next_connection},
+        {"staying barrier is taken away where the connection breaks under it",
+         test_staying_barrier_is_taken_away_where_the_connection_breaks_under_it},
+        {"staying barrier that is registered again is not taken away",
+         test_staying_barrier_that_is_registered_again_is_not_taken_away},
         {"what is given up at its deadline", test_what_is_given_up_at_its_deadline},
         {"what is being given back is not given back twice", test_what_is_being_given_back_is_not_given_back_twice},
         {"drain ends while another thread polls", test_drain_ends_while_another_thread_polls},
