@@ -170,38 +170,47 @@ static void grant(scene *of, void *(*call)(void *), const char *method, const ch
     succeeds(thread, method);
 }
 
-/* On its first connection the client has a watch. */
-static scene begin_watching(size_t max_unanswered) {
+/* A client whose first connection is made for a call, which the daemon grants. */
+static scene begin_with(size_t max_unanswered, void *(*call)(void *), const char *method, const char *result) {
     scene of = begin(max_unanswered);
-    pthread_t watching = start(&of, begin_watch);
+    pthread_t thread = start(&of, call);
     greet(&of);
-    answer(&of, request(&of, "watch", NULL), "{\"watch\":\"1\"}");
-    succeeds(watching, "a watch");
+    answer(&of, request(&of, method, NULL), result);
+    succeeds(thread, method);
     return of;
 }
 
-/* ---- Tests ---- */
+static scene begin_watching(size_t max_unanswered) {
+    return begin_with(max_unanswered, begin_watch, "watch", "{\"watch\":\"1\"}");
+}
 
-static void test_watch_given_up_at_its_deadline(void) {
+/* Has the client make a call that nobody answers in time; gives its id. A deadline that was over before the call was written
+ * proves nothing. */
+static int64_t give_up_late(scene *of, bool (*call)(scene *, long, headgate_error *)) {
     char line[1024];
-    scene of = begin(0);
-    pthread_t pinging = start(&of, ping);
-    greet(&of);
-    answer(&of, request(&of, "ping", NULL), "{}");
-    succeeds(pinging, "a ping");
-    /* A deadline that was over before the watch was written proves nothing. */
     bool is_written = false;
     for (long deadline = 10; !is_written; deadline *= 2) {
         headgate_error error;
-        expect(!headgate_watch(of.client, NULL, 0, ignore, NULL, deadline, NULL, &error), "nobody answers");
+        expect(!call(of, deadline, &error), "nobody answers");
         expect(strcmp(error.reason, "timed_out") == 0, "it is told that the time was over");
-        is_written = read_line(&of, line);
+        is_written = read_line(of, line);
     }
     headgate_json message;
     int64_t id = -1;
     expect(headgate_json_check(line, strlen(line), 100, &message), line);
     headgate_json_int(headgate_json_member(message, "id"), &id);
-    answer(&of, id, "{\"watch\":\"late\"}");
+    return id;
+}
+
+/* ---- Tests ---- */
+
+static bool watch_until(scene *of, long deadline, headgate_error *error) {
+    return headgate_watch(of->client, NULL, 0, ignore, NULL, deadline, NULL, error);
+}
+
+static void test_watch_given_up_at_its_deadline(void) {
+    scene of = begin_with(0, ping, "ping", "{}");
+    answer(&of, give_up_late(&of, watch_until), "{\"watch\":\"late\"}");
     answer(&of, request(&of, "unwatch", "{\"watch\":\"late\"}"), "{}");
     grant(&of, ping, "ping", "{}");
     end(&of);
@@ -255,11 +264,7 @@ static void test_watch_given_up_is_not_waited_for_on_another_connection(void) {
 
 static void test_end_of_a_board_is_not_told_to_another_connection(void) {
     char line[1024];
-    scene of = begin(1);
-    pthread_t serving = start(&of, serve);
-    greet(&of);
-    answer(&of, request(&of, "board.serve", NULL), "{}");
-    succeeds(serving, "a board");
+    scene of = begin_with(1, serve, "board.serve", "{}");
     pthread_t pinging = start(&of, ping);
     request(&of, "ping", NULL);
     say(&of,
@@ -279,11 +284,7 @@ static void test_end_of_a_board_is_not_told_to_another_connection(void) {
 /* The second connection is asked for something, and before it answers this is given back. */
 static void play_second_thoughts(void *(*begin_it)(void *), const char *method, void *(*end_it)(void *),
                                  const char *end_method, bool is_refused) {
-    scene of = begin(0);
-    pthread_t beginning = start(&of, begin_it);
-    greet(&of);
-    answer(&of, request(&of, method, NULL), "{}");
-    succeeds(beginning, method);
+    scene of = begin_with(0, begin_it, method, "{}");
     greet(&of);
     int64_t again = request(&of, method, NULL);
     pthread_t ending = start(&of, end_it);
@@ -313,11 +314,7 @@ static void take_away(scene *of) {
 
 /* On its first connection, which is gone, the client has a barrier that stays. */
 static scene begin_without_daemon(void) {
-    scene of = begin(0);
-    pthread_t registering = start(&of, register_staying);
-    greet(&of);
-    answer(&of, request(&of, "barrier.register", NULL), "{}");
-    succeeds(registering, "a barrier");
+    scene of = begin_with(0, register_staying, "barrier.register", "{}");
     close(of.stream), close(of.listener), unlink(of.address.sun_path);
     of.stream = -1;
     headgate_poll(of.client, 10, NULL);
@@ -348,11 +345,7 @@ static void test_staying_barrier_is_taken_away_on_the_next_connection(void) {
 }
 
 static void test_staying_barrier_is_taken_away_where_the_connection_breaks_under_it(void) {
-    scene of = begin(0);
-    pthread_t registering = start(&of, register_staying);
-    greet(&of);
-    answer(&of, request(&of, "barrier.register", NULL), "{}");
-    succeeds(registering, "a barrier");
+    scene of = begin_with(0, register_staying, "barrier.register", "{}");
     pthread_t ending = start(&of, unregister);
     request(&of, "barrier.unregister", "{\"id\":\"c\"}");
     greet(&of);
@@ -390,24 +383,8 @@ static bool subscribe_until(scene *of, long deadline, headgate_error *error) {
 /* What gives it back goes out before what is asked for later, and so takes nothing from that. */
 static void play_deadline(bool (*begin_until)(scene *, long, headgate_error *), void *(*begin_it)(void *), const char *method,
                           const char *end_method) {
-    char line[1024];
-    scene of = begin(0);
-    pthread_t pinging = start(&of, ping);
-    greet(&of);
-    answer(&of, request(&of, "ping", NULL), "{}");
-    succeeds(pinging, "a ping");
-    /* A deadline that was over before it was written proves nothing. */
-    bool is_written = false;
-    for (long deadline = 10; !is_written; deadline *= 2) {
-        headgate_error error;
-        expect(!begin_until(&of, deadline, &error), "nobody answers");
-        expect(strcmp(error.reason, "timed_out") == 0, "it is told that the time was over");
-        is_written = read_line(&of, line);
-    }
-    headgate_json message;
-    int64_t late = -1;
-    expect(headgate_json_check(line, strlen(line), 100, &message), line);
-    headgate_json_int(headgate_json_member(message, "id"), &late);
+    scene of = begin_with(0, ping, "ping", "{}");
+    int64_t late = give_up_late(&of, begin_until);
     int64_t given_back = request(&of, end_method, NULL);
     pthread_t beginning = start(&of, begin_it);
     int64_t again = request(&of, method, NULL);
@@ -423,11 +400,7 @@ static void test_what_is_given_up_at_its_deadline(void) {
 }
 
 static void test_what_is_being_given_back_is_not_given_back_twice(void) {
-    scene of = begin(0);
-    pthread_t serving = start(&of, serve);
-    greet(&of);
-    answer(&of, request(&of, "board.serve", NULL), "{}");
-    succeeds(serving, "a board");
+    scene of = begin_with(0, serve, "board.serve", "{}");
     pthread_t ending = start(&of, unserve);
     int64_t given_back = request(&of, "board.unserve", NULL);
     headgate_error error;

@@ -30,6 +30,25 @@ class DaemonTests(unittest.TestCase):
         self.addCleanup(client.close)
         return client
 
+    def begin(self, work, method, result={}):
+        """Has the client connect for work that the daemon grants; gives the connection, and what the work gave."""
+        end = self.in_background(work)
+        connection = self.daemon.greet()
+        connection.answer(connection.request(method), result)
+        return connection, end()
+
+    def answer_second_thoughts(self, begin, end_it, is_refused, go_on):
+        """The next connection is asked for something, and before it answers this is given back."""
+        connection = self.daemon.greet()
+        again = connection.request(begin)
+        go_on()
+        for request in (again, connection.request(end_it)):
+            if is_refused:
+                connection.refuse(request, "not_found")
+            else:
+                connection.answer(request, {})
+        return connection
+
     def until(self, condition):
         """Waits for what nobody tells."""
         end = time.monotonic() + PATIENCE

@@ -241,15 +241,7 @@ class AioTests(DaemonTests):
         first = self.daemon.greet()
         first.answer(first.request(begin), {})
         first.close()
-        second = self.daemon.greet()
-        again = second.request(begin)
-        is_asked.set()
-        given_back = second.request(end_it)
-        for request in (again, given_back):
-            if is_refused:
-                second.refuse(request, "not_found")
-            else:
-                second.answer(request, {})
+        second = self.answer_second_thoughts(begin, end_it, is_refused, is_asked.set)
         second.answer(second.request("ping"), {})
         self.assertIsNone(end())
 

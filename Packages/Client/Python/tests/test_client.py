@@ -35,10 +35,7 @@ class ClientTests(DaemonTests):
 
     def test_deadline(self):
         client = self.client()
-        end = self.in_background(client.ping)
-        connection = self.daemon.greet()
-        connection.answer(connection.request("ping"), {})
-        self.assertIsNone(end())
+        connection, _ = self.begin(client.ping, "ping")
         end = self.in_background(lambda: client.ping(deadline=0.01))
         self.assertEqual(end().reason, "timed_out")
         end = self.in_background(client.discover)
@@ -136,10 +133,8 @@ class ClientTests(DaemonTests):
 
     def test_worker_may_call_the_client(self):
         client = self.client()
-        end = self.in_background(lambda: client.subscribe("jobs", lambda batch: client.track("done", id=batch.batch) and None))
-        connection = self.daemon.greet()
-        connection.answer(connection.request("dispatcher.subscribe"), {})
-        self.assertIsNone(end())
+        work = lambda batch: client.track("done", id=batch.batch) and None
+        connection, _ = self.begin(lambda: client.subscribe("jobs", work), "dispatcher.subscribe")
         connection.tell({"id": 1, "method": "dispatch", "params": {"dispatcher": "jobs", "batch": "b", "events": []}})
         connection.acknowledge(connection.request("track"))
         self.assertEqual(connection.read(), {"jsonrpc": "2.0", "id": 1, "result": {}})
@@ -150,10 +145,9 @@ class ClientTests(DaemonTests):
     def test_answers_of_a_connection_before_are_dropped(self):
         client = self.client()
         go = threading.Event()
-        end = self.in_background(lambda: client.serve_board("slow", lambda activation: go.wait(PATIENCE)))
-        first = self.daemon.greet()
-        first.answer(first.request("board.serve"), {})
-        end()
+        first, _ = self.begin(
+            lambda: client.serve_board("slow", lambda activation: go.wait(PATIENCE)), "board.serve"
+        )
         first.tell({"id": 1, "method": "board.run", "params": {"board": "slow", "activation": "1"}})
         first.expect_silence()
         first.close()
@@ -164,10 +158,7 @@ class ClientTests(DaemonTests):
 
     def test_slow_watch_begins_again(self):
         client = self.client()
-        end = self.in_background(lambda: client.watch(["outcomes"]))
-        connection = self.daemon.greet()
-        connection.answer(connection.request("watch"), {"watch": "w1"})
-        watch = end()
+        connection, watch = self.begin(lambda: client.watch(["outcomes"]), "watch", {"watch": "w1"})
         change = {"method": "changed", "params": {"watch": "w1", "topic": "outcomes", "outcomes": []}}
         for _ in range(headgate.Watch.LONGEST_BACKLOG):
             connection.tell(change)
@@ -181,10 +172,7 @@ class ClientTests(DaemonTests):
 
     def test_end_of_a_watch_is_not_told_to_another_connection(self):
         client = self.client(max_unanswered=1)
-        end = self.in_background(client.watch)
-        first = self.daemon.greet()
-        first.answer(first.request("watch"), {"watch": "w1"})
-        watch = end()
+        first, watch = self.begin(client.watch, "watch", {"watch": "w1"})
         end_ping = self.in_background(client.ping)
         first.request("ping")
         watch.close()  # it waits for the ping
@@ -198,10 +186,7 @@ class ClientTests(DaemonTests):
 
     def test_end_of_a_board_is_not_told_to_another_connection(self):
         client = self.client(max_unanswered=1)
-        end = self.in_background(lambda: client.serve_board("b", lambda activation: None))
-        first = self.daemon.greet()
-        first.answer(first.request("board.serve"), {})
-        end()
+        first, _ = self.begin(lambda: client.serve_board("b", lambda activation: None), "board.serve")
         end_ping = self.in_background(client.ping)
         first.request("ping")
         end = self.in_background(lambda: client.unserve_board("b"))  # it waits for the ping
@@ -222,21 +207,14 @@ class ClientTests(DaemonTests):
 
     def play_second_thoughts(self, begin, end_it, is_refused):
         client = self.client()
-        end = self.in_background(lambda: SERVICES[begin, end_it][0](client))
-        first = self.daemon.greet()
-        first.answer(first.request(begin), {})
-        self.assertIsNone(end())
+        first, _ = self.begin(lambda: SERVICES[begin, end_it][0](client), begin)
         first.close()
-        second = self.daemon.greet()
-        again = second.request(begin)
-        end = self.in_background(lambda: SERVICES[begin, end_it][1](client))
-        given_back = second.request(end_it)
-        for request in (again, given_back):
-            if is_refused:
-                second.refuse(request, "not_found")
-            else:
-                second.answer(request, {})
-        self.assertIsNone(end())
+        ends = []
+        second = self.answer_second_thoughts(
+            begin, end_it, is_refused,
+            go_on=lambda: ends.append(self.in_background(lambda: SERVICES[begin, end_it][1](client))),
+        )  # fmt: skip
+        self.assertIsNone(ends[0]())
         second.expect_silence()
         client.close()
 
@@ -246,10 +224,7 @@ class ClientTests(DaemonTests):
             with self.subTest(method=begin):
                 serve = SERVICES[begin, end_it][0]
                 client = self.client()
-                end = self.in_background(client.ping)
-                connection = self.daemon.greet()
-                connection.answer(connection.request("ping"), {})
-                end()
+                connection, _ = self.begin(client.ping, "ping")
                 # A deadline that was over before it was written proves nothing.
                 deadline = 0.01
                 while not connection.has_message():
@@ -283,10 +258,7 @@ class ClientTests(DaemonTests):
 
     def test_barrier_change_that_is_refused_is_not_repeated(self):
         client = self.client()
-        end = self.in_background(lambda: client.register_barrier("b", "open"))
-        first = self.daemon.greet()
-        first.answer(first.request("barrier.register"), {})
-        end()
+        first, _ = self.begin(lambda: client.register_barrier("b", "open"), "barrier.register")
         end = self.in_background(lambda: client.set_barrier("b", "closed", dispatcher="nowhere"))
         first.refuse(first.request("barrier.set"), "not_found")
         self.assertEqual(end().reason, "not_found")
@@ -297,11 +269,8 @@ class ClientTests(DaemonTests):
 
     def register_staying_barrier(self):
         client = self.client()
-        end = self.in_background(lambda: client.register_barrier("b", "closed", on_disconnect="keep"))
-        connection = self.daemon.greet()
-        connection.answer(connection.request("barrier.register"), {})
-        self.assertIsNone(end())
-        return client, connection
+        register = lambda: client.register_barrier("b", "closed", on_disconnect="keep")
+        return client, self.begin(register, "barrier.register")[0]
 
     def test_barrier_that_stays_is_taken_away_on_the_next_connection(self):
         """Also behind the deadline. It is taken over first, and holds nothing from then on."""
@@ -320,10 +289,7 @@ class ClientTests(DaemonTests):
         second.answer(registration, {})
         second.expect_silence()
         second.close()
-        end = self.in_background(client.ping)
-        third = self.daemon.greet()
-        third.answer(third.request("ping"), {})
-        self.assertIsNone(end())
+        self.begin(client.ping, "ping")
 
     def test_barrier_that_stays_is_taken_away_where_the_connection_breaks_under_it(self):
         client, first = self.register_staying_barrier()
@@ -358,10 +324,7 @@ class ClientTests(DaemonTests):
 
     def test_application_status_is_announced_again(self):
         client = self.client()
-        end = self.in_background(lambda: client.application_status("background"))
-        first = self.daemon.greet()
-        first.answer(first.request("application.status"), {})
-        end()
+        first, _ = self.begin(lambda: client.application_status("background"), "application.status")
         first.close()
         second = self.daemon.greet()
         self.assertEqual(second.request("application.status")["params"], {"status": "background"})
@@ -370,10 +333,7 @@ class ClientTests(DaemonTests):
     def test_fork(self):
         """A process that is forked off has a connection and ids of its own, and leaves to its parent what is its parent's."""
         client = self.client()
-        end = self.in_background(lambda: client.subscribe("jobs", lambda batch: None))
-        first = self.daemon.greet()
-        first.answer(first.request("dispatcher.subscribe"), {})
-        end()
+        first, _ = self.begin(lambda: client.subscribe("jobs", lambda batch: None), "dispatcher.subscribe")
         pending = client.track_soon({"event": "parent's"})
         request = first.request("track")
         with warnings.catch_warnings():
