@@ -25,6 +25,7 @@ extension ClientConnection {
     ) {
         let id = registration.id
         if let former = barriers[id] { abandon(former.call) }
+        if let former = barrierEndings.removeValue(forKey: id) { abandon(former.call) }
         barriers[id] = OwnBarrier(registration, call: call)
         stand(call, "barrier.register", registration.params, deadline: deadline) { [weak self] news in
             if case .ended = news, self?.barriers[id]?.call == call { self?.barriers[id] = nil }
@@ -62,7 +63,8 @@ extension ClientConnection {
     }
 
     /// Takes a barrier away, with `force` also that of another owner (Behaviour B29). Whatever becomes of that, it is
-    /// not registered again.
+    /// not registered again. One of this side's that stays when its connection is gone is taken away as soon as there is a
+    /// connection again, whether somebody still waits for that or not.
     @discardableResult
     public func unregisterBarrier(
         _ id: String, force: Bool = false, deadline: Duration? = nil, _ completion: @escaping Completion
@@ -75,12 +77,15 @@ extension ClientConnection {
     func unregisterBarrier(
         _ call: Call, _ id: String, force: Bool, deadline: Duration?, _ completion: @escaping Completion
     ) {
+        let staying = barriers[id].flatMap { $0.endsWithConnection ? nil : $0.call }
+        if let former = staying ?? barrierEndings.removeValue(forKey: id)?.call {
+            abandon(former)
+            return endBarrier(call, id, deadline: deadline, completion)
+        }
         var params: DataObject = ["id": .string(id)]
         if force { params["force"] = true }
         let line = ClientConnection.line(call, "barrier.unregister", params)
         let own = barriers[id]?.call
-        // It is registered until the answer has come: one that outlives the connection is taken over on the next, since
-        // only its owner may take it away.
         begin(call, line, isRepeatable: own != nil, deadline: deadline) { [weak self] result in
             if let own { self?.abandon(own) }
             completion(result)

@@ -38,6 +38,8 @@ public final class ClientConnection {
     var boards: [String: ServedBoard] = [:]
     /// The barriers that this side registered, by their ids.
     var barriers: [String: OwnBarrier] = [:]
+    /// Those that are to be taken away, and may be of a connection before.
+    var barrierEndings: [String: BarrierEnding] = [:]
     /// The call that stands for the status which was announced last.
     var announcement: Call?
     /// What the daemon said of itself when it was greeted last; nil before that.
@@ -115,18 +117,30 @@ public final class ClientConnection {
     }
 
     /// Makes a call on this connection, and on each that follows, until it is abandoned.
-    /// - Parameter deadline: how long it may take until it is granted the first time; nil is for ever.
+    /// - Parameters:
+    ///   - deadline: how long it may take until it is granted the first time; nil is for ever.
+    ///   - mostConflicts: so often it is tried again before it was granted, where the daemon takes it for somebody else's.
     func stand(
-        _ call: Call, _ method: String, _ params: DataObject, deadline: Duration? = nil,
+        _ call: Call, _ method: String, _ params: DataObject, deadline: Duration? = nil, mostConflicts: Int = 0,
         _ tell: @escaping (StandingNews) -> Void
     ) {
         let now = loop.monotonicNow
         standing[call.number] = tell
         let outgoing = OutgoingCall(
             line: ClientConnection.line(call, method, params), isRepeatable: true, isStanding: true,
-            deadline: deadline.map { now + $0.nanoseconds })
+            deadline: deadline.map { now + $0.nanoseconds }, mostConflicts: mostConflicts)
         machine.called(call.number, outgoing, now: now)
         settle()
+    }
+
+    /// Has a caller wait for what other calls bring: ``complete(_:_:)`` tells it.
+    func expect(_ call: Call, _ completion: @escaping Completion) {
+        completions[call.number] = completion
+    }
+
+    /// Tells a caller that waits for what other calls bring, unless it was told, or waits no longer.
+    func complete(_ call: Call, _ result: Result<JSONView, any Error>) {
+        completions.removeValue(forKey: call.number)?(result)
     }
 
     /// What a standing call asks for has changed. On this connection that has been said otherwise; on those that follow

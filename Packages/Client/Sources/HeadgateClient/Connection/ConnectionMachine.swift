@@ -156,8 +156,8 @@ extension ConnectionMachine {
             unmarkWritten(number)
             waiting.insert(number)
             phase = .draining
-        // The daemon may not have noticed yet that the connection before is gone.
-        case .failure(let error) where error.reason == .conflict && call.wasGranted:
+        case .failure(let error) where error.reason == .conflict && call.outlastsConflict:
+            calls[number]?.conflicts += 1
             noteProgress()
             unmarkWritten(number)
             postponed.insert(Deadline(moment: now + options.backoffCap.nanoseconds, call: number))
@@ -259,7 +259,7 @@ extension ConnectionMachine {
         guard let call = calls.removeValue(forKey: number) else { return }
         heldBytes -= call.line.count
         if let deadline = call.deadline { deadlines.remove(Deadline(moment: deadline, call: number)) }
-        if call.wasGranted { postponed.removeAll { $0.call == number } }
+        if call.isStanding { postponed.removeAll { $0.call == number } }
         guard call.isWritten else { return waiting.remove(number) }
         unanswered.count -= 1
         unanswered.bytes -= call.line.count

@@ -20,16 +20,26 @@ struct OutgoingCall {
     var isGranted = false
     /// Whether the daemon has granted it on any connection.
     var wasGranted = false
+    /// So often it was refused since the daemon takes it for somebody else's.
+    var conflicts = 0
+    /// So often it is tried again before it was granted.
+    private let mostConflicts: Int
 
     /// A request with the line that it is sent as, which is one whole JSON text and LF.
-    init(line: [UInt8], isRepeatable: Bool, isStanding: Bool = false, deadline: Int64? = nil) {
+    init(
+        line: [UInt8], isRepeatable: Bool, isStanding: Bool = false, deadline: Int64? = nil, mostConflicts: Int = 0
+    ) {
         self.line = line
         self.isRepeatable = isRepeatable || isStanding
         self.isStanding = isStanding
         self.deadline = deadline
+        self.mostConflicts = mostConflicts
         longestLine = line.count - 1
         depth = NestingDepth(of: line).deepest
     }
+
+    /// Whether a conflict is not its end: the daemon may not have noticed yet that the connection before is gone.
+    var outlastsConflict: Bool { wasGranted || conflicts < mostConflicts }
 
     /// What it asks for has changed: from now on it is written as these lines.
     mutating func replace(with lines: [UInt8]) {

@@ -1,5 +1,6 @@
 import HeadgateClientTesting
 import HeadgateData
+import HeadgateTransport
 import HeadgateWire
 import Testing
 
@@ -155,9 +156,92 @@ import Testing
             try await noticed.value
             #expect(
                 await requests(scene).suffix(2) == [
-                    #"2 barrier.register {"id":"lasting","state":"open","on_disconnect":"close"}"#,
+                    #"2 barrier.register {"id":"lasting","state":"open","scopes":[]}"#,
                     #"2 barrier.unregister {"id":"lasting"}"#,
                 ])
+            await client.close()
+        }
+    }
+
+    @Test("B29: one that stays behind is taken away on the next connection also when nobody waits for it any more")
+    func awayBehindDeadline() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            let late = try await client.barrier("late", .closed, onDisconnect: .keep)
+            let dropped = try await client.barrier("dropped", .closed, onDisconnect: .keep)
+            let again = try await client.barrier("again", .closed, onDisconnect: .keep)
+            await scene.daemon.kill()
+            while await client.isConnected { await Task.yield() }
+            for barrier in [late, again] {
+                await #expect(throws: ClientError.timedOut) { try await barrier.unregister(deadline: .milliseconds(1)) }
+            }
+            let dropping = Task { try await dropped.unregister() }
+            while await client.endingCount < 3 { await Task.yield() }
+            dropping.cancel()
+            await #expect(throws: CancellationError.self) { try await dropping.value }
+            let registering = Task { try await client.barrier("again", .open) }
+            while await client.barrierCount == 0 { await Task.yield() }
+            try await scene.daemon.start()
+            _ = try await registering.value
+            #expect(await client.endingCount == 0)
+            await scene.daemon.kill()
+            try await scene.daemon.start()
+            try await client.ping()
+            #expect(
+                await requests(scene).dropFirst(3) == [
+                    #"2 barrier.register {"id":"late","state":"open","scopes":[]}"#,
+                    #"2 barrier.unregister {"id":"late"}"#,
+                    #"2 barrier.register {"id":"dropped","state":"open","scopes":[]}"#,
+                    #"2 barrier.unregister {"id":"dropped"}"#, #"2 barrier.register {"id":"again","state":"open"}"#,
+                    #"3 barrier.register {"id":"again","state":"open"}"#, "3 ping {}",
+                ])
+            await client.close()
+        }
+    }
+
+    @Test("B29: one that stays behind is taken away also by who gave up before and tries again")
+    func awayAfterGivingUp() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client { $0.reconnectTimeout = .milliseconds(50) }
+            let barrier = try await client.barrier("late", .closed, onDisconnect: .keep)
+            await scene.daemon.follow { _ in .ignore }
+            let vain = Task { try await barrier.unregister() }
+            while await client.endingCount == 0 { await Task.yield() }
+            await scene.daemon.kill()
+            await #expect(throws: ClientError.self) { try await vain.value }
+            await scene.daemon.follow { _ in .answer }
+            try await scene.daemon.start()
+            try await barrier.unregister()
+            #expect(
+                await requests(scene).suffix(2) == [
+                    #"2 barrier.register {"id":"late","state":"open","scopes":[]}"#,
+                    #"2 barrier.unregister {"id":"late"}"#,
+                ])
+            await client.close()
+        }
+    }
+
+    @Test("B29: one that stays behind is taken away also where its connection breaks under that")
+    func awayWhileItBreaks() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            let barrier = try await client.barrier("late", .closed, onDisconnect: .keep)
+            let refusals = Guarded(2)
+            await scene.daemon.follow { request in
+                if request.connection == 1 { return .breakOff }
+                guard request.method == "barrier.register" else { return .answer }
+                let left = refusals.withLock { left in
+                    defer { left -= 1 }
+                    return left
+                }
+                return left > 0 ? .refuse(RPCError(.conflict)) : .answer
+            }
+            try await barrier.unregister()
+            let registration = #"2 barrier.register {"id":"late","state":"open","scopes":[]}"#
+            let end = #"2 barrier.unregister {"id":"late"}"#
+            #expect(
+                await requests(scene).dropFirst(2)
+                    == [registration, end, registration, end, registration, end])
             await client.close()
         }
     }
@@ -180,4 +264,5 @@ import Testing
 extension HeadgateClient {
     fileprivate var isConnected: Bool { connection.isConnected }
     fileprivate var barrierCount: Int { connection.barriers.count }
+    fileprivate var endingCount: Int { connection.barrierEndings.count }
 }
