@@ -302,6 +302,32 @@ def still_knows_the_old_connection(command):
         expect_equal(program.line(), {"result": {}})
 
 
+@needs(STANDING)
+def breaks_under_the_end_of_a_barrier(command):
+    """B29: a barrier that stays when its connection is gone is taken away on the next one: it is taken over first, as one that
+    holds nothing, also where the daemon takes it for another's yet."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
+        program.call("barrier.register", {"id": "consent", "state": "closed", "on_disconnect": "keep"})
+        first = daemon.greet()
+        first.answer(first.request("barrier.register"), {})
+        program.line()
+        program.call("barrier.unregister", {"id": "consent"})
+        expect_equal(first.request("barrier.unregister")["params"], {"id": "consent"})
+        first.close()
+        second = daemon.greet()
+        for is_free in (False, True):
+            over, away = second.request("barrier.register"), second.request("barrier.unregister")
+            expect_equal(over["params"], {"id": "consent", "state": "open", "scopes": []})
+            expect_equal(away["params"], {"id": "consent"})
+            for request in (over, away):
+                if is_free:
+                    second.answer(request, {})
+                else:
+                    second.refuse(request, "conflict")
+        expect_equal(program.line(), {"result": {}})
+        second.expect_silence()
+
+
 @needs(BOARDS, WORKERS, WATCHES)
 def forgets_who_serves(command):
     """Boards, workers, watches and the application's status begin again on the next connection."""
@@ -378,7 +404,8 @@ SCENES = [
     breaks_in_an_answer, breaks_in_the_greeting, greets_and_drops, answers_out_of_order, answers_byte_by_byte, is_shutting_down,
     says_that_it_closes, greets_with_a_refusal, is_found_stopping, does_not_greet, is_slow, has_limits,
     is_not_there, comes_later, forgets_barriers, registers_a_barrier_again, still_knows_the_old_connection,
-    forgets_who_serves, forgets_who_works, breaks_under_a_change, is_stopped_for_a_while,
+    breaks_under_the_end_of_a_barrier, forgets_who_serves, forgets_who_works, breaks_under_a_change,
+    is_stopped_for_a_while,
 ]  # fmt: skip
 
 
