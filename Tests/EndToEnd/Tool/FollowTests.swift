@@ -7,12 +7,13 @@ import Testing
     private final class Trail {
         let path: String
         private let daemon: Daemon
+        private let collector: Collector
         private var runs = 0
         private(set) var follower: ChildProcess?
 
-        init(_ scene: Scene, _ daemon: Daemon) {
+        init(_ scene: Scene, _ daemon: Daemon, _ collector: Collector) {
             path = scene.directory.path("trail.ndjson")
-            self.daemon = daemon
+            (self.daemon, self.collector) = (daemon, collector)
         }
 
         /// Where the place is kept; nil for the usual.
@@ -27,6 +28,13 @@ import Testing
                 BuiltProducts.path(of: "headgate"), arguments, outputPath: output, errorPath: output)
         }
 
+        /// The file's first lines are stored, and it is followed further.
+        func follow(from first: ClosedRange<Int>) async throws {
+            try append(first)
+            try follow()
+            try await expect(first)
+        }
+
         func stop(_ signal: Int32) async throws -> Int32? {
             follower?.signal(signal)
             return try await follower?.exitCode()
@@ -39,6 +47,27 @@ import Testing
 
         func append(_ numbers: ClosedRange<Int>) throws {
             try append(numbers.map { #"{"event":"line","data":{"n":\#($0)}}"# + "\n" }.joined())
+        }
+
+        /// These lines are stored, one behind the other, and no others.
+        func expect(_ numbers: ClosedRange<Int>, at location: SourceLocation = #_sourceLocation) async throws {
+            #expect(try await stored(atLeast: numbers.count) == Array(numbers), sourceLocation: location)
+        }
+
+        /// The same in any order.
+        func expectAll(_ numbers: ClosedRange<Int>, at location: SourceLocation = #_sourceLocation) async throws {
+            #expect(try await stored(atLeast: numbers.count).sorted() == Array(numbers), sourceLocation: location)
+        }
+
+        /// The numbers of the lines that were stored, in their order: an event that was stored twice has two numbers of its own.
+        func stored(atLeast count: Int) async throws -> [Int] {
+            try await eventually("\(count) lines") {
+                var numbers: [Int: Int] = [:]
+                for event in collector.accepted.flatMap(\.events) {
+                    numbers[event["seq"].int ?? 0] = event["data"]["n"].int
+                }
+                return numbers.count >= count ? numbers.sorted { $0.key < $1.key }.map(\.value) : nil
+            }
         }
 
         func rename(to suffix: String, from old: String = "") throws {
@@ -76,52 +105,41 @@ import Testing
         }
     }
 
-    /// The numbers of the lines that were stored, in their order: an event that was stored twice has two numbers of its own.
-    private func stored(_ collector: Collector, atLeast count: Int) async throws -> [Int] {
-        try await eventually("\(count) lines") {
-            var numbers: [Int: Int] = [:]
-            for event in collector.accepted.flatMap(\.events) {
-                numbers[event["seq"].int ?? 0] = event["data"]["n"].int
-            }
-            return numbers.count >= count ? numbers.sorted { $0.key < $1.key }.map(\.value) : nil
-        }
-    }
-
-    private func withTrail(_ body: (Trail, Daemon, Collector, Scene) async throws -> Void) async throws {
+    private func withTrail(_ body: (Trail, Daemon, Scene) async throws -> Void) async throws {
         try await withScene { scene in
             let collector = try scene.collector()
             let daemon = try await scene.daemon(sendingTo: collector)
-            let trail = scene.keep(Trail(scene, daemon))
-            try await body(trail, daemon, collector, scene)
+            let trail = scene.keep(Trail(scene, daemon, collector))
+            try await body(trail, daemon, scene)
             trail.follower?.discard()
         }
     }
 
     @Test("Lines are tracked as they come; bad ones are told and skipped; SIGTERM ends it, and it goes on where it was")
     func grows() async throws {
-        try await withTrail { trail, _, collector, _ in
+        try await withTrail { trail, _, _ in
             try trail.follow()
             try trail.append(1...10)
-            #expect(try await stored(collector, atLeast: 10) == Array(1...10))
+            try await trail.expect(1...10)
             try trail.append("no json\n\n{\"event\":\"\"}\n{\"event\":\"line\",")
             try trail.append("\"data\":{\"n\":11}}\n")
-            #expect(try await stored(collector, atLeast: 11) == Array(1...11))
+            try await trail.expect(1...11)
             #expect(try await trail.stop(SIGTERM) == 0)
             let told = trail.follower?.errorOutput ?? ""
             #expect(told.contains("trail.ndjson, byte 3") && told.split(separator: "\n").count == 2, "\(told)")
             try trail.append(12...20)
             try trail.follow()
-            #expect(try await stored(collector, atLeast: 20) == Array(1...20))
+            try await trail.expect(1...20)
         }
     }
 
     @Test("kill -9 of either side, again and again: each line is stored once")
     func killed() async throws {
-        try await withTrail { trail, daemon, collector, _ in
+        try await withTrail { trail, daemon, _ in
             try trail.append(1...1_000)
             for round in 1...4 {
                 try trail.follow()
-                _ = try await stored(collector, atLeast: round * 100)
+                _ = try await trail.stored(atLeast: round * 100)
                 if round % 2 == 0 {
                     try await daemon.killNow()
                     try await daemon.start()
@@ -130,37 +148,33 @@ import Testing
                 try trail.append((1_000 * round + 1)...(1_000 * (round + 1)))
             }
             try trail.follow()
-            #expect(try await stored(collector, atLeast: 5_000) == Array(1...5_000))
+            try await trail.expect(1...5_000)
         }
     }
 
     @Test("A file that is renamed is read to its end, then the new one; one that is emptied is read anew")
     func rotated() async throws {
-        try await withTrail { trail, _, collector, _ in
-            try trail.append(1...5)
-            try trail.follow()
-            _ = try await stored(collector, atLeast: 5)
+        try await withTrail { trail, _, _ in
+            try await trail.follow(from: 1...5)
             let old = try FileHandle(forWritingTo: URL(filePath: trail.path))
             try trail.rename(to: ".1")
             try trail.append(7...8)
             try old.seekToEnd()
             try old.write(contentsOf: Data(#"{"event":"line","data":{"n":6}}"#.utf8))
-            #expect(try await stored(collector, atLeast: 8) == Array(1...8))
+            try await trail.expect(1...8)
             // As copytruncate does.
             let file = try FileHandle(forWritingTo: URL(filePath: trail.path))
             try file.truncate(atOffset: 0)
             try trail.append(9...20)
-            #expect(try await stored(collector, atLeast: 20) == Array(1...20))
+            try await trail.expect(1...20)
             #expect(try await trail.stop(SIGTERM) == 0)
         }
     }
 
     @Test("Files that were renamed while nobody followed are found, and read in their order before the new one")
     func rotatedMeanwhile() async throws {
-        try await withTrail { trail, _, collector, _ in
-            try trail.append(1...5)
-            try trail.follow()
-            _ = try await stored(collector, atLeast: 5)
+        try await withTrail { trail, _, _ in
+            try await trail.follow(from: 1...5)
             _ = try await trail.stop(SIGKILL)
             try trail.append(6...9)
             for (start, day) in [(10, "-20260301"), (13, "-20260302"), (16, "-20260303")] {
@@ -168,23 +182,21 @@ import Testing
                 try trail.append(start...(start + 2))
             }
             try trail.follow()
-            #expect(try await stored(collector, atLeast: 18) == Array(1...18))
+            try await trail.expect(1...18)
             #expect(try await trail.stop(SIGTERM) == 0)
             // What is older stays unread, whatever else begins with the name.
             try trail.rename(to: "-20260304")
             try trail.append(19...20)
             try trail.follow()
-            #expect(try await stored(collector, atLeast: 20) == Array(1...20))
+            try await trail.expect(1...20)
             #expect(trail.follower?.errorOutput == "")
         }
     }
 
     @Test("Files that are renamed while the daemon is away are all read, the one with the highest number first")
     func rotatedWithoutDaemon() async throws {
-        try await withTrail { trail, daemon, collector, _ in
-            try trail.append(1...5)
-            try trail.follow()
-            _ = try await stored(collector, atLeast: 5)
+        try await withTrail { trail, daemon, _ in
+            try await trail.follow(from: 1...5)
             try await daemon.killNow()
             try trail.append(6...9)
             for number in 0..<3 {
@@ -195,31 +207,29 @@ import Testing
             // The oldest has no name any more.
             try FileManager.default.removeItem(atPath: trail.path + ".3")
             try await daemon.start()
-            #expect(try await stored(collector, atLeast: 15) == Array(1...15))
+            try await trail.expect(1...15)
             #expect(trail.follower?.errorOutput == "")
         }
     }
 
     @Test("That a file is gone, or compressed before it was read, is told")
     func compressed() async throws {
-        try await withTrail { trail, daemon, collector, scene in
-            try trail.append(1...5)
-            try trail.follow()
-            _ = try await stored(collector, atLeast: 5)
+        try await withTrail { trail, daemon, scene in
+            try await trail.follow(from: 1...5)
             try await daemon.killNow()
             try trail.rename(to: ".2")
             try trail.append(6...7)
             try trail.rename(to: ".1.gz")
             try trail.append(8...9)
             try await daemon.start()
-            #expect(try await stored(collector, atLeast: 7) == Array(1...5) + [8, 9])
+            #expect(try await trail.stored(atLeast: 7) == Array(1...5) + [8, 9])
             #expect(trail.complaints("trail.ndjson.1.gz is compressed") == 1)
             #expect(try await trail.stop(SIGTERM) == 0)
             // Its number is not given again as long as it is there.
             try FileManager.default.moveItem(atPath: trail.path, toPath: scene.directory.path("elsewhere"))
             try trail.append(10...11)
             try trail.follow()
-            #expect(try await stored(collector, atLeast: 9) == Array(1...5) + Array(8...11))
+            #expect(try await trail.stored(atLeast: 9) == Array(1...5) + Array(8...11))
             #expect(trail.complaints("the file that was followed is gone") == 1)
         }
     }
@@ -228,16 +238,14 @@ import Testing
         "A full disk is told once and waited for, also after a kill: each line is stored once",
         .enabled(if: SmallDisk.isPossible, "needs root, to mount a small disk"))
     func fullDisk() async throws {
-        try await withTrail { trail, _, collector, scene in
+        try await withTrail { trail, _, scene in
             let disk = try SmallDisk(at: scene.directory.path("small"))
             defer { disk.unmount() }
             trail.state = disk.path + "/place"
-            try trail.append(1...5)
-            try trail.follow()
-            _ = try await stored(collector, atLeast: 5)
+            try await trail.follow(from: 1...5)
             try disk.fill()
             try trail.append(6...10)
-            #expect(try await stored(collector, atLeast: 10) == Array(1...10))
+            try await trail.expect(1...10)
             try await eventually("a complaint") { trail.complaints("No space left on device") == 1 }
             _ = try await trail.stop(SIGKILL)
             try trail.append(11...15)
@@ -245,12 +253,12 @@ import Testing
             try await eventually("a complaint") { trail.complaints("No space left on device") == 1 }
             try disk.makeRoom()
             try trail.append(16...20)
-            #expect(try await stored(collector, atLeast: 20) == Array(1...20))
+            try await trail.expect(1...20)
             #expect(try await trail.stop(SIGTERM) == 0)
             #expect(trail.complaints("headgate: ") == 1)
             try trail.follow()
             try trail.append(21...25)
-            #expect(try await stored(collector, atLeast: 25) == Array(1...25))
+            try await trail.expect(1...25)
         }
     }
 
@@ -258,13 +266,11 @@ import Testing
         "What cannot pass ends it, with 1",
         .enabled(if: SmallDisk.isPossible, "needs root, to mount a small disk"))
     func readOnlyDisk() async throws {
-        try await withTrail { trail, _, collector, scene in
+        try await withTrail { trail, _, scene in
             let disk = try SmallDisk(at: scene.directory.path("small"))
             defer { disk.unmount() }
             trail.state = disk.path + "/place"
-            try trail.append(1...5)
-            try trail.follow()
-            _ = try await stored(collector, atLeast: 5)
+            try await trail.follow(from: 1...5)
             #expect(try await trail.stop(SIGTERM) == 0)
             try disk.makeReadOnly()
             try trail.follow()
@@ -279,12 +285,12 @@ import Testing
             let collector = try scene.collector()
             let daemon = try await scene.daemon(sendingTo: collector, top: ["store": ["max_events": 10]])
             try await daemon.pause()
-            let trail = scene.keep(Trail(scene, daemon))
+            let trail = scene.keep(Trail(scene, daemon, collector))
             try trail.append(1...15)
             try trail.follow()
             try await eventually("a full store") { try await daemon.ask("status")["store"]["events"] == 10 }
             try await daemon.resume()
-            #expect(try await stored(collector, atLeast: 15).sorted() == Array(1...15))
+            try await trail.expectAll(1...15)
             #expect(trail.complaints("the queue is full") == 1)
             #expect(try await trail.stop(SIGTERM) == 0)
         }
@@ -292,13 +298,13 @@ import Testing
 
     @Test("A named pipe is followed as its writers come and go, over a stop, and over the pipe's and the daemon's own")
     func pipe() async throws {
-        try await withTrail { trail, daemon, collector, scene in
+        try await withTrail { trail, daemon, scene in
             try trail.makePipe()
             try trail.follow()
             for start in [1, 11] {
                 let writers = try (0..<5).map { try trail.writer((start + $0 * 2)...(start + $0 * 2 + 1), scene) }
                 for writer in writers { #expect(try await writer.exitCode() == 0) }
-                #expect(try await stored(collector, atLeast: start + 9).sorted() == Array(1...(start + 9)))
+                try await trail.expectAll(1...(start + 9))
             }
             #expect(try await trail.writer("'no json'", scene).exitCode() == 0)
             try await eventually("a complaint") { trail.follower?.errorOutput.contains("trail.ndjson: ") == true }
@@ -306,19 +312,19 @@ import Testing
             try await daemon.killNow()
             #expect(try await trail.writer(21...30, scene).exitCode() == 0)
             try await daemon.start()
-            #expect(try await stored(collector, atLeast: 30).sorted() == Array(1...30))
+            try await trail.expectAll(1...30)
             #expect(try await trail.stop(SIGTERM) == 0)
             try FileManager.default.removeItem(atPath: trail.path)
             try trail.follow()
             try trail.makePipe()
             #expect(try await trail.writer(31...40, scene).exitCode() == 0)
-            #expect(try await stored(collector, atLeast: 40).sorted() == Array(1...40))
+            try await trail.expectAll(1...40)
         }
     }
 
     @Test("kill -9 of who follows a pipe, again and again while others write: each line is stored once")
     func pipeKilled() async throws {
-        try await withTrail { trail, daemon, collector, scene in
+        try await withTrail { trail, daemon, scene in
             try trail.makePipe()
             // Else what is in the pipe at a kill is gone when no writer has it open, and who has gets SIGPIPE.
             let held = try SystemError.check(open(trail.path, O_RDWR | O_CLOEXEC), "open")
@@ -327,7 +333,7 @@ import Testing
             for count in [0, 250, 500, 750] {
                 try trail.follow()
                 writers += try (0..<4).map { try trail.writer((count + $0 * 50 + 1)...(count + $0 * 50 + 50), scene) }
-                _ = try await stored(collector, atLeast: count + 20)
+                _ = try await trail.stored(atLeast: count + 20)
                 // So that there is something in the spool that nobody else has.
                 try await daemon.killNow()
                 let length = trail.spoolLength
@@ -338,39 +344,39 @@ import Testing
             }
             try trail.follow()
             for writer in writers { #expect(try await writer.exitCode() == 0) }
-            #expect(try await stored(collector, atLeast: 1_000).sorted() == Array(1...1_000))
+            try await trail.expectAll(1...1_000)
             #expect(try await trail.stop(SIGTERM) == 0)
         }
     }
 
     @Test("A pipe's spool is emptied when all of it is stored, also when a kill comes before the new place is kept")
     func pipeEmptied() async throws {
-        try await withTrail { trail, _, collector, scene in
+        try await withTrail { trail, _, scene in
             try trail.makePipe()
             try trail.follow()
             let padding = String(repeating: "x", count: 60_000)
             #expect(try await trail.writer(1...170, padding: padding, scene).exitCode() == 0)
-            #expect(try await stored(collector, atLeast: 170) == Array(1...170))
+            try await trail.expect(1...170)
             try await eventually("an empty spool") { trail.spoolLength == 0 }
             #expect(try await trail.writer(171...172, scene).exitCode() == 0)
-            #expect(try await stored(collector, atLeast: 172) == Array(1...172))
+            try await trail.expect(1...172)
             #expect(trail.spoolLength > 0)
             #expect(try await trail.stop(SIGTERM) == 0)
             #expect(truncate(trail.spool, 0) == 0)
             try trail.follow()
             #expect(try await trail.writer(171...180, scene).exitCode() == 0)
-            #expect(try await stored(collector, atLeast: 182) == Array(1...172) + Array(171...180))
+            #expect(try await trail.stored(atLeast: 182) == Array(1...172) + Array(171...180))
             #expect(trail.follower?.errorOutput.isEmpty == true)
         }
     }
 
     @Test("Two cannot follow with one state, a file or a pipe", arguments: [false, true])
     func shared(isPipe: Bool) async throws {
-        try await withTrail { trail, _, collector, scene in
+        try await withTrail { trail, _, scene in
             if isPipe { try trail.makePipe() } else { try trail.append(1...3) }
             try trail.follow()
             if isPipe { #expect(try await trail.writer(1...3, scene).exitCode() == 0) }
-            _ = try await stored(collector, atLeast: 3)
+            _ = try await trail.stored(atLeast: 3)
             let first = try #require(trail.follower)
             try trail.follow()
             #expect(try await trail.follower?.exitCode() == 1)
@@ -380,7 +386,7 @@ import Testing
             #expect(try await first.exitCode() == 0)
             try trail.follow()
             if isPipe { #expect(try await trail.writer(4...5, scene).exitCode() == 0) } else { try trail.append(4...5) }
-            #expect(try await stored(collector, atLeast: 5) == Array(1...5))
+            try await trail.expect(1...5)
         }
     }
 }
