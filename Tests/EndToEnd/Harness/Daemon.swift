@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// A real `headgated` process in a folder of its own. It can be killed and started again on the same data.
 final class Daemon {
@@ -146,6 +147,22 @@ extension Daemon {
             _ = try await client.result("track", ["event": .string(name), "id": .string(name), "data": data])
         }
         return names
+    }
+
+    /// Waits for a first failure: of this, and without dead letters.
+    func expectFailure(_ cause: JSON, at location: SourceLocation = #_sourceLocation) async throws {
+        let waiting = try await dispatcher(until: "an attempt has failed") { $0["last_error"] != .null }
+        #expect(waiting.contains(["last_error": cause, "sent": 0, "dead": 0]), sourceLocation: location)
+    }
+
+    /// Stops it, having told a secret to nobody (Behaviour X4).
+    func stop(havingHidden secret: String, at location: SourceLocation = #_sourceLocation) async throws {
+        for method in ["config.get", "status", "dispatcher.list", "barrier.list", "dead_letters.list"] {
+            let answer = try await ask(method).description
+            #expect(!answer.contains(secret), "\(method): \(answer)", sourceLocation: location)
+        }
+        #expect(try await stop() == 0, sourceLocation: location)
+        #expect(!log.contains(secret), sourceLocation: location)
     }
 
     private func entry(_ id: String, in list: String, of method: String) async throws -> JSON {
