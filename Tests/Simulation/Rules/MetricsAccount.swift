@@ -1,6 +1,6 @@
-import HeadgateCore
 import HeadgateData
 
+@testable import HeadgateCore
 @testable import HeadgateServer
 
 /// What the daemon's metrics tell at one moment, to be held against what others know (Behaviour O1): its own status, and the
