@@ -41,7 +41,15 @@ struct LogEndDamageTests {
     }
 
     private func rot(_ text: String) throws {
-        let file = scene.directory + "/log/000001.log"
+        try rot(text, in: scene)
+    }
+
+    /// A byte of the newest file that has a text.
+    private func rot(_ text: String, in scene: StoreScene) throws {
+        let log = scene.directory + "/log/"
+        let names = try FileManager.default.contentsOfDirectory(atPath: log).filter { $0.hasSuffix(".log") }.sorted()
+        let holds = { FileManager.default.contents(atPath: log + $0)?.range(of: Data(text.utf8)) != nil }
+        let file = try log + #require(names.last(where: holds))
         var bytes = try #require(FileManager.default.contents(atPath: file))
         let place = try #require(bytes.range(of: Data(text.utf8)))
         bytes[place.upperBound - 1] ^= 1
@@ -69,6 +77,23 @@ struct LogEndDamageTests {
         let state = try scene.open()
         #expect(state.warnings == [] && state.notes.count == 1, "\(state.notes)")
         #expect(state.lastSequenceNumber == 6)
+    }
+
+    @Test(
+        "Q8: what a start has written anew was on the disk: where it rots that is damage, and nothing goes with it",
+        arguments: [("event-2", [4, 5, 6, 7, 8, 9]), ("event-8", [1, 2, 3, 4, 5, 6])])
+    func writtenAnew(_ event: String, left numbers: [SequenceNumber]) throws {
+        left.options.durability = .normal
+        try fill()
+        // The daemon is killed once more before it has written anything.
+        try scene.open()
+        let again = StoreScene(.log)
+        try FileManager.default.copyItem(atPath: scene.directory, toPath: again.directory)
+        try rot(event, in: again)
+        let state = try again.open()
+        #expect(state.warnings.count == 1 && state.notes == [], "\(state.warnings) \(state.notes)")
+        #expect(state.lastSequenceNumber >= 9)
+        #expect(try again.numbers() == numbers)
     }
 
     @Test("Q8: behind an orderly stop nothing is told of what an earlier write left")
