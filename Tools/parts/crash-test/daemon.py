@@ -54,9 +54,12 @@ class Daemon:
         return connection
 
     def kill(self) -> None:
-        if self.process is not None:
-            self.process.send_signal(signal.SIGKILL)
-            self.process.wait()
+        process, self.process = self.process, None
+        if process is None:
+            return
+        process.send_signal(signal.SIGKILL)
+        if process.wait() != -signal.SIGKILL:
+            raise Broken(f"the daemon had ended by itself:\n{self.log.read_text()[-2000:]}")
 
     def ask(self, method: str, **params: object) -> dict:
         return self.ask_all(method, [params])[0]

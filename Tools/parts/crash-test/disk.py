@@ -1,7 +1,6 @@
 """A disk whose power is cut: what power.c has noted, and what of it the next start finds."""
 
 import collections
-import os
 import pathlib
 import random
 import struct
@@ -24,21 +23,12 @@ class Record(NamedTuple):
 
 
 def read(journal: pathlib.Path) -> Iterator[Record]:
-    """The records of a journal. The daemon may have been killed within the last one: then it does not count."""
     content, position = journal.read_bytes(), 0
-    while position + RECORD.size <= len(content):
+    while position < len(content):
         kind, length, inode, place = RECORD.unpack_from(content, position)
         end = position + RECORD.size + length
-        if end > len(content):
-            return
         yield Record(kind, inode, place, content[position + RECORD.size : end], position)
         position = end
-
-
-def mend(journal: pathlib.Path) -> None:
-    """Takes away half a record, so that the next daemon goes on behind a whole one."""
-    last = collections.deque(read(journal), maxlen=1)
-    os.truncate(journal, last[0].position + RECORD.size + len(last[0].bytes) if last else 0)
 
 
 class File:

@@ -1,12 +1,13 @@
 """The ends that a daemon comes to: kill -9, a disk that stops in the middle of a commit, a power cut."""
 
+import fcntl
 import pathlib
 import random
 import subprocess
 from collections.abc import Sequence
 
 from daemon import Daemon
-from disk import Disk, mend
+from disk import Disk
 from parties import Party, work
 
 SOURCES = pathlib.Path(__file__).resolve().parent
@@ -26,11 +27,12 @@ class Kill:
     def prepare(self) -> None:
         """Called before the daemon is started that comes to this end."""
 
-    def prepare_again(self) -> None:
-        """Called before it is started once more, after a kill on the way to this end."""
+    def kill(self) -> None:
+        """Ends the daemon on the way to this end, or at it."""
+        self.daemon.kill()
 
     def strike(self, parties: Sequence[Party]) -> None:
-        self.daemon.kill()
+        self.kill()
 
     def library(self, name: str) -> pathlib.Path:
         """Builds what is loaded into the daemon."""
@@ -57,7 +59,7 @@ class Freeze(Kill):
         partial.write_text(str(self.chance.randint(0, 12)))
         partial.rename(self.switch)
         work(parties, 0.05)
-        self.daemon.kill()
+        self.kill()
 
 
 class Power(Kill):
@@ -80,11 +82,15 @@ class Power(Kill):
         self.disk = Disk(self.daemon.data)
         self.journal.write_bytes(b"")
 
-    def prepare_again(self) -> None:
-        mend(self.journal)
+    def kill(self) -> None:
+        """Never between what happens to a file and the note of it: a daemon that is started again would find what the journal
+        does not have."""
+        with self.journal.open() as journal:
+            fcntl.flock(journal, fcntl.LOCK_EX)
+            self.daemon.kill()
 
     def strike(self, parties: Sequence[Party]) -> None:
-        self.daemon.kill()
+        self.kill()
         self.disk.replay(self.journal)
         self.disk.cut_power(self.chance)
 

@@ -46,9 +46,8 @@ class Life:
         self.work()
         # What a daemon finds that nobody has synced must not count as safe.
         if self.chance.random() < 0.4:
-            self.daemon.kill()
+            fault.kill()
             self.drain()
-            fault.prepare_again()
             self.daemon.start(self.durability(), self.kind(), fault.environment)
             self.work(0.003)
         fault.strike(self.parties)

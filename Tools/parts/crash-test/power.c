@@ -3,13 +3,15 @@
  *
  * HEADGATE_DISK names the directory, by its real path, and HEADGATE_JOURNAL the journal, which a daemon that is started
  * again goes on with. Nothing is really synced: the disk of this machine has no part in it. A sync takes as long as
- * HEADGATE_SYNC_US tells, in microseconds. */
+ * HEADGATE_SYNC_US tells, in microseconds. Whoever has the journal locked may kill the daemon: it is not between what happens
+ * to a file and the note of it. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -40,7 +42,18 @@ __attribute__((constructor)) static void begin(void) {
     journal_length = (uint64_t)lseek(journal, 0, SEEK_END);
 }
 
-/* The lock is held: the journal has what happened in the order in which it happened. */
+/* From here on nothing happens to the files but by the caller, who notes it. */
+static void take_turn(void) {
+    pthread_mutex_lock(&order);
+    flock(journal, LOCK_EX);
+}
+
+static void end_turn(void) {
+    flock(journal, LOCK_UN);
+    pthread_mutex_unlock(&order);
+}
+
+/* It is the caller's turn: the journal has what happened in the order in which it happened. */
 static void note(enum kind kind, uint64_t inode, uint64_t place, const void *bytes, size_t length) {
     struct record record = {kind, (uint32_t)length, inode, place};
     struct iovec parts[] = {{&record, sizeof record}, {(void *)bytes, length}};
@@ -71,7 +84,7 @@ static uint64_t inode_of(int descriptor) {
 static int open_noting(const char *path, int flags, mode_t mode) {
     const char *name = name_of(path);
     if (!name || !(flags & (O_CREAT | O_TRUNC))) return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
-    pthread_mutex_lock(&order);
+    take_turn();
     int is_new = access(path, F_OK) != 0;
     int descriptor = (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
     struct stat status;
@@ -79,7 +92,7 @@ static int open_noting(const char *path, int flags, mode_t mode) {
         if (is_new) note(CREATE, status.st_ino, 0, name, strlen(name));
         if (!is_new && flags & O_TRUNC) note(RESIZE, status.st_ino, 0, NULL, 0);
     }
-    pthread_mutex_unlock(&order);
+    end_turn();
     return descriptor;
 }
 
@@ -105,10 +118,10 @@ int open64(const char *path, int flags, ...) {
 static ssize_t pwrite_noting(int descriptor, const void *bytes, size_t count, off_t place) {
     uint64_t inode = inode_of(descriptor);
     if (inode == 0) return syscall(SYS_pwrite64, descriptor, bytes, count, place);
-    pthread_mutex_lock(&order);
+    take_turn();
     ssize_t written = syscall(SYS_pwrite64, descriptor, bytes, count, place);
     if (written > 0) note(WRITE, inode, (uint64_t)place, bytes, (size_t)written);
-    pthread_mutex_unlock(&order);
+    end_turn();
     return written;
 }
 
@@ -123,21 +136,21 @@ ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t place)
 ssize_t write(int descriptor, const void *bytes, size_t count) {
     uint64_t inode = inode_of(descriptor);
     if (inode == 0) return syscall(SYS_write, descriptor, bytes, count);
-    pthread_mutex_lock(&order);
+    take_turn();
     ssize_t written = syscall(SYS_write, descriptor, bytes, count);
     /* Also where it was appended, this leads to the end of it. */
     off_t end = lseek(descriptor, 0, SEEK_CUR);
     if (written > 0) note(WRITE, inode, (uint64_t)(end - written), bytes, (size_t)written);
-    pthread_mutex_unlock(&order);
+    end_turn();
     return written;
 }
 
 static int resize_noting(int descriptor, off_t size) {
     uint64_t inode = inode_of(descriptor);
-    pthread_mutex_lock(&order);
+    take_turn();
     int answer = (int)syscall(SYS_ftruncate, descriptor, size);
     if (answer == 0 && inode != 0) note(RESIZE, inode, (uint64_t)size, NULL, 0);
-    pthread_mutex_unlock(&order);
+    end_turn();
     return answer;
 }
 
@@ -151,7 +164,7 @@ int ftruncate64(int descriptor, off64_t size) {
 
 int rename(const char *old_path, const char *new_path) {
     const char *old_name = name_of(old_path), *new_name = name_of(new_path);
-    pthread_mutex_lock(&order);
+    take_turn();
     int answer = (int)syscall(SYS_renameat2, AT_FDCWD, old_path, AT_FDCWD, new_path, 0);
     if (answer == 0 && old_name && new_name) {
         char names[8192];
@@ -161,29 +174,29 @@ int rename(const char *old_path, const char *new_path) {
         memcpy(names + middle, new_name, length - middle);
         note(RENAME, 0, 0, names, length);
     }
-    pthread_mutex_unlock(&order);
+    end_turn();
     return answer;
 }
 
 int unlink(const char *path) {
     const char *name = name_of(path);
-    pthread_mutex_lock(&order);
+    take_turn();
     int answer = (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
     if (answer == 0 && name) note(UNLINK, 0, 0, name, strlen(name));
-    pthread_mutex_unlock(&order);
+    end_turn();
     return answer;
 }
 
 static int sync_noting(int descriptor, long call) {
     uint64_t inode = inode_of(descriptor);
     if (inode == 0) return (int)syscall(call, descriptor);
-    pthread_mutex_lock(&order);
+    take_turn();
     uint64_t through = journal_length;
-    pthread_mutex_unlock(&order);
+    end_turn();
     usleep(sync_microseconds);
-    pthread_mutex_lock(&order);
+    take_turn();
     note(SYNC, inode, through, NULL, 0);
-    pthread_mutex_unlock(&order);
+    end_turn();
     return 0;
 }
 
