@@ -194,7 +194,7 @@ struct BoardTests {
 
     @Test("X2: activations under way and boards of one connection are bounded")
     func limits() async throws {
-        try await ServiceStage.run { stage in
+        try await ServiceStage.run(timeStands: true) { stage in
             let (server, client) = (try await stage.client(), try await stage.client())
             for number in 0..<1023 { _ = await server.request("board.serve", ["board": "b\(number)"]) }
             try await server.serve("checkout")

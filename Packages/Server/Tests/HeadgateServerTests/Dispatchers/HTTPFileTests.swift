@@ -12,6 +12,11 @@ struct HTTPFileTests {
     private static let headers = [HTTPSettings.Header(name: "X-Key", value: .file("/secret"))]
     private static let late = SendResult.noAnswer(cause: "the files for headers and TLS could not be read in time")
 
+    /// Those of a request that waits for its files for as long as a test may take.
+    private static func patient(_ endpoint: String) -> HTTPSettings {
+        HTTPSettings(endpoint: endpoint, headers: headers, timeout: .seconds(86_400), connectTimeout: .seconds(86_400))
+    }
+
     @Test("K1: a file on a disk that hangs holds up neither the loop nor others, and is given up after a while")
     func hangs() async throws {
         let server = try ScriptedServer { _ in .ok }
@@ -34,8 +39,7 @@ struct HTTPFileTests {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
         let disk = HangingDisk()
-        try await SenderStage.http(HTTPSettings(endpoint: server.url, headers: Self.headers), reader: disk.reader) {
-            stage in
+        try await SenderStage.http(Self.patient(server.url), reader: disk.reader) { stage in
             let result = await withCheckedContinuation { continuation in
                 Task {
                     await stage.start("{\"a\":1}") { continuation.resume(returning: $0) }
@@ -52,9 +56,7 @@ struct HTTPFileTests {
     @Test("D11: a sender may be closed while it waits for its files")
     func closed() async throws {
         let disk = HangingDisk()
-        try await SenderStage.http(
-            HTTPSettings(endpoint: "http://127.0.0.1:1/", headers: Self.headers), reader: disk.reader
-        ) {
+        try await SenderStage.http(Self.patient("http://127.0.0.1:1/"), reader: disk.reader) {
             await $0.start("{}") { _ in Issue.record("told after the end") }
         }
         disk.recover()
