@@ -164,6 +164,8 @@ struct ProgramBoardTests {
                 activation.dispose()
                 _ = service.programBoards.activate("login", wait: nil) { outcomes.add($0) }
             }
+            // It is told at the end of a turn.
+            try await stage.until { _ in !outcomes.all.isEmpty }
             #expect(try await stage.look { _ in outcomes.all } == [.givenUp])
         }
         #expect(outcomes.all == [.givenUp, .givenUp])
