@@ -19,6 +19,8 @@ struct LogFrame: Equatable {
         case closed = 5
         /// Ids of clients.
         case ids = 6
+        /// What a start has written anew ends here. All before it was on the disk when the header was written, if not the header itself.
+        case foundation = 7
     }
 
     var kind: Kind

@@ -56,18 +56,9 @@ final class LogFront {
     /// - Returns: where it lies.
     @discardableResult
     func lay(_ kind: LogFrame.Kind, _ body: (inout LogWriter) -> Void) -> Range<Int> {
-        lay(kind, certain: certain, body)
-    }
-
-    /// Lays a frame of what the segment begins with, synced: whoever reads it behind a header knows that all before it was on the disk.
-    @discardableResult
-    func layFoundation(_ kind: LogFrame.Kind, _ body: (inout LogWriter) -> Void) -> Range<Int> {
-        lay(kind, certain: next, body)
-    }
-
-    private func lay(_ kind: LogFrame.Kind, certain: Int, _ body: (inout LogWriter) -> Void) -> Range<Int> {
         let start = next
-        lastPending = pending.frame(kind, at: segment.place(start), certain: certain, previous: lastPending, body)
+        lastPending = pending.frame(
+            kind, at: segment.place(start), certain: certain, previous: lastPending, body)
         return start..<next
     }
 

@@ -147,7 +147,7 @@ struct LogRecovery {
                     var reader = LogReader(bytes)
                     let changes = try reader.takeAll { (reader) throws(LogReader.Unsound) in try LogChange(&reader) }
                     state.apply(changes, in: segment.place(offset), bounds: options.letterBounds)
-                case .snapshot, .summary, .closed, .ids: break
+                case .snapshot, .summary, .closed, .ids, .foundation: break
                 }
             }
         } catch {
@@ -209,11 +209,10 @@ struct LogRecovery {
         let front = try front(header, atLeast: need, state)
         for (frame, offset) in carried {
             let content = replay.reading.content(frame, offset)
-            let range = front.layFoundation(frame.kind) { $0.putRest(Array(content)) }
+            let range = front.lay(frame.kind) { $0.putRest(Array(content)) }
             try apply(frame, content, at: range.lowerBound, of: front.segment, to: &state)
         }
-        // It changes nothing: it says of the one before it that it was on the disk.
-        if !carried.isEmpty { front.layFoundation(.changes) { $0.put(all: [LogChange]()) { $1.write(to: &$0) } } }
+        if !carried.isEmpty { front.lay(.foundation) { _ in } }
         try Fault.of { () throws(DiskFault) in try front.begin(synced: true) }
         return try outcome(state, front, known: replay.tail, next: number + 1, inventory)
     }

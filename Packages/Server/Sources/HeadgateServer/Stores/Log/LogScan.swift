@@ -89,15 +89,18 @@ struct LogSurvey {
     ///   - known: so much was on the disk beyond doubt, whatever the frames say.
     init(_ scan: LogScan, from start: Int, through limit: Int = .max, known: Int = 0) {
         var (scan, found) = (scan, [LogScan.Found]())
-        var sure = max(start, min(known, limit))
+        (end, certain) = (start, max(start, min(known, limit)))
+        var founded = start
         while let next = scan.next() {
             if case .frame(let frame, let offset) = next {
                 guard offset + frame.size <= limit else { break }
-                sure = max(sure, frame.certain)
+                certain = max(certain, frame.certain)
+                if frame.kind == .foundation { founded = offset }
             }
             found.append(next)
         }
-        (end, certain) = (start, sure)
+        let sure = max(certain, founded)
+        end = start
         for (index, next) in found.enumerated() {
             switch next {
             case .frame(let frame, let offset):
