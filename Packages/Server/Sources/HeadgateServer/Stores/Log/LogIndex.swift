@@ -34,9 +34,9 @@ struct LogIndex: Equatable {
         blocks[index].stretch.tallies = blocks[index].stretch.tallies.filter { $0.value.events > 0 }
     }
 
-    /// A block as it is now: some of what it held may have been lost.
-    func present(_ block: LogBlock) -> LogBlock {
-        blocks.first { $0.range == block.range } ?? block
+    /// A block as it is now: some of what it held may have been lost. Nil where there is none such any more.
+    func present(_ block: LogBlock) -> LogBlock? {
+        blocks.first { $0.range == block.range }
     }
 
     /// How many events it holds.

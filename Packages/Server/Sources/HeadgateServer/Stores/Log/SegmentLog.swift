@@ -272,7 +272,10 @@ final class SegmentLog {
     /// is not missed again.
     /// - Parameter found: what of it is sound.
     func quarantine(_ block: LogBlock, _ found: [RouteNumber: Tally], of segment: LogSegment) {
-        let held = segment.index.present(block).stretch.tallies
+        // Behind a mend segments are others, which know again of all that their summaries say.
+        guard (try? mend()) != nil, let segment = sealed[segment.number] ?? (segment === front.segment ? segment : nil),
+            let held = segment.index.present(block)?.stretch.tallies
+        else { return }
         let lost = held.merging(found, uniquingKeysWith: -).filter { $0.value.events > 0 }
         guard !lost.isEmpty else { return }
         quarantinedEvents += lost.values.reduce(0) { $0 + $1.events }

@@ -161,6 +161,24 @@ struct LogEndDamageTests {
         #expect(try scene.reopen().lastSequenceNumber == 6)
     }
 
+    @Test("Q8: what is damaged is taken off once, also where the log is mended just then")
+    func whileMended() throws {
+        let disk = FaultyDisk()
+        (scene.options.disk, scene.options.segmentSize, scene.options.blockSize) = (disk, 8 << 10, 1 << 10)
+        try scene.open()
+        scene.write(.dispatcher(.at(0)))
+        for first in stride(from: SequenceNumber(1), to: 90, by: 3) {
+            scene.append(Groups.of(first...first + 2, size: 200, newRoutes: first == 1 ? [1: [1]] : [:]))
+        }
+        try rot("event-5")
+        disk.failsToSync = true
+        #expect(scene.append(Groups.of(91...91)) != nil)
+        disk.failsToSync = false
+        for _ in 1...2 { #expect(try scene.numbers().count == 87) }
+        #expect(scene.quarantined == 3)
+        #expect(try scene.reopen().unsettled[1]?[1]?.events == 87)
+    }
+
     @Test("Q3: that nothing is needed any more is said of what there is, not of what will come")
     func allTrimmed() throws {
         try fill { left.write(.trim(through: .max)) }
