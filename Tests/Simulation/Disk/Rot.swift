@@ -105,7 +105,7 @@ final class Rot {
         node.rot(at: place, bit: 1 << UInt8(record.number(0...7)))
         damaged.formUnion(frame.events)
         // It may be what said of others that they were on the disk.
-        if frame.isLast { doubtful = damaged }
+        if frame.isLast { doubt(platter) }
     }
 
     /// Any of them, those with events that are needed, or the newest.
@@ -134,10 +134,13 @@ final class Rot {
     /// What was not synced is gone, and with it what it said of the rest: of several groups in one write a start takes what has rotted for
     /// its end, and those behind it are gone, too.
     func powerLost(_ platter: Platter) {
-        if kind == .frames, strikes > 0 {
-            for (path, node) in platter.names where path.hasSuffix(".log") {
-                damaged.formUnion(LogRot(node.bytes, inLife: false).cutOff)
-            }
+        if kind == .frames, strikes > 0 { doubt(platter) }
+    }
+
+    /// What says of damaged events that they were on the disk may be gone.
+    private func doubt(_ platter: Platter) {
+        for (path, node) in platter.names where path.hasSuffix(".log") {
+            damaged.formUnion(LogRot(node.bytes, inLife: false).cutOff)
         }
         doubtful = damaged
     }

@@ -171,7 +171,7 @@ final class LetterBook {
         record.expect(found.count == table.count, "two letters are about the same event")
         let doubled = found.filter(isQueued)
         record.expect(doubled.isEmpty, "\(doubled) are letters, and wait as well")
-        if !isLax { checkReturning(found, queued) }
+        if !isLax { checkReturning(found, queued, damaged) }
         let undone = if case .powerless = end { true } else { false }
         for key in written.union(asked).union(dead).subtracting(found) where !isQueued(key) {
             let isExplained =
@@ -192,15 +192,17 @@ final class LetterBook {
     }
 
     /// A crash neither loses an event that was being requeued nor has it twice: without power it may wait as if it had
-    /// never died.
-    private func checkReturning(_ found: Set<LetterKey>, _ queued: [String: Set<SequenceNumber>]) {
+    /// never died, and rot may take it there.
+    private func checkReturning(
+        _ found: Set<LetterKey>, _ queued: [String: Set<SequenceNumber>], _ damaged: Set<SequenceNumber>
+    ) {
         for key in Set(returning.values).sorted(by: { ($0.lane, $0.number) < ($1.lane, $1.number) }) {
             let numbers = [key.number] + returning.filter { $0.value == key }.keys
             let waiting = numbers.filter { queued[key.lane]?.contains($0) == true }
             let places = waiting.count + [found, returned].count { $0.contains(key) }
             // A requeue that failed leaves the letter, which may have been purged since.
             let isPurged = gone.contains(key) || isPerhapsPurged(key)
-            let isSo = places == 1 || places == 0 && isPurged
+            let isSo = places == 1 || places == 0 && (isPurged || !damaged.isDisjoint(with: numbers))
             record.expect(isSo, "\(key), which was being requeued, is in \(places) places")
             record.count(.requeueCut)
         }
