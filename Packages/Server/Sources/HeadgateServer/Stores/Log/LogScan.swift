@@ -100,7 +100,6 @@ struct LogSurvey {
             found.append(next)
         }
         let sure = max(certain, founded)
-        end = start
         for (index, next) in found.enumerated() {
             switch next {
             case .frame(let frame, let offset):
