@@ -158,6 +158,24 @@ struct StoreDamageTests {
         #expect(scene.quarantined == 3)
     }
 
+    @Test(
+        "Q8: a group that cannot lie where its row says is put aside at the start: what it would count is not missed by anybody",
+        arguments: [2, 0, -1, 9])
+    func impossibleStretch(_ first: SequenceNumber) throws {
+        try scene.open()
+        scene.write(.dispatcher(.at(0)))
+        scene.append(Groups.of(1...3, newRoutes: [1: [1]]))
+        scene.append(Groups.of(4...6))
+        scene.close()
+        try scene.sql("UPDATE chunks SET first_seq = \(first) WHERE last_seq = 6")
+        let state = try scene.open()
+        #expect(state.unsettled[1]?[1]?.events == 3)
+        #expect(state.warnings.count == 1)
+        #expect(state.lastSequenceNumber == 6)
+        #expect(try scene.numbers().count == 3)
+        #expect(scene.quarantined == 3)
+    }
+
     @Test("Q8: pages that cannot be read hold up neither reading nor trimming")
     func unreadablePages() throws {
         try scene.open()

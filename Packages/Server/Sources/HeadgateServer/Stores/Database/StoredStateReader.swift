@@ -135,13 +135,17 @@ private struct BacklogScan {
 
     mutating func count(_ state: StoredState) throws(SQLiteError) -> [DispatcherNumber: [RouteNumber: Tally]] {
         var count = BacklogCount(dispatchers: state.dispatchers, routes: state.routes)
+        // No two groups have an event of one number: what is counted would be more than there is.
+        var behind = SequenceNumber.max
         try connection.query(
             "SELECT first_seq, last_seq, tallies FROM chunks INDEXED BY chunk_tallies ORDER BY first_seq DESC"
         ) { row throws(SQLiteError) in
-            guard 1...max(1, state.lastSequenceNumber) ~= row.integer(1) else {
-                damaged.append(row.integer(1))
+            let (first, last) = (row.integer(0), row.integer(1))
+            guard 1 <= first, first <= last, last <= state.lastSequenceNumber, last < behind else {
+                damaged.append(last)
                 return true
             }
+            behind = first
             let group = try summary(row)
             try count.add(group) { isAsked throws(SQLiteError) in try tallies(of: group, where: isAsked) }
             return !count.isComplete

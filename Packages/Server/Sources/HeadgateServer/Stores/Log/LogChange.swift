@@ -133,9 +133,9 @@ extension StoreChange {
         case .forgetDispatcher: self = .forgetDispatcher(try reader.take())
         case .settled: self = .settled(try reader.take(), try reader.takeSettled())
         case .deadLetter: self = .deadLetter(try reader.takeLetter())
-        case .trim: self = .trim(through: try reader.take())
+        case .trim: self = .trim(through: try reader.takeSequenceNumber())
         case .forgetRoutes: self = .forgetRoutes(try reader.takeNumbers())
-        case .forgetIDs: self = .forgetIDs(through: try reader.take())
+        case .forgetIDs: self = .forgetIDs(through: try reader.takeSequenceNumber())
         case .keep:
             let name = try reader.takeText()
             let values = try reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeBytes() }
@@ -166,7 +166,7 @@ extension LogWriter {
 
 extension LogReader {
     mutating func takeLetter() throws(Unsound) -> DeadLetter {
-        let (dispatcher, number) = (try take(DispatcherNumber.self), try take(SequenceNumber.self))
+        let (dispatcher, number) = (try take(DispatcherNumber.self), try takeSequenceNumber())
         guard let reason = DeadLetter.Reason(rawValue: try takeText()) else { throw Unsound() }
         let status = try takeOptional().map { Int(truncatingIfNeeded: $0) }
         let answer = try takeAll { (reader) throws(Unsound) in try reader.takeText() }.first

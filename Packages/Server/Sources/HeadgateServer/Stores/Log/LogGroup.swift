@@ -119,7 +119,7 @@ struct LogExtras {
         }
         groundwork.kept = try reader.takeKept()
         recentIDs = try reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeIDs() }.first
-        forgottenIDs = try reader.take()
+        forgottenIDs = try reader.takeSequenceNumber()
         requeued = try reader.takeNumbers()
     }
 }
@@ -192,12 +192,12 @@ extension LogReader {
     }
 
     mutating func takeSettled() throws(Unsound) -> Settled {
-        let position = try take(SequenceNumber.self)
-        return RangeBlob.decode(try takePiece(), behind: position, through: .max)
+        let position = try takeSequenceNumber()
+        return RangeBlob.decode(try takePiece(), behind: position, through: StoreSchema.mostEvents)
     }
 
     mutating func takeIDs() throws(Unsound) -> RecentIDs {
-        let (last, stamp) = (try take(SequenceNumber.self), try take(Int64.self))
+        let (last, stamp) = (try takeSequenceNumber(), try take(Int64.self))
         let (count, form) = (Int(try take(UInt32.self)), RecentIDs.Form(rawValue: Int64(try take(UInt8.self))))
         guard let form else { throw Unsound() }
         return RecentIDs(

@@ -73,8 +73,9 @@ extension LogReader {
     mutating func takeLogIDs() throws(Unsound) -> LogIDs {
         let recent = try takeAll { (reader) throws(Unsound) in try reader.takeIDs() }
         let files = try takeAll { (reader) throws(Unsound) in
-            LogIDs.Filed(file: try reader.takeFile(), segment: try reader.take(), last: try reader.take())
+            LogIDs.Filed(
+                file: try reader.takeFile(), segment: try reader.take(), last: try reader.takeSequenceNumber())
         }
-        return LogIDs(recent: recent, files: files, forgottenThrough: try take())
+        return LogIDs(recent: recent, files: files, forgottenThrough: try takeSequenceNumber())
     }
 }

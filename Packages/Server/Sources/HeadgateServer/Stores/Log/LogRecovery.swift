@@ -79,7 +79,7 @@ struct LogRecovery {
         for (frame, offset) in replay.doubtful {
             try apply(frame, replay.reading.content(frame, offset), at: offset, of: scratch, to: &state)
         }
-        return max(written?.given ?? 0, state.highestMentioned + lost)
+        return min(max(written?.given ?? 0, state.highestMentioned + lost), StoreSchema.mostEvents)
     }
 
     /// Bytes that an event takes at least.

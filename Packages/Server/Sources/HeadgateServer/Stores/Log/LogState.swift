@@ -216,7 +216,7 @@ extension LogReader {
         LogSegmentEntry(
             number: try take(), file: try takeFile(), summary: try takeSize(),
             end: try takeSize(),
-            events: LogEvents(first: try take(), last: try take()))
+            events: LogEvents(first: try takeSequenceNumber(), last: try takeSequenceNumber()))
     }
 
     mutating func takeFile() throws(Unsound) -> LogFile {
@@ -231,7 +231,7 @@ extension LogReader {
         var state = LogState()
         state.lastSequenceNumber = try takeSequenceNumber()
         state.newestStamp = try takeOptional()
-        state.trimmedThrough = try take()
+        state.trimmedThrough = try takeSequenceNumber()
         for dispatcher in try takeAll({ (reader) throws(Unsound) in try reader.takeDispatcher() }) {
             state.dispatchers[dispatcher.number] = dispatcher
         }
@@ -253,7 +253,7 @@ extension LogReader {
 
     private mutating func takeLetterEntry() throws(Unsound) -> LetterIndex.Entry {
         LetterIndex.Entry(
-            number: try take(), dispatcher: try take(), sequenceNumber: try take(), place: try takeLetterPlace(),
-            size: try takeSize())
+            number: try takeSequenceNumber(), dispatcher: try take(), sequenceNumber: try takeSequenceNumber(),
+            place: try takeLetterPlace(), size: try takeSize())
     }
 }

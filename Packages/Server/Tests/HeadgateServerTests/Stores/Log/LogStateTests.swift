@@ -56,6 +56,51 @@ struct LogStateTests {
         #expect(read.lastSequenceNumber == 9)
     }
 
+    @Test("Q8: a number that no log comes to is damage, wherever it stands", arguments: [Int64.max, .min, -1])
+    func impossibleNumbers(_ number: Int64) throws {
+        let changes: [LogChange] = [
+            .asked(.trim(through: number)), .asked(.forgetIDs(through: number)), .asked(.deadLetter(letter(number))),
+            .asked(.settled(1, Settled(through: number))),
+        ]
+        for change in changes {
+            var writer = LogWriter()
+            change.write(to: &writer)
+            #expect(throws: LogReader.Unsound.self) {
+                try writer.bytes.lend { (bytes) throws(LogReader.Unsound) in
+                    var reader = LogReader(bytes)
+                    _ = try LogChange(&reader)
+                }
+            }
+        }
+    }
+
+    @Test("Q8: a state with a number that no log comes to is none")
+    func impossibleState() throws {
+        let far = SequenceNumber.max
+        var states = [LogState](repeating: state([1: Settled(through: 4)]), count: 6)
+        states[0].lastSequenceNumber = far
+        states[1].trimmedThrough = far
+        states[2] = state([1: Settled(through: far)])
+        states[3].ids = LogIDs(
+            recent: [RecentIDs(lastSequenceNumber: far, receivedStamp: 0, count: 1, bytes: [1])])
+        states[4].ids.forget(through: far)
+        states[5].segments = [
+            LogSegmentEntry(
+                number: 3, file: LogFile(number: 1, size: 4_096), summary: 0, end: 1_000,
+                events: LogEvents(first: 5, last: far))
+        ]
+        for state in states {
+            var writer = LogWriter()
+            writer.put(state)
+            #expect(throws: LogReader.Unsound.self) {
+                try writer.bytes.lend { (bytes) throws(LogReader.Unsound) in
+                    var reader = LogReader(bytes)
+                    _ = try reader.takeState()
+                }
+            }
+        }
+    }
+
     @Test("P1: what a group relies on is kept with it, and of what is known already only since when it is gone")
     func groundwork() {
         var state = state([1: Settled(through: 4), 2: Settled(through: 4)])
