@@ -18,6 +18,8 @@ public final class FaultyStore: EventStore {
     public var agedReadTime = Duration.zero
     /// Groups of events up to this one can be read no more.
     public var lostThrough: SequenceNumber = 0
+    /// So many events of each route are missing in what is counted when it is opened.
+    public var uncounted = 0
     /// Called before dead letters are purged, each time.
     public var beforePurge: () -> Void = {}
     /// How often something was read, or tried to be.
@@ -38,7 +40,13 @@ public final class FaultyStore: EventStore {
         set { memory.onLettersDropped = newValue }
     }
 
-    public func open() throws(StoreFault) -> StoredState { try memory.open() }
+    public func open() throws(StoreFault) -> StoredState {
+        var state = try memory.open()
+        state.unsettled = state.unsettled.mapValues { routes in
+            routes.mapValues { $0 - Tally(events: uncounted, bytes: uncounted * $0.bytes / max($0.events, 1)) }
+        }
+        return state
+    }
 
     public func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {
         guard !isSilent else { return }

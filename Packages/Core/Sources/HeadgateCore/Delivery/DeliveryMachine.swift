@@ -227,6 +227,12 @@ struct DeliveryMachine {
         if queue.unread(in: source) == count { queue.skip(to: previous) }
     }
 
+    /// Events were found too old that were not in hand.
+    mutating func expiredUnread(_ events: [StoredEvent]) -> [Order] {
+        let found = queue.settledUnread(events)
+        return found.isEmpty ? [] : [.countFound(found)]
+    }
+
     /// The store gave what was asked for; nil when it has nothing there.
     mutating func read(_ result: Result<Chunk?, StoreFault>, at moment: DeliveryMoment) -> [Order] {
         switch readAhead.answered(result, into: &queue) {

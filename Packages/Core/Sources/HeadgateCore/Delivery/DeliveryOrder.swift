@@ -11,6 +11,8 @@ enum DeliveryOrder: Equatable {
     case writeSettled
     /// The store no longer has so many events that were counted for this dispatcher (Behaviour Q8).
     case countLost(Int)
+    /// The store has events for this dispatcher beyond those that were counted (Behaviour Q8).
+    case countFound([RouteNumber: Tally])
     /// Read what the store has behind an event, and tell ``DeliveryMachine/read(_:at:)``.
     case readStore(after: SequenceNumber)
     /// Tell ``DeliveryMachine/readingRested()`` once the wait is over.

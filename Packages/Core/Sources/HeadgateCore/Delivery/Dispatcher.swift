@@ -223,6 +223,7 @@ final class Dispatcher {
 
     /// The sweeper has found events too old that were not in hand (Behaviour Q4).
     func expireUnread(_ events: [StoredEvent]) {
+        perform(machine.expiredUnread(events))
         surroundings.trace.settled(unread: events, by: number, as: .expired, at: surroundings.scheduler.wall)
         settled(events, as: .expired)
         surroundings.turn.look(id)
@@ -247,6 +248,7 @@ final class Dispatcher {
         case .settle(let sequenceNumbers, let end): settle(sequenceNumbers, as: end)
         case .writeSettled: writeSettled()
         case .countLost(let count): countLost(count)
+        case .countFound(let tallies): countFound(tallies)
         case .readStore(let position): read(behind: position)
         case .restFromReading: restFromReading()
         case .tellDepth: tellDepth()
@@ -378,6 +380,13 @@ final class Dispatcher {
         surroundings.counts.tell(EventLoss(.quarantined, of: id, events: count))
         writeSettled()
         surroundings.flushes.settled([], of: id, sent: false, position: machine.queue.position)
+    }
+
+    /// The store was damaged: there is more than it had counted.
+    private func countFound(_ tallies: [RouteNumber: Tally]) {
+        for (route, tally) in tallies {
+            surroundings.events.backlog.add(tally, route: route, dispatchers: [number])
+        }
     }
 
     // MARK: Telling

@@ -28,7 +28,8 @@ struct ReadAhead {
     ) -> (isReady: Bool, orders: [DeliveryOrder]) {
         let found = queue.prepare(count, bytes: bytes, from: source)
         // What the sweeper settled is now behind the position: that must not lag behind what the store may delete.
-        let orders: [DeliveryOrder] = found.hasPassedOver ? [.writeSettled] : []
+        var orders: [DeliveryOrder] = found.hasPassedOver ? [.writeSettled] : []
+        if !found.found.isEmpty { orders.append(.countFound(found.found)) }
         switch found.end {
         case .ready: return (true, orders)
         case .lost(let count): return (true, orders + [.countLost(count)])

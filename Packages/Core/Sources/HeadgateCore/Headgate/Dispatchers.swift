@@ -50,12 +50,15 @@ final class Dispatchers {
             return install(dispatcher)
         }
         let stored = known.adopt(settings.id)
+        let events = surroundings.events
+        let older = CountedEvents(events.backlog.unsettled(of: stored.number).events, through: events.lastStored)
         made += 1
         install(
             Dispatcher(
                 incarnation: made, settings: settings, kind: kind, sender: sender, reachesNetwork: reachesNetwork,
                 manual: ManualBarrier(pause),
-                queue: DispatcherQueue(number: stored.number, settled: stored.settled), surroundings: surroundings))
+                queue: DispatcherQueue(number: stored.number, settled: stored.settled, older: older),
+                surroundings: surroundings))
     }
 
     /// Puts a dispatcher behind its barriers, from where it takes what is for it.

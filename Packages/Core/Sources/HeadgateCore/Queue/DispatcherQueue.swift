@@ -27,12 +27,16 @@ struct DispatcherQueue {
     private(set) var readPosition: SequenceNumber
     /// What was settled before the start: there are ranges behind ``readPosition`` to be passed over.
     private var before: Settled
+    /// What was counted of the events that were stored before it was made.
+    private var older: CountedEvents
     /// Where the next record is.
     private var chunk: Chunk?
     private var offset = 0
 
-    init(number: DispatcherNumber, settled: Settled) {
+    /// - Parameter older: what the store has counted for it so far.
+    init(number: DispatcherNumber, settled: Settled, older: CountedEvents = .none) {
         self.number = number
+        self.older = older
         before = settled
         readPosition = settled.position
     }
@@ -97,7 +101,7 @@ struct DispatcherQueue {
 
     /// How many events for it, by what is counted of the store, have not been read.
     func unread(in source: some EventSource) -> Int {
-        max(0, source.unsettledCount(of: number) - count)
+        max(0, source.unsettledCount(of: number) + older.foundCount - count)
     }
 
     /// What came of reading ahead.
@@ -105,6 +109,8 @@ struct DispatcherQueue {
         var end: End
         /// Whether events were passed over that have been settled unread.
         var hasPassedOver = false
+        /// Events that came in hand and were not counted when they should have been.
+        var found: [RouteNumber: Tally] = [:]
 
         enum End {
             /// As many events wait as were wanted, or all there are.
@@ -118,6 +124,12 @@ struct DispatcherQueue {
 
     /// Has `count` events wait in hand, or so many bytes of them, or all there are, from what is in memory.
     mutating func prepare(_ count: Int, bytes: Int = .max, from source: some EventSource) -> Preparation {
+        var preparation = readAhead(count, bytes: bytes, from: source)
+        preparation.found = older.takeFound()
+        return preparation
+    }
+
+    private mutating func readAhead(_ count: Int, bytes: Int, from source: some EventSource) -> Preparation {
         var preparation = Preparation(end: .ready)
         while unread(in: source) > 0, !fill(count, bytes: bytes, from: source, &preparation.hasPassedOver) {
             guard readPosition < source.lastStored else {
@@ -157,6 +169,7 @@ struct DispatcherQueue {
                 hasPassedOver = true
             } else {
                 hand.append(event)
+                older.take(event)
                 waiting += 1
             }
         }
@@ -201,6 +214,13 @@ struct DispatcherQueue {
         return nil
     }
 
+    /// Events were settled that were not in hand.
+    /// - Returns: those that were not counted when they should have been.
+    mutating func settledUnread(_ events: [StoredEvent]) -> [RouteNumber: Tally] {
+        for event in events { older.take(event) }
+        return older.takeFound()
+    }
+
     // MARK: Taking
 
     /// The next event that may go into a batch (Behaviour Q2).
@@ -241,5 +261,38 @@ struct DispatcherQueue {
     /// What waits in hand and is too old.
     mutating func due(at stamp: Int64, maxAge: Int64) -> SequenceSet {
         hand.due(at: stamp, maxAge: maxAge)
+    }
+}
+
+/// What was counted for a dispatcher of the events that were stored when its place in the queue was made.
+///
+/// The count is the store's, which may be damaged. An event too many would be taken for one that came later, and that would never be
+/// read: so what is found beyond the count is counted then (Behaviour Q8).
+struct CountedEvents {
+    /// The newest event that was stored.
+    private let through: SequenceNumber
+    /// How many of those that were counted have not been seen.
+    private var left: Int
+    /// Those that were seen and not counted.
+    private var found: [RouteNumber: Tally] = [:]
+
+    static let none = CountedEvents(0, through: 0)
+
+    init(_ count: Int, through newest: SequenceNumber) {
+        (left, through) = (count, newest)
+    }
+
+    /// An event was seen for the first time.
+    mutating func take(_ event: StoredEvent) {
+        guard event.sequenceNumber <= through else { return }
+        if left > 0 { left -= 1 } else { found[event.route, default: .zero] += event.tally }
+    }
+
+    var foundCount: Int { found.isEmpty ? 0 : found.values.reduce(0) { $0 + $1.events } }
+
+    mutating func takeFound() -> [RouteNumber: Tally] {
+        guard !found.isEmpty else { return [:] }
+        defer { found = [:] }
+        return found
     }
 }

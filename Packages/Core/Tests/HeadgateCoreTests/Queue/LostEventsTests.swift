@@ -32,6 +32,42 @@ struct LostEventsTests {
         #expect(bench.gate.stored == .zero)
     }
 
+    @Test("Q8: where a damaged store has counted too few, what comes later goes out all the same")
+    func countedTooFew() throws {
+        let bench = GateBench()
+        bench.track(3)
+        bench.store.uncounted = 1
+        try bench.restart()
+        #expect(bench.sender.sent == [[1, 2, 3]])
+        bench.track(2)
+        #expect(bench.summary().pending == 2)
+        for _ in 1...2 {
+            bench.sender.answer()
+            bench.settle()
+        }
+        #expect(bench.sender.delivered == [1, 2, 3, 4, 5])
+        #expect(bench.gate.stored == .zero)
+        #expect(bench.counters[.delivered] == 5 && bench.counters[.quarantined] == 0)
+    }
+
+    @Test("Q8: the same where the sweeper settles more than was counted")
+    func expiredUncounted() throws {
+        let bench = GateBench(reply: { _ in .delivered })
+        let hold = { (bench: GateBench) in _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in } }
+        hold(bench)
+        bench.track(1)
+        bench.track(2, EventDraft(timeToLive: .seconds(1)))
+        bench.store.uncounted = 1
+        try bench.restart(hold)
+        bench.advance(by: .seconds(60))
+        #expect(bench.counters[.expired] == 2)
+        bench.track(1)
+        _ = bench.gate.resume("collect") { _ in }
+        bench.settle()
+        #expect(bench.sender.delivered == [1, 4])
+        #expect(bench.gate.stored == .zero && bench.counters[.quarantined] == 0)
+    }
+
     @Test("Q8: a record that is none ends its chunk, and the next chunk is read")
     func damagedRecord() throws {
         let bench = GateBench()
