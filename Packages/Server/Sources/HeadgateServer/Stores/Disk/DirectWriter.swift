@@ -16,8 +16,8 @@ final class DirectWriter {
     private var fileSize = 0
 
     private static let block = 4 << 10
-    /// More is left to the page cache, which has no trouble with it, and from which dispatchers that are behind can read it.
-    private static let most = 64 << 10
+    /// More is left to the page cache. A write by way of that has to read the block first in which one past it has ended, so it should be rare.
+    private static let most = 1 << 20
 
     /// Nil where the file system has no way past the page cache.
     init?(_ file: Int32) {
