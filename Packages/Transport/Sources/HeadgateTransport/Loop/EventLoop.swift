@@ -192,6 +192,8 @@ extension EventLoop {
             return false
         }
         partner.workEnded(inPlace: true)
+        // Who waited for it is told before anybody looks what else comes of it.
+        turnEnd.runFirst(.write)
         turnEnd.run()
         return true
     }

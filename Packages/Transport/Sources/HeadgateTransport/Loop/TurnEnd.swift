@@ -48,6 +48,9 @@ final class TurnEnd {
         if isIdle, idle.isOpen { uv_idle_stop(idle.raw()) }
     }
 
+    /// Runs what waits in one phase, before all others.
+    func runFirst(_ phase: TurnPhase) { run(phase.rawValue) }
+
     private func beginNext() {
         waiting[TurnPhase.facts.rawValue].append(contentsOf: next)
         count += next.count

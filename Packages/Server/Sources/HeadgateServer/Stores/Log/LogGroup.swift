@@ -97,7 +97,7 @@ struct LogExtras {
     /// Most groups bring nothing along: that is laid once.
     static let nothing = LogExtras().laid
 
-    private var isEmpty: Bool {
+    var isEmpty: Bool {
         newRoutes.isEmpty && groundwork.isEmpty && recentIDs == nil && forgottenIDs == 0 && requeued.isEmpty
     }
 

@@ -33,13 +33,14 @@ struct LogState {
     // MARK: What is written
 
     mutating func apply(_ stretch: LogStretch, _ extras: LogExtras) {
+        lastSequenceNumber = max(lastSequenceNumber, stretch.last)
+        if stretch.ages.lastReceipt > .min { newestStamp = stretch.ages.lastReceipt }
+        if extras.isEmpty { return }
         routes.merge(extras.newRoutes) { $1 }
         for dispatcher in extras.groundwork.dispatchers {
             dispatchers[dispatcher.number, default: dispatcher].orphanedSince = dispatcher.orphanedSince
         }
         kept.merge(extras.groundwork.kept) { known, _ in known }
-        lastSequenceNumber = max(lastSequenceNumber, stretch.last)
-        if stretch.ages.lastReceipt > .min { newestStamp = stretch.ages.lastReceipt }
         if let ids = extras.recentIDs { self.ids.add(ids) }
         ids.forget(through: extras.forgottenIDs)
         guard !extras.requeued.isEmpty else { return }
