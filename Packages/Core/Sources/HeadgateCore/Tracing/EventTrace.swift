@@ -3,7 +3,7 @@ import HeadgateData
 /// What a gate keeps so that events can be traced (Behaviour O2): the newest events with what became of them, and what attempts
 /// failed of. What waits, and dead letters, are in the store anyway; `TraceQuery` puts all together.
 public final class EventTrace {
-    private var memory: TraceMemory
+    @exclusivity(unchecked) private var memory: TraceMemory
     private var failures: [DispatcherNumber: FailureLog] = [:]
     private var causes: TraceWords
     private var namespaces: TraceWords

@@ -150,7 +150,7 @@ final class EventReader {
     private let events: EventQueue
     /// Where ids are put that do not stand in the message as they are needed.
     private let arena: ByteArena
-    private var ids = UUIDv7()
+    @exclusivity(unchecked) private var ids = UUIDv7()
 
     /// Most bytes of an id or a key as they stand between their quotes.
     static let longestWord = 1024
@@ -316,10 +316,10 @@ extension RPCError {
 final class ByteArena {
     /// The one that is kept.
     private let first = UnsafeMutableRawBufferPointer.allocate(byteCount: ByteArena.blockSize, alignment: 8)
-    private var others: [UnsafeMutableRawBufferPointer] = []
+    @exclusivity(unchecked) private var others: [UnsafeMutableRawBufferPointer] = []
     /// The one that is being filled, and how much of it is taken.
-    private var last: UnsafeMutableRawBufferPointer
-    private var used = 0
+    @exclusivity(unchecked) private var last: UnsafeMutableRawBufferPointer
+    @exclusivity(unchecked) private var used = 0
 
     private static let blockSize = 16 * 1024
 

@@ -7,6 +7,8 @@ import HeadgateWire
 ///
 /// When it reads and when it closes is decided by ``SessionMachine``, to which each fact is told; ``perform(_:)`` carries
 /// out what it orders.
+///
+/// What is touched for each event is not checked for exclusive access at run time.
 final class Session {
     let number: Int
     let connection: any SessionConnection
@@ -17,9 +19,9 @@ final class Session {
     private(set) var namespace: Namespace
     /// Whether it has sent anything but `hello`, which comes first if at all.
     private(set) var hasSpoken = false
-    private(set) var machine: SessionMachine
+    @exclusivity(unchecked) private(set) var machine: SessionMachine
     /// Its part in what is counted of all clients' events.
-    var events = Counters<EventCounter>()
+    @exclusivity(unchecked) var events = Counters<EventCounter>()
     /// How many of its messages were refused or failed, told or not.
     private(set) var failures = 0
     /// When it began.
@@ -29,8 +31,8 @@ final class Session {
 
     /// Strong: the loop closes connections also after the server is gone. The service lets go of closed sessions.
     private let service: Service
-    private var framer: LineFramer
-    private var acknowledgements = Acknowledgements()
+    @exclusivity(unchecked) private var framer: LineFramer
+    @exclusivity(unchecked) private var acknowledgements = Acknowledgements()
     /// What the client waits for.
     private(set) var waiting = WaitingReplies()
     /// What the client was asked.

@@ -30,7 +30,7 @@ public final class Connection {
     private var handler: (any ConnectionHandler)?
     let number: Int32
     private let handle: Handle
-    private(set) var output = OutputBuffer()
+    @exclusivity(unchecked) private(set) var output = OutputBuffer()
     private var ending = Ending.none
     private var isReading = false
     /// Whether the peer's end of the socket takes no more at present.
