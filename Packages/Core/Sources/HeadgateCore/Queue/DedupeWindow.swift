@@ -142,8 +142,8 @@ struct DedupeWindow {
     }
 }
 
-/// Finds places by hash: open addressing with linear probing, eight bytes a slot and at most half full. A look at an id that is new reads one
-/// line of memory, mostly.
+/// Finds places by hash: open addressing with linear probing, eight bytes a slot and at most half full. A look at an id that is new
+/// reads one line of memory, mostly.
 struct FingerprintIndex {
     /// Where one of the fingerprints lies.
     private struct Slot {

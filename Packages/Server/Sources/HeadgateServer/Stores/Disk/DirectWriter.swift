@@ -16,7 +16,8 @@ final class DirectWriter {
     private var fileSize = 0
 
     private static let block = 4 << 10
-    /// More is left to the page cache. A write by way of that has to read the block first in which one past it has ended, so it should be rare.
+    /// More is left to the page cache. A write by way of that has to read the block first in which one past it has ended, so it should
+    /// be rare.
     private static let most = 1 << 20
 
     /// Nil where the file system has no way past the page cache.
@@ -55,6 +56,13 @@ final class DirectWriter {
         guard try writeBlocks(size, at: start) else { return false }
         keepTail(of: size, end: end)
         return true
+    }
+
+    /// The same for a little that comes right behind the last write and ends within the block in which that did. By way of the page cache
+    /// the block would have to be read for it, and written out before the next.
+    func writeOn(_ bytes: UnsafeRawBufferPointer, at offset: Int, _ file: any DiskFile) throws(DiskFault) -> Bool {
+        guard tail == offset, offset % DirectWriter.block + bytes.count <= DirectWriter.block else { return false }
+        return try write(bytes, at: offset, file)
     }
 
     /// Whether the file reaches so far: a write must not lengthen it.

@@ -118,6 +118,7 @@ private final class SystemFile: DiskFile {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
+        if try direct?.writeOn(bytes, at: offset, self) == true { return }
         direct?.forget()
         var done = 0
         while done < bytes.count {
