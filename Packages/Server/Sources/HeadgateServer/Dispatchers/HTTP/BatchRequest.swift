@@ -13,12 +13,19 @@ extension HTTPSettings {
         }
     }
 
-    /// The request that takes a batch to the destination.
-    func request(for batch: Batch, headers: ResolvedHeaders) -> HTTPRequest {
-        var headers = headers
+    /// A request without a batch: what is the same for all of them, and takes its time to find out.
+    var emptyRequest: HTTPRequest {
         var request = HTTPRequest(url: endpoint, method: method, timeout: timeout, connectTimeout: connectTimeout)
         request.unixSocket = unixSocket
         request.isLoopback = isLoopback
+        return request
+    }
+
+    /// The request that takes a batch to the destination.
+    /// - Parameter empty: ``emptyRequest``.
+    func request(for batch: Batch, headers: ResolvedHeaders, from empty: HTTPRequest) -> HTTPRequest {
+        var headers = headers
+        var request = empty
         request.isSentOnce = batch.isOversize || !isRepeated
         headers.addDefault("Idempotency-Key", batch.idempotencyHeader)
         switch method {
