@@ -12,8 +12,8 @@ final class LogEngine: StoreEngine {
     private var writesSinceReview = 0
     private var isPaused = false
 
-    /// What is settled may have freed a segment after so many writes.
-    private static let writesBetweenReviews = 64
+    /// What is settled may have freed a segment after so many writes, or as many as there are segments: all are looked at.
+    private static let leastWritesBetweenReviews = 64
 
     init(_ recovered: LogRecovery.Outcome, directory: DataDirectory, options: StoreOptions) {
         log = SegmentLog(recovered, options: options)
@@ -43,7 +43,8 @@ final class LogEngine: StoreEngine {
 
     private func noteWrites(_ count: Int) {
         writesSinceReview += count
-        if writesSinceReview >= LogEngine.writesBetweenReviews { (isReviewDue, writesSinceReview) = (true, 0) }
+        guard writesSinceReview >= max(LogEngine.leastWritesBetweenReviews, log.state.segments.count) else { return }
+        (isReviewDue, writesSinceReview) = (true, 0)
     }
 
     // MARK: Reading

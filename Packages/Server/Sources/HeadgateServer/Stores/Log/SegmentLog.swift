@@ -196,13 +196,20 @@ final class SegmentLog {
 
     /// The segments that hold nothing that anybody needs.
     private func unneeded(_ state: LogState, except previous: UInt64) -> [LogSegmentEntry] {
-        state.segments.filter { $0.number != previous && neededBytes(of: $0) == 0 }
+        state.segments.filter { $0.number != previous && !isNeeded($0) }
     }
+
+    /// Whether somebody may still need something of a segment. Of one that is held the first block says so, mostly.
+    private func isNeeded(_ entry: LogSegmentEntry) -> Bool {
+        index(of: entry).blocks.contains { state.neededBytes(of: $0.stretch) > 0 }
+            || state.letters.bytes(in: entry.number) > 0
+    }
+
+    private func index(of entry: LogSegmentEntry) -> LogIndex { (sealed[entry.number] ?? front.segment).index }
 
     /// Bytes of a segment that somebody may still need.
     func neededBytes(of entry: LogSegmentEntry) -> Int {
-        let segment = sealed[entry.number] ?? front.segment
-        let events = segment.index.blocks.reduce(0) { $0 + state.neededBytes(of: $1.stretch) }
+        let events = index(of: entry).blocks.reduce(0) { $0 + state.neededBytes(of: $1.stretch) }
         return events + state.letters.bytes(in: entry.number)
     }
 
