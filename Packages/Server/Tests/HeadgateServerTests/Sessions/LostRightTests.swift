@@ -20,6 +20,8 @@ struct LostRightTests {
             if what == .boards || what == .both { try await client.serve("till") }
             if what == .batches || what == .both { try await client.call("dispatcher.subscribe", ["id": "jobs"]) }
             let other = try await stage.client()
+            // Both are the daemon's by then, and not only the system's.
+            for each in [client, other] { try await each.call("ping") }
             // The daemon's own user may do all: the client becomes another.
             let ends = try await stage.look { service in
                 let session = try #require(service.sessions.all.min { $0.number < $1.number })
