@@ -3,7 +3,9 @@ import Testing
 
 /// What a loop's thread does between two turns, and who has the loop meanwhile.
 @Suite(.timeLimit(.minutes(5))) struct LoopPartnerTests {
-    @Test("What is to be done between two turns comes behind the turn's end, and what follows from it before the next")
+    @Test(
+        "What is to be done between two turns comes behind the turn's end, and what follows from it before the next, what is written first"
+    )
     func order() throws {
         var steps: [String] = []
         try onLoop { loop in
@@ -11,6 +13,7 @@ import Testing
             partner.work = { steps.append("work") }
             partner.whenEnded = { inPlace in
                 steps.append(inPlace ? "ended in place" : "ended")
+                loop.atEndOfTurn(.dispatch) { steps.append("looked") }
                 loop.atEndOfTurn(.write) {
                     steps.append("written")
                     loop.stop()
@@ -21,7 +24,7 @@ import Testing
                 loop.atEndOfTurn(.write) { steps.append("end of turn") }
             }
         }
-        #expect(steps == ["end of turn", "work", "ended in place", "written"])
+        #expect(steps == ["end of turn", "work", "ended in place", "written", "looked"])
     }
 
     @Test("A partner that has nothing to do is asked again only when it wants to be")

@@ -1,7 +1,7 @@
 /// Remembers which ids clients gave to their events, so that an event that is sent again is stored once (Behaviour Q7).
 ///
 /// It ends with an age and with a number of ids, whichever is shorter, and it ends exactly there: what is beyond is not
-/// found, though it may still lie in the ring for a while. An id takes 32 bytes and a slot of 8 to 16: it is known by 128
+/// found, though it may still lie in the ring for a while. An id takes 32 bytes, and 16 to 32 of the index: it is known by 128
 /// bits of a keyed hash (``DedupeKey``).
 struct DedupeWindow {
     /// What is known of a namespace and an id.
