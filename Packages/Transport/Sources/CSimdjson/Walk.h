@@ -8,7 +8,7 @@
 namespace headgate {
 
 /// Where the tokens of a text begin: every bracket, colon and comma, and the first byte of every string, number and
-/// word. What is between two of them belongs to the first, but for white space at its end.
+/// word. What is between two of them belongs to the first, but for white space at its end. Behind the last stands the text's length.
 struct Tokens {
     const uint8_t *text;
     uint32_t length;
