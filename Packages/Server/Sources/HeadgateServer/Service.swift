@@ -26,7 +26,7 @@ final class Service {
     let watches: Watches
     let workforces: Workforces
     let flushQuota = FlushQuota()
-    private(set) var decoder: MessageDecoder
+    let decoder: MessageDecoder
     private(set) var isReady = false
 
     private let configuration: ServerConfiguration
@@ -271,7 +271,7 @@ extension Service: SettingsFollower {
         log.output.format = new.logFormat
         collecting.change(to: new.collectors)
         sessions.settingsChanged(from: old, to: new)
-        if new.limits.maxDepth != old.limits.maxDepth { decoder = MessageDecoder(maxDepth: new.limits.maxDepth) }
+        decoder.maxDepth = new.limits.maxDepth
         if new.network != old.network { followNetwork() }
     }
 }

@@ -58,6 +58,8 @@ struct hg_json_scanner {
         return headgate::complaint(sound, headgate::walk_to_fault(sound, entries_.get()), broken);
     }
 
+    void set_max_depth(uint32_t max_depth) { max_depth_ = max_depth; }
+
     const hg_json_entry *entries() const { return entries_.get(); }
 
 private:
@@ -68,8 +70,11 @@ private:
         return reserve_entries(stages_->n_structural_indexes) ? HG_JSON_FINE : HG_JSON_TOO_LARGE;
     }
 
+    /// simdjson has room behind the tokens, and what it lays there itself differs with its version.
     headgate::Tokens tokens(const uint8_t *text, size_t length) const {
-        return {text, uint32_t(length), stages_->structural_indexes.get(), stages_->n_structural_indexes};
+        uint32_t *starts = stages_->structural_indexes.get();
+        starts[stages_->n_structural_indexes] = uint32_t(length);
+        return {text, uint32_t(length), starts, stages_->n_structural_indexes};
     }
 
     simdjson::error_code reserve_text(size_t length) {
@@ -88,7 +93,7 @@ private:
         return entries_ != nullptr;
     }
 
-    const uint32_t max_depth_;
+    uint32_t max_depth_;
     std::unique_ptr<simdjson::internal::dom_parser_implementation> stages_;
     std::unique_ptr<hg_json_entry, Free> entries_;
     size_t capacity_ = 0;
@@ -96,6 +101,10 @@ private:
 
 hg_json_scanner *hg_json_scanner_create(uint32_t max_depth) {
     return new (std::nothrow) hg_json_scanner(max_depth);
+}
+
+void hg_json_scanner_set_max_depth(hg_json_scanner *scanner, uint32_t max_depth) {
+    if (scanner != nullptr) scanner->set_max_depth(max_depth);
 }
 
 void hg_json_scanner_destroy(hg_json_scanner *scanner) {

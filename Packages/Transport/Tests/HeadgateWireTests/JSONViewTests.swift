@@ -32,6 +32,43 @@ struct JSONViewTests {
     }
 
     @Test(
+        "Members that are looked for together are those that are looked for one by one",
+        arguments: [
+            #"{"a":1,"bb":2,"ccc":3}"#, #"{"ccc":1,"\u0061":2,"cc":3,"bb":{"a":4}}"#, #"{"a":1,"a":2,"b":3,"bb":null}"#,
+            #"{"":1,"c\u0063c":[{"a":1}],"bbb":2,"\ud800":3,"bb":4}"#, "{}", #"["a","bb","ccc"]"#, #""a""#, "7",
+        ])
+    func findsTogether(text: String) throws {
+        let names = JSONNames("a", "bb", "ccc", "cc")
+        try GuardedText(text).scan { view throws in
+            let found = view.find(names)
+            #expect(found[0]?.item == view.member("a")?.item)
+            #expect(found[1]?.item == view.member("bb")?.item)
+            #expect(found[2]?.item == view.member("ccc")?.item)
+            #expect(found[3]?.item == view.member("cc")?.item)
+            #expect(found[4] == nil)
+        }
+    }
+
+    @Test("A name of any length is looked for among others of all lengths, and is not one that it begins with")
+    func findsLong() throws {
+        let long = String(repeating: "x", count: 127)
+        let text = #"{"\#(long)":1,"\#(long)y":2,"\#(long)\#(long)":3,"x":4,"~":5}"#
+        try GuardedText(text).scan { view throws in
+            let found = view.find(
+                JSONNames(
+                    "x", "xx",
+                    """
+                    xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\
+                    xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+                    """, "y"))
+            #expect(found[0]?.int == 4)
+            #expect(found[1] == nil)
+            #expect(found[2]?.int == 1)
+            #expect(found[3] == nil)
+        }
+    }
+
+    @Test(
         "Strings are unescaped, half a surrogate pair becomes U+FFFD",
         arguments: [
             (#""plain""#, "plain"), (#""""#, ""), (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{c}\n\r\t"),

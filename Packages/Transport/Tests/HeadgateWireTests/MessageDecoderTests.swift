@@ -78,6 +78,24 @@ struct MessageDecoderTests {
         #expect(decoded(line.utf8, MessageDecoder(maxDepth: 3)) == "invalid null -32000 limit")
     }
 
+    @Test("S2: another depth is in force from the next line on, and what is left of a line is handled as it came")
+    func changesDepth() {
+        let decoder = MessageDecoder(maxDepth: 5)
+        let deep = #"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[[]]}}"#
+        let described = GuardedText("[\(deep),\(deep)]".utf8).read { line in
+            guard case .batch(let batch) = decoder.decode(line) else { return [String]() }
+            return batch.map { message in
+                decoder.maxDepth = 3
+                return describe(message)
+            }
+        }
+        #expect(described == Array(repeating: #"request 1 ping {"a":[[]]}"#, count: 2))
+        #expect(decoder.maxDepth == 3)
+        #expect(decoded(deep.utf8, decoder) == "invalid null -32000 limit")
+        decoder.maxDepth = 4
+        #expect(decoded(deep.utf8, decoder) == #"request 1 ping {"a":[[]]}"#)
+    }
+
     @Test("X3: bytes of any kind are a message or an error", arguments: Seeds.first(2))
     func takesAnything(seed: Seed) {
         var random = SeededRandom(seed: seed)

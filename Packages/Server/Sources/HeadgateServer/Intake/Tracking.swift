@@ -175,33 +175,21 @@ final class EventReader {
 
     /// The members of one event, found in one pass.
     private struct Members {
-        var event: JSONView?
-        var data: JSONView?
-        var id: JSONView?
-        var key: JSONView?
-        var time: JSONView?
-        var dispatchers: JSONView?
-        var timeToLive: JSONView?
+        private let found: JSONFound
 
-        init(_ members: JSONMembers) {
-            for (key, value) in members {
-                if key.equals("event") {
-                    event = value
-                } else if key.equals("data") {
-                    data = value
-                } else if key.equals("id") {
-                    id = value
-                } else if key.equals("key") {
-                    self.key = value
-                } else if key.equals("time") {
-                    time = value
-                } else if key.equals("dispatchers") {
-                    dispatchers = value
-                } else if key.equals("ttl_ms") {
-                    timeToLive = value
-                }
-            }
+        private static let names = JSONNames("event", "data", "id", "key", "time", "dispatchers", "ttl_ms")
+
+        init(_ params: JSONView) {
+            found = params.find(Members.names)
         }
+
+        var event: JSONView? { found[0] }
+        var data: JSONView? { found[1] }
+        var id: JSONView? { found[2] }
+        var key: JSONView? { found[3] }
+        var time: JSONView? { found[4] }
+        var dispatchers: JSONView? { found[5] }
+        var timeToLive: JSONView? { found[6] }
     }
 
     /// Reads one event. It is valid as long as the message, and until the arena is cleared.
@@ -214,11 +202,9 @@ final class EventReader {
             let place = place()
             return .invalidParams(path: place.isEmpty ? name : "\(place).\(name)", message)
         }
-        guard let params, let all = params.members else {
-            if params == nil { throw fault("event", "is missing") }
-            throw .invalidParams(path: place(), "must be an object")
-        }
-        let members = Members(all)
+        guard let params else { throw fault("event", "is missing") }
+        guard params.kind == .object else { throw .invalidParams(path: place(), "must be an object") }
+        let members = Members(params)
         guard let name = members.event else { throw fault("event", "is missing") }
         guard name.kind == .string, name.raw.count > 2 else { throw fault("event", "must be a string, and not empty") }
         guard members.data?.kind ?? .object == .object else { throw fault("data", "must be an object") }

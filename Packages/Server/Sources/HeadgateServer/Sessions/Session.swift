@@ -18,7 +18,7 @@ final class Session {
     /// Where its events' ids are unique, as events have it.
     private(set) var namespace: Namespace
     /// Whether it has sent anything but `hello`, which comes first if at all.
-    private(set) var hasSpoken = false
+    @exclusivity(unchecked) private(set) var hasSpoken = false
     @exclusivity(unchecked) private(set) var machine: SessionMachine
     /// Its part in what is counted of all clients' events.
     @exclusivity(unchecked) var events = Counters<EventCounter>()
@@ -31,6 +31,7 @@ final class Session {
 
     /// Strong: the loop closes connections also after the server is gone. The service lets go of closed sessions.
     private let service: Service
+    private let tracking: Tracking
     @exclusivity(unchecked) private var framer: LineFramer
     @exclusivity(unchecked) private var acknowledgements = Acknowledgements()
     /// What the client waits for.
@@ -48,6 +49,7 @@ final class Session {
         self.connection = connection
         self.caller = caller
         self.service = service
+        tracking = service.tracking
         begin = service.scheduler.now
         machine = SessionMachine(limits: service.settings.limits)
         framer = LineFramer(maxLineBytes: service.settings.limits.maxLineBytes)
@@ -199,9 +201,7 @@ final class Session {
             sendError(RPCError(.lineTooLong))
         case .text(let bytes):
             machine.share.spend(line: bytes.count)
-            // A message may change the settings, and with them the service's decoder, with more of its line to come.
-            let decoder = service.decoder
-            withExtendedLifetime(decoder) { handle(decoder.decode(bytes), bytes: bytes.count) }
+            handle(service.decoder.decode(bytes), bytes: bytes.count)
         }
     }
 
@@ -261,7 +261,7 @@ final class Session {
     private func track(_ request: IncomingMessage.Request, bytes: Int) {
         hasSpoken = true
         do {
-            let (event, admission) = try service.tracking.track(request.params, from: self)
+            let (event, admission) = try tracking.track(request.params, from: self)
             machine.took(1, bytes: bytes)
             let isFirst = acknowledgements.add(
                 request.id.raw, event: event.id, admission, requestBytes: bytes,

@@ -86,6 +86,9 @@ static const size_t hg_json_longest_text = (size_t)1 << 30;
 /// A new scanner, or NULL when there is no memory for one.
 struct hg_json_scanner *hg_json_scanner_create(uint32_t max_depth);
 
+/// How deep texts may be nested from the next one on; NULL is ignored.
+void hg_json_scanner_set_max_depth(struct hg_json_scanner *scanner, uint32_t max_depth);
+
 /// Frees a scanner; NULL is ignored.
 void hg_json_scanner_destroy(struct hg_json_scanner *scanner);
 

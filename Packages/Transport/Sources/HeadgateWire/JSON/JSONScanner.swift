@@ -15,10 +15,18 @@ public final class JSONScanner {
 
     private let scanner: OpaquePointer?
 
+    /// How deep arrays and objects may be nested from the next text on; at least 1, at most `greatestDepth`.
+    public var maxDepth: Int {
+        didSet { hg_json_scanner_set_max_depth(scanner, JSONScanner.allowed(maxDepth)) }
+    }
+
     /// A scanner that allows arrays and objects nested so deep; at least 1, at most `greatestDepth`.
     public init(maxDepth: Int = JSONScanner.usualDepth) {
-        scanner = hg_json_scanner_create(UInt32(min(max(maxDepth, 1), JSONScanner.greatestDepth)))
+        self.maxDepth = maxDepth
+        scanner = hg_json_scanner_create(JSONScanner.allowed(maxDepth))
     }
+
+    private static func allowed(_ depth: Int) -> UInt32 { UInt32(min(max(depth, 1), greatestDepth)) }
 
     deinit {
         hg_json_scanner_destroy(scanner)

@@ -72,17 +72,18 @@ public struct JSONView {
         UnsafeRawBufferPointer(start: text + Int(start), count: Int(end - start))
     }
 
-    fileprivate func at(_ index: UInt32) -> JSONView {
+    /// The view of an entry of the same text.
+    func at(_ index: UInt32) -> JSONView {
         JSONView(text: text, entry: entries + Int(index), entries: entries)
     }
 
     /// The number of the entry behind this value's own.
-    fileprivate var firstInside: UInt32 {
+    var firstInside: UInt32 {
         UInt32(entry - entries) + 1
     }
 
     /// The number of the entry behind this value and all that it contains.
-    fileprivate var next: UInt32 {
+    var next: UInt32 {
         entry.pointee.next
     }
 }

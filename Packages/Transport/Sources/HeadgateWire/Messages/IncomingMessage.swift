@@ -2,7 +2,13 @@
 public final class MessageDecoder {
     private let scanner: JSONScanner
 
-    /// A decoder for lines nested so deep (`limits.max_depth`).
+    /// How deep lines may be nested from the next one on (`limits.max_depth`). What is left of one that is being handled stays as it is.
+    public var maxDepth: Int {
+        get { scanner.maxDepth }
+        set { scanner.maxDepth = newValue }
+    }
+
+    /// A decoder for lines nested so deep.
     public init(maxDepth: Int = JSONScanner.usualDepth) {
         scanner = JSONScanner(maxDepth: maxDepth)
     }
@@ -57,11 +63,11 @@ public struct IncomingBatch: Sequence {
 extension IncomingMessage {
     /// The message that a value is; `invalid` when it is none.
     fileprivate init(_ view: JSONView) {
-        guard let members = view.members else {
+        guard view.kind == .object else {
             self = .invalid(id: nil, .invalidRequest("a message is an object"))
             return
         }
-        self = MessageFields(members).message
+        self = MessageFields(view).message
     }
 }
 
@@ -139,30 +145,20 @@ public struct RequestID {
 
 /// The members of a message that JSON-RPC knows, found in one pass.
 private struct MessageFields {
-    private var version: JSONView?
-    private var id: JSONView?
-    private var method: JSONView?
-    private var params: JSONView?
-    private var result: JSONView?
-    private var failure: JSONView?
+    private let found: JSONFound
 
-    init(_ message: JSONMembers) {
-        for (key, value) in message {
-            if key.equals("jsonrpc") {
-                version = value
-            } else if key.equals("id") {
-                id = value
-            } else if key.equals("method") {
-                method = value
-            } else if key.equals("params") {
-                params = value
-            } else if key.equals("result") {
-                result = value
-            } else if key.equals("error") {
-                failure = value
-            }
-        }
+    private static let names = JSONNames("jsonrpc", "id", "method", "params", "result", "error")
+
+    init(_ message: JSONView) {
+        found = message.find(MessageFields.names)
     }
+
+    private var version: JSONView? { found[0] }
+    private var id: JSONView? { found[1] }
+    private var method: JSONView? { found[2] }
+    private var params: JSONView? { found[3] }
+    private var result: JSONView? { found[4] }
+    private var failure: JSONView? { found[5] }
 
     /// The message they make.
     var message: IncomingMessage {
