@@ -1,53 +1,76 @@
-import HeadgateData
+/// Lays bytes one behind the other into room that was made for all of them: nothing is looked at but in debug builds. It is inlined
+/// where it is used, so that text of the program becomes a few stores.
+public struct ByteCursor {
+    /// Where it lays them.
+    public let room: UnsafeMutableRawBufferPointer
+    @usableFromInline var laid = 0
 
-/// Lays bytes one behind the other into room that was made for all of them.
-struct ByteCursor {
-    private let room: UnsafeMutableRawBufferPointer
-    private(set) var offset = 0
-
-    init(_ room: UnsafeMutableRawBufferPointer) {
+    /// A cursor at the beginning of some room.
+    @inlinable
+    public init(_ room: UnsafeMutableRawBufferPointer) {
         self.room = room
     }
 
-    mutating func put(_ bytes: UnsafeRawBufferPointer) {
-        UnsafeMutableRawBufferPointer(rebasing: room[offset..<offset + bytes.count]).copyMemory(from: bytes)
-        offset += bytes.count
+    /// How many bytes it has laid.
+    @inlinable public var offset: Int { laid }
+
+    /// Lays bytes as they are.
+    @inlinable @inline(__always)
+    public mutating func put(_ bytes: UnsafeRawBufferPointer) {
+        UnsafeMutableRawBufferPointer(rebasing: room[laid..<laid + bytes.count]).copyMemory(from: bytes)
+        laid += bytes.count
     }
 
-    /// Text of the program.
-    mutating func put(_ text: StaticString) {
+    /// Lays text of the program.
+    @inlinable @inline(__always)
+    public mutating func put(_ text: StaticString) {
         put(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// A number that is not negative, of so many decimal digits.
-    mutating func put(_ number: Int64, digits: Int) {
-        var rest = number
-        for place in stride(from: offset + digits - 1, through: offset, by: -1) {
+    /// Lays a number in decimal digits.
+    /// - Parameter number: not negative.
+    @inlinable
+    public mutating func put(_ number: Int64) {
+        let end = laid + number.digitCount
+        var (rest, place) = (UInt64(number), end)
+        repeat {
+            place -= 1
             room[place] = 0x30 + UInt8(truncatingIfNeeded: rest % 10)
             rest /= 10
+        } while place > laid
+        laid = end
+    }
+
+    /// Passes over room, which is written later.
+    @inlinable
+    public mutating func skip(_ count: Int) {
+        laid += count
+    }
+}
+
+extension Int64 {
+    /// How many decimal digits it takes; it must not be negative.
+    @inlinable public var digitCount: Int {
+        let number = UInt64(self)
+        var (count, next) = (1, 10 as UInt64)
+        while number >= next {
+            count += 1
+            next *= 10
         }
-        offset += digits
+        return count
     }
 }
 
 extension [UInt8] {
-    /// Appends so many bytes, which `body` writes: they are zeros before.
-    mutating func append(_ count: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void) {
-        let start = self.count
-        let zeros = ZeroBytes.some
-        while self.count < start + count {
-            append(contentsOf: zeros.prefix(start + count - self.count))
+    /// Appends what is laid into room for so many bytes at most.
+    @inlinable @inline(__always)
+    public mutating func lay(most count: Int, _ body: (inout ByteCursor) -> Void) {
+        append(addingCapacity: count) { span in
+            span.withUnsafeMutableBufferPointer { room, laid in
+                var cursor = ByteCursor(UnsafeMutableRawBufferPointer(room))
+                body(&cursor)
+                laid = cursor.offset
+            }
         }
-        withUnsafeMutableBytes { body(UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
     }
-}
-
-/// Zeros to copy from: quicker than laying them one by one.
-private enum ZeroBytes {
-    /// They live as long as the program and nobody changes them.
-    nonisolated(unsafe) static let some: UnsafeBufferPointer<UInt8> = {
-        let bytes = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 4096)
-        bytes.initialize(repeating: 0)
-        return UnsafeBufferPointer(bytes)
-    }()
 }

@@ -17,24 +17,22 @@ package struct RecordWriter {
     package mutating func append(
         _ event: TrackedEvent, sequenceNumber: SequenceNumber, receivedAt: Timestamp, receivedStamp: Int64
     ) -> Int {
-        let byteCount = event.storedByteCount(sequenceNumber)
-        var times = times
-        json.bytes.append(RecordHeader.size + byteCount) { room in
-            var cursor = ByteCursor(UnsafeMutableRawBufferPointer(rebasing: room[RecordHeader.size...]))
+        let start = json.bytes.count
+        json.bytes.lay(most: RecordHeader.size + event.mostStoredBytes) { cursor in
+            cursor.skip(RecordHeader.size)
             cursor.putHead(event, sequenceNumber, receivedAt, &times)
-            let headLength = cursor.offset
+            let headLength = cursor.offset - RecordHeader.size
             cursor.put(event.context)
             cursor.put(event.data)
             let header = RecordHeader(
-                length: UInt32(room.count), route: event.route, sequenceNumber: sequenceNumber,
+                length: UInt32(cursor.offset), route: event.route, sequenceNumber: sequenceNumber,
                 receivedStamp: receivedStamp,
                 expiryStamp: RecordHeader.expiryStamp(of: event.timeToLive, receivedAt: receivedStamp),
                 headLength: UInt32(headLength), contextLength: UInt32(event.context.count),
                 idLength: UInt32(event.id.count), keyLength: UInt32(event.key?.count ?? 0))
-            header.write(to: room, at: 0)
+            header.write(to: cursor.room, at: 0)
         }
-        self.times = times
-        return byteCount
+        return json.bytes.count - start - RecordHeader.size
     }
 
     /// Appends the record of an event that was stored before, under another number. What stands in it stays as it was,
@@ -79,7 +77,7 @@ extension ByteCursor {
         put(#"{"id":"#)
         put(event.id)
         put(#","seq":"#)
-        put(sequenceNumber, digits: sequenceNumber.digitCount)
+        put(sequenceNumber)
         put(#","event":"#)
         put(event.name)
         put(#","time":"#)
@@ -93,25 +91,19 @@ extension ByteCursor {
 }
 
 extension TrackedEvent {
-    /// What the event's JSON takes once it is stored under a number, as ``RecordWriter`` lays it: its own pieces, and
-    /// around them the names, the two times and the number.
+    /// What the event's JSON takes once it is stored under a number, as ``RecordWriter`` lays it.
     func storedByteCount(_ sequenceNumber: SequenceNumber) -> Int {
+        bytesAroundNumber + sequenceNumber.digitCount
+    }
+
+    /// The same under whatever number.
+    fileprivate var mostStoredBytes: Int { bytesAroundNumber + 19 }
+
+    /// Its own pieces, and around them the names and the two times.
+    private var bytesAroundNumber: Int {
         let pieces = id.count + name.count + context.count + data.count
         let frame = #"{"id":,"seq":,"event":,"time":,"received_at":"#.utf8.count + 2 * TimestampText.byteCount
-        return pieces + frame + (key.map { $0.count + #","key":"#.utf8.count } ?? 0) + sequenceNumber.digitCount
-    }
-}
-
-extension SequenceNumber {
-    /// How many decimal digits it takes; it is never negative.
-    var digitCount: Int {
-        var count = 1
-        var rest = self / 10
-        while rest > 0 {
-            count += 1
-            rest /= 10
-        }
-        return count
+        return pieces + frame + (key.map { $0.count + #","key":"#.utf8.count } ?? 0)
     }
 }
 

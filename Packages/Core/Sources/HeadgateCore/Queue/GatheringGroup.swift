@@ -17,9 +17,23 @@ struct GatheringGroup {
     /// Who wants to know when the group is committed.
     var waiters: [StoreWaiter] = []
 
-    init(expecting events: Int = 0, bytes: Int = 0) {
-        records = RecordWriter(expecting: bytes)
-        traced = TraceGroup(expecting: events)
+    /// What is expected to come: there is room for it.
+    private let expected: Tally
+
+    init(expecting expected: Tally = .zero) {
+        self.expected = expected
+        let bytes = expected.bytes + expected.events * RecordHeader.size
+        // A bit more: an event asks for what it takes at most, and no two groups are the same.
+        records = RecordWriter(expecting: bytes + bytes / 16 + 64)
+        traced = TraceGroup(expecting: expected.events)
+    }
+
+    /// The group behind it, for which as much is expected as came, or half of what was expected: little that comes between much does not
+    /// make that grow piece by piece.
+    var successor: GatheringGroup {
+        GatheringGroup(
+            expecting: Tally(
+                events: max(tally.events, expected.events / 2), bytes: max(tally.bytes, expected.bytes / 2)))
     }
 
     var byteCount: Int { records.byteCount }

@@ -7,6 +7,8 @@ import HeadgateWire
 struct Acknowledgements {
     /// The oldest first.
     private var groups: [GroupAcknowledgements] = []
+    /// What those of the group before took: that much room the next get at once.
+    private var usual = (answers: 0, bytes: 0)
 
     /// Adds the acknowledgement of an event.
     /// - Parameter group: what the event waits for, as ``EventQueue/gatheringGroup`` numbers it. One before it may still be
@@ -17,7 +19,7 @@ struct Acknowledgements {
         group: Int
     ) -> Bool {
         let isFirst = groups.last?.group != group
-        if isFirst { groups.append(GroupAcknowledgements(group: group)) }
+        if isFirst { groups.append(GroupAcknowledgements(group: group, like: usual)) }
         groups[groups.count - 1].add(id, event: event, admission, requestBytes: requestBytes)
         return isFirst
     }
@@ -29,7 +31,9 @@ struct Acknowledgements {
 
     /// Takes out those whose group is safe, or could not be stored.
     mutating func takeOldest() -> GroupAcknowledgements {
-        groups.removeFirst()
+        let oldest = groups.removeFirst()
+        usual = (oldest.count, oldest.bytes.count)
+        return oldest
     }
 }
 
@@ -43,8 +47,11 @@ struct GroupAcknowledgements {
     /// Bytes of the requests.
     private(set) var requestBytes = 0
 
-    fileprivate init(group: Int) {
+    fileprivate init(group: Int, like usual: (answers: Int, bytes: Int)) {
         self.group = group
+        // A bit more: an answer asks for what it takes at most.
+        answers = JSONWriter(capacity: usual.bytes + 128)
+        ids.reserveCapacity(usual.answers)
     }
 
     var count: Int { ids.count }
@@ -58,8 +65,9 @@ struct GroupAcknowledgements {
         _ id: UnsafeRawBufferPointer, event: UnsafeRawBufferPointer, _ admission: Admission, requestBytes bytes: Int
     ) {
         let start = answers.bytes.count + #"{"jsonrpc":"2.0","id":"#.utf8.count
-        answers.answer(id: id) { $0.acknowledgement(of: event, admission) }
-        answers.endLine()
+        answers.answerLine(id: id, most: ByteCursor.mostAcknowledgementBytes(of: event)) {
+            $0.putAcknowledgement(of: event, admission)
+        }
         ids.append(start..<start + id.count)
         requestBytes += bytes
     }
@@ -78,21 +86,32 @@ struct GroupAcknowledgements {
 }
 
 extension JSONWriter {
-    /// The result of `track`: `{"id","seq"}`, with `duplicate` for a repeat; an event that nobody wants has no `seq`.
+    /// The result of `track` for one event.
     mutating func acknowledgement(of id: UnsafeRawBufferPointer, _ admission: Admission) {
-        raw(#"{"id":"#)
-        raw(id)
+        bytes.lay(most: ByteCursor.mostAcknowledgementBytes(of: id)) { $0.putAcknowledgement(of: id, admission) }
+    }
+}
+
+extension ByteCursor {
+    /// Lays the result of `track`: `{"id","seq"}`, with `duplicate` for a repeat; an event that nobody wants has no `seq`.
+    fileprivate mutating func putAcknowledgement(of id: UnsafeRawBufferPointer, _ admission: Admission) {
+        put(#"{"id":"#)
+        put(id)
         switch admission {
         case .stored(let number):
-            raw(#","seq":"#)
-            integer(number)
+            put(#","seq":"#)
+            put(number)
         case .duplicate(let number):
-            raw(#","seq":"#)
-            integer(number)
-            raw(#","duplicate":true"#)
+            put(#","seq":"#)
+            put(number)
+            put(#","duplicate":true"#)
         case .unrouted, .queueFull, .tooLarge:
-            raw(#","unrouted":true"#)
+            put(#","unrouted":true"#)
         }
-        raw("}")
+        put("}")
+    }
+
+    fileprivate static func mostAcknowledgementBytes(of id: UnsafeRawBufferPointer) -> Int {
+        #"{"id":,"seq":9223372036854775807,"duplicate":true}"#.utf8.count + id.count
     }
 }

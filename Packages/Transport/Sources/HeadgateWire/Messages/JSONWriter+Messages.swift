@@ -11,6 +11,21 @@ extension JSONWriter {
         raw("}")
     }
 
+    /// Writes an answer and the end of its line, in room that is made once; `result` lays its value.
+    /// - Parameter most: bytes of the value at most.
+    @inlinable @inline(__always)
+    public mutating func answerLine(
+        id: UnsafeRawBufferPointer, most count: Int, result: (inout ByteCursor) -> Void
+    ) {
+        bytes.lay(most: id.count + count + 40) { cursor in
+            cursor.put(#"{"jsonrpc":"2.0","id":"#)
+            cursor.put(id)
+            cursor.put(#","result":"#)
+            result(&cursor)
+            cursor.put("}\n")
+        }
+    }
+
     /// Writes an answer with a value that is at hand.
     public mutating func answer(id: UnsafeRawBufferPointer, result: DataObject = [:]) {
         answer(id: id) { $0.object(result) }

@@ -1,0 +1,51 @@
+import Testing
+
+@testable import HeadgateData
+
+@Suite("Laying bytes")
+struct ByteCursorTests {
+    @Test("Numbers are laid in as many digits as they are said to have")
+    func numbers() {
+        var numbers: [Int64] = [0, .max, .max - 1]
+        var power: Int64 = 1
+        for _ in 0..<18 {
+            power *= 10
+            numbers += [power - 1, power, power + 1]
+        }
+        for number in numbers {
+            var bytes = Array("a".utf8)
+            bytes.lay(most: 19) { $0.put(number) }
+            #expect(String(decoding: bytes, as: UTF8.self) == "a\(number)")
+            #expect(number.digitCount == "\(number)".utf8.count)
+        }
+    }
+
+    @Test("What is laid stands behind what was there, without the room that was not used")
+    func pieces() {
+        var bytes = Array("start:".utf8)
+        for count in 0..<100 {
+            let piece = [UInt8](repeating: UInt8(ascii: "x"), count: count)
+            let before = bytes
+            bytes.lay(most: 2 * count + 50) { cursor in
+                cursor.put("<")
+                piece.withUnsafeBytes { cursor.put($0) }
+                cursor.put(Int64(count))
+                cursor.put(">")
+                #expect(cursor.offset == 2 + count + "\(count)".utf8.count)
+            }
+            #expect(bytes == before + Array("<".utf8) + piece + Array("\(count)>".utf8))
+        }
+    }
+
+    @Test("Room that is passed over can be written later")
+    func skips() {
+        var bytes: [UInt8] = []
+        bytes.lay(most: 10) { cursor in
+            cursor.skip(2)
+            cursor.put("c")
+            cursor.room[0] = UInt8(ascii: "a")
+            cursor.room[1] = UInt8(ascii: "b")
+        }
+        #expect(String(decoding: bytes, as: UTF8.self) == "abc")
+    }
+}
