@@ -53,7 +53,7 @@ public final class Headgate {
         self.scheduler = scheduler
         self.surroundings = surroundings
         turn = TurnRecord(scheduler: scheduler)
-        events = EventQueue(scheduler: scheduler, store: store, limits: limits, state: state)
+        events = EventQueue(scheduler: scheduler, store: store, limits: limits, state: state, trace: trace)
         settlements = Settlements(scheduler: scheduler, store: store)
         coordinator = BarrierCoordinator(scheduler: scheduler, turn: turn)
         flushes = Flushes(scheduler: scheduler, coordinator: coordinator, turn: turn)
@@ -77,7 +77,6 @@ public final class Headgate {
             trace: trace)
         turn.host = self
         events.host = self
-        events.trace = trace
         settlements.host = self
         store.onLettersDropped = { [weak self] in self?.lettersDropped($0) }
         follow(network.wrappedValue) { $0.networkChanged(to: $1) }

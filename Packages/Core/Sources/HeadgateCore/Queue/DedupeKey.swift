@@ -125,11 +125,12 @@ struct RecentIDsWriter {
     mutating func append(
         _ fingerprint: DedupeWindow.Fingerprint, sequenceNumber: SequenceNumber, receivedStamp stamp: Int64
     ) {
-        bytes.append(RecentIDs.entrySize) { room in
-            LittleEndian.store(sequenceNumber, in: room, at: 0)
-            LittleEndian.store(stamp, in: room, at: 8)
-            LittleEndian.store(fingerprint.first, in: room, at: 16)
-            LittleEndian.store(fingerprint.second, in: room, at: 24)
+        bytes.lay(most: RecentIDs.entrySize) { cursor in
+            LittleEndian.store(sequenceNumber, in: cursor.room, at: 0)
+            LittleEndian.store(stamp, in: cursor.room, at: 8)
+            LittleEndian.store(fingerprint.first, in: cursor.room, at: 16)
+            LittleEndian.store(fingerprint.second, in: cursor.room, at: 24)
+            cursor.skip(RecentIDs.entrySize)
         }
         receivedStamp = stamp
         count += 1

@@ -23,7 +23,7 @@ public final class EventQueue {
     @exclusivity(unchecked) private var gathering = GatheringGroup()
     /// Tells the group in the making apart from those before it: what came after a commit had begun is not in that
     /// commit, and must not be acknowledged with it (Behaviour P1).
-    public private(set) var gatheringGroup = 0
+    @exclusivity(unchecked) public private(set) var gatheringGroup = 0
     @exclusivity(unchecked) private var committing = CommittingGroups()
     @exclusivity(unchecked) private var dedupe: DedupeWindow
     /// What ids are hashed with.
@@ -42,7 +42,7 @@ public final class EventQueue {
     /// Is told of each group that was stored.
     weak var host: (any GateHost)?
     /// Remembers what was stored.
-    @exclusivity(unchecked) var trace: EventTrace?
+    private let trace: EventTrace?
 
     /// Most bytes of a group; with more, senders are asked to wait for the next.
     static let mostGroupBytes = 4 << 20
@@ -50,8 +50,12 @@ public final class EventQueue {
     static let muchBytes = 64 << 10
     static let recentBytes = 4 << 20
 
-    public init(scheduler: any Scheduler, store: any EventStore, limits: StoreLimits, state: StoredState) {
+    public init(
+        scheduler: any Scheduler, store: any EventStore, limits: StoreLimits, state: StoredState,
+        trace: EventTrace? = nil
+    ) {
         self.scheduler = scheduler
+        self.trace = trace
         self.store = store
         self.limits = limits
         let pair = state.kept[ClockPair.name].flatMap { ClockPair(kept: $0) }
@@ -77,7 +81,6 @@ public final class EventQueue {
         for (dispatcher, tallies) in state.unsettled {
             for (route, tally) in tallies { backlog.add(tally, route: route, dispatchers: [dispatcher]) }
         }
-        dedupe.reserve(state.recentIDs.reduce(0) { $0 + $1.count })
         for ids in state.recentIDs {
             ids.visit(dedupeKey) { dedupe.insert($0, sequenceNumber: $1, stamp: $2) }
         }
@@ -256,7 +259,7 @@ public final class EventQueue {
             groundwork: groundwork, forgottenIDs: newlyForgotten())
         committing.add(
             CommittingGroup(group: group, waiters: waiters, arrivals: gathering.arrivals, traced: gathering.traced))
-        gathering = GatheringGroup(expecting: gathering.tally.events, bytes: chunk.bytes.count)
+        gathering = gathering.successor
         store.append(group) { [weak self] fault in self?.committed(fault) }
     }
 

@@ -11,7 +11,7 @@ final class Transformations {
     private var settings: [TransformationSettings] = []
     /// Chains that were asked for since the last change.
     private var chains: [String: TransformationChain] = [:]
-    private var knownAfterCollectors: TransformationChain?
+    @exclusivity(unchecked) private var knownAfterCollectors: TransformationChain?
 
     init(readObject: @escaping (UnsafeRawBufferPointer) -> DataObject?) {
         self.readObject = readObject
@@ -66,6 +66,9 @@ final class Transformations {
         knownAfterCollectors = chain
         return chain
     }
+
+    /// Whether there are none before an event is stored, which is asked for each event.
+    var hasNoneAfterCollectors: Bool { knownAfterCollectors?.isEmpty ?? afterCollectors.isEmpty }
 
     /// The transformations before an event is sent by a dispatcher.
     func chain(for dispatcher: String) -> TransformationChain {
