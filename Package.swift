@@ -26,6 +26,7 @@ let transport: [Target] = [
 let server: [Target] = [
     .library("CSQLite", of: "Server", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
     .library("CDisk", of: "Server"),
+    .library("CMemory", of: "Server"),
     .library("CNetlink", of: "Server"),
     .library("CNATS", of: "Server", pkgConfig: "libnats", apt: "libnats-dev"),
     .library("CCrypto", of: "Server", pkgConfig: "libcrypto", apt: "libssl-dev"),
@@ -36,7 +37,7 @@ let server: [Target] = [
     .part(
         "HeadgateServer", of: "Server",
         [
-            "CSQLite", "CCurl", "CDisk", "CNetlink", "CCrypto", "CRE2", "CZstd", "CNATS", "CKafka", "CUV",
+            "CSQLite", "CCurl", "CDisk", "CMemory", "CNetlink", "CCrypto", "CRE2", "CZstd", "CNATS", "CKafka", "CUV",
             "HeadgateCore", "HeadgateData", "HeadgateWire", "HeadgateTransport",
         ]),
     .tests("HeadgateServerTests", of: "Server", ["HeadgateServer", "HeadgateCoreTesting", "HeadgateSeeds"]),

@@ -8,6 +8,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CDisk"),
+        .systemLibrary(name: "CMemory"),
         .systemLibrary(name: "CNetlink"),
         .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
         .systemLibrary(name: "CKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
@@ -18,7 +19,7 @@ let package = Package(
         .target(
             name: "HeadgateServer",
             dependencies: [
-                "CSQLite", "CCurl", "CDisk", "CNetlink", "CCrypto", "CRE2", "CNATS", "CKafka", "CZstd",
+                "CSQLite", "CCurl", "CDisk", "CMemory", "CNetlink", "CCrypto", "CRE2", "CNATS", "CKafka", "CZstd",
                 .product(name: "HeadgateCore", package: "Core"),
                 .product(name: "HeadgateData", package: "Core"),
                 .product(name: "CUV", package: "Transport"),

@@ -10,7 +10,9 @@ do throws(DaemonCommand.UsageFault) {
     case .version: Terminal.print(Version.line(of: "headgated", builtFrom: builtFrom))
     case .check(let options): exit(Check(options: options, environment: environment).run())
     case .verify(let directory): exit(Verification(directory: directory).run())
-    case .run(let options): exit(Daemon(options: options, environment: environment).run())
+    case .run(let options):
+        ProcessMemory.share()
+        exit(Daemon(options: options, environment: environment).run())
     }
 } catch {
     Terminal.error("headgated: \(error.message)\n\n\(DaemonCommand.usage)")

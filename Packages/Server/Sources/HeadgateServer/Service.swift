@@ -74,7 +74,7 @@ final class Service {
         for note in state.notes { log.tell(.storeNoted, ["note": .string(note)]) }
         boards = Boards(scheduler: scheduler, log: log)
         gate = Headgate(
-            scheduler: scheduler, store: store.store, state: state, limits: settings.store,
+            scheduler: scheduler, store: store.store, state: consume state, limits: settings.store,
             surroundings: .ofService(boards: boards, chance: chance))
         programBoards = ProgramBoards(boards, gate: gate)
         workforces = Workforces(gate: gate)

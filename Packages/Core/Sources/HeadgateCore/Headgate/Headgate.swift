@@ -47,21 +47,23 @@ public final class Headgate {
 
     /// - Parameter state: what the store gave back when it was opened.
     public init(
-        scheduler: any Scheduler, store: any EventStore, state: StoredState, limits: StoreLimits,
+        scheduler: any Scheduler, store: any EventStore, state: consuming StoredState, limits: StoreLimits,
         surroundings: GateSurroundings = GateSurroundings()
     ) {
         self.scheduler = scheduler
         self.surroundings = surroundings
         turn = TurnRecord(scheduler: scheduler)
-        events = EventQueue(scheduler: scheduler, store: store, limits: limits, state: state, trace: trace)
+        let (known, keptValues) = (state.dispatchers, state.kept)
+        events = EventQueue(
+            scheduler: scheduler, store: store, limits: limits, state: consume state, trace: trace)
         settlements = Settlements(scheduler: scheduler, store: store)
         coordinator = BarrierCoordinator(scheduler: scheduler, turn: turn)
         flushes = Flushes(scheduler: scheduler, coordinator: coordinator, turn: turn)
         transformations = Transformations(readObject: surroundings.readObject)
         loadRouter = LoadRouter(surroundings.patternCompiler, transformations)
-        kept = KeptValues(state.kept, settlements: settlements)
+        kept = KeptValues(keptValues, settlements: settlements)
         dispatchers = Dispatchers(
-            state.dispatchers,
+            known,
             Dispatcher.Surroundings(
                 events: events, coordinator: coordinator, flushes: flushes, settlements: settlements,
                 depths: depths, counts: counts, transformations: transformations, turn: turn, trace: trace,

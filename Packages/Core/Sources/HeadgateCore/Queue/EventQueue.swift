@@ -51,7 +51,7 @@ public final class EventQueue {
     static let recentBytes = 4 << 20
 
     public init(
-        scheduler: any Scheduler, store: any EventStore, limits: StoreLimits, state: StoredState,
+        scheduler: any Scheduler, store: any EventStore, limits: StoreLimits, state: consuming StoredState,
         trace: EventTrace? = nil
     ) {
         self.scheduler = scheduler
@@ -67,7 +67,8 @@ public final class EventQueue {
         lastSequenceNumber = state.lastSequenceNumber
         lastStored = state.lastSequenceNumber
         recent = RecentChunks(mostBytes: EventQueue.recentBytes, lastSequenceNumber: state.lastSequenceNumber)
-        restore(state)
+        restore(state.unsettled)
+        remember(consume state)
     }
 
     /// Other limits are in force from now on.
@@ -77,11 +78,18 @@ public final class EventQueue {
         dedupe.length = limits.dedupeWindow.wholeMilliseconds
     }
 
-    private func restore(_ state: StoredState) {
-        for (dispatcher, tallies) in state.unsettled {
+    private func restore(_ unsettled: [DispatcherNumber: [RouteNumber: Tally]]) {
+        for (dispatcher, tallies) in unsettled {
             for (route, tally) in tallies { backlog.add(tally, route: route, dispatchers: [dispatcher]) }
         }
-        for ids in state.recentIDs {
+    }
+
+    /// Takes over the ids. Those that the store gave are let go of one by one: they take as much memory as is made of them.
+    private func remember(_ state: consuming StoredState) {
+        var rest = state.recentIDs
+        state.recentIDs = []
+        rest.reverse()
+        while let ids = rest.popLast() {
             ids.visit(dedupeKey) { dedupe.insert($0, sequenceNumber: $1, stamp: $2) }
         }
     }

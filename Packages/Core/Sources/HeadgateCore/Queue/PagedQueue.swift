@@ -9,7 +9,7 @@ struct PagedQueue<Element: BitwiseCopyable> {
     /// The place behind the newest.
     private(set) var end: Int
 
-    static var pageBits: Int { 12 }
+    static var pageBits: Int { 10 }
     static var pageSize: Int { 1 << pageBits }
 
     /// - Parameter page: where places begin, in pages.

@@ -201,6 +201,14 @@ private struct UnreadyFile {
     let handle: any DiskFile
     private var filled = 0
 
+    /// Never written to, so that the system has one page for all of them. They live as long as the program.
+    private nonisolated(unsafe) static let zeros: UnsafeRawBufferPointer = {
+        let size = 1 << 20
+        let memory = mmap(nil, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let memory, memory != MAP_FAILED else { fatalError("no memory for \(size) zeros") }
+        return UnsafeRawBufferPointer(start: memory, count: size)
+    }()
+
     init(file: LogFile, handle: any DiskFile) {
         (self.file, self.handle) = (file, handle)
     }
@@ -211,12 +219,9 @@ private struct UnreadyFile {
     mutating func fill(_ step: Int) throws(DiskFault) {
         let begin = filled
         let end = min(file.size, filled + step)
-        let zeros = [UInt8](repeating: 0, count: min(end - filled, 1 << 20))
         while filled < end {
-            let count = min(zeros.count, end - filled)
-            try zeros.lend { [filled] (bytes) throws(DiskFault) in
-                try handle.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: filled)
-            }
+            let count = min(UnreadyFile.zeros.count, end - filled)
+            try handle.write(UnsafeRawBufferPointer(rebasing: UnreadyFile.zeros[..<count]), at: filled)
             filled += count
         }
         // A sync for each step would take most of its time, and whoever waits for a commit would wait for it.
