@@ -11,7 +11,7 @@ public final class BarrierCoordinator {
         didSet { version += 1 }
     }
     /// Counts on whenever something that is told of ways may have changed: who remembers an answer can see whether it still holds.
-    private(set) var version = 0
+    @exclusivity(unchecked) private(set) var version = 0
     private var nextKey = 0
     /// Is told each time that a way may have changed; each time that a barrier comes, goes or is described anew, also when
     /// that changes no way; and of each barrier whose code threw (Behaviour B9).

@@ -4,6 +4,9 @@ import HeadgateData
 ///
 /// What it does is decided by its ``DeliveryMachine``. The dispatcher tells that what happens, and carries out the orders that
 /// come back, all in ``perform(_:)``: it has the sender, the barriers that are its own, and the way to the store.
+///
+/// What each look touches is not checked for exclusive access at run time: nothing that the machine is told or asked for knows the
+/// dispatcher.
 final class Dispatcher {
     /// Tells it from another of the same id, before or after it: each counts for itself.
     let incarnation: Int
@@ -13,19 +16,19 @@ final class Dispatcher {
     /// Whether its destination is on the other side of a network (Behaviour B20).
     private(set) var reachesNetwork: Bool
     /// When something that waits in hand becomes too old, as of the last look; nil while nothing does.
-    private(set) var nextExpiry: Instant?
+    @exclusivity(unchecked) private(set) var nextExpiry: Instant?
     /// How long its events took.
-    private(set) var measures = DispatcherMeasures()
+    @exclusivity(unchecked) private(set) var measures = DispatcherMeasures()
 
-    private var machine: DeliveryMachine
-    private var sender: any Sender
+    @exclusivity(unchecked) private var machine: DeliveryMachine
+    @exclusivity(unchecked) private var sender: any Sender
     /// Senders that were replaced and have not finished.
     private var retiring = RetiringSenders()
     /// Stands before it where its settings name a board (Behaviour A9).
-    private var activationGate: ActivationGate?
+    @exclusivity(unchecked) private var activationGate: ActivationGate?
     private var purgeWaiters: [Purges.Number: (Int) -> Void] = [:]
     private let surroundings: Surroundings
-    private var seenWay: SeenWay?
+    @exclusivity(unchecked) private var seenWay: SeenWay?
 
     /// What the coordinator has said of the way here.
     private struct SeenWay {

@@ -5,7 +5,8 @@ final class Flushes {
     /// Is told of each dispatcher of which flushes begin or end.
     private let turn: TurnRecord
     private var lastNumber = 0
-    private(set) var table = FlushTable()
+    /// Not checked for exclusive access: each look of each dispatcher asks it, and it asks nobody.
+    @exclusivity(unchecked) private(set) var table = FlushTable()
     private var waiters: [String: (FlushAnswer) -> Void] = [:]
     private var alarm: (any Disposable)?
 

@@ -1,11 +1,11 @@
 /// The dispatchers of a gate: those that are configured, and those that were removed and have batches on their way.
 final class Dispatchers {
     /// The route of an event that all want.
-    private(set) var routeToAll = RouteTable.nobody
+    @exclusivity(unchecked) private(set) var routeToAll = RouteTable.nobody
     /// All that the store knows.
     let known: KnownDispatchers
-    private var configured: [String: Dispatcher] = [:]
-    private var leaving: [String: Dispatcher] = [:]
+    @exclusivity(unchecked) private var configured: [String: Dispatcher] = [:]
+    @exclusivity(unchecked) private var leaving: [String: Dispatcher] = [:]
     /// How many have been made.
     private var made = 0
     private let surroundings: Dispatcher.Surroundings

@@ -41,7 +41,7 @@ public final class Headgate {
     /// The flush that began with the network's return, while it is under way.
     private var returnFlush: String?
     /// The orderly stop under way.
-    private var stopping: OrderlyStop?
+    @exclusivity(unchecked) private var stopping: OrderlyStop?
     /// What the gate follows for as long as it lives.
     private var followed: [any Disposable] = []
 

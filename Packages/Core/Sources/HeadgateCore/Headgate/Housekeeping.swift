@@ -10,11 +10,11 @@ final class Housekeeping {
     private let clock: ClockKeeper
     private let counts: EventCounts
     private let trace: EventTrace
-    private var alarm: (rings: any Disposable, at: Instant)?
+    @exclusivity(unchecked) private var alarm: (rings: any Disposable, at: Instant)?
     /// When orphans and ids are looked at next.
-    private var nextChores: Instant
-    private var pass: Pass
-    private var hasEnded = false
+    @exclusivity(unchecked) private var nextChores: Instant
+    @exclusivity(unchecked) private var pass: Pass
+    @exclusivity(unchecked) private var hasEnded = false
 
     private enum Pass {
         /// The backlog is being looked through, since a moment.

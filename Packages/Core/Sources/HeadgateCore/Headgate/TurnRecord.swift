@@ -22,10 +22,10 @@ protocol GateHost: AnyObject {
 /// What has changed in a turn, noted by the parts of a gate as it happens, and looked at once when the turn ends.
 final class TurnRecord {
     /// The gate whose turn it is.
-    weak var host: (any GateHost)?
+    @exclusivity(unchecked) weak var host: (any GateHost)?
     private let scheduler: any Scheduler
     private var toLook: Set<String> = []
-    private var isEndDue = false
+    @exclusivity(unchecked) private var isEndDue = false
 
     init(scheduler: any Scheduler) {
         self.scheduler = scheduler

@@ -10,15 +10,15 @@ import HeadgateData
 /// called with it knows the queue.
 public final class EventQueue {
     let scheduler: any Scheduler
-    private(set) var ages: AgeScale
+    @exclusivity(unchecked) private(set) var ages: AgeScale
     @exclusivity(unchecked) private(set) var limits: StoreLimits
     public let store: any EventStore
-    var routes = RouteTable()
+    @exclusivity(unchecked) var routes = RouteTable()
     @exclusivity(unchecked) var backlog = Backlog()
     /// What the next group has to bring into the store with it.
-    var groundwork = Groundwork()
+    @exclusivity(unchecked) var groundwork = Groundwork()
     /// What the sweeper has looked through.
-    var sweep = Sweep()
+    @exclusivity(unchecked) var sweep = Sweep()
     /// The group in the making.
     @exclusivity(unchecked) private var gathering = GatheringGroup()
     /// Tells the group in the making apart from those before it: what came after a commit had begun is not in that
@@ -30,17 +30,17 @@ public final class EventQueue {
     let dedupeKey: DedupeKey
     /// How many ids had been let go of when the store was told last.
     private var toldForgotten = 0
-    private var recent: RecentChunks
+    @exclusivity(unchecked) private var recent: RecentChunks
     @exclusivity(unchecked) private var isCommitDue = false
     /// What the clocks said when the first event of this turn came.
     @exclusivity(unchecked) private var arrival: Receipt?
     /// How long clients waited for the acknowledgements of events that were stored (Behaviour O1).
-    public private(set) var acknowledging = Histogram(.seconds)
+    @exclusivity(unchecked) public private(set) var acknowledging = Histogram(.seconds)
     @exclusivity(unchecked) public private(set) var lastSequenceNumber: SequenceNumber = 0
     /// The newest event that is stored.
-    private(set) var lastStored: SequenceNumber = 0
+    @exclusivity(unchecked) private(set) var lastStored: SequenceNumber = 0
     /// Is told of each group that was stored.
-    weak var host: (any GateHost)?
+    @exclusivity(unchecked) weak var host: (any GateHost)?
     /// Remembers what was stored.
     private let trace: EventTrace?
 

@@ -1,7 +1,7 @@
 /// What barriers may know of every dispatcher's queue: how much waits, and what is taken.
 final class QueueDepths: QueueObserving {
-    private var depths: [String: StateSubject<QueueDepth>] = [:]
-    private var takings: [String: PulseSubject<Int>] = [:]
+    @exclusivity(unchecked) private var depths: [String: StateSubject<QueueDepth>] = [:]
+    @exclusivity(unchecked) private var takings: [String: PulseSubject<Int>] = [:]
 
     func onDepth(for dispatcherId: String) -> Observable<QueueDepth> {
         subject(dispatcherId).wrappedValue

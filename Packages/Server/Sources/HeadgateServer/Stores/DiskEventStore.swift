@@ -50,20 +50,20 @@ public final class DiskEventStore: EventStore {
     }
 
     /// Bytes of its files (`status.store.disk_bytes`, Behaviour Q10).
-    public private(set) var diskBytes = 0
+    @exclusivity(unchecked) public private(set) var diskBytes = 0
     /// How long it took to bring what was written onto the disk (Behaviour O1).
     public var syncing: Histogram { syncTimes?.histogram ?? Histogram(.seconds) }
     /// Called on the scheduler with the number of events that were found damaged and put aside (Behaviour Q8).
-    public var onQuarantine: (Int) -> Void = { _ in }
-    public var onLettersDropped: ([DispatcherNumber: Int]) -> Void = { _ in }
+    @exclusivity(unchecked) public var onQuarantine: (Int) -> Void = { _ in }
+    @exclusivity(unchecked) public var onLettersDropped: ([DispatcherNumber: Int]) -> Void = { _ in }
 
     private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let door: SchedulerDoor
     private let desk: any StoreDesk
     private let syncTimes: SyncTimes?
-    private var isOpen = false
+    @exclusivity(unchecked) private var isOpen = false
     /// Who waits for what is asked of the desk, in order.
-    private var waiting: [Completion] = []
+    @exclusivity(unchecked) private var waiting: [Completion] = []
 
     /// Who asked while the store was not open.
     private var refused: [Completion] = []
@@ -218,7 +218,7 @@ private enum Completion {
 /// `@unchecked`: passed on by any thread, but looked into only by work that was posted to the scheduler, where the store
 /// lives.
 private final class SchedulerDoor: @unchecked Sendable {
-    weak var store: DiskEventStore?
+    @exclusivity(unchecked) weak var store: DiskEventStore?
 }
 
 typealias StoreOptions = DiskEventStore.Options

@@ -11,6 +11,8 @@ import Synchronization
 /// the store's thread from then on.
 ///
 /// Jobs go in and outcomes come out, both in order.
+///
+/// What each commit touches is not checked for exclusive access at run time: nothing that is called with it knows this object.
 // Unchecked: `engine` and `pace` are touched by who has the engine, and what belongs to the loop on the loop only.
 final class StoreWorkers: @unchecked Sendable {
     private let options: DiskEventStore.Options
@@ -26,13 +28,13 @@ final class StoreWorkers: @unchecked Sendable {
     /// How often the loop's thread has had the engine.
     private let turnsOfLoop = Atomic(0)
 
-    private var engine: (any StoreEngine)?
-    private var pace = DiskPace()
+    @exclusivity(unchecked) private var engine: (any StoreEngine)?
+    @exclusivity(unchecked) private var pace = DiskPace()
 
     /// What was asked for in this turn of the loop.
-    private var asked: [StoreJob] = []
+    @exclusivity(unchecked) private var asked: [StoreJob] = []
     /// Takes outcomes, on the loop.
-    var onOutcomes: () -> Void = {}
+    @exclusivity(unchecked) var onOutcomes: () -> Void = {}
 
     /// Who has the engine.
     private enum Holder: UInt8, AtomicRepresentable {

@@ -6,7 +6,7 @@ import HeadgateTransport
 final class ThreadedStoreDesk: StoreDesk {
     private let options: DiskEventStore.Options
     private let loop: EventLoop?
-    private var workers: StoreWorkers?
+    @exclusivity(unchecked) private var workers: StoreWorkers?
     /// Takes outcomes that are there at the end of a turn of the loop. Set before the desk is opened.
     var onOutcomes: () -> Void = {}
 

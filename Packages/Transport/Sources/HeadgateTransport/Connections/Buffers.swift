@@ -69,7 +69,8 @@ struct OutputBuffer {
 /// The output buffers between two uses: connections that have nothing to write hold none, and those that write do not
 /// allocate.
 final class SpareBuffers {
-    private var buffers: [[UInt8]] = []
+    /// Not checked for exclusive access, as all that a connection touches each turn.
+    @exclusivity(unchecked) private var buffers: [[UInt8]] = []
 
     /// An empty buffer, with room if there is one to spare.
     func take() -> [UInt8] {

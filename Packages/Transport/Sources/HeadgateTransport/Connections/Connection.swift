@@ -12,12 +12,12 @@ public final class Connection {
     /// Who is at the other end.
     public let peer: PeerCredentials
     /// Whether the peer can read no more, so that what is written is dropped.
-    public private(set) var isPeerGone = false
+    @exclusivity(unchecked) public private(set) var isPeerGone = false
     /// Whether the peer has said that it sends no more, and all that it sent has been read.
-    public private(set) var hasReachedEnd = false
+    @exclusivity(unchecked) public private(set) var hasReachedEnd = false
     /// When output last moved, or began to wait for the peer, in nanoseconds of the loop's monotonic clock. A peer that
     /// reads too slowly is one for whom there are ``outputBytes`` long after this.
-    public private(set) var lastOutputProgress: Int64
+    @exclusivity(unchecked) public private(set) var lastOutputProgress: Int64
 
     /// What follows the last byte of output.
     private enum Ending {
@@ -27,15 +27,15 @@ public final class Connection {
     }
 
     /// The handler is told of all that happens, and kept, until the connection has closed.
-    private var handler: (any ConnectionHandler)?
+    @exclusivity(unchecked) private var handler: (any ConnectionHandler)?
     let number: Int32
     private let handle: Handle
     @exclusivity(unchecked) private(set) var output = OutputBuffer()
-    private var ending = Ending.none
-    private var isReading = false
+    @exclusivity(unchecked) private var ending = Ending.none
+    @exclusivity(unchecked) private var isReading = false
     /// Whether the peer's end of the socket takes no more at present.
-    private var isBlocked = false
-    private var isFlushScheduled = false
+    @exclusivity(unchecked) private var isBlocked = false
+    @exclusivity(unchecked) private var isFlushScheduled = false
     /// The closure is made once, not for each turn.
     private lazy var flushAtEndOfTurn: () -> Void = { [weak self] in self?.flushScheduled() }
 
@@ -44,7 +44,7 @@ public final class Connection {
     private var departure: TransportError?
     private var closeError: TransportError?
     /// The events that libuv polls for.
-    private var interest: Int32 = 0
+    @exclusivity(unchecked) private var interest: Int32 = 0
     /// Whether urgent bytes have made the watch for a hang-up useless.
     private var ignoresUrgent = false
 

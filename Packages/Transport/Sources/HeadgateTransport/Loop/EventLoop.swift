@@ -19,21 +19,21 @@ public final class EventLoop: @unchecked Sendable {
     private let inbox = Guarded(Inbox())
     private let wakeUp: UnsafeMutablePointer<uv_async_t>
     /// What was taken from the inbox, and how many of it have been run.
-    private var taken: [Inbox.Work] = []
-    private var takenRun = 0
+    @exclusivity(unchecked) private var taken: [Inbox.Work] = []
+    @exclusivity(unchecked) private var takenRun = 0
     /// One buffer for the reads of all connections.
     let readBuffer = ReadBuffer()
     /// Output buffers that no connection needs at present.
     let spareOutput = SpareBuffers()
 
     /// Whether a timer's action is being run.
-    var isFiringTimer = false
+    @exclusivity(unchecked) var isFiringTimer = false
 
     private let owner: Atomic<UInt>
     private let tenure = LoopTenure()
     /// Who wants something done when the turn is over.
-    private var partner: (any LoopPartner)?
-    private var isStopping = false
+    @exclusivity(unchecked) private var partner: (any LoopPartner)?
+    @exclusivity(unchecked) private var isStopping = false
     private let hasEnded = Guarded(false)
 
     /// A loop of the calling thread.

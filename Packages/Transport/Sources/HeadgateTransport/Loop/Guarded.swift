@@ -6,11 +6,12 @@ import Glibc
 /// library's `Mutex` that are none. And one can wait for it, which a `Mutex` does not offer.
 // Unchecked: the value is touched with the lock held only.
 public final class Guarded<Value: Sendable>: @unchecked Sendable {
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let change = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    private var value: Value
+    @usableFromInline let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    @usableFromInline let change = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    // The lock sees to it that one at a time has these.
+    @usableFromInline @exclusivity(unchecked) var value: Value
     /// How many threads wait for a change.
-    private var waiting = 0
+    @usableFromInline @exclusivity(unchecked) var waiting = 0
 
     public init(_ value: Value) {
         self.value = value
@@ -31,11 +32,13 @@ public final class Guarded<Value: Sendable>: @unchecked Sendable {
     }
 
     /// Looks at the value, or changes it, while nobody else does.
+    @inlinable
     public func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
         withLock(when: { _ in true }, body)
     }
 
     /// The same once the value is as wanted: holds the thread up until then.
+    @inlinable
     public func withLock<Result>(when isWanted: (Value) -> Bool, _ body: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         while !isWanted(value) { awaitChange() }
@@ -69,7 +72,8 @@ public final class Guarded<Value: Sendable>: @unchecked Sendable {
         return body(&value)
     }
 
-    private func awaitChange() {
+    @usableFromInline
+    func awaitChange() {
         waiting += 1
         pthread_cond_wait(change, mutex)
         waiting -= 1

@@ -5,11 +5,11 @@ import CUV
 /// The registry keeps it until then, so whoever made it may be gone earlier.
 final class Handle {
     /// Called on libuv's event with what it tells: status and events of a poll, the number of a signal, else zeros.
-    var onEvent: ((Int32, Int32) -> Void)?
+    @exclusivity(unchecked) var onEvent: ((Int32, Int32) -> Void)?
     /// Called once, after libuv has let go of the handle.
     var onClosed: (() -> Void)?
     /// False from the moment that it is asked to close.
-    private(set) var isOpen = true
+    @exclusivity(unchecked) private(set) var isOpen = true
 
     private let memory: UnsafeMutableRawPointer
     // The registry lives as long as the loop, and an open handle is one of its own.

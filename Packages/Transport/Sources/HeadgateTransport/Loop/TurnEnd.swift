@@ -8,7 +8,7 @@ final class TurnEnd {
     /// What waits, by phases.
     private var waiting: [[() -> Void]] = TurnPhase.allCases.map { _ in [] }
     /// How much waits, of all phases.
-    private var count = 0
+    @exclusivity(unchecked) private var count = 0
     private var running: [() -> Void] = []
     /// What waits for the end of the turn after this one.
     private var next: [() -> Void] = []

@@ -2,15 +2,15 @@ import HeadgateCore
 
 /// Carries out what is asked of an event store that keeps its events in a log, as the store's thread sees it.
 final class LogEngine: StoreEngine {
-    var lastAppended: SequenceNumber
+    @exclusivity(unchecked) var lastAppended: SequenceNumber
     let log: SegmentLog
     /// Held for its lock.
     private let directory: DataDirectory
-    private var copy: LogCopy?
+    @exclusivity(unchecked) private var copy: LogCopy?
     /// Whether it is time to look which segments are not needed any more.
-    private var isReviewDue = true
-    private var writesSinceReview = 0
-    private var isPaused = false
+    @exclusivity(unchecked) private var isReviewDue = true
+    @exclusivity(unchecked) private var writesSinceReview = 0
+    @exclusivity(unchecked) private var isPaused = false
 
     /// What is settled may have freed a segment after so many writes, or as many as there are segments: all are looked at.
     private static let leastWritesBetweenReviews = 64
@@ -86,7 +86,7 @@ final class LogEngine: StoreEngine {
         return records.isEmpty ? nil : Chunk(bytes: records, lastSequenceNumber: last)
     }
 
-    var toldBytes = 0
+    @exclusivity(unchecked) var toldBytes = 0
 
     var diskBytes: Int { log.files.bytes }
 

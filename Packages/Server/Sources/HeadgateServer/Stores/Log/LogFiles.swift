@@ -17,14 +17,14 @@ final class LogFiles {
     private let disk: any Disk
     private let segmentSize: Int
     /// Files that are ready to be used.
-    private var spare: [LogFile] = []
+    @exclusivity(unchecked) private var spare: [LogFile] = []
     private var newest: UInt32 = 0
     /// Bytes of each file.
     private var sizes: [UInt32: Int] = [:]
     /// Bytes of all files.
-    private(set) var bytes = 0
+    @exclusivity(unchecked) private(set) var bytes = 0
     /// There was no room for another file, and none has been needed since.
-    private var isOutOfRoom = false
+    @exclusivity(unchecked) private var isOutOfRoom = false
     /// One that is being made ready.
     private var unready: UnreadyFile?
 

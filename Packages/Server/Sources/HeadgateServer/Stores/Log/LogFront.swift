@@ -4,19 +4,19 @@ import HeadgateCore
 final class LogFront {
     let segment: LogSegment
     /// Where the next frame goes.
-    private(set) var end: Int
+    @exclusivity(unchecked) private(set) var end: Int
     /// So many bytes are beyond doubt on the disk.
-    private(set) var certain: Int
+    @exclusivity(unchecked) private(set) var certain: Int
     private let header: LogHeader
     /// The checksum of the last frame.
-    private var last: UInt64
+    @exclusivity(unchecked) private var last: UInt64
     /// Frames that are not written yet, and the checksum of the last of them.
-    private var pending = LogWriter()
-    private var lastPending: UInt64
+    @exclusivity(unchecked) private var pending = LogWriter()
+    @exclusivity(unchecked) private var lastPending: UInt64
     /// Bytes that they will take in the summary.
-    private var pendingWeight = 0
+    @exclusivity(unchecked) private var pendingWeight = 0
     /// Where the summary lies; 0 where there is none.
-    private var summary = 0
+    @exclusivity(unchecked) private var summary = 0
 
     /// Begins a segment with a state, which is laid.
     init(_ segment: LogSegment, _ header: LogHeader, _ state: LogState) {

@@ -5,10 +5,10 @@ final class LogSegment {
     let number: UInt64
     let file: LogFile
     /// Where the events lie that it holds.
-    var index: LogIndex
+    @exclusivity(unchecked) var index: LogIndex
     private let files: LogFiles
     /// Open as long as it is written to.
-    private var handle: (any DiskFile)?
+    @exclusivity(unchecked) private var handle: (any DiskFile)?
 
     init(number: UInt64, file: LogFile, files: LogFiles, index: LogIndex) {
         (self.number, self.file, self.files, self.index) = (number, file, files, index)

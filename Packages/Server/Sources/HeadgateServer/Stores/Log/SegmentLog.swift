@@ -3,23 +3,26 @@ import HeadgateCore
 
 /// The log of a data directory, as its thread sees it: a chain of segments, of which the last is written to, and the state that
 /// all that was written makes (Behaviour Q1, `store.kind: log`).
+///
+/// What each commit touches is not checked for exclusive access at run time, here and in what belongs to it: nothing that is called
+/// with it knows the log.
 final class SegmentLog {
     let options: StoreOptions
-    private(set) var files: LogFiles
-    private(set) var state: LogState
+    @exclusivity(unchecked) private(set) var files: LogFiles
+    @exclusivity(unchecked) private(set) var state: LogState
     /// The segments that are written no more, by number.
-    private(set) var sealed: [UInt64: LogSegment]
-    private(set) var front: LogFront
+    @exclusivity(unchecked) private(set) var sealed: [UInt64: LogSegment]
+    @exclusivity(unchecked) private(set) var front: LogFront
     private var nextNumber: UInt64
     /// Files that nobody needs once what says so is on the disk.
     private var void: [LogFile] = []
     /// Nobody knows what of the front is on the disk.
-    private(set) var isBroken = false
+    @exclusivity(unchecked) private(set) var isBroken = false
     private(set) var counts = LogCounts()
     /// Events that were found damaged, and of which nobody has been told.
-    private var quarantinedEvents = 0
+    @exclusivity(unchecked) private var quarantinedEvents = 0
     /// Dead letters that had to make room for newer ones, by dispatcher, and of which nobody has been told.
-    private var droppedLetters: [DispatcherNumber: Int] = [:]
+    @exclusivity(unchecked) private var droppedLetters: [DispatcherNumber: Int] = [:]
 
     init(_ recovered: LogRecovery.Outcome, options: StoreOptions) {
         self.options = options
