@@ -1,6 +1,8 @@
 /// The newest stored events, kept in memory within a bound, so that dispatchers that keep up never read from the store.
 struct RecentChunks {
     private var chunks: [Chunk] = []
+    /// Those before this place are dropped: what is behind them is moved up once in a while, and not for each.
+    private var first = 0
     private var bytes = 0
     private let mostBytes: Int
     /// Every stored event behind this one is in memory.
@@ -15,30 +17,35 @@ struct RecentChunks {
     mutating func append(_ chunk: Chunk) {
         chunks.append(chunk)
         bytes += chunk.weight
-        guard bytes > mostBytes else { return }
-        var dropped = 0
-        while bytes > mostBytes, dropped < chunks.count {
-            bytes -= chunks[dropped].weight
-            coveredAfter = chunks[dropped].lastSequenceNumber
-            dropped += 1
-        }
-        chunks.removeFirst(dropped)
+        while bytes > mostBytes, first < chunks.count { dropOldest() }
+        moveUp()
     }
 
     /// Lets go of what every dispatcher has settled.
     mutating func trim(through sequenceNumber: SequenceNumber) {
-        let settled = chunks.prefix { $0.lastSequenceNumber <= sequenceNumber }
-        guard let last = settled.last else { return }
-        bytes -= settled.reduce(0) { $0 + $1.weight }
-        coveredAfter = last.lastSequenceNumber
-        chunks.removeFirst(settled.count)
+        while first < chunks.count, chunks[first].lastSequenceNumber <= sequenceNumber { dropOldest() }
+        moveUp()
+    }
+
+    private mutating func dropOldest() {
+        bytes -= chunks[first].weight
+        coveredAfter = chunks[first].lastSequenceNumber
+        // Its events are given back at once.
+        chunks[first] = Chunk(bytes: [], lastSequenceNumber: coveredAfter)
+        first += 1
+    }
+
+    /// Gives back the places of what was dropped, once there are more of these than of others.
+    private mutating func moveUp() {
+        guard first > 64, first > chunks.count / 2 else { return }
+        chunks.removeFirst(first)
+        first = 0
     }
 
     /// The first chunk with events behind `sequenceNumber`; nil when it is not in memory.
     func chunk(after sequenceNumber: SequenceNumber) -> Chunk? {
         guard sequenceNumber >= coveredAfter else { return nil }
-        var low = 0
-        var high = chunks.count
+        var (low, high) = (first, chunks.count)
         while low < high {
             let middle = (low + high) / 2
             if chunks[middle].lastSequenceNumber > sequenceNumber { high = middle } else { low = middle + 1 }

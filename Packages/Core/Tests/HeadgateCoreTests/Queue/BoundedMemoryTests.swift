@@ -52,6 +52,18 @@ struct BoundedMemoryTests {
         #expect(recent.chunk(after: 9)?.lastSequenceNumber == 10)
     }
 
+    @Test("Q6: the bound holds however many events have come and gone")
+    func recentStaysBounded() {
+        var recent = RecentChunks(mostBytes: 1000, lastSequenceNumber: 0)
+        for number in 1...500 as ClosedRange<SequenceNumber> {
+            recent.append(Chunk(bytes: Array(repeating: 0, count: 172), lastSequenceNumber: number))
+            if number.isMultiple(of: 7) { recent.trim(through: number - 1) }
+            #expect(recent.chunk(after: number - 1)?.lastSequenceNumber == number)
+            #expect(recent.chunk(after: number - 4) == nil)
+            #expect(recent.chunk(after: number) == nil)
+        }
+    }
+
     @Test("Q6: what no longer fits in memory is read from the store")
     func readsFromStore() {
         let bench = GateBench(reply: { _ in .delivered })
