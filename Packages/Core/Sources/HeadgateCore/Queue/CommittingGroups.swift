@@ -36,7 +36,7 @@ struct CommittingGroups {
 
     /// Those who wait for all that is on its way.
     mutating func add(_ waiters: [StoreWaiter]) {
-        groups[groups.count - 1].waiters += waiters
+        groups.last?.waiters += waiters
     }
 
     /// Takes out the one that the store has answered; nil where none is on its way.
@@ -51,13 +51,13 @@ struct CommittingGroups {
     /// The one before these could not be stored, and none of them will be.
     /// - Returns: the routes that go to the store with none of them.
     mutating func doom(_ fault: StoreFault) -> [RouteNumber: [DispatcherNumber]] {
-        for place in groups.indices { groups[place].doom = fault }
+        for group in groups { group.doom = fault }
         return groups.reduce(into: [:]) { $0.merge($1.group.newRoutes) { $1 } }
     }
 }
 
 /// A group that the store is committing.
-struct CommittingGroup {
+final class CommittingGroup {
     let group: AppendGroup
     /// Who wants to know when it is committed.
     fileprivate(set) var waiters: [StoreWaiter]

@@ -76,28 +76,29 @@ public enum StoreFault: Error, Equatable, Sendable {
     }
 }
 
-/// Events that are committed together (Behaviour Q5).
-public struct AppendGroup: Sendable {
-    public var chunk: Chunk
+/// Events that are committed together (Behaviour Q5). It is made once, and handed from one to the next: what it holds is not copied
+/// for that.
+public final class AppendGroup: Sendable {
+    public let chunk: Chunk
     /// The newest event of the group that it goes on from; 0 where it goes on from none. Its events may have been offered while that one was
     /// on its way, and rely on it: a store that could not keep that one must not keep this one.
-    public var behind: SequenceNumber
+    public let behind: SequenceNumber
     /// What the chunk holds of each route, so that a start needs not read the events to count them.
-    public var tallies: [RouteNumber: Tally]
+    public let tallies: [RouteNumber: Tally]
     /// When its events become too old.
-    public var ages: GroupAges
+    public let ages: GroupAges
     /// Routes that are used for the first time.
-    public var newRoutes: [RouteNumber: [DispatcherNumber]]
+    public let newRoutes: [RouteNumber: [DispatcherNumber]]
     /// What must be kept with the events at the latest. What of it the store has already stays as it is, but for since when a
     /// dispatcher is gone.
-    public var groundwork: Groundwork
+    public let groundwork: Groundwork
     /// The clients' own ids among the events; nil when there are none.
-    public var recentIDs: RecentIDs?
+    public let recentIDs: RecentIDs?
     /// The ids of events up to and including this one are no longer remembered: a store lets go of them bit by bit.
-    public var forgottenIDs: SequenceNumber
+    public let forgottenIDs: SequenceNumber
     /// Dead letters whose events are in the chunk again: they go with the commit, so that a crash neither loses an event
     /// nor sends it twice (Behaviour D10). One that is not there any more is no fault.
-    public var requeued: [LetterNumber]
+    public let requeued: [LetterNumber]
 
     public init(
         chunk: Chunk, behind: SequenceNumber = 0, tallies: [RouteNumber: Tally], ages: GroupAges,

@@ -33,9 +33,7 @@ extension EventStoreConformance {
         },
         Check("D10: letters whose events are in the queue again go with the commit that puts them there") { bench in
             try bench.bury(1...3)
-            var group = AppendGroup.sample(10...11)
-            group.requeued = [1, 3, 99]
-            try bench.append(group)
+            try bench.append(.sample(10...11).with(requeued: [1, 3, 99]))
             try bench.reopen()
             try bench.expectLetters([2], LetterQuery(limit: 9))
             try bench.expect(bench.numbers(), is: [10, 11], "events")

@@ -34,6 +34,18 @@ extension AppendGroup {
     }
 }
 
+extension AppendGroup {
+    /// The same events with something else beside them.
+    public func with(
+        behind: SequenceNumber = 0, groundwork: Groundwork = Groundwork(), forgottenIDs: SequenceNumber = 0,
+        requeued: [LetterNumber] = []
+    ) -> AppendGroup {
+        AppendGroup(
+            chunk: chunk, behind: behind, tallies: tallies, ages: ages, newRoutes: newRoutes, groundwork: groundwork,
+            recentIDs: recentIDs, forgottenIDs: forgottenIDs, requeued: requeued)
+    }
+}
+
 extension StoredDispatcher {
     static func at(_ position: SequenceNumber, number: DispatcherNumber = 1, id: String = "collect") -> StoredDispatcher
     {

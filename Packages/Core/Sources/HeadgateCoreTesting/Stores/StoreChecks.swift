@@ -38,9 +38,7 @@ extension EventStoreConformance {
             ]
             var faults: [Bool] = []
             for (behind, numbers) in groups {
-                var group = AppendGroup.sample(numbers)
-                group.behind = behind
-                bench.store.append(group) { faults.append($0 != nil) }
+                bench.store.append(AppendGroup.sample(numbers).with(behind: behind)) { faults.append($0 != nil) }
             }
             try bench.write()
             try bench.expect(faults, is: [false, true, true, false, false], "what failed")
@@ -48,10 +46,10 @@ extension EventStoreConformance {
         },
         Check("Q2: what is there already stays, what a group brings with it is kept") { bench in
             try bench.write(.dispatcher(.at(0)), .keep("key", [1]))
-            var group = AppendGroup.sample(1...2, newRoutes: [1: [1, 2]])
-            group.groundwork.dispatchers = [.at(7), .at(0, number: 2, id: "archive")]
-            group.groundwork.kept = ["key": [2], "other": [3]]
-            try bench.append(group)
+            var groundwork = Groundwork()
+            groundwork.dispatchers = [.at(7), .at(0, number: 2, id: "archive")]
+            groundwork.kept = ["key": [2], "other": [3]]
+            try bench.append(.sample(1...2, newRoutes: [1: [1, 2]]).with(groundwork: groundwork))
             let state = try bench.reopen()
             try bench.expect(state.dispatchers, is: [.at(0), .at(0, number: 2, id: "archive")], "dispatchers")
             try bench.expect(state.kept, is: ["key": [1], "other": [3]], "what is kept")

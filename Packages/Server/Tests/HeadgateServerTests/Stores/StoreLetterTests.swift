@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateCoreTesting
 import Testing
 
 @testable import HeadgateServer
@@ -45,13 +46,11 @@ struct StoreLetterTests {
     func requeued() throws {
         try scene.open()
         bury(1...3)
-        var group = Groups.of(4...5, newRoutes: [1: [1]])
-        group.requeued = [1, 3]
-        #expect(scene.append(group) == nil)
+        let group = Groups.of(4...5, newRoutes: [1: [1]])
+        #expect(scene.append(group.with(requeued: [1, 3])) == nil)
         #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [2])
         // The same group again cannot be.
-        group.requeued = [2]
-        #expect(scene.append(group) != nil)
+        #expect(scene.append(group.with(requeued: [2])) != nil)
         #expect(try scene.reopen().lastSequenceNumber == 5)
         #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [2])
     }

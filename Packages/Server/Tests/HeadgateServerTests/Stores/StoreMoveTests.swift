@@ -1,5 +1,6 @@
 import Foundation
 import HeadgateCore
+import HeadgateCoreTesting
 import Testing
 
 @testable import HeadgateServer
@@ -16,11 +17,14 @@ struct StoreMoveTests {
         scene.options.kind = kind
         try scene.open()
         let ids = RecentIDs(lastSequenceNumber: 6, receivedStamp: 900, count: 2, bytes: Array(1...32))
-        var group = Groups.of(
+        let group = Groups.of(
             (1...6).map { ($0, $0 % 2 == 0 ? 2 : 1) }, newRoutes: [1: [1], 2: [1, 2]], recentIDs: ids)
-        group.groundwork.dispatchers = [.at(0), .at(0, number: 2, id: "archive")]
-        group.groundwork.kept = ["key": [1, 2, 3]]
-        #expect(scene.append(group) == nil && scene.append(Groups.of(7...9, route: 2, received: 2_000)) == nil)
+        var groundwork = Groundwork()
+        groundwork.dispatchers = [.at(0), .at(0, number: 2, id: "archive")]
+        groundwork.kept = ["key": [1, 2, 3]]
+        #expect(
+            scene.append(group.with(groundwork: groundwork)) == nil
+                && scene.append(Groups.of(7...9, route: 2, received: 2_000)) == nil)
         let orphan = StoredDispatcher(
             number: 2, id: "archive", settled: Settled(through: 9), orphanedSince: 77)
         #expect(

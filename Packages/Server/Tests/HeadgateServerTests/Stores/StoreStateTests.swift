@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateCoreTesting
 import Testing
 
 @testable import HeadgateServer
@@ -107,13 +108,13 @@ struct StoreStateTests {
         scene.write(
             .dispatcher(StoredDispatcher(number: 1, id: "known", settled: Settled(through: 7), orphanedSince: 4)),
             .keep("key", [1]))
-        var group = Groups.of(8...9)
-        group.groundwork.dispatchers = [
+        var groundwork = Groundwork()
+        groundwork.dispatchers = [
             StoredDispatcher(number: 1, id: "known", settled: Settled(through: 0)),
             StoredDispatcher(number: 2, id: "new", settled: Settled(through: 5), orphanedSince: 6),
         ]
-        group.groundwork.kept = ["key": [2], "other": [3]]
-        #expect(scene.append(group) == nil)
+        groundwork.kept = ["key": [2], "other": [3]]
+        #expect(scene.append(Groups.of(8...9).with(groundwork: groundwork)) == nil)
         let state = try scene.reopen()
         #expect(state.dispatchers.map(\.id) == ["known", "new"])
         #expect(state.dispatchers.map(\.position) == [7, 5])
@@ -126,9 +127,8 @@ struct StoreStateTests {
         try scene.open()
         for number in 1...120 as ClosedRange<SequenceNumber> {
             let ids = RecentIDs(lastSequenceNumber: number, receivedStamp: number, count: 1, bytes: [1])
-            var group = Groups.of(number...number, recentIDs: ids)
-            group.forgottenIDs = number > 20 && number % 10 == 0 ? number - 20 : 0
-            scene.append(group)
+            let forgotten = number > 20 && number % 10 == 0 ? number - 20 : 0
+            scene.append(Groups.of(number...number, recentIDs: ids).with(forgottenIDs: forgotten))
             let rows = try scene.sql("SELECT count(*) FROM recent_ids")
             #expect(rows <= 32, "\(rows) after \(number)")
         }
