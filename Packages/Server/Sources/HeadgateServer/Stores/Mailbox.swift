@@ -9,8 +9,12 @@ final class Mailbox<Element: Sendable>: Sendable {
     @discardableResult
     func put(_ new: [Element]) -> Bool {
         elements.withLock { elements in
-            defer { elements += new }
-            return elements.isEmpty
+            guard elements.isEmpty else {
+                elements += new
+                return false
+            }
+            elements = new
+            return true
         }
     }
 

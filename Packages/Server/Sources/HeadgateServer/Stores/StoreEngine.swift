@@ -111,9 +111,9 @@ extension StoreEngine {
 
     /// Does appends and writes, as many as possible together. Where that fails each is tried alone, so that none suffers for another, but
     /// for groups that go on from one that could not be kept (``AppendGroup/behind``).
-    /// - Returns: what became of each.
-    private func commitInOrder(_ jobs: [StoreJob]) -> [StoreFault?] {
-        var (rest, faults): (ArraySlice<StoreJob>, [StoreFault?]) = (jobs[...], [])
+    /// - Returns: why some of them could not be done, by how many come before.
+    private func commitInOrder(_ jobs: ArraySlice<StoreJob>) -> [Int: StoreFault] {
+        var (rest, faults) = (jobs, [Int: StoreFault]())
         var last = lastAppended
         while !rest.isEmpty {
             let sound = rest.sound(behind: last)
@@ -121,11 +121,10 @@ extension StoreEngine {
             if case .failure = outcome, sound.count > 1 { outcome = commit(rest.prefix(1)) }
             switch outcome {
             case .success(let count):
-                last = rest.prefix(count).compactMap(\.lastAppended).last ?? last
-                faults += repeatElement(nil, count: count)
+                for job in rest.prefix(count) { last = job.lastAppended ?? last }
                 rest.removeFirst(count)
             case .failure(let fault):
-                faults.append(fault)
+                faults[jobs.count - rest.count] = fault
                 rest.removeFirst()
             }
         }
@@ -133,16 +132,19 @@ extension StoreEngine {
     }
 
     private func carryOutTogether(_ jobs: ArraySlice<StoreJob>, report: ([StoreOutcome]) -> Void) {
-        var faults = commitInOrder(jobs.filter(\.isChange))[...]
-        var news: [StoreOutcome] = []
+        // Mostly there is nothing else among them.
+        let faults = commitInOrder(jobs.allSatisfy(\.isChange) ? jobs : jobs.filter(\.isChange)[...])
+        var (news, changes): ([StoreOutcome], Int) = ([], 0)
         for job in jobs {
             switch job {
             case .append(let group):
-                let fault = faults.removeFirst()
+                let fault = faults[changes]
                 if fault == nil { lastAppended = max(lastAppended, group.chunk.lastSequenceNumber) }
                 news.append(.done(fault))
+                changes += 1
             case .write:
-                news.append(.done(faults.removeFirst()))
+                news.append(.done(faults[changes]))
+                changes += 1
             case .read(let sequenceNumber):
                 report(news)
                 news = [.read(read(after: sequenceNumber))]

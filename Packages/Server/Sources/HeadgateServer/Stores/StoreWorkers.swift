@@ -33,6 +33,8 @@ final class StoreWorkers: @unchecked Sendable {
 
     /// What was asked for in this turn of the loop.
     @exclusivity(unchecked) private var asked: [StoreJob] = []
+    /// What of it the loop's thread does between two turns. It is whose the engine is.
+    @exclusivity(unchecked) private var inPlace: [StoreJob] = []
     /// Takes outcomes, on the loop.
     @exclusivity(unchecked) var onOutcomes: () -> Void = {}
 
@@ -91,7 +93,7 @@ final class StoreWorkers: @unchecked Sendable {
     private func handOver(_ jobs: [StoreJob]) {
         queue.withLock { queue in
             holder.store(.thread, ordering: .relaxed)
-            queue.jobs += jobs
+            if queue.jobs.isEmpty { queue.jobs = jobs } else { queue.jobs += jobs }
         }
     }
 
@@ -249,18 +251,21 @@ final class StoreWorkers: @unchecked Sendable {
 
 extension StoreWorkers: LoopPartner {
     func turnEnded() -> (() -> Void)? {
-        let jobs = takeAsked()
-        guard !jobs.isEmpty else { return nil }
-        guard takeInPlace(jobs) else {
-            handOver(jobs)
+        guard !asked.isEmpty else { return nil }
+        guard takeInPlace(asked) else {
+            handOver(takeAsked())
             return nil
         }
+        swap(&asked, &inPlace)
         turnsOfLoop.add(1, ordering: .sequentiallyConsistent)
         call()
-        return { [self] in
-            carryOut(jobs) { outcomes.put($0) }
-            engine?.tell { outcomes.put($0) }
-        }
+        return { self.workInPlace() }
+    }
+
+    private func workInPlace() {
+        carryOut(inPlace) { outcomes.put($0) }
+        inPlace.removeAll(keepingCapacity: true)
+        engine?.tell { outcomes.put($0) }
     }
 
     func workEnded(inPlace: Bool) {

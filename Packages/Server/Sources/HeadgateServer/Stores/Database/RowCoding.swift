@@ -8,13 +8,12 @@ enum TallyBlob {
 
     static func encode(_ tallies: [RouteNumber: Tally]) -> [UInt8] {
         var writer = LogWriter()
-        for (route, tally) in tallies.count == 1 ? Array(tallies) : tallies.sorted(by: { $0.key < $1.key }) {
-            writer.put(route)
-            writer.put(Int64(tally.events))
-            writer.put(Int64(tally.bytes))
-        }
+        writer.put(tallies)
         return writer.bytes
     }
+
+    /// Bytes that so many routes take.
+    static func size(of routes: Int) -> Int { routes * entrySize }
 
     /// Nil when the bytes cannot be what ``encode(_:)`` made.
     static func decode(_ bytes: UnsafeRawBufferPointer) -> [(route: RouteNumber, tally: Tally)]? {
@@ -30,6 +29,20 @@ enum TallyBlob {
         // More than this in one group is a lie, and adding it up could overflow.
         let isSound = entries.allSatisfy { 0...Int(Int32.max) ~= $0.tally.events && 0...(1 << 40) ~= $0.tally.bytes }
         return isSound ? entries : nil
+    }
+}
+
+extension LogWriter {
+    /// The routes, in order.
+    mutating func put(_ tallies: [RouteNumber: Tally]) {
+        // Mostly there is one, and nothing to be sorted.
+        if tallies.count == 1, let (route, tally) = tallies.first { return put(tally, of: route) }
+        for (route, tally) in tallies.sorted(by: { $0.key < $1.key }) { put(tally, of: route) }
+    }
+
+    private mutating func put(_ tally: Tally, of route: RouteNumber) {
+        put(route)
+        put(Int64(tally.events), Int64(tally.bytes))
     }
 }
 

@@ -50,9 +50,11 @@ final class DirectWriter {
         if lead > 0, tail != offset {
             guard try file.read(into: part(0..<lead), at: start) == lead else { return false }
         }
+        // Behind the last write its block is zeros already.
+        let isZeroed = lead > 0 && tail == offset && size == DirectWriter.block
         tail = nil
         part(lead..<lead + bytes.count).copyMemory(from: bytes)
-        _ = part(lead + bytes.count..<size).initializeMemory(as: UInt8.self, repeating: 0)
+        if !isZeroed { _ = part(lead + bytes.count..<size).initializeMemory(as: UInt8.self, repeating: 0) }
         guard try writeBlocks(size, at: start) else { return false }
         keepTail(of: size, end: end)
         return true

@@ -37,7 +37,7 @@ struct LogWriter {
     }
 
     mutating func putZeros(_ count: Int) {
-        for _ in 0..<count { bytes.append(0) }
+        bytes.append(contentsOf: repeatElement(0, count: count))
     }
 
     /// Takes back all but some bytes; what they took in memory is used again.

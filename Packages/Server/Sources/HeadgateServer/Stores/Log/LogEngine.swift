@@ -28,7 +28,7 @@ final class LogEngine: StoreEngine {
 
     func commit(_ jobs: ArraySlice<StoreJob>) -> Result<Int, StoreFault> {
         attempt { () throws(DiskFault) in
-            let count = try log.write(jobs.compactMap { LogEntry($0, newest: log.state.lastSequenceNumber) })
+            let count = try log.write(LogEntries(jobs: jobs, newest: log.state.lastSequenceNumber))
             noteWrites(count)
             return count
         }
@@ -165,6 +165,20 @@ final class LogEngine: StoreEngine {
         copy = nil
         // What is not closed in order is written anew at the next start.
         try? log.close()
+    }
+}
+
+/// What some jobs have written, one after the other.
+private struct LogEntries: Sequence, IteratorProtocol {
+    var jobs: ArraySlice<StoreJob>
+    /// The newest event.
+    let newest: SequenceNumber
+
+    mutating func next() -> LogEntry? {
+        while let job = jobs.popFirst() {
+            if let entry = LogEntry(job, newest: newest) { return entry }
+        }
+        return nil
     }
 }
 

@@ -16,7 +16,7 @@ struct LogStretch: Equatable {
     mutating func add(_ next: LogStretch) {
         first = min(first, next.first)
         last = max(last, next.last)
-        tallies.merge(next.tallies, uniquingKeysWith: +)
+        for (route, tally) in next.tallies { tallies[route, default: .zero] += tally }
         ages.add(next.ages)
     }
 }
@@ -27,7 +27,8 @@ extension LogWriter {
         put(stretch.first, stretch.last)
         put(ages.firstReceipt, ages.lastReceipt)
         put(ages.firstExpiry, ages.lastExpiry)
-        put(TallyBlob.encode(stretch.tallies))
+        put(UInt32(TallyBlob.size(of: stretch.tallies.count)))
+        put(stretch.tallies)
     }
 }
 
@@ -47,7 +48,7 @@ extension LogReader {
 enum LogGroup {
     static func write(_ group: AppendGroup, to writer: inout LogWriter) {
         writer.put(stretch(of: group))
-        writer.put(LogExtras(group).bytes)
+        writer.put(group.hasExtras ? LogExtras(group).bytes : LogExtras.nothing)
         writer.putRest(group.chunk.bytes)
     }
 
@@ -121,6 +122,13 @@ struct LogExtras {
         recentIDs = try reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeIDs() }.first
         forgottenIDs = try reader.takeSequenceNumber()
         requeued = try reader.takeNumbers()
+    }
+}
+
+extension AppendGroup {
+    /// Whether anything comes with its events: mostly nothing does.
+    var hasExtras: Bool {
+        !newRoutes.isEmpty || !groundwork.isEmpty || recentIDs != nil || forgottenIDs != 0 || !requeued.isEmpty
     }
 }
 

@@ -11,6 +11,8 @@ struct LogBlock: Equatable {
 /// start reads no events (Behaviour Q6).
 struct LogIndex: Equatable {
     private(set) var blocks: [LogBlock] = []
+    /// Bytes that it takes when it is written down, and a little more.
+    private(set) var weight = LogIndex.weight(of: [])
     private let blockSize: Int
 
     init(blockSize: Int) {
@@ -19,12 +21,15 @@ struct LogIndex: Equatable {
 
     /// Takes in a frame of events that lies behind all others.
     mutating func add(_ stretch: LogStretch, at range: Range<Int>) {
-        guard var last = blocks.last, last.range.count < blockSize else {
-            return blocks.append(LogBlock(range: range, stretch: stretch))
+        guard let last = blocks.indices.last, blocks[last].range.count < blockSize else {
+            blocks.append(LogBlock(range: range, stretch: stretch))
+            weight += LogIndex.weight(of: stretch.tallies.count)
+            return
         }
-        last.range = last.range.lowerBound..<range.upperBound
-        last.stretch.add(stretch)
-        blocks[blocks.count - 1] = last
+        weight -= LogIndex.weight(of: blocks[last].stretch.tallies.count)
+        blocks[last].range = blocks[last].range.lowerBound..<range.upperBound
+        blocks[last].stretch.add(stretch)
+        weight += LogIndex.weight(of: blocks[last].stretch.tallies.count)
     }
 
     /// Some of what a block held is lost.
@@ -32,6 +37,7 @@ struct LogIndex: Equatable {
         guard let index = blocks.firstIndex(where: { $0.range.lowerBound == offset }) else { return }
         for (route, tally) in lost { blocks[index].stretch.tallies[route, default: .zero] -= tally }
         blocks[index].stretch.tallies = blocks[index].stretch.tallies.filter { $0.value.events > 0 }
+        weight = LogIndex.weight(of: blocks)
     }
 
     /// A block as it is now: some of what it held may have been lost. Nil where there is none such any more.
@@ -60,8 +66,9 @@ struct LogIndex: Equatable {
         return low
     }
 
-    /// Bytes that it takes when it is written down, and a little more.
-    var weight: Int { blocks.reduce(64) { $0 + LogIndex.weight(of: $1.stretch.tallies.count) } }
+    private static func weight(of blocks: [LogBlock]) -> Int {
+        blocks.reduce(64) { $0 + LogIndex.weight(of: $1.stretch.tallies.count) }
+    }
 
     /// Bytes that a block takes which holds events of so many routes.
     static func weight(of routes: Int) -> Int { 80 + routes * 20 }
@@ -84,5 +91,6 @@ struct LogIndex: Equatable {
             guard lower < upper, upper < 1 << 40 else { throw LogReader.Unsound() }
             return LogBlock(range: Int(lower)..<Int(upper), stretch: try reader.takeStretch())
         }
+        weight = LogIndex.weight(of: blocks)
     }
 }

@@ -141,7 +141,9 @@ struct LogRecovery {
                 switch frame.kind {
                 case .group:
                     let group = try LogGroup.Pieces(bytes)
-                    state.apply(group.stretch, try LogExtras(group.extras))
+                    let extras = try LogExtras(group.extras)
+                    state.apply(group.stretch)
+                    state.apply(extras)
                     segment.index.add(group.stretch, at: offset..<offset + frame.size)
                 case .changes:
                     var reader = LogReader(bytes)

@@ -32,9 +32,14 @@ struct LogState {
 
     // MARK: What is written
 
-    mutating func apply(_ stretch: LogStretch, _ extras: LogExtras) {
+    /// Events are in it.
+    mutating func apply(_ stretch: LogStretch) {
         lastSequenceNumber = max(lastSequenceNumber, stretch.last)
         if stretch.ages.lastReceipt > .min { newestStamp = stretch.ages.lastReceipt }
+    }
+
+    /// This came with events.
+    mutating func apply(_ extras: LogExtras) {
         if extras.isEmpty { return }
         routes.merge(extras.newRoutes) { $1 }
         for dispatcher in extras.groundwork.dispatchers {

@@ -34,29 +34,29 @@ final class SegmentLog {
 
     /// Writes what is asked for, as far as it fits into the segment.
     /// - Returns: how many of the entries are written; at least one.
-    func write(_ entries: some Collection<LogEntry>) throws(DiskFault) -> Int {
+    func write(_ entries: some Sequence<LogEntry>) throws(DiskFault) -> Int {
         try mend()
         if !front.hasRoom() { try roll(for: 0) }
-        var laid: [(entry: LogEntry, range: Range<Int>)] = []
+        var laid: [LaidEntry] = []
         var newestLetter = state.letters.newest
         for entry in entries {
             let entry = entry.numbered(behind: &newestLetter)
             let mark = front.mark
             let range = front.lay(entry)
             if front.hasRoom(beside: entry.isGroup ? reserve : 0) {
-                laid.append((entry, range))
+                laid.append(LaidEntry(entry: entry, range: range))
                 continue
             }
             front.takeBack(to: mark)
             guard laid.isEmpty else { break }
             try roll(for: range.count)
-            laid.append((entry, front.lay(entry)))
+            laid.append(LaidEntry(entry: entry, range: front.lay(entry)))
             break
         }
         try write(
             synced: options.durability == .full && laid.contains { $0.entry.isGroup },
             isReplacement: laid.contains { $0.entry.isReplacement })
-        for (entry, range) in laid { apply(entry, at: range) }
+        for laid in laid { apply(laid.entry, at: laid.range) }
         return laid.count
     }
 
@@ -77,7 +77,8 @@ final class SegmentLog {
         switch entry {
         case .group(let group):
             let stretch = LogGroup.stretch(of: group)
-            state.apply(stretch, LogExtras(group))
+            state.apply(stretch)
+            if group.hasExtras { state.apply(LogExtras(group)) }
             front.segment.index.add(stretch, at: range)
         case .changes(let changes):
             let place = front.segment.place(range.lowerBound)
@@ -310,6 +311,7 @@ final class SegmentLog {
     }
 
     func takeDroppedLetters() -> [DispatcherNumber: Int] {
+        guard !droppedLetters.isEmpty else { return [:] }
         defer { droppedLetters = [:] }
         return droppedLetters
     }
@@ -342,6 +344,12 @@ struct LogCounts: Equatable {
     var copied = 0
     /// How often a sync failed, and what is not certain was written anew.
     var recovered = 0
+}
+
+/// An entry, and where in its segment it lies.
+private struct LaidEntry {
+    var entry: LogEntry
+    var range: Range<Int>
 }
 
 /// What is written to a log at once.

@@ -36,7 +36,8 @@ struct LogStateTests {
         state.apply(changes, in: LogPlace(segment: 3, offset: 640), bounds: LetterBounds())
         var extras = LogExtras()
         extras.recentIDs = RecentIDs(lastSequenceNumber: 9, receivedStamp: 44, count: 2, bytes: [1, 2, 3])
-        state.apply(stretch, extras)
+        state.apply(stretch)
+        state.apply(extras)
         state.segments = [
             LogSegmentEntry(
                 number: 3, file: LogFile(number: 1, size: 4_096), summary: 900, end: 1_000,
@@ -110,7 +111,8 @@ struct LogStateTests {
             StoredDispatcher(number: 1, id: "d1", settled: Settled(through: 0)),
             StoredDispatcher(number: 3, id: "d3", settled: Settled(through: 2), orphanedSince: 6),
         ]
-        state.apply(stretch, extras)
+        state.apply(stretch)
+        state.apply(extras)
         #expect((1...3).map { state.dispatchers[$0]?.position } == [4, 4, 2])
         #expect((1...3).map { state.dispatchers[$0]?.orphanedSince } == [nil, nil, 6])
     }

@@ -1,0 +1,30 @@
+import HeadgateCore
+import Testing
+
+@testable import HeadgateServer
+
+@Suite("The index of a segment")
+struct LogIndexTests {
+    private func stretch(_ numbers: ClosedRange<SequenceNumber>, routes: ClosedRange<RouteNumber>) -> LogStretch {
+        let tallies = Dictionary(uniqueKeysWithValues: routes.map { ($0, Tally(events: 1, bytes: 9)) })
+        return LogStretch(first: numbers.lowerBound, last: numbers.upperBound, tallies: tallies, ages: GroupAges())
+    }
+
+    @Test("Q6: there is room for it when it is written down, whatever came and was lost")
+    func weight() throws {
+        var index = LogIndex(blockSize: 100)
+        index.add(stretch(1...2, routes: 1...2), at: 0..<60)
+        index.add(stretch(3...4, routes: 2...3), at: 60..<120)
+        index.add(stretch(5...5, routes: 1...1), at: 120..<160)
+        try expectRoom(index)
+        index.lose([1: Tally(events: 1, bytes: 9)], at: 0)
+        try expectRoom(index)
+    }
+
+    private func expectRoom(_ index: LogIndex) throws {
+        var writer = LogWriter()
+        index.write(to: &writer)
+        #expect(writer.bytes.count <= index.weight)
+        #expect(try writer.bytes.lend { try LogIndex($0, blockSize: 100) } == index)
+    }
+}
