@@ -3,12 +3,18 @@
 /// Those that come at almost the same time share an entry, so that an event costs a comparison, and a group some hundred
 /// entries at most.
 struct Arrivals {
-    private var entries: [Entry] = []
+    /// The last entry, which lies apart: mostly it is the only one, and takes no array.
+    private var last: Entry?
+    private var earlier: [Entry] = []
 
     private struct Entry {
         /// When the first of them came.
         let moment: Instant
         var events: Int
+
+        func acknowledged(at now: Instant, in histogram: inout Histogram) {
+            histogram.record(max(0, now.nanoseconds - moment.nanoseconds), times: events)
+        }
     }
 
     /// Events so close behind the first of an entry count as if they had come with it.
@@ -16,16 +22,17 @@ struct Arrivals {
 
     /// An event comes.
     mutating func note(at now: Instant) {
-        let last = entries.count - 1
-        if last >= 0, now.nanoseconds - entries[last].moment.nanoseconds < Arrivals.grain {
-            entries[last].events += 1
+        if let last, now.nanoseconds - last.moment.nanoseconds < Arrivals.grain {
+            self.last?.events += 1
         } else {
-            entries.append(Entry(moment: now, events: 1))
+            if let last { earlier.append(last) }
+            last = Entry(moment: now, events: 1)
         }
     }
 
     /// All of them are acknowledged.
     func acknowledged(at now: Instant, in histogram: inout Histogram) {
-        for entry in entries { histogram.record(now - entry.moment, times: entry.events) }
+        for entry in earlier { entry.acknowledged(at: now, in: &histogram) }
+        last?.acknowledged(at: now, in: &histogram)
     }
 }

@@ -24,7 +24,10 @@ final class TurnRecord {
     /// The gate whose turn it is.
     @exclusivity(unchecked) weak var host: (any GateHost)?
     private let scheduler: any Scheduler
-    private var toLook: Set<String> = []
+    /// Those that have to look; one may come several times.
+    @exclusivity(unchecked) private var toLook: [String] = []
+    /// Those that do.
+    @exclusivity(unchecked) private var looking: [String] = []
     @exclusivity(unchecked) private var isEndDue = false
 
     init(scheduler: any Scheduler) {
@@ -33,10 +36,10 @@ final class TurnRecord {
 
     /// A dispatcher has to look at the end of the turn.
     func look(_ dispatcher: String) {
-        toLook.insert(dispatcher)
+        if toLook.last != dispatcher { toLook.append(dispatcher) }
         guard !isEndDue else { return }
         isEndDue = true
-        scheduler.atEndOfTurn(.dispatch) { [weak self] in self?.end() }
+        scheduler.atEndOfTurn(.dispatch) { self.end() }
     }
 
     /// The way to a dispatcher may be another one: a barrier's state has changed, or a flush begins or ends.
@@ -52,8 +55,9 @@ final class TurnRecord {
 
     private func end() {
         isEndDue = false
-        let dispatchers = toLook.sorted()
-        toLook = []
-        host?.turnEnded(toLook: dispatchers)
+        swap(&toLook, &looking)
+        if looking.count > 1 { looking = Set(looking).sorted() }
+        host?.turnEnded(toLook: looking)
+        looking.removeAll(keepingCapacity: true)
     }
 }

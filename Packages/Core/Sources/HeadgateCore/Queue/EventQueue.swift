@@ -12,6 +12,8 @@ public final class EventQueue {
     let scheduler: any Scheduler
     @exclusivity(unchecked) private(set) var ages: AgeScale
     @exclusivity(unchecked) private(set) var limits: StoreLimits
+    /// How old events may become by these, in milliseconds.
+    @exclusivity(unchecked) private(set) var maxAge: Int64
     public let store: any EventStore
     @exclusivity(unchecked) var routes = RouteTable()
     @exclusivity(unchecked) var backlog = Backlog()
@@ -41,6 +43,8 @@ public final class EventQueue {
     @exclusivity(unchecked) private(set) var lastStored: SequenceNumber = 0
     /// Is told of each group that was stored.
     @exclusivity(unchecked) weak var host: (any GateHost)?
+    /// What a store calls when it has answered: made once, not for each group.
+    @exclusivity(unchecked) private var whenAppended: (StoreFault?) -> Void = { _ in }
     /// Remembers what was stored.
     private let trace: EventTrace?
 
@@ -57,7 +61,7 @@ public final class EventQueue {
         self.scheduler = scheduler
         self.trace = trace
         self.store = store
-        self.limits = limits
+        (self.limits, maxAge) = (limits, limits.maxAge.wholeMilliseconds)
         let pair = state.kept[ClockPair.name].flatMap { ClockPair(kept: $0) }
         ages = AgeScale(scheduler.clocks, kept: pair, newest: state.newestStamp)
         dedupe = DedupeWindow(capacity: limits.dedupeIDs, length: limits.dedupeWindow.wholeMilliseconds)
@@ -67,13 +71,14 @@ public final class EventQueue {
         lastSequenceNumber = state.lastSequenceNumber
         lastStored = state.lastSequenceNumber
         recent = RecentChunks(mostBytes: EventQueue.recentBytes, lastSequenceNumber: state.lastSequenceNumber)
+        whenAppended = { [weak self] in self?.committed($0) }
         restore(state.unsettled)
         remember(consume state)
     }
 
     /// Other limits are in force from now on.
     func setLimits(_ new: StoreLimits) {
-        limits = new
+        (limits, maxAge) = (new, new.maxAge.wholeMilliseconds)
         dedupe.setCapacity(limits.dedupeIDs)
         dedupe.length = limits.dedupeWindow.wholeMilliseconds
     }
@@ -232,7 +237,7 @@ public final class EventQueue {
 
     /// Calls `work` once all that has been offered so far is stored, with nil, or could not be stored.
     public func whenCommitted(_ work: @escaping (StoreFault?) -> Void) {
-        gathering.waiters.append(work)
+        gathering.waiters.append(StoreWaiter(tell: work))
         atEndOfTurn()
     }
 
@@ -241,7 +246,7 @@ public final class EventQueue {
     private func atEndOfTurn() {
         guard !isCommitDue else { return }
         isCommitDue = true
-        scheduler.atEndOfTurn(.commit) { [weak self] in self?.endTurn() }
+        scheduler.atEndOfTurn(.commit) { self.endTurn() }
     }
 
     private func endTurn() {
@@ -268,7 +273,7 @@ public final class EventQueue {
         committing.add(
             CommittingGroup(group: group, waiters: waiters, arrivals: gathering.arrivals, traced: gathering.traced))
         gathering = gathering.successor
-        store.append(group) { [weak self] fault in self?.committed(fault) }
+        store.append(group, then: whenAppended)
     }
 
     private func committed(_ fault: StoreFault?) {
@@ -333,7 +338,7 @@ public final class EventQueue {
     /// What is too old now (Behaviour Q4).
     var ageLimit: AgeLimit {
         let now = presentStamp()
-        return AgeLimit(receivedBy: now - limits.maxAge.wholeMilliseconds, endedBy: now)
+        return AgeLimit(receivedBy: now - maxAge, endedBy: now)
     }
 
     // MARK: Remembering ids
@@ -392,8 +397,6 @@ extension EventQueue: EventSource {
     }
 
     func hasPassed(_ event: StoredEvent) -> Bool { sweep.hasPassed(event) }
-
-    var maxAge: Int64 { limits.maxAge.wholeMilliseconds }
 }
 
 extension EventSource {

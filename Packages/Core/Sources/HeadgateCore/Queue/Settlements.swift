@@ -42,7 +42,7 @@ final class Settlements {
 
     /// Calls `work` once all so far is written, with nil, or could not be written yet.
     func whenWritten(_ work: @escaping (StoreFault?) -> Void) {
-        waiters.append(work)
+        waiters.append(StoreWaiter(tell: work))
         writeSoon()
     }
 

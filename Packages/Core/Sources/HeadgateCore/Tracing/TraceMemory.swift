@@ -72,8 +72,10 @@ struct TraceMemory {
     mutating func stored(_ group: TraceGroup) {
         guard capacity > 0 else { return }
         let free = group.events.prefix(capacity - rows.count)
-        hashes += free.lazy.map(\.hash)
-        rows += free.lazy.map(\.row)
+        for event in free {
+            hashes.append(event.hash)
+            rows.append(event.row)
+        }
         var rest = group.events[free.endIndex...]
         while !rest.isEmpty {
             let piece = rest.prefix(capacity - next)

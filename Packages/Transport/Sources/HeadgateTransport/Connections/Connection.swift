@@ -36,8 +36,6 @@ public final class Connection {
     /// Whether the peer's end of the socket takes no more at present.
     @exclusivity(unchecked) private var isBlocked = false
     @exclusivity(unchecked) private var isFlushScheduled = false
-    /// The closure is made once, not for each turn.
-    private lazy var flushAtEndOfTurn: () -> Void = { [weak self] in self?.flushScheduled() }
 
     private var descriptor: Descriptor?
     /// Why the peer is gone, if it is.
@@ -324,7 +322,7 @@ extension Connection {
         isFlushScheduled = true
         // It waits from now on, and not since whatever was sent last.
         lastOutputProgress = loop.monotonicNow
-        loop.atEndOfTurn(.write, flushAtEndOfTurn)
+        loop.atEndOfTurn(.write) { self.flushScheduled() }
     }
 
     private func drained() {

@@ -6,12 +6,17 @@ final class TurnEnd {
     private let check: Handle
     private let idle: Handle
     /// What waits, by phases.
-    private var waiting: [[() -> Void]] = TurnPhase.allCases.map { _ in [] }
+    @exclusivity(unchecked) private var waiting: [[Work]] = TurnPhase.allCases.map { _ in [] }
     /// How much waits, of all phases.
     @exclusivity(unchecked) private var count = 0
-    private var running: [() -> Void] = []
+    @exclusivity(unchecked) private var running: [Work] = []
     /// What waits for the end of the turn after this one.
-    private var next: [() -> Void] = []
+    @exclusivity(unchecked) private var next: [Work] = []
+
+    /// A closure as it was handed over: an array of closures themselves would wrap each into another.
+    private struct Work {
+        let run: () -> Void
+    }
 
     init(_ handles: HandleRegistry) throws(TransportError) {
         check = try Handle("uv_check_init", in: handles) { uv_check_init($0, $1) }
@@ -22,14 +27,14 @@ final class TurnEnd {
 
     func add(_ phase: TurnPhase, _ work: @escaping () -> Void) {
         stayAwake()
-        waiting[phase.rawValue].append(work)
+        waiting[phase.rawValue].append(Work(run: work))
         count += 1
     }
 
     /// For the first phase of the end of the next turn, all sockets that are ready then having been read.
     func addForNextTurn(_ work: @escaping () -> Void) {
         stayAwake()
-        next.append(work)
+        next.append(Work(run: work))
     }
 
     private func stayAwake() {
@@ -61,7 +66,7 @@ final class TurnEnd {
         guard !waiting[phase].isEmpty else { return }
         swap(&waiting[phase], &running)
         count -= running.count
-        for work in running { work() }
+        for work in running { work.run() }
         running.removeAll(keepingCapacity: true)
     }
 
