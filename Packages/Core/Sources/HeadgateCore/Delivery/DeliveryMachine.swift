@@ -139,23 +139,23 @@ struct DeliveryMachine {
     /// What is to be done next in a look; nil when it is over.
     mutating func step(_ now: DeliveryConditions, from source: some EventSource) -> [Order]? {
         switch look {
-        case .freshening(let isAll): freshen(isAll, source)
+        case .freshening(let isAll): freshen(isAll, now, source)
         case .sending(let hasDropped): sendNext(hasDropped, now, source)
-        case .laying, .resting: rest(source)
+        case .laying, .resting: rest(now, source)
         case .marking: mark(now, source)
         case .over: nil
         }
     }
 
     /// Has the next event in hand, and lets go of what is too old or purged.
-    private mutating func freshen(_ isAll: Bool, _ source: some EventSource) -> [Order] {
+    private mutating func freshen(_ isAll: Bool, _ now: DeliveryConditions, _ source: some EventSource) -> [Order] {
         // With a purge under way, some behind those that stay.
         let some = purges.isEmpty ? 1 : queue.count + 256
         let bytes = queue.waitingBytes + settings.mostBytesAhead
         let orders = readAhead.prepare(some, bytes: bytes, in: &queue, from: source).orders
         if let drop = drop(source) { return orders + [drop] }
         look = isAll ? .over : .sending(hasDropped: false)
-        return orders + [.tellDepth]
+        return now.isDepthWatched ? orders + [.tellDepth] : orders
     }
 
     /// Has a whole batch's events wait in hand, none of them too old (Behaviour D12) or purged, and then laid.
@@ -187,22 +187,24 @@ struct DeliveryMachine {
         return orders + [.lay(BatchRoom(most: most, through: openThrough, pending: pending))]
     }
 
-    private mutating func rest(_ source: some EventSource) -> [Order] {
-        let orders = prepareNext(from: source)
+    private mutating func rest(_ now: DeliveryConditions, _ source: some EventSource) -> [Order] {
+        var orders = prepareNext(from: source)
         look = .marking
-        let wantsBoard = hasBoard && !isStopping && pending(in: source) > 0
-        return orders + [.tellDepth] + (wantsBoard ? [.wantBoard] : [])
+        if now.isDepthWatched { orders.append(.tellDepth) }
+        if hasBoard, !isStopping, pending(in: source) > 0 { orders.append(.wantBoard) }
+        return orders
     }
 
     private mutating func mark(_ now: DeliveryConditions, _ source: some EventSource) -> [Order] {
         look = .over
         heldMarks.forget(through: queue.position)
-        heldMarks.tidy { [queue] in queue.mayHold($0) }
+        if heldMarks.isCrowded { heldMarks.tidy { [queue] in queue.mayHold($0) } }
         let ended = purges.isEmpty ? [] : purges.endOver(in: queue, unread: queue.unread(in: source))
         guard settings.annotateQueued, now.openThrough == nil, pending(in: source) > 0,
             queue.oldestWaiting <= source.lastStored
         else { return ended }
-        return [.noteHeld(queue.oldestWaiting...source.lastStored)] + ended
+        let held = Order.noteHeld(queue.oldestWaiting...source.lastStored)
+        return ended.isEmpty ? [held] : [held] + ended
     }
 
     /// What in hand is to go: what is too old, by the store's limit or its own time to live (Behaviour Q4, D12), or purged.

@@ -80,6 +80,8 @@ struct DeliveryConditions {
     var openThrough: SequenceNumber?
     /// What the destination can take (Behaviour K3).
     var capacity = SenderCapacity()
+    /// Whether anybody wants to be told how much waits.
+    var isDepthWatched = true
 }
 
 /// When something happened to a batch.

@@ -31,7 +31,7 @@ final class Dispatcher {
     @exclusivity(unchecked) private var seenWay: SeenWay?
 
     /// What the coordinator has said of the way here.
-    private struct SeenWay {
+    private final class SeenWay {
         /// When it said so.
         let version: Int
         let isOpen: Bool
@@ -39,6 +39,14 @@ final class Dispatcher {
         /// Why dispatches are held; why they are during a flush.
         let words: [String]
         let wordsForFlushes: [String]
+
+        init(to id: String, _ coordinator: BarrierCoordinator) {
+            let way = coordinator.way(to: id)
+            version = coordinator.version
+            (isOpen, isOpenForFlushes) = (way.isOpen(flushing: false), way.isOpen(flushing: true))
+            words = coordinator.blockers(of: id, flushing: false).map(\.word)
+            wordsForFlushes = coordinator.blockers(of: id, flushing: true).map(\.word)
+        }
     }
 
     /// What a dispatcher shares with the others.
@@ -133,7 +141,8 @@ final class Dispatcher {
     }
 
     private var conditions: DeliveryConditions {
-        DeliveryConditions(openThrough: openThrough, capacity: sender.capacity)
+        DeliveryConditions(
+            openThrough: openThrough, capacity: sender.capacity, isDepthWatched: surroundings.depths.isWatched(id))
     }
 
     private var openThrough: SequenceNumber? {
@@ -147,12 +156,7 @@ final class Dispatcher {
     private var way: SeenWay {
         let coordinator = surroundings.coordinator
         if let seenWay, seenWay.version == coordinator.version { return seenWay }
-        let way = coordinator.way(to: id)
-        let seen = SeenWay(
-            version: coordinator.version, isOpen: way.isOpen(flushing: false),
-            isOpenForFlushes: way.isOpen(flushing: true),
-            words: coordinator.blockers(of: id, flushing: false).map(\.word),
-            wordsForFlushes: coordinator.blockers(of: id, flushing: true).map(\.word))
+        let seen = SeenWay(to: id, coordinator)
         seenWay = seen
         return seen
     }

@@ -28,10 +28,13 @@ struct HeldMarks {
         words.removeAll { $0.stretches.count == 0 }
     }
 
+    /// Whether there are so many stretches that it is time to ``tidy(_:)``.
+    var isCrowded: Bool { count > crowd }
+
     /// Forgets stretches in which nothing is left, when there are many. One dispatch that is not settled for long may have
     /// a great many of them behind it.
     mutating func tidy(_ isUsed: (ClosedRange<SequenceNumber>) -> Bool) {
-        guard count > crowd else { return }
+        guard isCrowded else { return }
         for place in words.indices { words[place].stretches.keep(isUsed) }
         crowd = max(64, 2 * count)
     }

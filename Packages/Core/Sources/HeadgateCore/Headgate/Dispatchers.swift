@@ -126,17 +126,36 @@ final class Dispatchers {
 
     /// A group was stored, with so much of each route, behind an event.
     func stored(_ tallies: [RouteNumber: Tally], behind previous: SequenceNumber) {
+        guard tallies.count == 1, let (route, tally) = tallies.first else {
+            return stored(counts(tallies), behind: previous)
+        }
+        let numbers = surroundings.events.routes.dispatchers(of: route)
+        for dispatcher in configured.values where numbers.contains(dispatcher.number) {
+            stored(tally.events, for: dispatcher, behind: previous)
+        }
+    }
+
+    private func stored(_ counts: [DispatcherNumber: Int], behind previous: SequenceNumber) {
+        for dispatcher in configured.values {
+            guard let count = counts[dispatcher.number] else { continue }
+            stored(count, for: dispatcher, behind: previous)
+        }
+    }
+
+    private func stored(_ count: Int, for dispatcher: Dispatcher, behind previous: SequenceNumber) {
+        dispatcher.stored(count, behind: previous)
+        surroundings.turn.look(dispatcher.id)
+    }
+
+    /// How many events each dispatcher gets of several routes.
+    private func counts(_ tallies: [RouteNumber: Tally]) -> [DispatcherNumber: Int] {
         var counts: [DispatcherNumber: Int] = [:]
         for (route, tally) in tallies {
             for number in surroundings.events.routes.dispatchers(of: route) {
                 counts[number, default: 0] += tally.events
             }
         }
-        for dispatcher in configured.values {
-            guard let count = counts[dispatcher.number] else { continue }
-            dispatcher.stored(count, behind: previous)
-            surroundings.turn.look(dispatcher.id)
-        }
+        return counts
     }
 
     // MARK: Making room
@@ -215,7 +234,12 @@ final class Dispatchers {
     func trimPoint() -> SequenceNumber { known.trimPoint { there($0)?.queue.position } }
 
     /// When the first of what waits in hand becomes too old, as of the last look.
-    var nextExpiry: Instant? { configured.values.compactMap(\.nextExpiry).min() }
+    var nextExpiry: Instant? {
+        configured.values.reduce(nil) { next, dispatcher in
+            guard let next, let expiry = dispatcher.nextExpiry else { return next ?? dispatcher.nextExpiry }
+            return min(next, expiry)
+        }
+    }
 
     /// Whether there are events that nobody has in hand.
     var hasUnread: Bool {

@@ -6,8 +6,8 @@
 /// What is left of one dispatcher is exact. ``live`` is exact while dispatchers have one batch in flight; with more, one
 /// may have settled what another has not and the other way round, and it is low by no more than what they have in hand.
 public struct Backlog {
-    private var unsettled: [RouteNumber: [DispatcherNumber: Tally]] = [:]
-    private var unsettledOfDispatcher: [DispatcherNumber: Tally] = [:]
+    private var unsettled: [RouteNumber: DispatcherTable<Tally>] = [:]
+    private var unsettledOfDispatcher = DispatcherTable<Tally>()
     /// Events that some dispatcher has not settled (Behaviour Q4 limits these).
     public private(set) var live = Tally.zero
 
@@ -23,22 +23,17 @@ public struct Backlog {
 
     /// Events came for dispatchers of a route.
     mutating func add(_ tally: Tally, route: RouteNumber, dispatchers: [DispatcherNumber]) {
-        let before = live(of: route)
-        for dispatcher in dispatchers {
-            unsettled[route, default: [:]][dispatcher, default: .zero] += tally
-            unsettledOfDispatcher[dispatcher, default: .zero] += tally
+        for dispatcher in dispatchers { unsettledOfDispatcher[dispatcher, default: .zero] += tally }
+        change(route) { tallies in
+            for dispatcher in dispatchers { tallies[dispatcher, default: .zero] += tally }
         }
-        live += live(of: route) - before
     }
 
     /// A dispatcher has settled events of a route. What is not counted, since it was given up, changes nothing.
     mutating func settle(_ tally: Tally, route: RouteNumber, dispatcher: DispatcherNumber) {
         guard unsettled[route]?[dispatcher] != nil else { return }
-        let before = live(of: route)
-        unsettled[route, default: [:]][dispatcher, default: .zero] -= tally
         unsettledOfDispatcher[dispatcher, default: .zero] -= tally
-        live -= before - live(of: route)
-        if live(of: route) == .zero { unsettled[route] = nil }
+        change(route) { $0[dispatcher, default: .zero] -= tally }
     }
 
     /// Counts a dispatcher anew: these events are all that it has left.
@@ -57,8 +52,19 @@ public struct Backlog {
         unsettledOfDispatcher[dispatcher] = nil
     }
 
-    private func live(of route: RouteNumber) -> Tally {
-        (unsettled[route] ?? [:]).values.reduce(.zero) {
+    /// Changes what is left of a route, and with it what is live. A route of which nothing is left is forgotten.
+    private mutating func change(_ route: RouteNumber, _ body: (inout DispatcherTable<Tally>) -> Void) {
+        let (before, after) = { tallies in
+            let before = Backlog.live(tallies)
+            body(&tallies)
+            return (before, Backlog.live(tallies))
+        }(&unsettled[route, default: DispatcherTable()])
+        live += after - before
+        if after == .zero { unsettled[route] = nil }
+    }
+
+    private static func live(_ tallies: DispatcherTable<Tally>) -> Tally {
+        tallies.values.reduce(.zero) {
             Tally(events: max($0.events, $1.events), bytes: max($0.bytes, $1.bytes))
         }
     }
@@ -109,6 +115,8 @@ struct RouteTallies {
 
     /// What was counted of each route.
     var byRoute: [RouteNumber: Tally] {
+        // Nearly always there is one run, and nothing to be added up.
+        if ended.isEmpty { return run.tally.events > 0 ? [run.route: run.tally] : [:] }
         var whole = self
         whole.endRun()
         return whole.ended

@@ -57,7 +57,7 @@ struct DispatcherQueue {
 
     /// All events up to and including this one are settled.
     var position: SequenceNumber {
-        hand.first.map { $0.sequenceNumber - 1 } ?? readPosition
+        hand.firstNumber.map { $0 - 1 } ?? readPosition
     }
 
     /// All that is settled: what was read and is not in hand any more, and what was settled before. What of others' lies
@@ -74,7 +74,7 @@ struct DispatcherQueue {
     var firstWaiting: QueueEntry? { hand.firstWaiting }
 
     /// No event before this one waits.
-    var oldestWaiting: SequenceNumber { firstWaiting?.sequenceNumber ?? readPosition + 1 }
+    var oldestWaiting: SequenceNumber { hand.firstWaitingNumber ?? readPosition + 1 }
 
     /// Those of some events that are in hand.
     func entries(of sequenceNumbers: some Sequence<SequenceNumber>) -> [QueueEntry] {
@@ -100,9 +100,10 @@ struct DispatcherQueue {
     // MARK: Reading
 
     /// How many events for it, by what is counted of the store, have not been read.
-    func unread(in source: some EventSource) -> Int {
-        max(0, source.unsettledCount(of: number) + older.foundCount - count)
-    }
+    func unread(in source: some EventSource) -> Int { unread(of: source.unsettledCount(of: number)) }
+
+    /// The same where so many are not settled.
+    private func unread(of unsettled: Int) -> Int { max(0, unsettled + older.foundCount - count) }
 
     /// What came of reading ahead.
     struct Preparation {
@@ -131,9 +132,10 @@ struct DispatcherQueue {
 
     private mutating func readAhead(_ count: Int, bytes: Int, from source: some EventSource) -> Preparation {
         var preparation = Preparation(end: .ready)
-        while unread(in: source) > 0, !fill(count, bytes: bytes, from: source, &preparation.hasPassedOver) {
+        let unsettled = source.unsettledCount(of: number)
+        while unread(of: unsettled) > 0, !fill(count, bytes: bytes, from: source, &preparation.hasPassedOver) {
             guard readPosition < source.lastStored else {
-                let missing = unread(in: source)
+                let missing = unread(of: unsettled)
                 if missing > 0 { preparation.end = .lost(missing) }
                 break
             }
@@ -143,7 +145,7 @@ struct DispatcherQueue {
             }
             load(chunk)
         }
-        if unread(in: source) == 0 { skip(to: source.lastStored) }
+        if unread(of: unsettled) == 0 { skip(to: source.lastStored) }
         return preparation
     }
 

@@ -34,8 +34,14 @@ struct Hand {
     /// The oldest.
     var first: QueueEntry? { held.next(from: 0).flatMap { entries[$0] } }
 
+    /// Its number.
+    var firstNumber: SequenceNumber? { held.next(from: 0).map { numbers[$0] } }
+
     /// The oldest that is not on its way.
     var firstWaiting: QueueEntry? { waiting.next(from: 0).flatMap { entries[$0] } }
+
+    /// Its number.
+    var firstWaitingNumber: SequenceNumber? { waiting.next(from: 0).map { numbers[$0] } }
 
     /// All, which is a walk over all.
     var all: [QueueEntry] { entries.compactMap(\.self) }
@@ -173,6 +179,8 @@ struct Hand {
     /// What waits and is too old.
     mutating func due(at stamp: Int64, maxAge: Int64) -> SequenceSet {
         follow(maxAge)
+        // Mostly there is nothing.
+        guard ends.firstDue(at: stamp) != nil else { return SequenceSet() }
         var places: [Int] = []
         while let place = ends.firstDue(at: stamp) {
             ends.set(place, to: nil)

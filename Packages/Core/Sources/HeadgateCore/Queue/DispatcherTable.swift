@@ -1,0 +1,47 @@
+/// What there is of some dispatchers, by their numbers. Most programs have few dispatchers and ask for them all the time: to find one by
+/// halving costs a small part of what hashing costs.
+struct DispatcherTable<Value> {
+    /// Ascending.
+    private var numbers: [DispatcherNumber] = []
+    /// At the same places.
+    private(set) var values: [Value] = []
+
+    subscript(number: DispatcherNumber) -> Value? {
+        get {
+            let place = place(of: number)
+            return holds(number, at: place) ? values[place] : nil
+        }
+        set {
+            let place = place(of: number)
+            switch (holds(number, at: place), newValue) {
+            case (true, let value?): values[place] = value
+            case (true, nil):
+                numbers.remove(at: place)
+                values.remove(at: place)
+            case (false, let value?):
+                numbers.insert(number, at: place)
+                values.insert(value, at: place)
+            case (false, nil): break
+            }
+        }
+    }
+
+    subscript(number: DispatcherNumber, default value: Value) -> Value {
+        get { self[number] ?? value }
+        set { self[number] = newValue }
+    }
+
+    private func holds(_ number: DispatcherNumber, at place: Int) -> Bool {
+        place < numbers.count && numbers[place] == number
+    }
+
+    /// The first place that is not before a number's.
+    private func place(of number: DispatcherNumber) -> Int {
+        var (low, high) = (0, numbers.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if numbers[middle] < number { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
