@@ -12,7 +12,7 @@ final class LogEngine: StoreEngine {
     @exclusivity(unchecked) private var writesSinceReview = 0
     @exclusivity(unchecked) private var isPaused = false
 
-    /// What is settled may have freed a segment after so many writes, or as many as there are segments: all are looked at.
+    /// What is settled may have freed a segment after so many writes that say so, or as many as there are segments: all are looked at.
     private static let leastWritesBetweenReviews = 64
 
     init(_ recovered: LogRecovery.Outcome, directory: DataDirectory, options: StoreOptions) {
@@ -29,7 +29,7 @@ final class LogEngine: StoreEngine {
     func commit(_ jobs: ArraySlice<StoreJob>) -> Result<Int, StoreFault> {
         attempt { () throws(DiskFault) in
             let count = try log.write(LogEntries(jobs: jobs, newest: log.state.lastSequenceNumber))
-            noteWrites(count)
+            noteWrites(jobs.prefix(count).count { $0.maySettle })
             return count
         }
     }
@@ -165,6 +165,13 @@ final class LogEngine: StoreEngine {
         copy = nil
         // What is not closed in order is written anew at the next start.
         try? log.close()
+    }
+}
+
+extension StoreJob {
+    /// Whether something may be needed no more when it is done. Events alone free nothing.
+    fileprivate var maySettle: Bool {
+        if case .append(let group) = self { group.hasExtras } else { true }
     }
 }
 

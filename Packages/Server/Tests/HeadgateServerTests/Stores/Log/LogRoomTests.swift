@@ -43,6 +43,21 @@ struct LogRoomTests {
         #expect(scene.store.diskBytes <= 5 * Self.segment, "\(scene.store.diskBytes)")
     }
 
+    @Test("Q10: segments are looked at when something was settled, and not for events alone")
+    func looksWhenSettled() throws {
+        let engine = try scene.options.open().engine
+        _ = engine.commit([.append(Groups.of(1...1, newRoutes: [1: [1]]))])
+        for _ in 0..<1_000 where engine.hasChores { engine.doSomeChores() }
+        for number in 2...300 as ClosedRange<SequenceNumber> {
+            _ = engine.commit([.append(Groups.of(number...number))])
+        }
+        #expect(!engine.hasChores)
+        for number in 1...64 as ClosedRange<SequenceNumber> {
+            _ = engine.commit([.write([.settled(1, Settled(through: number))])])
+        }
+        #expect(engine.hasChores)
+    }
+
     @Test("Q8: on a disk that is full changes find room behind the last events, and with room again events do")
     func full() throws {
         guard SmallDisk.isPossible else { return }
