@@ -4,7 +4,7 @@ import HeadgateData
 /// The bytes in which the store keeps how much a group holds of each route: for each its number (4 bytes), its events
 /// (8) and their bytes (8), little-endian.
 enum TallyBlob {
-    private static let entrySize = 20
+    fileprivate static let entrySize = 20
 
     static func encode(_ tallies: [RouteNumber: Tally]) -> [UInt8] {
         var writer = LogWriter()
@@ -41,8 +41,11 @@ extension LogWriter {
     }
 
     private mutating func put(_ tally: Tally, of route: RouteNumber) {
-        put(route)
-        put(Int64(tally.events), Int64(tally.bytes))
+        put(TallyBlob.entrySize) { room in
+            LittleEndian.store(route, in: room, at: 0)
+            LittleEndian.store(Int64(tally.events), in: room, at: 4)
+            LittleEndian.store(Int64(tally.bytes), in: room, at: 12)
+        }
     }
 }
 

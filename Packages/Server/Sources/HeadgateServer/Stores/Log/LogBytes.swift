@@ -8,9 +8,11 @@ struct LogWriter {
         withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
     }
 
-    /// Two numbers.
-    mutating func put(_ first: Int64, _ second: Int64) {
-        withUnsafeBytes(of: (first.littleEndian, second.littleEndian)) { bytes.append(contentsOf: $0) }
+    /// So many bytes, which `body` writes at once: they are zeros before.
+    mutating func put(_ count: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void) {
+        let start = bytes.count
+        putZeros(count)
+        bytes.withUnsafeMutableBytes { body(UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
     }
 
     /// Bytes behind their count.
@@ -37,8 +39,15 @@ struct LogWriter {
     }
 
     mutating func putZeros(_ count: Int) {
-        bytes.append(contentsOf: repeatElement(0, count: count))
+        var left = count
+        while left > 0 {
+            bytes.append(contentsOf: LogWriter.zeros.prefix(left))
+            left -= LogWriter.zeros.count
+        }
     }
+
+    /// To copy from, which is quicker than to lay them one by one.
+    private static let zeros = [UInt8](repeating: 0, count: 64)
 
     /// Takes back all but some bytes; what they took in memory is used again.
     mutating func cut(to count: Int) {

@@ -23,10 +23,14 @@ struct LogStretch: Equatable {
 
 extension LogWriter {
     mutating func put(_ stretch: LogStretch) {
-        let ages = stretch.ages
-        put(stretch.first, stretch.last)
-        put(ages.firstReceipt, ages.lastReceipt)
-        put(ages.firstExpiry, ages.lastExpiry)
+        put(48) { room in
+            LittleEndian.store(stretch.first, in: room, at: 0)
+            LittleEndian.store(stretch.last, in: room, at: 8)
+            LittleEndian.store(stretch.ages.firstReceipt, in: room, at: 16)
+            LittleEndian.store(stretch.ages.lastReceipt, in: room, at: 24)
+            LittleEndian.store(stretch.ages.firstExpiry, in: room, at: 32)
+            LittleEndian.store(stretch.ages.lastExpiry, in: room, at: 40)
+        }
         put(UInt32(TallyBlob.size(of: stretch.tallies.count)))
         put(stretch.tallies)
     }
