@@ -136,6 +136,11 @@ struct DeliveryMachine {
     /// Begins a look at what is too old or purged, and no more.
     mutating func beginFreshening() { look = .freshening(isAll: true) }
 
+    /// Whether a look is not over.
+    var isLooking: Bool {
+        if case .over = look { false } else { true }
+    }
+
     /// What is to be done next in a look; nil when it is over.
     mutating func step(_ now: DeliveryConditions, from source: some EventSource) -> [Order]? {
         switch look {

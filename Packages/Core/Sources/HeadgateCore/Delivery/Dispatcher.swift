@@ -10,6 +10,7 @@ import HeadgateData
 final class Dispatcher {
     /// Tells it from another of the same id, before or after it: each counts for itself.
     let incarnation: Int
+    let id: String
     private(set) var kind: String
     let manual: ManualBarrier
     let backoff: BackoffBarrier
@@ -72,7 +73,7 @@ final class Dispatcher {
         incarnation: Int, settings: DispatcherSettings, kind: String, sender: any Sender, reachesNetwork: Bool,
         manual: ManualBarrier, queue: DispatcherQueue, surroundings: Surroundings
     ) {
-        self.incarnation = incarnation
+        (self.incarnation, id) = (incarnation, settings.id)
         self.kind = kind
         self.sender = sender
         self.reachesNetwork = reachesNetwork
@@ -84,7 +85,6 @@ final class Dispatcher {
     }
 
     var settings: DispatcherSettings { machine.settings }
-    var id: String { machine.settings.id }
 
     // MARK: What waits
 
@@ -137,7 +137,7 @@ final class Dispatcher {
     }
 
     private func goThroughLook() {
-        while let orders = machine.step(conditions, from: surroundings.events) { perform(orders) }
+        while machine.isLooking, let orders = machine.step(conditions, from: surroundings.events) { perform(orders) }
     }
 
     private var conditions: DeliveryConditions {
