@@ -126,10 +126,17 @@ public final class Chunk: Sendable {
 
     /// The event whose record begins at `offset`; nil at the end, and where the bytes are no record.
     public func event(at offset: Int) -> StoredEvent? {
+        header(at: offset).map { StoredEvent(chunk: self, offset: offset, header: $0) }
+    }
+
+    /// The number of its first event; that of its last where the bytes are no record.
+    public var firstSequenceNumber: SequenceNumber { header(at: 0)?.sequenceNumber ?? lastSequenceNumber }
+
+    private func header(at offset: Int) -> RecordHeader? {
         guard offset >= 0, offset + RecordHeader.size <= bytes.count else { return nil }
         let header = bytes.withUnsafeBytes { RecordHeader($0, at: offset) }
         guard header.isSound, offset + Int(header.length) <= bytes.count else { return nil }
-        return StoredEvent(chunk: self, offset: offset, header: header)
+        return header
     }
 
     /// Where the record behind `event` begins.

@@ -31,9 +31,11 @@ struct RecentChunks {
         bytes -= chunks[first].weight
         coveredAfter = chunks[first].lastSequenceNumber
         // Its events are given back at once.
-        chunks[first] = Chunk(bytes: [], lastSequenceNumber: coveredAfter)
+        chunks[first] = RecentChunks.nothing
         first += 1
     }
+
+    private static let nothing = Chunk(bytes: [], lastSequenceNumber: 0)
 
     /// Gives back the places of what was dropped, once there are more of these than of others.
     private mutating func moveUp() {

@@ -108,7 +108,7 @@ final class StoreDatabase: StoreEngine {
             INSERT INTO chunks (last_seq, first_seq, tallies, checksum, records,
                 first_receipt, last_receipt, first_expiry, last_expiry) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, .integer(chunk.lastSequenceNumber),
-            .integer(chunk.event(at: 0)?.sequenceNumber ?? chunk.lastSequenceNumber), .blob(tallies),
+            .integer(chunk.firstSequenceNumber), .blob(tallies),
             .integer(checksum), .blob(chunk.bytes), .integer(group.ages.firstReceipt),
             .integer(group.ages.lastReceipt), .integer(group.ages.firstExpiry), .integer(group.ages.lastExpiry))
     }

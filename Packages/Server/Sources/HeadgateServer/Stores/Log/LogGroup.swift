@@ -64,9 +64,8 @@ enum LogGroup {
     }
 
     static func stretch(of group: AppendGroup) -> LogStretch {
-        let last = group.chunk.lastSequenceNumber
-        return LogStretch(
-            first: group.chunk.event(at: 0)?.sequenceNumber ?? last, last: last, tallies: group.tallies,
+        LogStretch(
+            first: group.chunk.firstSequenceNumber, last: group.chunk.lastSequenceNumber, tallies: group.tallies,
             ages: group.ages)
     }
 
