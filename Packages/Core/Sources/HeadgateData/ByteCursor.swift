@@ -27,12 +27,11 @@ public struct ByteCursor {
         put(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// Lays a number in decimal digits.
-    /// - Parameter number: not negative.
+    /// Lays a number in decimal digits; one that is negative, which is nobody's, as 0.
     @inlinable
     public mutating func put(_ number: Int64) {
         let end = laid + number.digitCount
-        var (rest, place) = (UInt64(number), end)
+        var (rest, place) = (UInt64(clamping: number), end)
         repeat {
             place -= 1
             room[place] = 0x30 + UInt8(truncatingIfNeeded: rest % 10)
@@ -49,9 +48,9 @@ public struct ByteCursor {
 }
 
 extension Int64 {
-    /// How many decimal digits it takes; it must not be negative.
+    /// How many decimal digits ``ByteCursor`` lays of it.
     @inlinable public var digitCount: Int {
-        let number = UInt64(self)
+        let number = UInt64(clamping: self)
         var (count, next) = (1, 10 as UInt64)
         while number >= next {
             count += 1

@@ -20,6 +20,15 @@ struct ByteCursorTests {
         }
     }
 
+    @Test("Q8: a number that only a damaged store can hold does no harm")
+    func negative() {
+        for number in [-1, Int64.min] {
+            var bytes: [UInt8] = []
+            bytes.lay(most: 1) { $0.put(number) }
+            #expect(bytes == Array("0".utf8) && number.digitCount == 1)
+        }
+    }
+
     @Test("What is laid stands behind what was there, without the room that was not used")
     func pieces() {
         var bytes = Array("start:".utf8)

@@ -5,7 +5,7 @@ import Synchronization
 
 /// The two threads that work for a store, of which one at a time has its engine: a thread of the store's own, and the event loop's
 /// between two turns, when there is little to do and the disk is quick (Behaviour Q5: what is alone waits for no company, and for
-/// nobody's waking up).
+/// nobody's waking up). Clients that are committed together are expected to come together again (``CommitCompany``).
 ///
 /// A disk may take its time all of a sudden. Then the store's thread takes the loop over, and the one that waits for the disk is
 /// the store's thread from then on.
@@ -35,6 +35,14 @@ final class StoreWorkers: @unchecked Sendable {
     @exclusivity(unchecked) private var asked: [StoreJob] = []
     /// What of it the loop's thread does between two turns. It is whose the engine is.
     @exclusivity(unchecked) private var inPlace: [StoreJob] = []
+    /// What came of that, and how many events were in it.
+    @exclusivity(unchecked) private var answerInPlace: DiskAnswer?
+    @exclusivity(unchecked) private var eventsInPlace = 0
+    /// For whom what was asked for waits.
+    @exclusivity(unchecked) private var company = CommitCompany()
+
+    private typealias DiskAnswer = (moment: ContinuousClock.Instant, duration: Duration)
+
     /// Takes outcomes, on the loop.
     @exclusivity(unchecked) var onOutcomes: () -> Void = {}
 
@@ -112,11 +120,16 @@ final class StoreWorkers: @unchecked Sendable {
     }
 
     /// Does what was asked for, as whoever has the engine, and sees how long the disk takes over it.
-    private func carryOut(_ jobs: [StoreJob], _ report: ([StoreOutcome]) -> Void) {
-        guard let engine, !jobs.isEmpty else { return }
+    /// - Returns: when it had answered, and after how long; nil where nothing was to be written.
+    @discardableResult
+    private func carryOut(_ jobs: [StoreJob], _ report: ([StoreOutcome]) -> Void) -> DiskAnswer? {
+        guard let engine, !jobs.isEmpty else { return nil }
         let start = options.clock()
         engine.carryOut(jobs, report: report)
-        if jobs.contains(where: \.isChange) { pace.answered(after: start.duration(to: options.clock())) }
+        guard jobs.contains(where: \.isChange) else { return nil }
+        let end = options.clock()
+        pace.answered(after: start.duration(to: end))
+        return (end, start.duration(to: end))
     }
 
     // MARK: The store's thread
@@ -251,6 +264,11 @@ final class StoreWorkers: @unchecked Sendable {
 
 extension StoreWorkers: LoopPartner {
     func turnEnded() -> (() -> Void)? {
+        guard !waitsForCompany() else {
+            // The loop looks what there is, and comes back at once.
+            loop?.betweenTurns(self)
+            return nil
+        }
         guard !asked.isEmpty else { return nil }
         guard takeInPlace(asked) else {
             handOver(takeAsked())
@@ -262,16 +280,35 @@ extension StoreWorkers: LoopPartner {
         return { self.workInPlace() }
     }
 
+    /// Whether what was asked for waits for more. Only what the loop's thread is to do itself: where the store's is at work, more comes
+    /// meanwhile anyway.
+    private func waitsForCompany() -> Bool {
+        let bytes = asked.reduce(0) { $0 + ($1.bytesInPlace ?? 0) }
+        guard bytes <= StoreWorkers.mostBytesInPlace, holder.load(ordering: .relaxed) == .nobody else { return false }
+        return company.waits(with: asked.reduce(0) { $0 + $1.events }, at: options.clock())
+    }
+
     private func workInPlace() {
-        carryOut(inPlace) { outcomes.put($0) }
+        answerInPlace = carryOut(inPlace) { outcomes.put($0) }
+        eventsInPlace = inPlace.reduce(0) { $0 + $1.events }
         inPlace.removeAll(keepingCapacity: true)
         engine?.tell { outcomes.put($0) }
     }
 
     func workEnded(inPlace: Bool) {
         // Otherwise who has done it has the engine still, as the store's thread.
-        if inPlace { giveBack() }
+        if inPlace {
+            noteCompany()
+            giveBack()
+        }
         onOutcomes()
+    }
+
+    private func noteCompany() {
+        if let answerInPlace {
+            company.committed(eventsInPlace, at: answerInPlace.moment, took: answerInPlace.duration)
+        }
+        if company.wantsLook { loop?.betweenTurns(self) }
     }
 
     /// What is left to do is for the store's thread.
@@ -283,6 +320,12 @@ extension StoreWorkers: LoopPartner {
 }
 
 extension StoreJob {
+    /// How many events it brings.
+    fileprivate var events: Int {
+        guard case .append(let group) = self else { return 0 }
+        return Int(group.chunk.lastSequenceNumber - group.chunk.firstSequenceNumber) + 1
+    }
+
     /// How many bytes it writes; nil where it should not be done in the loop's place.
     fileprivate var bytesInPlace: Int? {
         switch self {
