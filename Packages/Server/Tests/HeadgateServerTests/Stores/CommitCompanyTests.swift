@@ -39,7 +39,7 @@ import Testing
         #expect(disk.waited == .zero)
     }
 
-    @Test("Q5: where those who are expected do not come, they are expected in 1 commit of 65, for no longer than one takes")
+    @Test("Q5: those who are expected and do not come are expected in 1 commit of 65, for no longer than one takes")
     func misses() {
         var company = CommitCompany()
         var now = ContinuousClock.now
