@@ -283,9 +283,10 @@ extension StoreWorkers: LoopPartner {
     /// Whether what was asked for waits for more. Only what the loop's thread is to do itself: where the store's is at work, more comes
     /// meanwhile anyway.
     private func waitsForCompany() -> Bool {
-        let bytes = asked.reduce(0) { $0 + ($1.bytesInPlace ?? 0) }
-        guard bytes <= StoreWorkers.mostBytesInPlace, holder.load(ordering: .relaxed) == .nobody else { return false }
-        return company.waits(with: asked.reduce(0) { $0 + $1.events }, at: options.clock())
+        let (events, bytes) = asked.reduce((0, 0)) { ($0.0 + $1.events, $0.1 + ($1.bytesInPlace ?? 0)) }
+        // It is told of each look, whatever comes of that.
+        return company.waits(with: events, at: options.clock()) && bytes <= StoreWorkers.mostBytesInPlace
+            && holder.load(ordering: .relaxed) == .nobody
     }
 
     private func workInPlace() {
