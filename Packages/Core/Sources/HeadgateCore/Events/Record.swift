@@ -42,7 +42,7 @@ package struct RecordWriter {
         _ event: StoredEvent, sequenceNumber: SequenceNumber, route: RouteNumber, receivedStamp: Int64
     ) -> Int {
         let start = json.bytes.count
-        reserveHeader()
+        json.bytes.lay(most: RecordHeader.size) { $0.skip(RecordHeader.size) }
         event.writePieces(into: &json, sequenceNumber: sequenceNumber)
         let byteCount = json.bytes.count - start - RecordHeader.size
         var header = event.header
@@ -60,13 +60,6 @@ package struct RecordWriter {
     package mutating func take() -> [UInt8] {
         defer { json = JSONWriter() }
         return json.bytes
-    }
-
-    private mutating func reserveHeader() {
-        withUnsafeTemporaryAllocation(byteCount: RecordHeader.size, alignment: 8) { blank in
-            blank.initializeMemory(as: UInt8.self, repeating: 0)
-            json.raw(UnsafeRawBufferPointer(blank))
-        }
     }
 }
 

@@ -152,7 +152,7 @@ extension Headgate {
     // MARK: Before the store
 
     /// Whether events are transformed before they are stored.
-    public var transformsAfterCollectors: Bool { !transformations.hasNoneAfterCollectors }
+    public var transformsAfterCollectors: Bool { transformations.areAfterCollectors }
 
     /// Transforms an event before it is stored.
     /// - Parameter members: the event as it would be delivered, as far as that is known: `id`, `event`, `time`,

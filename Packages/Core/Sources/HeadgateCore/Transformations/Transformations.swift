@@ -67,8 +67,8 @@ final class Transformations {
         return chain
     }
 
-    /// Whether there are none before an event is stored, which is asked for each event.
-    var hasNoneAfterCollectors: Bool { knownAfterCollectors?.isEmpty ?? afterCollectors.isEmpty }
+    /// Whether there are any before an event is stored, which is asked for each event.
+    var areAfterCollectors: Bool { !(knownAfterCollectors?.isEmpty ?? afterCollectors.isEmpty) }
 
     /// The transformations before an event is sent by a dispatcher.
     func chain(for dispatcher: String) -> TransformationChain {

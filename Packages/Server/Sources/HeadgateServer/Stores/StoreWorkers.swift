@@ -35,16 +35,15 @@ final class StoreWorkers: @unchecked Sendable {
     @exclusivity(unchecked) private var asked: [StoreJob] = []
     /// What of it the loop's thread does between two turns. It is whose the engine is.
     @exclusivity(unchecked) private var inPlace: [StoreJob] = []
-    /// What came of that, and how many events were in it.
-    @exclusivity(unchecked) private var answerInPlace: DiskAnswer?
-    @exclusivity(unchecked) private var eventsInPlace = 0
+    /// How many events were in that, and what came of it.
+    @exclusivity(unchecked) private var lastInPlace: (events: Int, answer: DiskAnswer)?
     /// For whom what was asked for waits.
     @exclusivity(unchecked) private var company = CommitCompany()
-
-    private typealias DiskAnswer = (moment: ContinuousClock.Instant, duration: Duration)
-
     /// Takes outcomes, on the loop.
     @exclusivity(unchecked) var onOutcomes: () -> Void = {}
+
+    /// When the disk had answered, and after how long.
+    private typealias DiskAnswer = (moment: ContinuousClock.Instant, duration: Duration)
 
     /// Who has the engine.
     private enum Holder: UInt8, AtomicRepresentable {
@@ -120,7 +119,7 @@ final class StoreWorkers: @unchecked Sendable {
     }
 
     /// Does what was asked for, as whoever has the engine, and sees how long the disk takes over it.
-    /// - Returns: when it had answered, and after how long; nil where nothing was to be written.
+    /// - Returns: nil where nothing was to be written.
     @discardableResult
     private func carryOut(_ jobs: [StoreJob], _ report: ([StoreOutcome]) -> Void) -> DiskAnswer? {
         guard let engine, !jobs.isEmpty else { return nil }
@@ -290,8 +289,8 @@ extension StoreWorkers: LoopPartner {
     }
 
     private func workInPlace() {
-        answerInPlace = carryOut(inPlace) { outcomes.put($0) }
-        eventsInPlace = inPlace.reduce(0) { $0 + $1.events }
+        let events = inPlace.reduce(0) { $0 + $1.events }
+        lastInPlace = carryOut(inPlace) { outcomes.put($0) }.map { (events, $0) }
         inPlace.removeAll(keepingCapacity: true)
         engine?.tell { outcomes.put($0) }
     }
@@ -306,8 +305,8 @@ extension StoreWorkers: LoopPartner {
     }
 
     private func noteCompany() {
-        if let answerInPlace {
-            company.committed(eventsInPlace, at: answerInPlace.moment, took: answerInPlace.duration)
+        if let (events, answer) = lastInPlace {
+            company.committed(events, at: answer.moment, took: answer.duration)
         }
         if company.wantsLook { loop?.betweenTurns(self) }
     }

@@ -8,11 +8,12 @@ struct LogWriter {
         withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
     }
 
-    /// So many bytes, which `body` writes at once: they are zeros before.
+    /// So many bytes, all of which `body` writes.
     mutating func put(_ count: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void) {
-        let start = bytes.count
-        putZeros(count)
-        bytes.withUnsafeMutableBytes { body(UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
+        bytes.lay(most: count) { cursor in
+            body(cursor.room)
+            cursor.skip(count)
+        }
     }
 
     /// Bytes behind their count.
