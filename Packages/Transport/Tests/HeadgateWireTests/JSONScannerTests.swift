@@ -55,6 +55,20 @@ struct JSONScannerTests {
         #expect(throws: JSONFault.notJSON) { try GuardedText(text).check() }
     }
 
+    @Test("Protocol, Framing: a long number has nothing but digits in it, whatever is near these in ASCII")
+    func refusesNeighboursOfDigits() throws {
+        for length in 1...20 {
+            try GuardedText(String(repeating: "9", count: length)).check()
+            for place in 0..<length {
+                for byte: UInt8 in [0x10, 0x23, 0x2A, 0x2F, 0x3B, 0x3C, 0x3F, 0x40, 0x70, 0x7E] {
+                    var digits = [UInt8](repeating: 0x31, count: length)
+                    digits[place] = byte
+                    #expect(throws: JSONFault.notJSON) { try GuardedText(digits).check() }
+                }
+            }
+        }
+    }
+
     @Test("Protocol, Framing: what is not UTF-8 is refused", arguments: notUTF8)
     func refusesOtherEncodings(bytes: [UInt8]) {
         #expect(throws: JSONFault.notUTF8) { try GuardedText(bytes).check() }

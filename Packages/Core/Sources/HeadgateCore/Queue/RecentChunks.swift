@@ -57,6 +57,6 @@ struct RecentChunks {
 }
 
 extension Chunk {
-    /// What a chunk takes in memory, about.
-    fileprivate var weight: Int { bytes.count + 128 }
+    /// What a chunk takes in memory, about: also what was taken for events that did not come.
+    fileprivate var weight: Int { bytes.capacity + 128 }
 }

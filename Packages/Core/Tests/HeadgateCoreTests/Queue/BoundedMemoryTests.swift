@@ -64,6 +64,19 @@ struct BoundedMemoryTests {
         }
     }
 
+    @Test("Q6: room that was taken for events that did not come counts towards the bound")
+    func recentCountsRoom() {
+        var recent = RecentChunks(mostBytes: 1000, lastSequenceNumber: 0)
+        for number in 1...2 as ClosedRange<SequenceNumber> {
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(600)
+            bytes.append(0)
+            recent.append(Chunk(bytes: bytes, lastSequenceNumber: number))
+        }
+        #expect(recent.chunk(after: 0) == nil)
+        #expect(recent.chunk(after: 1)?.lastSequenceNumber == 2)
+    }
+
     @Test("Q6: what no longer fits in memory is read from the store")
     func readsFromStore() {
         let bench = GateBench(reply: { _ in .delivered })
