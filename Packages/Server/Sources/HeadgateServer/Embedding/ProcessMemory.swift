@@ -5,9 +5,9 @@ public enum ProcessMemory {
     /// Larger pieces come straight from the system, and go back there. Most of what a turn takes is smaller.
     private static let mapped: Int32 = 1 << 20
 
-    /// Keeps what the process holds near what it needs. The threads share what is free: what one lets go of the others use; otherwise what the
-    /// store's thread reads at a start stays with it, and the loop takes as much again. And large pieces leave no holes. To be called
-    /// before any thread is started.
+    /// Keeps what the process holds near what it needs. The threads share what is free: what one lets go of the others use. Otherwise
+    /// what the store's thread reads at a start stays with it, and the loop takes as much again. And large pieces leave no holes.
+    /// To be called before any thread is started.
     /// - Returns: false where the system cannot do that.
     @discardableResult
     public static func spare() -> Bool { cmemory_use_one_arena() && cmemory_map_from(mapped) }
