@@ -32,12 +32,13 @@ import Testing
             #expect(lines.allSatisfy { $0["time"].string?.count == 24 && $0["message"].string?.isEmpty == false })
             #expect(lines.first { $0["kind"] == "settings_warning" }?["level"] == "warning")
             let died = lines.filter { $0["kind"] == "events_died" }
-            #expect(died.count == 2 && died.reduce(0) { $0 + ($1["events"].int ?? 0) } == 20)
+            // A machine that is busy takes longer over them than a burst lasts: then there are more lines than two.
+            #expect((2..<20).contains(died.count) && died.reduce(0) { $0 + ($1["events"].int ?? 0) } == 20)
             #expect(
                 died[0].contains([
                     "dispatcher": "collect", "reason": "refused_status", "cause": "HTTP 400", "id": "e1", "events": 1,
                 ]))
-            #expect(died[1]["times"].int == 19)
+            #expect(died.dropFirst().reduce(0) { $0 + ($1["times"].int ?? 1) } == 19)
             #expect(lines.first { $0["kind"] == "events_purged" }?["events"].int == 20)
             #expect(lines.contains { $0["kind"] == "events_expired" && $0["dispatcher"] == "archive" })
         }
