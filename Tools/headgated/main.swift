@@ -11,7 +11,7 @@ do throws(DaemonCommand.UsageFault) {
     case .check(let options): exit(Check(options: options, environment: environment).run())
     case .verify(let directory): exit(Verification(directory: directory).run())
     case .run(let options):
-        ProcessMemory.spare()
+        ProcessMemory.economize()
         exit(Daemon(options: options, environment: environment).run())
     }
 } catch {

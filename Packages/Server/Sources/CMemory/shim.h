@@ -12,8 +12,8 @@ static inline bool cmemory_use_one_arena(void) {
 }
 
 /// Has pieces of so many bytes and more mapped one by one, and given back to the system at once; left to itself it takes ever larger ones from
-/// the heap, where smaller ones soon lie behind them. What is free at the end of the heap goes back when it is four times as much: to
-/// give back less, and to take it again for the next turn, costs a third more processor time with groups of a megabyte.
+/// the heap, where smaller ones soon lie behind them. What is free at the end of the heap goes back when it is four times as much:
+/// less is soon taken again, and with groups of a megabyte that costs processor time (Tools/parts/bench/README.md).
 static inline bool cmemory_map_from(int bytes) {
     return mallopt(M_MMAP_THRESHOLD, bytes) == 1 && mallopt(M_TRIM_THRESHOLD, 4 * bytes) == 1;
 }
