@@ -32,13 +32,14 @@ let server: [Target] = [
     .library("CCrypto", of: "Server", pkgConfig: "libcrypto", apt: "libssl-dev"),
     .library("CKafka", of: "Server", pkgConfig: "rdkafka", apt: "librdkafka-dev"),
     .library("CZstd", of: "Server", pkgConfig: "libzstd", apt: "libzstd-dev"),
+    .library("CXXHash", of: "Server", pkgConfig: "libxxhash", apt: "libxxhash-dev"),
     .part("CCurl", of: "Server", linking: "curl"),
     .part("CRE2", of: "Server", linking: "re2"),
     .part(
         "HeadgateServer", of: "Server",
         [
             "CSQLite", "CCurl", "CDisk", "CMemory", "CNetlink", "CCrypto", "CRE2", "CZstd", "CNATS", "CKafka", "CUV",
-            "HeadgateCore", "HeadgateData", "HeadgateWire", "HeadgateTransport",
+            "CXXHash", "HeadgateCore", "HeadgateData", "HeadgateWire", "HeadgateTransport",
         ]),
     .tests("HeadgateServerTests", of: "Server", ["HeadgateServer", "HeadgateCoreTesting", "HeadgateSeeds"]),
 ]

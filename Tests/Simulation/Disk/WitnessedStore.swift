@@ -22,6 +22,7 @@ final class WitnessedStore: EventStore {
         var options = DiskEventStore.Options(directory: "/data", durability: scene.durability)
         options.disk = disk
         options.kind = kind
+        options.logVersion = ledger.record.oneIn(4) ? .words : .newest
         (options.segmentSize, options.blockSize, options.mostUnfiledIDBytes) = (scene.segmentSize, 512, 512)
         let door = ClockDoor(scheduler)
         options.wall = { door.scheduler.wall }

@@ -30,20 +30,24 @@ enum SegmentsTarget {
     /// Writes files as the input says: the kind of a frame, and its content behind its length; 0 begins another segment.
     private static func lay(_ input: inout FuzzInput, in options: StoreOptions) {
         var (segment, end, writer): (UInt64, Int, LogWriter) = (1, LogHeader.size, LogWriter())
-        var header = LogHeader(use: .front, number: segment, previous: 0, previousEnd: 0)
+        var header = LogHeader(use: .front, number: segment, previous: 0, previousEnd: 0, version: .newest)
         var last = header.checksum
         while !input.isEmpty, segment < 6 {
             let kind = LogFrame.Kind(rawValue: UInt32(input.number(below: 8)))
             let content = kind == nil ? [] : input.bytes(Int(input.integer(UInt16.self)))
             if let kind {
                 let place = LogPlace(segment: segment, offset: LogHeader.size + writer.bytes.count)
-                last = writer.frame(kind, at: place, certain: place.offset, previous: last) { $0.putRest(content) }
+                last = writer.frame(
+                    kind, at: place, certain: place.offset, previous: last, version: header.version
+                ) { $0.putRest(content) }
                 continue
             }
             end = LogHeader.size + writer.bytes.count
             write(header, writer, to: segment, options)
             segment += 1
-            header = LogHeader(use: .front, number: segment, previous: segment - 1, previousEnd: end)
+            let version = segment.isMultiple(of: 2) ? LogVersion.words : .newest
+            header = LogHeader(
+                use: .front, number: segment, previous: segment - 1, previousEnd: end, version: version)
             (writer, last) = (LogWriter(), header.checksum)
         }
         write(header, writer, to: segment, options)

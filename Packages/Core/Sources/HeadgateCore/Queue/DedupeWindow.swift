@@ -1,23 +1,17 @@
 /// Remembers which ids clients gave to their events, so that an event that is sent again is stored once (Behaviour Q7).
 ///
 /// It ends with an age and with a number of ids, whichever is shorter, and it ends exactly there: what is beyond is not
-/// found, though it may still be held for a while. An id takes 32 bytes, and 16 to 32 of the index: it is known by 128
+/// found, though it may still be held for a while. An id takes 24 bytes, and 16 to 32 of the index: it is known by 128
 /// bits of a keyed hash (``DedupeKey``).
 struct DedupeWindow {
     /// What is known of a namespace and an id.
-    struct Fingerprint: Equatable {
+    struct Fingerprint: Equatable, BitwiseCopyable {
         var first: UInt64
         var second: UInt64
     }
 
-    private struct Entry: BitwiseCopyable {
-        var fingerprint: Fingerprint
-        var sequenceNumber: SequenceNumber
-        var stamp: Int64
-    }
-
     /// In the order of their sequence numbers and of their stamps.
-    private var entries: PagedQueue<Entry>
+    private var entries: RememberedIDs
     private var index = FingerprintIndex()
     /// The most ids remembered.
     private(set) var capacity: Int
@@ -36,7 +30,7 @@ struct DedupeWindow {
     init(capacity: Int, length: Int64, page: Int = 0) {
         self.capacity = capacity
         self.length = length
-        entries = PagedQueue(page: page)
+        entries = RememberedIDs(page: page)
     }
 
     /// The event that an id was given to, as the window is at a moment.
@@ -66,7 +60,7 @@ struct DedupeWindow {
         if entries.count >= capacity { dropOldest() }
         let stamp = entries.isEmpty ? stamp : max(stamp, entries[entries.end - 1].stamp)
         let place = entries.end
-        entries.append(Entry(fingerprint: fingerprint, sequenceNumber: sequenceNumber, stamp: stamp))
+        entries.append(.init(fingerprint: fingerprint, sequenceNumber: sequenceNumber, stamp: stamp))
         index.insert(fingerprint.first, place: place)
     }
 

@@ -19,21 +19,22 @@ struct GatheringGroup {
 
     /// What is expected to come: there is room for it.
     private let expected: Tally
+    /// What came in the group before.
+    private let before: Tally
 
-    init(expecting expected: Tally = .zero) {
-        self.expected = expected
+    init(expecting expected: Tally = .zero, behind before: Tally = .zero) {
+        (self.expected, self.before) = (expected, before)
         let bytes = expected.bytes + expected.events * RecordHeader.size
         // A bit more: an event asks for what it takes at most, and no two groups are the same.
         records = RecordWriter(expecting: bytes + bytes / 16 + 64)
         traced = TraceGroup(expecting: expected.events)
     }
 
-    /// The group behind it, for which as much is expected as came, or half of what was expected: little that comes between much does not
-    /// make that grow piece by piece.
+    /// The group behind it, for which as much is expected as came in one of the last two, or half of what was expected: little that comes
+    /// between much does not make that grow piece by piece.
     var successor: GatheringGroup {
-        GatheringGroup(
-            expecting: Tally(
-                events: max(tally.events, expected.events / 2), bytes: max(tally.bytes, expected.bytes / 2)))
+        let half = Tally(events: expected.events / 2, bytes: expected.bytes / 2)
+        return GatheringGroup(expecting: tally.most(of: before).most(of: half), behind: tally)
     }
 
     var byteCount: Int { records.byteCount }
@@ -95,5 +96,12 @@ struct GatheringGroup {
             chunk: chunk, behind: behind, tallies: tallies, ages: ages, newRoutes: newRoutes, groundwork: groundwork,
             recentIDs: ids.take(lastSequenceNumber: lastSequenceNumber), forgottenIDs: forgottenIDs,
             requeued: requeued)
+    }
+}
+
+extension Tally {
+    /// The greater of both, in each.
+    fileprivate func most(of other: Tally) -> Tally {
+        Tally(events: max(events, other.events), bytes: max(bytes, other.bytes))
     }
 }

@@ -27,9 +27,9 @@ struct PagedQueue<Element: BitwiseCopyable> {
         pages[place >> PagedQueue.pageBits - firstPage][place & (PagedQueue.pageSize - 1)]
     }
 
-    /// The element at the only place there is with these low bits (``FingerprintIndex``).
-    subscript(nearest short: UInt32) -> Element {
-        self[start + Int((short &- UInt32(truncatingIfNeeded: start)) & FingerprintIndex.placeMask)]
+    /// The only place there is with these low bits (``FingerprintIndex``).
+    func place(nearest short: UInt32) -> Int {
+        start + Int((short &- UInt32(truncatingIfNeeded: start)) & FingerprintIndex.placeMask)
     }
 
     mutating func append(_ element: Element) {

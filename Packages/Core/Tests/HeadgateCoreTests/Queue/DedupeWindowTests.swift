@@ -18,6 +18,9 @@ struct DedupeWindowTests {
         for _ in 1...8_000 {
             switch Int.random(in: 0..<20, using: &random) {
             case 0: now += Int64.random(in: 0...1_500, using: &random)
+            // Further than what is remembered of an id says by itself.
+            case 5 where random.oneIn(10): now += Int64(UInt32.max) + Int64.random(in: -1...1, using: &random)
+            case 6 where random.oneIn(10): number += Int64(UInt32.max) + Int64.random(in: -1...1, using: &random)
             case 1: now += 1
             case 2:
                 let first = number - SequenceNumber.random(in: 0...20, using: &random)
@@ -28,7 +31,7 @@ struct DedupeWindowTests {
                 window.setCapacity(capacity)
                 (model.capacity, model.ids) = (capacity, model.ids.suffix(capacity))
             case 4 where random.oneIn(4):
-                let length = Int64.random(in: 0...2_000, using: &random)
+                let length = random.oneIn(3) ? Int64(1) << 33 : Int64.random(in: 0...2_000, using: &random)
                 // What was beyond a shorter window may be gone for good.
                 window.forget(at: now, most: .max)
                 model.ids.removeAll { $0.stamp <= now - model.length }

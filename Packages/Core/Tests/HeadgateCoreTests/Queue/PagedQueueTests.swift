@@ -32,7 +32,7 @@ struct PagedQueueTests {
             #expect(queue.isEmpty == model.isEmpty)
             #expect((queue.start..<queue.end).map { queue[$0] } == model, "seed \(seed), step \(step)")
             let short = (queue.start..<queue.end).map { UInt32(truncatingIfNeeded: $0) & FingerprintIndex.placeMask }
-            #expect(short.map { queue[nearest: $0] } == model, "seed \(seed), step \(step)")
+            #expect(short.map { queue[queue.place(nearest: $0)] } == model, "seed \(seed), step \(step)")
         }
     }
 }

@@ -34,6 +34,8 @@ public final class DiskEventStore: EventStore {
         var blockSize = 256 << 10
         /// With so many bytes ids go into a file of their own.
         var mostUnfiledIDBytes = 256 << 10
+        /// How files of the log are begun.
+        var logVersion = LogVersion.newest
         /// Where the directory is.
         var disk: any Disk = SystemDisk()
         /// Told how far a move from another kind of store has come; called on the store's thread.

@@ -27,7 +27,8 @@ final class LogCopy {
         let plan = LogCopy.plan(log)
         guard !plan.isEmpty else { return nil }
         (self.log, sources, recoveries) = (log, plan, log.counts.recovered)
-        header = LogHeader(use: .copy, number: log.takeNumber(), previous: 0, previousEnd: 0)
+        header = LogHeader(
+            use: .copy, number: log.takeNumber(), previous: 0, previousEnd: 0, version: log.options.logVersion)
         target = log.segment(header.number, LogFile(number: try log.files.makeEmpty(), size: 0))
         last = header.checksum
         let segments = plan.compactMap { log.sealed[$0.number] }
@@ -136,7 +137,7 @@ final class LogCopy {
 
     private func lay(_ kind: LogFrame.Kind, _ body: (inout LogWriter) -> Void) -> Range<Int> {
         let start = end
-        last = writer.frame(kind, at: target.place(start), certain: 0, previous: last, body)
+        last = writer.frame(kind, at: target.place(start), certain: 0, previous: last, version: header.version, body)
         end += writer.bytes.count
         return start..<end
     }

@@ -35,8 +35,10 @@ struct LogFrame: Equatable {
     /// Of all of the above, and of where the frame lies.
     var checksum: UInt64
 
+    /// That of the file that it lies in.
+    var version: LogVersion
+
     static let headerSize = 48
-    private static let magic: UInt32 = 0x6D72_6648
 
     /// Bytes from its beginning to that of the next.
     var size: Int { LogFrame.size(of: length) }
@@ -45,20 +47,23 @@ struct LogFrame: Equatable {
 
     /// The frame of some bytes at a place.
     init(
-        _ kind: Kind, _ bytes: UnsafeRawBufferPointer, at place: LogPlace, certain: Int, previous: UInt64
+        _ kind: Kind, _ bytes: UnsafeRawBufferPointer, at place: LogPlace, certain: Int, previous: UInt64,
+        version: LogVersion
     ) {
         (self.kind, length, self.certain, self.previous) = (kind, bytes.count, certain, previous)
-        content = LogFrame.checksum(of: bytes)
+        self.version = version
+        content = version.checksum(of: bytes)
         checksum = 0
         checksum = checksum(at: place)
     }
 
     /// Reads the header that lies at the beginning of some bytes; nil where it is none, or not one of this place.
     init?(_ bytes: UnsafeRawBufferPointer, at place: LogPlace) {
-        guard bytes.count >= LogFrame.headerSize, LittleEndian.load(bytes, at: 0, as: UInt32.self) == LogFrame.magic,
+        guard bytes.count >= LogFrame.headerSize,
+            let version = LogVersion(mark: LittleEndian.load(bytes, at: 0, as: UInt32.self)),
             let kind = Kind(rawValue: LittleEndian.load(bytes, at: 4, as: UInt32.self))
         else { return nil }
-        self.kind = kind
+        (self.kind, self.version) = (kind, version)
         let (length, certain) = (
             LittleEndian.load(bytes, at: 8, as: UInt64.self), LittleEndian.load(bytes, at: 16, as: UInt64.self)
         )
@@ -72,11 +77,11 @@ struct LogFrame: Equatable {
 
     /// Whether some bytes are what the frame was written with.
     func isSound(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        bytes.count == length && LogFrame.checksum(of: bytes) == content
+        bytes.count == length && version.checksum(of: bytes) == content
     }
 
     func write(to bytes: UnsafeMutableRawBufferPointer, at offset: Int) {
-        LittleEndian.store(LogFrame.magic, in: bytes, at: offset)
+        LittleEndian.store(version.mark, in: bytes, at: offset)
         LittleEndian.store(kind.rawValue, in: bytes, at: offset + 4)
         LittleEndian.store(UInt64(length), in: bytes, at: offset + 8)
         LittleEndian.store(UInt64(certain), in: bytes, at: offset + 16)
@@ -90,12 +95,6 @@ struct LogFrame: Equatable {
         for number in [
             UInt64(place.offset), UInt64(kind.rawValue), UInt64(length), UInt64(certain), previous, content,
         ] { sum.add(number) }
-        return sum.value
-    }
-
-    private static func checksum(of bytes: UnsafeRawBufferPointer) -> UInt64 {
-        var sum = Checksum(0)
-        sum.add(bytes)
         return sum.value
     }
 }
@@ -125,9 +124,10 @@ struct LogHeader: Equatable {
     /// The segment that it goes on from, and where that one ends: what lies behind is void. 0 where there is none.
     var previous: UInt64
     var previousEnd: Int
+    /// How the frames behind it are written. A segment keeps the one that it was begun with.
+    var version: LogVersion
 
     static let size = 64
-    static let version: UInt32 = 1
     private static let magic = Array("hgatelog".utf8)
 
     var checksum: UInt64 {
@@ -139,7 +139,7 @@ struct LogHeader: Equatable {
     var bytes: [UInt8] {
         var writer = LogWriter()
         writer.putRest(LogHeader.magic)
-        writer.put(LogHeader.version)
+        writer.put(version.rawValue)
         writer.put(use.rawValue)
         for number in [number, previous, UInt64(previousEnd), 0, 0, checksum] { writer.put(number) }
         return writer.bytes
@@ -157,12 +157,13 @@ struct LogHeader: Equatable {
     static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
         guard bytes.count >= size, bytes.prefix(magic.count).elementsEqual(magic) else { return .none }
         let version = LittleEndian.load(bytes, at: 8, as: UInt32.self)
-        guard version <= LogHeader.version else { return .newer(version) }
-        guard version == LogHeader.version, let use = Use(rawValue: LittleEndian.load(bytes, at: 12, as: UInt32.self))
+        guard version <= LogVersion.newest.rawValue else { return .newer(version) }
+        guard let version = LogVersion(rawValue: version), let use = Use(rawValue: LittleEndian.load(bytes, at: 12, as: UInt32.self))
         else { return .none }
         let numbers = [16, 24, 32].map { LittleEndian.load(bytes, at: $0, as: UInt64.self) }
         guard numbers[2] < 1 << 40 else { return .none }
-        let header = LogHeader(use: use, number: numbers[0], previous: numbers[1], previousEnd: Int(numbers[2]))
+        let header = LogHeader(
+            use: use, number: numbers[0], previous: numbers[1], previousEnd: Int(numbers[2]), version: version)
         let isSound = LittleEndian.load(bytes, at: 56, as: UInt64.self) == header.checksum
         return isSound ? .header(header) : .none
     }

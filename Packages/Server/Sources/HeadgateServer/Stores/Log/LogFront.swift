@@ -58,7 +58,7 @@ final class LogFront {
     func lay(_ kind: LogFrame.Kind, _ body: (inout LogWriter) -> Void) -> Range<Int> {
         let start = next
         lastPending = pending.frame(
-            kind, at: segment.place(start), certain: certain, previous: lastPending, body)
+            kind, at: segment.place(start), certain: certain, previous: lastPending, version: header.version, body)
         return start..<next
     }
 
@@ -143,7 +143,8 @@ extension LogWriter {
     /// Lays a frame.
     /// - Returns: its checksum.
     mutating func frame(
-        _ kind: LogFrame.Kind, at place: LogPlace, certain: Int, previous: UInt64, _ body: (inout LogWriter) -> Void
+        _ kind: LogFrame.Kind, at place: LogPlace, certain: Int, previous: UInt64, version: LogVersion,
+        _ body: (inout LogWriter) -> Void
     ) -> UInt64 {
         let start = bytes.count
         putZeros(LogFrame.headerSize)
@@ -152,7 +153,7 @@ extension LogWriter {
         putZeros(-(end - start) & 7)
         return withBytes { bytes in
             let content = UnsafeRawBufferPointer(rebasing: bytes[(start + LogFrame.headerSize)..<end])
-            let frame = LogFrame(kind, content, at: place, certain: certain, previous: previous)
+            let frame = LogFrame(kind, content, at: place, certain: certain, previous: previous, version: version)
             frame.write(to: bytes, at: start)
             return frame.checksum
         }

@@ -79,7 +79,7 @@ struct LogInventory {
         case .newer(let version):
             throw .newer(
                 "\(files.path(file.number)) was written by a newer headgated (version \(version), "
-                    + "this one knows \(LogHeader.version)); it was left as it is")
+                    + "this one knows \(LogVersion.newest.rawValue)); it was left as it is")
         case .header(let header):
             newest = max(newest, header.number)
             if header.use == .front { sources.append(LogSource(file: file, header: header)) }
@@ -132,7 +132,8 @@ struct LogInventory {
         case .header(let found) where found.number == entry.number: return LogSource(file: entry.file, header: found)
         case .none where unreadable.contains(entry.file):
             // Each frame says by itself whose it is.
-            let header = LogHeader(use: .copy, number: entry.number, previous: 0, previousEnd: 0)
+            let header = LogHeader(
+                use: .copy, number: entry.number, previous: 0, previousEnd: 0, version: .newest)
             return LogSource(file: entry.file, header: header)
         case .header, .newer, .none: return nil
         }

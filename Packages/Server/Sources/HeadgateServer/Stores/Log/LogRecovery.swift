@@ -207,7 +207,7 @@ struct LogRecovery {
         }
         let carried = replay.doubtful.filter { $0.frame.kind == .group || $0.frame.kind == .changes }
         let need = LogFront.size(for: state) + carried.reduce(0) { $0 + $1.frame.size + 1_024 }
-        let header = LogHeader(use: .front, number: number, previous: old.number, previousEnd: end)
+        let header = LogHeader(use: .front, number: number, previous: old.number, previousEnd: end, version: options.logVersion)
         let front = try front(header, atLeast: need, state)
         for (frame, offset) in carried {
             let content = replay.reading.content(frame, offset)
@@ -222,7 +222,8 @@ struct LogRecovery {
     private mutating func begin(_ founding: Founding, _ inventory: LogInventory) throws(Fault) -> Outcome {
         let number = inventory.newest + 1
         let state = LogState(founding)
-        let header = LogHeader(use: .front, number: number, previous: 0, previousEnd: 0)
+        let header = LogHeader(
+            use: .front, number: number, previous: 0, previousEnd: 0, version: options.logVersion)
         let front = try front(header, atLeast: LogFront.size(for: state), state)
         try Fault.of { () throws(DiskFault) in try front.begin(synced: true) }
         return try outcome(state, front, next: number + 1, inventory)

@@ -137,7 +137,7 @@ final class SegmentLog {
             let voided = unneeded(next, except: entry.number)
             for entry in voided { next.forget(entry.number) }
             let forgotten = next.ids.takeForgottenFiles().map(\.file)
-            let header = LogHeader(use: .front, number: number, previous: entry.number, previousEnd: entry.end)
+            let header = LogHeader(use: .front, number: number, previous: entry.number, previousEnd: entry.end, version: options.logVersion)
             let front = LogFront(segment(number, file), header, next)
             try front.begin(synced: false)
             begin(front, next, voided.map(\.file) + forgotten)
@@ -170,11 +170,14 @@ final class SegmentLog {
     /// Ids get a file of their own when they are many.
     private func fileIDs(_ next: inout LogState) throws(DiskFault) {
         guard let last = next.ids.recent.last, next.ids.recentBytes >= options.mostUnfiledIDBytes else { return }
-        let header = LogHeader(use: .ids, number: takeNumber(), previous: 0, previousEnd: 0)
+        let header = LogHeader(
+            use: .ids, number: takeNumber(), previous: 0, previousEnd: 0, version: options.logVersion)
         var writer = LogWriter()
         writer.putRest(header.bytes)
         let place = LogPlace(segment: header.number, offset: LogHeader.size)
-        _ = writer.frame(.ids, at: place, certain: 0, previous: header.checksum) { writer in
+        _ = writer.frame(
+            .ids, at: place, certain: 0, previous: header.checksum, version: header.version
+        ) { writer in
             writer.put(all: next.ids.recent) { $0.put($1) }
         }
         let file = LogFile(number: try files.makeEmpty(), size: writer.bytes.count)

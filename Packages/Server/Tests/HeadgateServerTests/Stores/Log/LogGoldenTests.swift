@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateServer
 
 /// The bytes of the log, as `Docs/Log.md` has them. A test here that fails says that files would be written that other versions read
-/// otherwise: then `LogHeader.version` has to grow, and the older ones to be taken over.
+/// otherwise: then ``LogVersion`` has to grow, and the older ones to be read as well.
 @Suite("The bytes of the log")
 struct LogGoldenTests {
     private func hex(_ bytes: [UInt8]) -> String {
@@ -18,27 +18,33 @@ struct LogGoldenTests {
         return hex(writer.bytes)
     }
 
-    @Test("Q11: a file begins with these bytes")
-    func header() {
-        let header = LogHeader(use: .front, number: 5, previous: 4, previousEnd: 4_096)
-        #expect(LogHeader.version == 1)
+    @Test("Q11: a file begins with these bytes", arguments: [(LogVersion.words, "01000000"), (.xxh3, "02000000")])
+    func header(_ version: LogVersion, _ number: String) {
+        let header = LogHeader(use: .front, number: 5, previous: 4, previousEnd: 4_096, version: version)
+        #expect(LogVersion.newest == .xxh3)
         #expect(
             hex(header.bytes)
-                == "68676174656c6f67" + "01000000" + "01000000" + "0500000000000000" + "0400000000000000"
+                == "68676174656c6f67" + number + "01000000" + "0500000000000000" + "0400000000000000"
                 + "0010000000000000" + "0000000000000000" + "0000000000000000" + "b81d09b0c4efe350")
     }
 
-    @Test("Q11: a frame is these bytes")
-    func frame() {
+    @Test(
+        "Q11: a frame is these bytes, of which the checksum of the content is that of other programs",
+        arguments: [
+            (LogVersion.words, "4866726d", "853e3ea00f7ae246", 17_260_411_185_408_039_106),
+            // By `xxhsum -H3`.
+            (.xxh3, "48667232", "4cbe6e8c68f35c56", 15_776_394_213_003_330_098),
+        ] as [(LogVersion, String, String, UInt64)])
+    func frame(_ version: LogVersion, _ mark: String, _ content: String, _ total: UInt64) {
         var writer = LogWriter()
         let place = LogPlace(segment: 5, offset: 64)
-        let sum = writer.frame(.changes, at: place, certain: 64, previous: 9, { $0.put("abc") })
+        let sum = writer.frame(.changes, at: place, certain: 64, previous: 9, version: version, { $0.put("abc") })
         #expect(
             hex(writer.bytes)
-                == "4866726d" + "02000000" + "0700000000000000" + "4000000000000000" + "0900000000000000"
-                + "853e3ea00f7ae246"
+                == mark + "02000000" + "0700000000000000" + "4000000000000000" + "0900000000000000"
+                + content
                 + hex { $0.put(sum) } + "03000000616263" + "00")
-        #expect(sum == 17_260_411_185_408_039_106)
+        #expect(sum == total)
     }
 
     @Test("Q11: a group is these bytes")

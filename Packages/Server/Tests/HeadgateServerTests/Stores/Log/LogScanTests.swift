@@ -5,13 +5,17 @@ import Testing
 @Suite("What of a segment counts")
 struct LogScanTests {
     /// Frames of these contents, as they lie behind each other in a segment.
-    private func segment(_ contents: [String], certain: [Int] = [], number: UInt64 = 7) -> [UInt8] {
+    private func segment(
+        _ contents: [String], certain: [Int] = [], number: UInt64 = 7, version: LogVersion = .newest
+    ) -> [UInt8] {
         var writer = LogWriter()
         var previous: UInt64 = 1
         for (index, content) in contents.enumerated() {
             let place = LogPlace(segment: number, offset: LogHeader.size + writer.bytes.count)
             let sure = index < certain.count ? certain[index] : 0
-            previous = writer.frame(.changes, at: place, certain: sure, previous: previous) { $0.put(content) }
+            previous = writer.frame(.changes, at: place, certain: sure, previous: previous, version: version) {
+                $0.put(content)
+            }
         }
         return writer.bytes
     }
@@ -72,9 +76,21 @@ struct LogScanTests {
         #expect(survey(new + failed[new.count...]).contents == ["one"])
     }
 
+    @Test("Q11, Q8: frames of each version are read, and one that has changed is none", arguments: LogVersion.allCases)
+    func versions(version: LogVersion) {
+        let bytes = segment(["one", "two"], version: version)
+        #expect(survey(bytes).contents == ["one", "two"])
+        // Behind the header of the second, and its mark.
+        for place in [0, LogFrame.headerSize + 5] {
+            var changed = bytes
+            changed[LogFrame.size(of: 7) + place] ^= 1
+            #expect(survey(changed).contents == ["one"], "\(place)")
+        }
+    }
+
     @Test("Q11: a header tells what it is, and a newer one is told apart from none")
     func header() {
-        let header = LogHeader(use: .front, number: 3, previous: 2, previousEnd: 640)
+        let header = LogHeader(use: .front, number: 3, previous: 2, previousEnd: 640, version: .newest)
         var bytes = header.bytes
         #expect(bytes.count == LogHeader.size)
         #expect(bytes.withUnsafeBytes(LogHeader.read) == .header(header))
@@ -83,7 +99,9 @@ struct LogScanTests {
             changed[place] ^= 1
             #expect(changed.withUnsafeBytes(LogHeader.read) == .none, "\(place)")
         }
-        bytes[8] = 2
-        #expect(bytes.withUnsafeBytes(LogHeader.read) == .newer(2))
+        bytes[8] = 3
+        #expect(bytes.withUnsafeBytes(LogHeader.read) == .newer(3))
+        bytes[8] = 0
+        #expect(bytes.withUnsafeBytes(LogHeader.read) == .none)
     }
 }
