@@ -52,7 +52,7 @@ public final class EventQueue {
     static let mostGroupBytes = 4 << 20
     /// With so many bytes a group does not wait for the end of its turn, unless others are on their way.
     static let muchBytes = 64 << 10
-    static let recentBytes = 4 << 20
+    static let recentBytes = 2 << 20
 
     public init(
         scheduler: any Scheduler, store: any EventStore, limits: StoreLimits, state: consuming StoredState,
