@@ -158,7 +158,8 @@ struct LogHeader: Equatable {
         guard bytes.count >= size, bytes.prefix(magic.count).elementsEqual(magic) else { return .none }
         let version = LittleEndian.load(bytes, at: 8, as: UInt32.self)
         guard version <= LogVersion.newest.rawValue else { return .newer(version) }
-        guard let version = LogVersion(rawValue: version), let use = Use(rawValue: LittleEndian.load(bytes, at: 12, as: UInt32.self))
+        guard let version = LogVersion(rawValue: version),
+            let use = Use(rawValue: LittleEndian.load(bytes, at: 12, as: UInt32.self))
         else { return .none }
         let numbers = [16, 24, 32].map { LittleEndian.load(bytes, at: $0, as: UInt64.self) }
         guard numbers[2] < 1 << 40 else { return .none }

@@ -207,7 +207,8 @@ struct LogRecovery {
         }
         let carried = replay.doubtful.filter { $0.frame.kind == .group || $0.frame.kind == .changes }
         let need = LogFront.size(for: state) + carried.reduce(0) { $0 + $1.frame.size + 1_024 }
-        let header = LogHeader(use: .front, number: number, previous: old.number, previousEnd: end, version: options.logVersion)
+        let header = LogHeader(
+            use: .front, number: number, previous: old.number, previousEnd: end, version: options.logVersion)
         let front = try front(header, atLeast: need, state)
         for (frame, offset) in carried {
             let content = replay.reading.content(frame, offset)

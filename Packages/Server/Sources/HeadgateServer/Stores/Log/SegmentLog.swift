@@ -137,7 +137,8 @@ final class SegmentLog {
             let voided = unneeded(next, except: entry.number)
             for entry in voided { next.forget(entry.number) }
             let forgotten = next.ids.takeForgottenFiles().map(\.file)
-            let header = LogHeader(use: .front, number: number, previous: entry.number, previousEnd: entry.end, version: options.logVersion)
+            let header = LogHeader(
+                use: .front, number: number, previous: entry.number, previousEnd: entry.end, version: options.logVersion)
             let front = LogFront(segment(number, file), header, next)
             try front.begin(synced: false)
             begin(front, next, voided.map(\.file) + forgotten)

@@ -1,0 +1,139 @@
+"""How many events a second go from a socket over the disk to an HTTP collector while they come, beside syslog-ng."""
+
+import argparse
+import os
+import pathlib
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+from machine import ROOT, build_c, find_program, real_disk, run
+from servers import BenchmarkError, Headgate, Server
+from sinks import CountingSink
+
+BATCH = 1000
+CONNECTIONS = 4
+WINDOW = 64
+LINE_BYTES = 300
+PATIENCE_SECONDS = 60
+
+
+class SyslogNg(Server):
+    """Takes lines from a Unix socket and sends them on in batches, as many at a time: neither acknowledged nor synced."""
+
+    name = "syslog-ng"
+
+    def __init__(self, disk: pathlib.Path, endpoint: str) -> None:
+        super().__init__(disk)
+        self.endpoint = endpoint
+
+    def command(self) -> list[str]:
+        file = self.data / "syslog-ng.conf"
+        file.write_text(
+            f"""@version: 3.35
+options {{ stats-freq(0); log-fifo-size(100000); }};
+source lines {{ unix-stream("{self.socket_path}" flags(no-parse) max-connections(16) log-iw-size(16000)); }};
+destination collector {{ http(url("{self.endpoint}") method("POST") body("$MSG") delimiter("\\n") body-suffix("\\n")
+    batch-lines({BATCH}) batch-timeout(10) workers(1)); }};
+log {{ source(lines); destination(collector); flags(flow-control); }};
+"""
+        )
+        paths = [f"--{name}={self.data / name}" for name in ("persist-file", "pidfile", "control")]
+        return ["syslog-ng", "--foreground", "--no-caps", f"--cfgfile={file}", *paths]
+
+
+def send_lines(path: pathlib.Path, count: int) -> None:
+    """Sends lines over as many connections as the other gets, each as fast as it is taken."""
+    opening = b'{"event":"bench","data":{"text":"'
+    line = opening + b"x" * (LINE_BYTES - len(opening) - 4) + b'"}}\n'
+    block = line * WINDOW
+
+    def send() -> None:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(path))
+            for _ in range(count // CONNECTIONS // WINDOW):
+                connection.sendall(block)
+
+    threads = [threading.Thread(target=send) for _ in range(CONNECTIONS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def wait_for(sink: CountingSink, count: int) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while sink.count() < count:
+        if time.monotonic() > deadline:
+            raise BenchmarkError(f"the sink has {sink.count()} events instead of {count}")
+        time.sleep(0.002)
+
+
+def measure_headgate(arguments: argparse.Namespace, programs: pathlib.Path, sink: CountingSink) -> dict[str, float]:
+    """Events a second until the last one is delivered, and seconds of the daemon's processor for each."""
+    dispatcher = {"kind": "http", "endpoint": sink.endpoint, "format": "ndjson"}
+    dispatcher |= {"dispatch_limit": BATCH, "byte_limit": 1 << 20}
+    os.sync()
+    with Headgate(arguments.disk, arguments.headgated, delivering=True, dispatcher=dispatcher) as daemon:
+        before, cpu, start = sink.count(), daemon.cpu_seconds(), time.monotonic()
+        command = [programs / "loadgen", "--proto", "headgate", "--socket", daemon.socket_path, "--size", LINE_BYTES]
+        command += ["--connections", CONNECTIONS, "--window", WINDOW, "--seconds", arguments.seconds, "--events", 1]
+        finished = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, text=True)
+        if finished.returncode != 0:
+            raise BenchmarkError("the generator failed")
+        total = int(float(dict(field.split("=") for field in finished.stdout.split())["total"]))
+        wait_for(sink, before + total)
+        seconds, cpu = time.monotonic() - start, daemon.cpu_seconds() - cpu
+    return {"total": total, "rate": total / seconds, "cpu": cpu / total * 1e6}
+
+
+def measure_syslog(arguments: argparse.Namespace, sink: CountingSink, count: int) -> dict[str, float]:
+    """The same of as many lines."""
+    count = count // CONNECTIONS // WINDOW * CONNECTIONS * WINDOW
+    os.sync()
+    with SyslogNg(arguments.disk, sink.endpoint) as server:
+        before, cpu, start = sink.count(), server.cpu_seconds(), time.monotonic()
+        send_lines(server.socket_path, count)
+        wait_for(sink, before + count)
+        seconds, cpu = time.monotonic() - start, server.cpu_seconds() - cpu
+    return {"total": count, "rate": count / seconds, "cpu": cpu / count * 1e6}
+
+
+def print_runs(name: str, runs: list[dict[str, float]]) -> None:
+    rate, cpu = (statistics.median(run[key] for run in runs) for key in ("rate", "cpu"))
+    print(f"{name:12}{rate:12,.0f}/s{cpu:10.2f} µs of the processor an event")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="Tools/bench live", description=__doc__)
+    parser.add_argument("--pairs", type=int, default=5, help="pairs of runs (5)")
+    parser.add_argument("--seconds", type=float, default=2, help="how long events come in each run (2)")
+    parser.add_argument("--headgated", type=pathlib.Path, help="a built daemon ($HEADGATED; else a release build)")
+    parser.add_argument("--disk", type=pathlib.Path, help="where the daemon keeps its data (.build/bench)")
+    arguments = parser.parse_args()
+    if arguments.pairs < 1 or arguments.seconds <= 0:
+        parser.error("--pairs must be 1 or more, and --seconds more than 0")
+    if not shutil.which("syslog-ng"):
+        raise BenchmarkError("syslog-ng is missing: apt-get install syslog-ng-core syslog-ng-mod-http")
+    arguments.headgated = find_program("headgated", arguments.headgated)
+    arguments.disk = real_disk(arguments.disk or ROOT / ".build/bench")
+    programs = build_c()
+    ours, theirs = [], []
+    with CountingSink(programs / "sink") as sink:
+        for pair in range(1, arguments.pairs + 1):
+            ours.append(measure_headgate(arguments, programs, sink))
+            theirs.append(measure_syslog(arguments, sink, int(ours[-1]["total"])))
+            print(f"pair {pair}: {ours[-1]['rate']:,.0f} / {theirs[-1]['rate']:,.0f}", file=sys.stderr)
+    print(f"{CONNECTIONS} × {WINDOW}, {LINE_BYTES} bytes each, {BATCH} a batch; medians of {arguments.pairs} pairs; {os.cpu_count()} CPUs.\n")
+    print_runs("Headgate", ours)
+    print_runs("syslog-ng", theirs)
+    ratios = [one["rate"] / other["rate"] for one, other in zip(ours, theirs)]
+    print(f"\nratio {statistics.median(ratios):.2f} ({min(ratios):.2f}–{max(ratios):.2f})")
+
+
+if __name__ == "__main__":
+    run(main)
