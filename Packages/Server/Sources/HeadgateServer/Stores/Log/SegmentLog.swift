@@ -138,7 +138,8 @@ final class SegmentLog {
             for entry in voided { next.forget(entry.number) }
             let forgotten = next.ids.takeForgottenFiles().map(\.file)
             let header = LogHeader(
-                use: .front, number: number, previous: entry.number, previousEnd: entry.end, version: options.logVersion)
+                use: .front, number: number, previous: entry.number, previousEnd: entry.end, version: options.logVersion
+            )
             let front = LogFront(segment(number, file), header, next)
             try front.begin(synced: false)
             begin(front, next, voided.map(\.file) + forgotten)
