@@ -50,6 +50,8 @@ protocol DiskFile: AnyObject {
     func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault)
     /// Has the system begin to bring what was written here onto the disk, so that the sync to come has less to do. It promises nothing.
     func writeOut(_ range: Range<Int>)
+    /// Nothing of the file is needed in memory any more, so that there is room for what comes. It promises nothing.
+    func leaveCache()
     /// Takes the file for this process alone, as long as it is held.
     /// - Returns: false when another has it.
     func lock() throws(DiskFault) -> Bool
@@ -62,6 +64,8 @@ extension DiskFile {
     }
 
     func writeOut(_ range: Range<Int>) {}
+
+    func leaveCache() {}
 }
 
 /// Why a disk did not do as asked.

@@ -162,6 +162,10 @@ private final class SystemFile: DiskFile {
         _ = cdisk_write_out(descriptor, Int64(range.lowerBound), Int64(range.count))
     }
 
+    func leaveCache() {
+        posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+    }
+
     func syncAll() throws(DiskFault) {
         try DiskFault.check(fsync(descriptor))
     }

@@ -28,6 +28,12 @@ final class LogSegment {
         handle = nil
     }
 
+    /// Nothing more is written to it, and who reads it later does so once.
+    func seal() {
+        handle?.leaveCache()
+        close()
+    }
+
     /// Reads a piece; it may end before the range does.
     func read(_ range: Range<Int>) throws(DiskFault) -> [UInt8] {
         if let handle { return try handle.read(range) }

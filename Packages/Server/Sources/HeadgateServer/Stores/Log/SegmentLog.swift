@@ -154,7 +154,7 @@ final class SegmentLog {
         // Whatever made these void lies before the summary, which is synced.
         for file in void { files.free(file) }
         void = voided
-        front.segment.close()
+        front.segment.seal()
         sealed[front.segment.number] = front.segment
         (front, state) = (new, next)
         counts.begun += 1

@@ -93,6 +93,18 @@ struct SegmentLogTests {
         #expect(state.unsettled[1]?[1]?.events == 2)
     }
 
+    @Test("Q10: a segment leaves the system's memory when the next is begun, and none before that")
+    func leavesCache() throws {
+        let scene = try LogScene()
+        try scene.track(1...3)
+        #expect(scene.disk.leftCache == [])
+        for _ in 0..<3 { try scene.beginSegment() }
+        let sealed = scene.log.segments.dropLast().map { scene.log.files.path($0.file.number) }
+        #expect(sealed.count >= 1 && scene.disk.leftCache.count == 3)
+        #expect(Set(scene.disk.leftCache).isSuperset(of: sealed))
+        #expect(!scene.disk.leftCache.contains(scene.log.files.path(scene.log.front.segment.file.number)))
+    }
+
     @Test("Q7, P1: what was a file of ids that are forgotten is not removed once its number is another's")
     func forgottenIDs() throws {
         let scene = try LogScene()

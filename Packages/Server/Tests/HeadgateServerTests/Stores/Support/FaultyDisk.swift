@@ -6,6 +6,8 @@
 final class FaultyDisk: Disk, @unchecked Sendable {
     /// What is written to this file is written, and counts as failed.
     var liesAbout: String?
+    /// Files of which nothing is needed in memory any more, in order.
+    fileprivate(set) var leftCache: [String] = []
     /// Whether syncing fails.
     var failsToSync = false
     private let disk = SystemDisk()
@@ -61,6 +63,8 @@ private final class FaultyFile: DiskFile {
     func preallocate(_ count: Int) throws(DiskFault) { try file.preallocate(count) }
 
     func sync() throws(DiskFault) { try disk.synced() }
+
+    func leaveCache() { disk.leftCache.append(path) }
 
     func lock() throws(DiskFault) -> Bool { try file.lock() }
 }
