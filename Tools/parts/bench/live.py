@@ -6,19 +6,21 @@ import pathlib
 import shutil
 import socket
 import statistics
-import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 
+from deliver import http_dispatcher
+from ingest import SIZE, generate
 from machine import ROOT, build_c, find_program, real_disk, run
+from report import Load
 from servers import BenchmarkError, Headgate, Server
 from sinks import CountingSink
 
 BATCH = 1000
 CONNECTIONS = 4
 WINDOW = 64
-LINE_BYTES = 300
 PATIENCE_SECONDS = 60
 
 
@@ -46,16 +48,17 @@ log {{ source(lines); destination(collector); flags(flow-control); }};
         return ["syslog-ng", "--foreground", "--no-caps", f"--cfgfile={file}", *paths]
 
 
-def send_lines(path: pathlib.Path, count: int) -> None:
-    """Sends lines over as many connections as the other gets, each as fast as it is taken."""
+def send_lines(path: pathlib.Path, count: int) -> int:
+    """Sends lines over as many connections as the other gets, each as fast as it is taken; returns how many."""
     opening = b'{"event":"bench","data":{"text":"'
-    line = opening + b"x" * (LINE_BYTES - len(opening) - 4) + b'"}}\n'
+    line = opening + b"x" * (SIZE - len(opening) - 4) + b'"}}\n'
     block = line * WINDOW
+    blocks = count // CONNECTIONS // WINDOW
 
     def send() -> None:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(str(path))
-            for _ in range(count // CONNECTIONS // WINDOW):
+            for _ in range(blocks):
                 connection.sendall(block)
 
     threads = [threading.Thread(target=send) for _ in range(CONNECTIONS)]
@@ -63,6 +66,7 @@ def send_lines(path: pathlib.Path, count: int) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+    return blocks * CONNECTIONS * WINDOW
 
 
 def wait_for(sink: CountingSink, count: int) -> None:
@@ -73,34 +77,27 @@ def wait_for(sink: CountingSink, count: int) -> None:
         time.sleep(0.002)
 
 
-def measure_headgate(arguments: argparse.Namespace, programs: pathlib.Path, sink: CountingSink) -> dict[str, float]:
-    """Events a second until the last one is delivered, and seconds of the daemon's processor for each."""
-    dispatcher = {"kind": "http", "endpoint": sink.endpoint, "format": "ndjson"}
-    dispatcher |= {"dispatch_limit": BATCH, "byte_limit": 1 << 20}
+def measure(server: Server, sink: CountingSink, send: Callable[[], int]) -> dict[str, float]:
+    """Events a second until the last one is delivered, and microseconds of the server's processor for each."""
     os.sync()
-    with Headgate(arguments.disk, arguments.headgated, delivering=True, dispatcher=dispatcher) as daemon:
-        before, cpu, start = sink.count(), daemon.cpu_seconds(), time.monotonic()
-        command = [programs / "loadgen", "--proto", "headgate", "--socket", daemon.socket_path, "--size", LINE_BYTES]
-        command += ["--connections", CONNECTIONS, "--window", WINDOW, "--seconds", arguments.seconds, "--events", 1]
-        finished = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, text=True)
-        if finished.returncode != 0:
-            raise BenchmarkError("the generator failed")
-        total = int(float(dict(field.split("=") for field in finished.stdout.split())["total"]))
+    with server:
+        before, cpu, start = sink.count(), server.cpu_seconds(), time.monotonic()
+        total = send()
         wait_for(sink, before + total)
-        seconds, cpu = time.monotonic() - start, daemon.cpu_seconds() - cpu
+        seconds, cpu = time.monotonic() - start, server.cpu_seconds() - cpu
     return {"total": total, "rate": total / seconds, "cpu": cpu / total * 1e6}
 
 
+def measure_headgate(arguments: argparse.Namespace, loadgen: pathlib.Path, sink: CountingSink) -> dict[str, float]:
+    daemon = Headgate(arguments.disk, arguments.headgated, delivering=True, dispatcher=http_dispatcher(sink, BATCH))
+    load = Load(CONNECTIONS, WINDOW)
+    return measure(daemon, sink, lambda: int(generate(loadgen, daemon, load, arguments.seconds)["total"]))
+
+
 def measure_syslog(arguments: argparse.Namespace, sink: CountingSink, count: int) -> dict[str, float]:
-    """The same of as many lines."""
-    count = count // CONNECTIONS // WINDOW * CONNECTIONS * WINDOW
-    os.sync()
-    with SyslogNg(arguments.disk, sink.endpoint) as server:
-        before, cpu, start = sink.count(), server.cpu_seconds(), time.monotonic()
-        send_lines(server.socket_path, count)
-        wait_for(sink, before + count)
-        seconds, cpu = time.monotonic() - start, server.cpu_seconds() - cpu
-    return {"total": count, "rate": count / seconds, "cpu": cpu / count * 1e6}
+    """The same of about as many lines."""
+    server = SyslogNg(arguments.disk, sink.endpoint)
+    return measure(server, sink, lambda: send_lines(server.socket_path, count))
 
 
 def print_runs(name: str, runs: list[dict[str, float]]) -> None:
@@ -125,10 +122,10 @@ def main() -> None:
     ours, theirs = [], []
     with CountingSink(programs / "sink") as sink:
         for pair in range(1, arguments.pairs + 1):
-            ours.append(measure_headgate(arguments, programs, sink))
+            ours.append(measure_headgate(arguments, programs / "loadgen", sink))
             theirs.append(measure_syslog(arguments, sink, int(ours[-1]["total"])))
             print(f"pair {pair}: {ours[-1]['rate']:,.0f} / {theirs[-1]['rate']:,.0f}", file=sys.stderr)
-    print(f"{CONNECTIONS} × {WINDOW}, {LINE_BYTES} bytes each, {BATCH} a batch; medians of {arguments.pairs} pairs; {os.cpu_count()} CPUs.\n")
+    print(f"{CONNECTIONS} × {WINDOW}, {SIZE} bytes each, {BATCH} a batch; medians of {arguments.pairs} pairs; {os.cpu_count()} CPUs.\n")
     print_runs("Headgate", ours)
     print_runs("syslog-ng", theirs)
     ratios = [one["rate"] / other["rate"] for one, other in zip(ours, theirs)]

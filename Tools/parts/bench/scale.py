@@ -5,14 +5,14 @@ import dataclasses
 import os
 import pathlib
 import statistics
-import subprocess
 from collections.abc import Callable
 
 from deliver import store
+from ingest import SIZE, generate
 from machine import ROOT, build_c, find_program, real_disk, run
-from servers import BenchmarkError, Headgate
+from report import Load
+from servers import Headgate
 
-SIZE = 300
 WINDOW = 64
 """Unanswered requests on each connection."""
 MOST = 1.3
@@ -76,16 +76,8 @@ def measure(arguments: argparse.Namespace, loadgen: pathlib.Path, point: Point) 
     os.sync()
     with Subject(arguments.disk, arguments.headgated, arguments.durability, point) as daemon:
         before = daemon.cpu_seconds()
-        command = [
-            str(loadgen), "--proto", "headgate", "--socket", str(daemon.socket_path), "--size", str(SIZE),
-            "--connections", str(point.connections), "--window", str(WINDOW),
-            "--seconds", str(arguments.seconds),
-        ]  # fmt: skip
-        finished = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-        if finished.returncode != 0:
-            raise BenchmarkError(f"{point}: {daemon.log.read_text(errors='replace')[-2000:]}")
-        figures = dict(field.split("=") for field in finished.stdout.split())
-        return float(figures["rate"]), (daemon.cpu_seconds() - before) / int(figures["total"]) * 1e6
+        figures = generate(loadgen, daemon, Load(point.connections, WINDOW), arguments.seconds)
+        return figures["rate"], (daemon.cpu_seconds() - before) / figures["total"] * 1e6
 
 
 def print_curve(arguments: argparse.Namespace, loadgen: pathlib.Path, name: str) -> None:

@@ -93,7 +93,7 @@ struct SegmentLogTests {
         #expect(state.unsettled[1]?[1]?.events == 2)
     }
 
-    @Test("Q10: a segment leaves the system's memory when the next is begun, and none before that")
+    @Test("Q6: a segment leaves the system's memory when the next is begun, and none before that")
     func leavesCache() throws {
         let scene = try LogScene()
         try scene.track(1...3)
