@@ -71,4 +71,54 @@ import Testing
             model += [UInt8](repeating: 0, count: 300)
         }
     }
+
+    @Test("Q5: what is written meanwhile is there when it has ended, and other files are written to before that")
+    func meanwhile() throws {
+        try withFile(size: 1 << 20) { file, model in
+            let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4_096)
+            defer { zeros.deallocate() }
+            zeros.initializeMemory(as: UInt8.self, repeating: 0)
+            for place in [0, 512 << 10] {
+                try file.beginWrite(UnsafeRawBufferPointer(zeros), at: place)
+                try withFile(size: 8_192) { other, beside in
+                    let bytes = [UInt8](repeating: 7, count: 100)
+                    try bytes.lend { try other.append($0, at: 0) }
+                    beside.replaceSubrange(0..<4_096, with: bytes + [UInt8](repeating: 0, count: 3_996))
+                }
+                while file.isWriting {}
+                #expect(try file.endWrite(waiting: place > 0))
+                model.replaceSubrange(place..<place + zeros.count, with: zeros)
+            }
+        }
+    }
+
+    @Test("Q5: where nothing is being written the end has come, and what is no whole block is written all the same")
+    func nothingMeanwhile() throws {
+        try withFile(size: 10_000) { file, model in
+            #expect(!file.isWriting)
+            #expect(try file.endWrite(waiting: false))
+            let bytes = [UInt8](repeating: 7, count: 100)
+            try bytes.lend { try file.beginWrite($0, at: 50) }
+            #expect(try file.endWrite(waiting: true))
+            model.replaceSubrange(50..<150, with: bytes)
+        }
+    }
+
+    @Test("Q8: a write that is begun and fails says so when it has ended, and what comes behind it is another")
+    func failsMeanwhile() throws {
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 4_096, alignment: 4_096)
+        defer { bytes.deallocate() }
+        bytes.initializeMemory(as: UInt8.self, repeating: 0)
+        let write = try #require(BackgroundWrite())
+        let path = FileManager.default.temporaryDirectory.path + "/headgate-disk-\(UUID().uuidString)"
+        defer { unlink(path) }
+        let file = open(path, O_CREAT | O_RDONLY, 0o600)
+        defer { close(file) }
+        // A file that is only read is refused at once, or when the write has ended.
+        if write.begin(UnsafeRawBufferPointer(bytes), to: file, at: 0) {
+            #expect(throws: DiskFault.self) { _ = try write.end(on: file, waiting: true) }
+        }
+        #expect(!write.isUnderWay(on: file))
+        #expect(try write.end(on: file, waiting: true))
+    }
 }
