@@ -5,6 +5,11 @@ protocol StoreEngine: AnyObject {
     /// Does appends and writes together, the first of them at least.
     /// - Returns: how many are done, each whole; where none could be, why.
     func commit(_ jobs: ArraySlice<StoreJob>) -> Result<Int, StoreFault>
+    /// Whether appends and writes need not wait for the disk, mostly: nothing of them is synced.
+    var writesAtOnce: Bool { get }
+    /// Does appends and writes together, where that takes nothing but to write them.
+    /// - Returns: false where none is done, since it takes more.
+    func writeAtOnce(_ jobs: [StoreJob]) -> Bool
     /// The highest sequence number that was appended before the job at hand. What is appended behind it in the same turn may be
     /// there already.
     var lastAppended: SequenceNumber { get set }
@@ -39,6 +44,20 @@ protocol StoreEngine: AnyObject {
 }
 
 extension StoreEngine {
+    var writesAtOnce: Bool { false }
+
+    func writeAtOnce(_ jobs: [StoreJob]) -> Bool { false }
+
+    /// Carries out appends and writes, where that takes nothing but to write them.
+    /// - Returns: false where none is done: they are to be carried out in the usual way.
+    func carryOutAtOnce(_ jobs: [StoreJob], report: ([StoreOutcome]) -> Void) -> Bool {
+        guard jobs[...].sound(behind: lastAppended).count == jobs.count, writeAtOnce(jobs) else { return false }
+        for case .append(let group) in jobs { lastAppended = max(lastAppended, group.chunk.lastSequenceNumber) }
+        report(jobs.map { _ in .done(nil) })
+        resumeChores()
+        return true
+    }
+
     /// Carries out what was asked for, and then some of what was left for later.
     /// - Returns: whether it goes on: false once it was asked to close.
     func turn(_ jobs: [StoreJob], report: ([StoreOutcome]) -> Void) -> Bool {

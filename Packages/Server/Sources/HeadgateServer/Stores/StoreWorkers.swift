@@ -25,15 +25,19 @@ final class StoreWorkers: @unchecked Sendable {
     private let holder = Atomic(Holder.thread)
     /// Whether the store's thread looks now and then if the loop's is back.
     private let isWatching = Atomic(false)
+    /// Whether something waits that the store's thread has left to the loop. The queue's lock is not for looking: who waits there is woken.
+    private let isLeft = Atomic(false)
     /// How often the loop's thread has had the engine.
     private let turnsOfLoop = Atomic(0)
 
     @exclusivity(unchecked) private var engine: (any StoreEngine)?
     @exclusivity(unchecked) private var pace = DiskPace()
+    /// Whether the engine writes without waiting for the disk, mostly. Told once, when it is opened.
+    @exclusivity(unchecked) private var writesAtOnce = false
 
     /// What was asked for in this turn of the loop.
     @exclusivity(unchecked) private var asked: [StoreJob] = []
-    /// What of it the loop's thread does between two turns. It is whose the engine is.
+    /// What of it the loop's thread does between two turns, or could not do there. It is whose the engine is.
     @exclusivity(unchecked) private var inPlace: [StoreJob] = []
     /// How many events were in that, and what came of it.
     @exclusivity(unchecked) private var lastInPlace: (events: Int, answer: DiskAnswer)?
@@ -55,15 +59,28 @@ final class StoreWorkers: @unchecked Sendable {
         case loop
     }
 
-    /// What waits for the store's thread.
+    /// What waits for the store's thread, or is left to the loop by it.
     private struct JobQueue {
         var jobs: [StoreJob] = []
+        /// Whether the loop's thread could not do some of them.
+        var isRefused = false
         /// It is to look after the loop, or does.
         var isCalled = false
+
+        mutating func add(_ new: [StoreJob], isRefused: Bool) {
+            if jobs.isEmpty { jobs = new } else { jobs += new }
+            if isRefused { self.isRefused = true }
+        }
+
+        mutating func takeAll() -> [StoreJob] {
+            defer { (jobs, isRefused) = ([], false) }
+            return jobs
+        }
     }
 
-    /// With more bytes of events the store's thread is better: the loop takes in the next meanwhile.
-    private static let mostBytesInPlace = 16 << 10
+    /// With more bytes of events the store's thread is better: the loop takes in the next meanwhile. Where nobody waits for the disk it takes
+    /// more to be worth a hand-over.
+    private var mostBytesInPlace: Int { writesAtOnce ? 128 << 10 : 16 << 10 }
     /// So long the loop's thread may be gone.
     private static let patience = Duration.milliseconds(5)
     private static let millisecondsBetweenLooks = 5
@@ -76,7 +93,10 @@ final class StoreWorkers: @unchecked Sendable {
         self.ring = ring
     }
 
-    func takeOutcomes() -> [StoreOutcome] { outcomes.takeAll(waiting: false) }
+    func takeOutcomes() -> [StoreOutcome] {
+        if isSomethingLeft { loop?.betweenTurns(self) }
+        return outcomes.takeAll(waiting: false)
+    }
 
     // MARK: Asking
 
@@ -84,7 +104,7 @@ final class StoreWorkers: @unchecked Sendable {
     func put(_ job: StoreJob) {
         guard let loop, loop.isCurrent else { return handOver([job]) }
         asked.append(job)
-        guard job.bytesInPlace.map({ $0 <= StoreWorkers.mostBytesInPlace }) == true else {
+        guard let bytes = job.bytesInPlace, bytes <= mostBytesInPlace else {
             // The store's thread does it in any case, while the loop goes on with its turn.
             return handOver(takeAsked())
         }
@@ -97,26 +117,36 @@ final class StoreWorkers: @unchecked Sendable {
     }
 
     /// Gives jobs to the store's thread, which has the engine until they are done.
-    private func handOver(_ jobs: [StoreJob]) {
+    /// - Parameter isRefused: whether the loop's thread could not do them.
+    private func handOver(_ jobs: [StoreJob], isRefused: Bool = false) {
         queue.withLock { queue in
             holder.store(.thread, ordering: .relaxed)
-            if queue.jobs.isEmpty { queue.jobs = jobs } else { queue.jobs += jobs }
+            queue.add(jobs, isRefused: isRefused)
         }
     }
 
-    /// Takes the engine for the loop's thread, unless the other has it or is the better one for these jobs.
-    private func takeInPlace(_ jobs: [StoreJob]) -> Bool {
-        var bytes = 0
-        for job in jobs {
-            guard let weight = job.bytesInPlace else { return false }
-            bytes += weight
-        }
-        guard bytes <= StoreWorkers.mostBytesInPlace,
-            holder.compareExchange(expected: .nobody, desired: .loop, ordering: .acquiringAndReleasing).exchanged
+    /// Takes the engine for the loop's thread, with what was left to that, unless the other has it or is the better one for these jobs.
+    private func takeEngine() -> Bool {
+        guard holder.compareExchange(expected: .nobody, desired: .loop, ordering: .acquiringAndReleasing).exchanged
         else { return false }
+        if isSomethingLeft { takeLeft() }
         // Only who has the engine may ask. Where the disk is slow it is handed over with the jobs.
-        return pace.isQuick
+        return isForLoop(asked)
     }
+
+    /// Whether the loop's thread is the better one for jobs. Asked by whoever has the engine.
+    private func isForLoop(_ jobs: [StoreJob]) -> Bool {
+        pace.isQuick && jobs.bytesInPlace.map { $0 <= mostBytesInPlace } == true
+    }
+
+    /// Takes what the store's thread has left to the loop, which was asked for earlier.
+    private func takeLeft() {
+        isLeft.store(false, ordering: .relaxed)
+        asked.insert(contentsOf: queue.withLock { $0.takeAll() }, at: 0)
+    }
+
+    /// Whether the store's thread has left something to the loop.
+    private var isSomethingLeft: Bool { isLeft.load(ordering: .relaxed) }
 
     /// Does what was asked for, as whoever has the engine, and sees how long the disk takes over it.
     /// - Returns: nil where nothing was to be written.
@@ -125,7 +155,10 @@ final class StoreWorkers: @unchecked Sendable {
         guard let engine, !jobs.isEmpty else { return nil }
         let start = options.clock()
         engine.carryOut(jobs, report: report)
-        guard jobs.contains(where: \.isChange) else { return nil }
+        return jobs.contains(where: \.isChange) ? noteAnswer(since: start) : nil
+    }
+
+    private func noteAnswer(since start: ContinuousClock.Instant) -> DiskAnswer {
         let end = options.clock()
         pace.answered(after: start.duration(to: end))
         return (end, start.duration(to: end))
@@ -163,6 +196,7 @@ final class StoreWorkers: @unchecked Sendable {
         do throws(StoreFault) {
             let opened = try options.open()
             engine = opened.engine
+            writesAtOnce = opened.engine.writesAtOnce
             opening.put([.success(opened.content)])
             opened.report(report)
             return true
@@ -180,7 +214,9 @@ final class StoreWorkers: @unchecked Sendable {
     /// Works for the store, as the one that has its engine.
     /// - Returns: whether the thread has taken the loop over; otherwise the store is closed.
     private func work() -> Bool {
-        handOver([])
+        claimEngine()
+        // What could not be done in place, where the threads have changed places over it.
+        carryOut(takeInPlace(), report)
         while let engine {
             let hasChores = engine.hasChores
             let jobs = takeJobs(isDone: !hasChores)
@@ -197,13 +233,26 @@ final class StoreWorkers: @unchecked Sendable {
         return false
     }
 
-    /// Takes what waits; where nothing does, and nothing is left to do, nobody has the engine from then on.
+    private func claimEngine() {
+        queue.withLock { _ in holder.store(.thread, ordering: .relaxed) }
+    }
+
+    /// Takes what waits. Where nothing is left to do, and nothing waits but what is better done by the loop's thread, nobody has the engine from
+    /// then on.
     private func takeJobs(isDone: Bool) -> [StoreJob] {
-        queue.withLock { queue in
-            defer { queue.jobs = [] }
-            if queue.jobs.isEmpty, isDone { holder.store(.nobody, ordering: .releasing) }
-            return queue.jobs
+        let jobs = queue.withLock { queue -> [StoreJob] in
+            let isOver = isDone && (queue.jobs.isEmpty || canLeave(queue))
+            isLeft.store(isOver && !queue.jobs.isEmpty, ordering: .relaxed)
+            guard isOver else { return queue.takeAll() }
+            holder.store(.nobody, ordering: .releasing)
+            return []
         }
+        if isSomethingLeft { ring() }
+        return jobs
+    }
+
+    private func canLeave(_ queue: JobQueue) -> Bool {
+        loop != nil && writesAtOnce && !queue.isRefused && isForLoop(queue.jobs)
     }
 
     /// Waits until the engine is the thread's again, and looks after the loop meanwhile where that has it now and then.
@@ -268,9 +317,14 @@ extension StoreWorkers: LoopPartner {
             loop?.betweenTurns(self)
             return nil
         }
-        guard !asked.isEmpty else { return nil }
-        guard takeInPlace(asked) else {
+        guard !asked.isEmpty || isSomethingLeft else { return nil }
+        guard takeEngine() else {
             handOver(takeAsked())
+            return nil
+        }
+        // Somebody else may have done what was left.
+        guard !asked.isEmpty else {
+            giveBack()
             return nil
         }
         swap(&asked, &inPlace)
@@ -284,15 +338,28 @@ extension StoreWorkers: LoopPartner {
     private func waitsForCompany() -> Bool {
         let (events, bytes) = asked.reduce((0, 0)) { ($0.0 + $1.events, $0.1 + ($1.bytesInPlace ?? 0)) }
         // It is told of each look, whatever comes of that.
-        return company.waits(with: events, at: options.clock()) && bytes <= StoreWorkers.mostBytesInPlace
+        return company.waits(with: events, at: options.clock()) && bytes <= mostBytesInPlace
             && holder.load(ordering: .relaxed) == .nobody
     }
 
     private func workInPlace() {
         let events = inPlace.reduce(0) { $0 + $1.events }
-        lastInPlace = carryOut(inPlace) { outcomes.put($0) }.map { (events, $0) }
-        inPlace.removeAll(keepingCapacity: true)
+        lastInPlace = carryOutInPlace().map { (events, $0) }
         engine?.tell { outcomes.put($0) }
+    }
+
+    /// Does what is to be done in place, unless that takes too long: then it stays where it is.
+    private func carryOutInPlace() -> DiskAnswer? {
+        guard let engine, writesAtOnce else { return carryOut(takeInPlace()) { outcomes.put($0) } }
+        let start = options.clock()
+        guard engine.carryOutAtOnce(inPlace, report: { outcomes.put($0) }) else { return nil }
+        inPlace.removeAll(keepingCapacity: true)
+        return noteAnswer(since: start)
+    }
+
+    private func takeInPlace() -> [StoreJob] {
+        defer { inPlace = [] }
+        return inPlace
     }
 
     func workEnded(inPlace: Bool) {
@@ -311,12 +378,25 @@ extension StoreWorkers: LoopPartner {
         if company.wantsLook { loop?.betweenTurns(self) }
     }
 
-    /// What is left to do is for the store's thread.
+    /// What is left to do is for the store's thread, and what could not be done in place.
     private func giveBack() {
-        if engine?.hasChores == true { handOver([]) } else { holder.store(.nobody, ordering: .releasing) }
+        if !inPlace.isEmpty { return handOver(takeInPlace(), isRefused: true) }
+        if engine?.hasChores == true { claimEngine() } else { holder.store(.nobody, ordering: .releasing) }
     }
 
     func changePlaces() -> Bool { work() }
+}
+
+extension [StoreJob] {
+    /// How many bytes they write; nil where they should not be done in the loop's place.
+    fileprivate var bytesInPlace: Int? {
+        var bytes = 0
+        for job in self {
+            guard let weight = job.bytesInPlace else { return nil }
+            bytes += weight
+        }
+        return bytes
+    }
 }
 
 extension StoreJob {

@@ -61,6 +61,33 @@ import Testing
         await scene.end()
     }
 
+    @Test("Q5: with normal the loop's own thread writes, also what is much, since nobody waits for the disk")
+    func atOnce() async throws {
+        let scene = try Scene(durability: .normal)
+        scene.append(1...50)
+        let before = scene.syncs.writtenOnLoop
+        scene.append(51...54, size: 20_000)
+        #expect(scene.syncs.writtenOnLoop > before)
+        #expect(scene.numbers() == Array(1...54))
+        await scene.end()
+    }
+
+    @Test("Q5: with normal what takes more than to write it is the store's thread's, and events stay in their order")
+    func takesMore() async throws {
+        let scene = try Scene(durability: .normal, segmentSize: 64 << 10)
+        scene.append(1...50)
+        let before = scene.syncs.syncedOnLoop
+        // Each segment has room for some, and its end is synced.
+        scene.submitAppends(51...1_000, size: 900)
+        // Nobody needs them: segments are given up.
+        let left = scene.numbers()
+        #expect(left == Array((left.first ?? 1)...1_000))
+        #expect(scene.syncs.syncedOnLoop == before)
+        #expect(scene.syncs.syncedElsewhere > 10)
+        #expect(scene.syncs.writtenOnLoop > 10)
+        await scene.end()
+    }
+
     @Test("Q9: the data directory is free when the store has closed, whichever threads worked for it")
     func closes() async throws {
         let scene = try Scene()
@@ -85,13 +112,17 @@ private final class Scene: Sendable {
         var store: DiskEventStore?
     }
 
-    init(in directory: String = NSTemporaryDirectory() + "/headgate-workers-" + UUID().uuidString) throws {
+    init(
+        in directory: String = NSTemporaryDirectory() + "/headgate-workers-" + UUID().uuidString,
+        durability: Durability = .full, segmentSize: Int? = nil
+    ) throws {
         self.directory = directory
         loop = try EventLoop.onNewThread(named: "test")
         syncs = SyncWatch(loop)
         store = Guarded(Box())
-        var options = DiskEventStore.Options(directory: directory)
-        options.disk = FaultyDisk(onSync: syncs.synced)
+        var options = DiskEventStore.Options(directory: directory, durability: durability)
+        options.disk = FaultyDisk(onSync: syncs.synced, onWrite: syncs.written)
+        if let segmentSize { options.segmentSize = segmentSize }
         // However busy the machine is, this disk counts as quick.
         let now = ContinuousClock.now
         options.clock = { now }
@@ -131,6 +162,25 @@ private final class Scene: Sendable {
             submitAppend(group, size: size) { isDone.withLock { $0 = true } }
             isDone.wait(until: { $0 })
         }
+    }
+
+    /// Appends events, each alone and some of them in one turn, without waiting for one before the next; then for all.
+    func submitAppends(_ numbers: ClosedRange<SequenceNumber>, size: Int) {
+        let answers = Guarded(0)
+        var first = numbers.lowerBound
+        while first <= numbers.upperBound {
+            let some = first...min(numbers.upperBound, first + first % 5)
+            loop.submit { [store] in
+                for number in some {
+                    store.withLock { $0 }.store?.append(Groups.of(number...number, size: size)) { fault in
+                        #expect(fault == nil)
+                        answers.withLock { $0 += 1 }
+                    }
+                }
+            }
+            first = some.upperBound + 1
+        }
+        answers.wait(until: { $0 == numbers.count })
     }
 
     /// Asks workers of their own for a commit, and waits for it in the same turn of the loop.
@@ -184,10 +234,12 @@ private final class Scene: Sendable {
     }
 }
 
-/// Tells of syncs whether the loop's thread did them, and has them hang when a test says so.
+/// Tells of syncs and writes whether the loop's thread did them, and has syncs hang when a test says so.
 private final class SyncWatch: Sendable {
     let hangs = Guarded(false)
     private let onLoop = Guarded(0)
+    private let elsewhere = Guarded(0)
+    private let writes = Guarded(0)
     private let loop: EventLoop
 
     init(_ loop: EventLoop) {
@@ -197,8 +249,17 @@ private final class SyncWatch: Sendable {
     /// How often something was synced by the thread that had the loop.
     var syncedOnLoop: Int { onLoop.withLock { $0 } }
 
+    var syncedElsewhere: Int { elsewhere.withLock { $0 } }
+
+    /// How often the thread that had the loop wrote something.
+    var writtenOnLoop: Int { writes.withLock { $0 } }
+
+    func written() {
+        if loop.isCurrent { writes.withLock { $0 += 1 } }
+    }
+
     func synced() {
-        if loop.isCurrent { onLoop.withLock { $0 += 1 } }
+        (loop.isCurrent ? onLoop : elsewhere).withLock { $0 += 1 }
         hangs.wait(until: { !$0 })
     }
 }

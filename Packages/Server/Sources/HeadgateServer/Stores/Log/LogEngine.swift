@@ -34,6 +34,16 @@ final class LogEngine: StoreEngine {
         }
     }
 
+    var writesAtOnce: Bool { log.options.durability != .full }
+
+    func writeAtOnce(_ jobs: [StoreJob]) -> Bool {
+        // What fails is tried again in the usual way, which says why.
+        let isDone = try? log.writeAtOnce(LogEntries(jobs: jobs[...], newest: log.state.lastSequenceNumber))
+        guard isDone == true else { return false }
+        noteWrites(jobs.count { $0.maySettle })
+        return true
+    }
+
     /// What came of work with the log.
     private func attempt<Value>(_ work: () throws(DiskFault) -> Value) -> Result<Value, StoreFault> {
         do throws(DiskFault) { return .success(try work()) } catch {

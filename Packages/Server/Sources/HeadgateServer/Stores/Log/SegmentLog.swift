@@ -37,27 +37,60 @@ final class SegmentLog {
     func write(_ entries: some Sequence<LogEntry>) throws(DiskFault) -> Int {
         try mend()
         if !front.hasRoom() { try roll(for: 0) }
+        var (laid, misfit) = lay(entries)
+        if laid.isEmpty, let misfit {
+            try roll(for: size(of: misfit))
+            laid = [LaidEntry(entry: misfit, range: front.lay(misfit))]
+        }
+        try write(laid)
+        return laid.count
+    }
+
+    /// Writes all of what is asked for, where that takes nothing but to write it: nothing has to be synced or mended, and no segment to be
+    /// begun.
+    /// - Returns: false where it takes more; then nothing is written.
+    func writeAtOnce(_ entries: some Sequence<LogEntry>) throws(DiskFault) -> Bool {
+        guard options.durability != .full, !isBroken, front.hasRoom() else { return false }
+        let mark = front.mark
+        let (laid, misfit) = lay(entries)
+        guard misfit == nil else {
+            front.takeBack(to: mark)
+            return false
+        }
+        try write(laid)
+        return true
+    }
+
+    /// Lays entries up to the first for which there is no room.
+    private func lay(_ entries: some Sequence<LogEntry>) -> (laid: [LaidEntry], misfit: LogEntry?) {
         var laid: [LaidEntry] = []
         var newestLetter = state.letters.newest
         for entry in entries {
             let entry = entry.numbered(behind: &newestLetter)
             let mark = front.mark
             let range = front.lay(entry)
-            if front.hasRoom(beside: entry.isGroup ? reserve : 0) {
-                laid.append(LaidEntry(entry: entry, range: range))
-                continue
+            guard front.hasRoom(beside: entry.isGroup ? reserve : 0) else {
+                front.takeBack(to: mark)
+                return (laid, entry)
             }
-            front.takeBack(to: mark)
-            guard laid.isEmpty else { break }
-            try roll(for: range.count)
-            laid.append(LaidEntry(entry: entry, range: front.lay(entry)))
-            break
+            laid.append(LaidEntry(entry: entry, range: range))
         }
+        return (laid, nil)
+    }
+
+    /// Bytes that an entry takes.
+    private func size(of entry: LogEntry) -> Int {
+        let mark = front.mark
+        defer { front.takeBack(to: mark) }
+        return front.lay(entry).count
+    }
+
+    /// Writes what was laid. From then on it counts.
+    private func write(_ laid: [LaidEntry]) throws(DiskFault) {
         try write(
             synced: options.durability == .full && laid.contains { $0.entry.isGroup },
             isReplacement: laid.contains { $0.entry.isReplacement })
         for laid in laid { apply(laid.entry, at: laid.range) }
-        return laid.count
     }
 
     /// So many bytes are left for changes where the next segment has no file yet: were all taken by events, and there is no room

@@ -12,10 +12,13 @@ final class FaultyDisk: Disk, @unchecked Sendable {
     var failsToSync = false
     private let disk = SystemDisk()
     private let onSync: @Sendable () -> Void
+    fileprivate let onWrite: @Sendable () -> Void
 
-    /// - Parameter onSync: called, by whichever thread it is, where something would be synced.
-    init(onSync: @escaping @Sendable () -> Void = {}) {
-        self.onSync = onSync
+    /// - Parameters:
+    ///   - onSync: called, by whichever thread it is, where something would be synced.
+    ///   - onWrite: called by whoever writes something.
+    init(onSync: @escaping @Sendable () -> Void = {}, onWrite: @escaping @Sendable () -> Void = {}) {
+        (self.onSync, self.onWrite) = (onSync, onWrite)
     }
 
     fileprivate func synced() throws(DiskFault) {
@@ -56,6 +59,7 @@ private final class FaultyFile: DiskFile {
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
         try file.write(bytes, at: offset)
+        disk.onWrite()
         if disk.liesAbout == path { throw DiskFault(code: 5) }
     }
 
