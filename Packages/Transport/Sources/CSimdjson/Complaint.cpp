@@ -19,10 +19,8 @@ hg_json_lack behind_value(hg_json_kind container) {
 
 hg_json_lack lack_of(Stop stop) {
     switch (stop.expected) {
-    case Expected::value:
-    case Expected::first_element: return HG_JSON_LACKS_VALUE;
-    case Expected::name:
-    case Expected::first_name: return HG_JSON_LACKS_NAME;
+    case Expected::value: return HG_JSON_LACKS_VALUE;
+    case Expected::name: return HG_JSON_LACKS_NAME;
     case Expected::colon: return HG_JSON_LACKS_COLON;
     case Expected::comma:
     case Expected::nothing: break;

@@ -21,7 +21,7 @@ struct Tokens {
 hg_json_fault walk(Tokens tokens, hg_json_entry *entries, uint32_t max_depth);
 
 /// What may stand at the next token.
-enum class Expected { value, first_element, name, first_name, colon, comma, nothing };
+enum class Expected { value, name, colon, comma, nothing };
 
 /// How far a walk came.
 struct Stop {

@@ -69,6 +69,37 @@ struct JSONViewTests {
     }
 
     @Test(
+        "Names that begin with the same eight bytes are told apart, and one that ends a text is looked for no further")
+    func findsAlike() throws {
+        let names = JSONNames("dispatch", "dispatchers", "dispatched", "id", "i")
+        try GuardedText(#"{"dispatchers":1,"dispatch":2,"dispatchez":3,"dispatchersx":4,"dispatche\u0064":5}"#).scan {
+            view in
+            let found = view.find(names)
+            #expect((0..<5).map { found[$0]?.int } == [2, 1, 5, nil, nil])
+        }
+        for (text, value) in [(#"{"id":7}"#, 7), (#"{"i":7}"#, nil), (#"{"id\u0000":7}"#, nil), (#"{"":7}"#, nil)] {
+            try GuardedText(text).scan { view in
+                #expect(view.find(names)[3]?.int == value.map(Int64.init))
+                #expect(view.find(JSONNames("id\0x", "xid"))[0] == nil)
+            }
+        }
+    }
+
+    @Test("An array or object knows how many it has, whatever is in them and behind them")
+    func counts() throws {
+        try GuardedText(#"[[],[1,[2,3,4],{"a":[],"b":{"c":1,"d":2,"e":3}},[[[]]]],{},{"x":[0,0]},5]"#).scan { view in
+            var counts: [Int] = []
+            func walk(_ view: JSONView) {
+                counts.append(view.count)
+                view.elements?.forEach(walk)
+                view.members?.forEach { walk($0.value) }
+            }
+            walk(view)
+            #expect(counts == [5, 0, 4, 0, 3, 0, 0, 0, 2, 0, 3, 0, 0, 0, 1, 1, 0, 0, 1, 2, 0, 0, 0])
+        }
+    }
+
+    @Test(
         "Strings are unescaped, half a surrogate pair becomes U+FFFD",
         arguments: [
             (#""plain""#, "plain"), (#""""#, ""), (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{c}\n\r\t"),

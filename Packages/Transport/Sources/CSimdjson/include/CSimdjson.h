@@ -4,7 +4,6 @@
 #ifndef HEADGATE_CSIMDJSON_H
 #define HEADGATE_CSIMDJSON_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +17,8 @@ enum hg_json_kind {
     HG_JSON_BOOL,
     HG_JSON_NUMBER,
     HG_JSON_STRING,
+    /// A string with escapes in it.
+    HG_JSON_ESCAPED_STRING,
     HG_JSON_ARRAY,
     HG_JSON_OBJECT,
 };
@@ -67,14 +68,12 @@ struct hg_json_entry {
     uint32_t start;
     /// Where it ends: the offset of the byte behind it.
     uint32_t end;
-    /// The number of the entry behind this one and all that it contains.
-    uint32_t next;
-    /// How many elements or members it has.
-    uint32_t count;
+    /// How many entries this one and all that it contains take: by so many on is what comes behind it.
+    uint32_t span;
     /// An `hg_json_kind`.
-    uint8_t kind;
-    /// Whether it is a string with escapes in it.
-    bool has_escapes;
+    uint32_t kind : 3;
+    /// How many elements or members it has: fewer than half as many as there are bytes.
+    uint32_t count : 29;
 };
 
 /// A scanner keeps its memory from one text to the next, so that a warm one allocates nothing.

@@ -1,75 +1,107 @@
 internal import CSimdjson
-internal import Glibc
 
-/// The names of members that are looked for together, all of them in one pass over an object: at most 8, each of 1 to 127 bytes and
-/// different from the others.
+/// The names of members that are looked for together, all of them in one pass over an object: at most 8, each of at least one byte
+/// and different from the others.
 ///
 /// It is made once and lives as long as the program.
 public struct JSONNames: @unchecked Sendable {
-    /// Their lengths, a byte each, the first in the lowest; 0 where there is none.
-    private let lengths: UInt64
+    private let count: Int
     /// Nobody changes them.
-    private let texts = UnsafeMutablePointer<UnsafeRawBufferPointer>.allocate(capacity: JSONNames.most)
+    private let names = UnsafeMutablePointer<Name>.allocate(capacity: JSONNames.most)
+
+    /// One of them.
+    private struct Name {
+        /// Its first eight bytes, the first in the lowest, and zeros behind a shorter one: nearly all are told apart by these alone.
+        let head: UInt64
+        let length: Int
+        let text: UnsafeRawBufferPointer
+
+        init(_ text: UnsafeRawBufferPointer) {
+            (head, length, self.text) = (JSONNames.head(of: text), text.count, text)
+        }
+    }
 
     /// Names in their UTF-8, which needs no escapes.
     public init(_ names: StaticString...) {
-        precondition(names.count <= JSONNames.most && names.allSatisfy { 1..<128 ~= $0.utf8CodeUnitCount })
-        lengths = names.reversed().reduce(0) { $0 << 8 | UInt64($1.utf8CodeUnitCount) }
-        texts.initialize(repeating: UnsafeRawBufferPointer(start: nil, count: 0), count: JSONNames.most)
+        precondition(names.count <= JSONNames.most && names.allSatisfy { $0.utf8CodeUnitCount > 0 })
+        count = names.count
         for (place, name) in names.enumerated() {
-            texts[place] = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+            let text = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+            (self.names + place).initialize(to: Name(text))
         }
     }
 
     fileprivate static let most = 8
 
     /// The place of a member's name among them; nil where it is none of them.
-    fileprivate func place(of key: JSONView) -> Int? {
-        if let contents = key.contents { return place(of: contents) }
-        var name: [UInt8] = []
-        key.appendUnescaped(to: &name)
-        return name.withUnsafeBytes(place)
+    /// - Parameter end: where the object ends in the text.
+    @inline(__always)
+    fileprivate func place(of key: JSONView, in end: UInt32) -> Int? {
+        let (start, length) = (key.entry.pointee.start &+ 1, key.entry.pointee.end &- key.entry.pointee.start &- 2)
+        // Nearly all are short, without escapes, and have eight bytes to be read, whatever stands behind them.
+        guard key.entry.pointee.kind == HG_JSON_STRING.rawValue, length <= 8, start &+ 8 <= end else {
+            return place(ofAny: key)
+        }
+        let bytes = UInt64(littleEndian: UnsafeRawPointer(key.text + Int(start)).loadUnaligned(as: UInt64.self))
+        return place(of: bytes & UInt64.max &>> UInt64(64 &- 8 &* length), length: Int(length), from: 0)
     }
 
-    private func place(of name: UnsafeRawBufferPointer) -> Int? {
-        guard name.count < 128, let start = name.baseAddress else { return nil }
-        // A byte that is zero has its top bit set (Hacker's Delight, 6-1), and perhaps one above it, which is looked at as well.
-        let differences = lengths ^ 0x0101_0101_0101_0101 &* UInt64(truncatingIfNeeded: name.count)
-        var candidates = (differences &- 0x0101_0101_0101_0101) & ~differences & 0x8080_8080_8080_8080
-        while candidates != 0 {
-            let place = candidates.trailingZeroBitCount >> 3
-            let text = texts[place]
-            if text.count == name.count, let wanted = text.baseAddress, memcmp(wanted, start, name.count) == 0 {
-                return place
-            }
-            candidates &= candidates &- 1
+    /// The same of a name of any length, with escapes or without, wherever it stands.
+    @inline(never)
+    private func place(ofAny key: JSONView) -> Int? {
+        var name: [UInt8] = []
+        key.appendUnescaped(to: &name)
+        let head = name.withUnsafeBytes(JSONNames.head)
+        var next = place(of: head, length: name.count, from: 0)
+        while let place = next, !names[place].text.elementsEqual(name) {
+            next = self.place(of: head, length: name.count, from: place + 1)
+        }
+        return next
+    }
+
+    /// The first from a place on that has this head and length.
+    @inline(__always)
+    private func place(of head: UInt64, length: Int, from start: Int) -> Int? {
+        var place = start
+        while place < count {
+            if names[place].head == head, names[place].length == length { return place }
+            place &+= 1
         }
         return nil
+    }
+
+    private static func head(of name: UnsafeRawBufferPointer) -> UInt64 {
+        name.prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
     }
 }
 
 /// The members of an object that have certain names. Valid as long as the view they come from.
 public struct JSONFound {
-    private let object: JSONView
-    /// The entries of their values; 0, which is never a member's, where there is none.
-    private var places = InlineArray<8, UInt32>(repeating: 0)
+    @usableFromInline let object: JSONView
+    /// By how many entries their values stand behind the object; 0 where there is none.
+    @usableFromInline var places = InlineArray<8, UInt32>(repeating: 0)
 
+    @inline(__always)
     fileprivate init(_ names: JSONNames, in object: JSONView) {
         self.object = object
-        var member = object.firstInside
-        for _ in 0..<(object.kind == .object ? object.count : 0) {
-            let key = object.at(member)
-            let value = key.next
-            member = object.at(value).next
-            if let place = names.place(of: key) { places[place] = value }
+        guard object.kind == .object else { return }
+        let end = object.entry.pointee.end
+        var remaining = object.count
+        var key: UInt32 = 1
+        while remaining > 0 {
+            let value = key &+ 1
+            if let place = names.place(of: object.ahead(key), in: end) { places[unchecked: place] = value }
+            key = value &+ object.ahead(value).entry.pointee.span
+            remaining &-= 1
         }
     }
 
     /// The value of the name at a place of ``JSONNames``; nil when there is no such member.
     ///
     /// Of several members with one name the last counts, as with most parsers. Names are compared unescaped.
+    @inlinable @inline(__always)
     public subscript(place: Int) -> JSONView? {
-        places[place] == 0 ? nil : object.at(places[place])
+        places[place] == 0 ? nil : object.ahead(places[place])
     }
 }
 

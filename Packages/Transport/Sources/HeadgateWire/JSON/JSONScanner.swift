@@ -39,7 +39,7 @@ public final class JSONScanner {
         let fault = hg_json_scanner_scan(scanner, bytes, text.count, &entries)
         if let fault = JSONFault(fault) { throw fault }
         guard let entries else { throw .tooLarge }
-        return JSONView(text: bytes, root: entries)
+        return JSONView(text: bytes, entry: entries)
     }
 }
 

@@ -1,12 +1,22 @@
-internal import CSimdjson
-internal import Glibc
+public import CSimdjson
+public import Glibc
 import HeadgateData
 
 /// A value inside a scanned text.
 ///
 /// It points into the text and into the scanner's memory and keeps neither alive: it is valid until the scanner's next
-/// scan, and only as long as the bytes of the text stay in place. Copying it costs nothing.
+/// scan, and only as long as the bytes of the text stay in place. Copying it costs nothing: it is two pointers.
 public struct JSONView {
+    @usableFromInline let text: UnsafePointer<UInt8>
+    @usableFromInline let entry: UnsafePointer<hg_json_entry>
+
+    /// The view of a value of a scanned text; that of the whole text, if the entry is the first.
+    @inlinable
+    init(text: UnsafePointer<UInt8>, entry: UnsafePointer<hg_json_entry>) {
+        self.text = text
+        self.entry = entry
+    }
+
     /// What a value is.
     public enum Kind: Sendable {
         /// JSON's `null`.
@@ -23,16 +33,12 @@ public struct JSONView {
         case object
     }
 
-    private let text: UnsafePointer<UInt8>
-    private let entry: UnsafePointer<hg_json_entry>
-    private let entries: UnsafePointer<hg_json_entry>
-
     /// What this value is.
-    public var kind: Kind {
-        switch UInt32(entry.pointee.kind) {
+    @inlinable @inline(__always) public var kind: Kind {
+        switch entry.pointee.kind {
         case HG_JSON_BOOL.rawValue: .bool
         case HG_JSON_NUMBER.rawValue: .number
-        case HG_JSON_STRING.rawValue: .string
+        case HG_JSON_STRING.rawValue, HG_JSON_ESCAPED_STRING.rawValue: .string
         case HG_JSON_ARRAY.rawValue: .array
         case HG_JSON_OBJECT.rawValue: .object
         default: .null
@@ -40,12 +46,12 @@ public struct JSONView {
     }
 
     /// The value as it stands in the text, with its quotes or brackets and whatever white space it has inside.
-    public var raw: UnsafeRawBufferPointer {
+    @inlinable public var raw: UnsafeRawBufferPointer {
         slice(from: entry.pointee.start, to: entry.pointee.end)
     }
 
     /// How many elements an array or members an object has; 0 for anything else.
-    public var count: Int {
+    @inlinable public var count: Int {
         Int(entry.pointee.count)
     }
 
@@ -68,31 +74,22 @@ public struct JSONView {
         return found
     }
 
-    private func slice(from start: UInt32, to end: UInt32) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(start: text + Int(start), count: Int(end - start))
+    @inlinable
+    func slice(from start: UInt32, to end: UInt32) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: text + Int(start), count: Int(end &- start))
     }
 
-    /// The view of an entry of the same text.
-    func at(_ index: UInt32) -> JSONView {
-        JSONView(text: text, entry: entries + Int(index), entries: entries)
+    /// The value, or name, whose entry stands so many behind this one's.
+    @inlinable
+    func ahead(_ entries: UInt32) -> JSONView {
+        JSONView(text: text, entry: entry + Int(entries))
     }
 
-    /// The number of the entry behind this value's own.
-    var firstInside: UInt32 {
-        UInt32(entry - entries) + 1
-    }
+    /// What stands behind this value and all that it contains.
+    var next: JSONView { ahead(entry.pointee.span) }
 
-    /// The number of the entry behind this value and all that it contains.
-    var next: UInt32 {
-        entry.pointee.next
-    }
-}
-
-extension JSONView {
-    /// The view of a whole text: the scanner's table of its values begins with the outermost one.
-    init(text: UnsafePointer<UInt8>, root: UnsafePointer<hg_json_entry>) {
-        self.init(text: text, entry: root, entries: root)
-    }
+    /// What stands behind a container's beginning: its first element or name, if it has one.
+    var inside: JSONView { ahead(1) }
 }
 
 extension JSONView {
@@ -147,9 +144,8 @@ extension DataObject {
 
 extension JSONView {
     /// What is between the quotes of a string that has no escapes; nil when it has some, or this is no string.
-    public var contents: UnsafeRawBufferPointer? {
-        guard kind == .string, !entry.pointee.has_escapes else { return nil }
-        return inside
+    @inlinable public var contents: UnsafeRawBufferPointer? {
+        entry.pointee.kind == HG_JSON_STRING.rawValue ? spelling : nil
     }
 
     /// A string, unescaped; nil when this is none. Half a surrogate pair becomes U+FFFD.
@@ -161,23 +157,19 @@ extension JSONView {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Whether this is the string `text`, escapes or not.
+    /// Whether this is the string `text`, escapes or not. It is inlined where it is used, so that a short text is compared at once.
+    @inlinable @inline(__always)
     public func equals(_ text: StaticString) -> Bool {
-        guard kind == .string, text.hasPointerRepresentation else { return false }
-        let wanted = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-        guard let contents else { return equalsUnescaped(wanted) }
-        // Most keys that are not equal differ in length, so that memcmp is hardly ever called in vain.
-        guard contents.count == wanted.count, let here = contents.baseAddress, let there = wanted.baseAddress else {
-            return false
-        }
-        return memcmp(here, there, wanted.count) == 0
+        guard let contents else { return kind == .string && equalsUnescaped(text) }
+        guard contents.count == text.utf8CodeUnitCount, let start = contents.baseAddress else { return false }
+        return memcmp(start, text.utf8Start, text.utf8CodeUnitCount) == 0
     }
 
     /// Appends a string's UTF-8, unescaped; nothing when this is no string. Half a surrogate pair becomes U+FFFD.
     public func appendUnescaped(to bytes: inout [UInt8]) {
         guard kind == .string else { return }
         if let contents { return bytes.append(contentsOf: contents) }
-        JSONUnescaper(inside).append(to: &bytes)
+        JSONUnescaper(spelling).append(to: &bytes)
     }
 
     /// Appends a string, unescaped, so that two that are not the same never give the same bytes: half a surrogate pair
@@ -185,17 +177,19 @@ extension JSONView {
     public func appendExact(to bytes: inout [UInt8]) {
         guard kind == .string else { return }
         if let contents { return bytes.append(contentsOf: contents) }
-        JSONUnescaper(inside).append(to: &bytes, keepingHalves: true)
+        JSONUnescaper(spelling).append(to: &bytes, keepingHalves: true)
     }
 
-    private func equalsUnescaped(_ wanted: UnsafeRawBufferPointer) -> Bool {
+    @usableFromInline
+    func equalsUnescaped(_ text: StaticString) -> Bool {
         var bytes: [UInt8] = []
         appendUnescaped(to: &bytes)
-        return bytes.elementsEqual(wanted)
+        return bytes.elementsEqual(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    private var inside: UnsafeRawBufferPointer {
-        slice(from: entry.pointee.start + 1, to: entry.pointee.end - 1)
+    /// What is between the quotes of a string.
+    @inlinable var spelling: UnsafeRawBufferPointer {
+        slice(from: entry.pointee.start &+ 1, to: entry.pointee.end &- 1)
     }
 }
 
@@ -209,18 +203,17 @@ public struct JSONElements: Sequence {
     public var underestimatedCount: Int { count }
 
     public func makeIterator() -> Iterator {
-        Iterator(container: container, place: container.firstInside, remaining: container.count)
+        Iterator(place: container.inside, remaining: container.count)
     }
 
     /// Goes from one element to the next, past all that is inside it.
     public struct Iterator: IteratorProtocol {
-        fileprivate let container: JSONView
-        fileprivate var place: UInt32
+        fileprivate var place: JSONView
         fileprivate var remaining: Int
 
         public mutating func next() -> JSONView? {
             guard remaining > 0 else { return nil }
-            let element = container.at(place)
+            let element = place
             place = element.next
             remaining -= 1
             return element
@@ -240,19 +233,17 @@ public struct JSONMembers: Sequence {
     public func makeIterator() -> Iterator {
         // A container of another kind has no members to go through: what is not an object is empty.
         let count = container.kind == .object ? container.count : 0
-        return Iterator(container: container, place: container.firstInside, remaining: count)
+        return Iterator(place: container.inside, remaining: count)
     }
 
     /// Goes from one member to the next, past all that is inside it.
     public struct Iterator: IteratorProtocol {
-        fileprivate let container: JSONView
-        fileprivate var place: UInt32
+        fileprivate var place: JSONView
         fileprivate var remaining: Int
 
         public mutating func next() -> (key: JSONView, value: JSONView)? {
             guard remaining > 0 else { return nil }
-            let key = container.at(place)
-            let value = container.at(key.next)
+            let (key, value) = (place, place.inside)
             place = value.next
             remaining -= 1
             return (key, value)

@@ -1,6 +1,8 @@
 /// Makes messages of lines. One decoder serves any number of connections, one line at a time.
 public final class MessageDecoder {
     private let scanner: JSONScanner
+    /// Looked for in each message, and so at hand.
+    private let names = MessageFields.names
 
     /// How deep lines may be nested from the next one on (`limits.max_depth`). What is left of one that is being handled stays as it is.
     public var maxDepth: Int {
@@ -23,9 +25,9 @@ public final class MessageDecoder {
     }
 
     private func decode(_ view: JSONView) -> IncomingLine {
-        guard let elements = view.elements else { return .message(IncomingMessage(view)) }
+        guard let elements = view.elements else { return .message(IncomingMessage(view, names)) }
         guard elements.count > 0 else { return .message(.invalid(id: nil, .invalidRequest("an empty batch"))) }
-        return .batch(IncomingBatch(elements: elements))
+        return .batch(IncomingBatch(elements: elements, names: names))
     }
 }
 
@@ -40,6 +42,7 @@ public enum IncomingLine {
 /// The messages of a batch, at least one, each decoded as it is reached.
 public struct IncomingBatch: Sequence {
     fileprivate let elements: JSONElements
+    fileprivate let names: JSONNames
 
     /// How many messages there are.
     public var count: Int { elements.count }
@@ -47,27 +50,28 @@ public struct IncomingBatch: Sequence {
     public var underestimatedCount: Int { count }
 
     public func makeIterator() -> Iterator {
-        Iterator(elements: elements.makeIterator())
+        Iterator(elements: elements.makeIterator(), names: names)
     }
 
     /// Decodes one message after the other.
     public struct Iterator: IteratorProtocol {
         fileprivate var elements: JSONElements.Iterator
+        fileprivate let names: JSONNames
 
         public mutating func next() -> IncomingMessage? {
-            elements.next().map(IncomingMessage.init)
+            elements.next().map { IncomingMessage($0, names) }
         }
     }
 }
 
 extension IncomingMessage {
     /// The message that a value is; `invalid` when it is none.
-    fileprivate init(_ view: JSONView) {
+    fileprivate init(_ view: JSONView, _ names: JSONNames) {
         guard view.kind == .object else {
             self = .invalid(id: nil, .invalidRequest("a message is an object"))
             return
         }
-        self = MessageFields(view).message
+        self = MessageFields(view, names).message
     }
 }
 
@@ -147,10 +151,10 @@ public struct RequestID {
 private struct MessageFields {
     private let found: JSONFound
 
-    private static let names = JSONNames("jsonrpc", "id", "method", "params", "result", "error")
+    static let names = JSONNames("jsonrpc", "id", "method", "params", "result", "error")
 
-    init(_ message: JSONView) {
-        found = message.find(MessageFields.names)
+    init(_ message: JSONView, _ names: JSONNames) {
+        found = message.find(names)
     }
 
     private var version: JSONView? { found[0] }
@@ -176,6 +180,7 @@ private struct MessageFields {
         return call(of: method, id: usableID)
     }
 
+    @inline(__always)
     private func call(of method: JSONView, id: RequestID?) -> IncomingMessage {
         if let params, params.kind != .object {
             let error = RPCError.invalidParams(path: "", "must be an object")
