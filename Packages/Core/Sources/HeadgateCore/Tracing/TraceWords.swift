@@ -88,10 +88,13 @@ struct TraceWords {
 /// among some thousand. Two of 64 bits are as good as never the same by chance.
 struct TraceHash {
     private let seed: UInt64
+    /// As secret as the seed: what is hashed is multiplied with nothing that a client could make zero of.
+    private let secret: UInt64
 
     /// - Parameter seed: any number; by chance, so that no client can aim at another's events.
     init(seed: UInt64) {
         self.seed = seed | 1
+        secret = TraceHash.fold(seed | 1, 0x9E37_79B9_7F4A_7C15) ^ 0xD6E8_FEB8_6659_FD93
     }
 
     func of(_ bytes: UnsafeRawBufferPointer) -> UInt64 { visit(bytes) { _ in } }
@@ -109,24 +112,37 @@ struct TraceHash {
         return plain.withUnsafeBytes(of)
     }
 
+    /// Sixteen bytes at a time.
+    @inline(__always)
     private func visit(_ bytes: UnsafeRawBufferPointer, _ look: (UInt64) -> Void) -> UInt64 {
         var state = seed &+ UInt64(truncatingIfNeeded: bytes.count)
         var place = 0
-        while place + 8 <= bytes.count {
-            let word = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
-            look(word)
-            state = TraceHash.fold(state ^ word, 0x9E37_79B9_7F4A_7C15)
-            place += 8
+        while bytes.count &- place > 16 {
+            state = mix(state, TraceHash.word(bytes, place), TraceHash.word(bytes, place &+ 8), look)
+            place &+= 16
         }
-        let rest = TraceHash.end(of: bytes, behind: place)
-        look(rest)
-        return TraceHash.fold(TraceHash.fold(state ^ rest, 0xD6E8_FEB8_6659_FD93), seed)
+        let (first, second) = TraceHash.end(of: bytes)
+        return TraceHash.fold(mix(state, first, second, look), seed)
     }
 
-    /// What is left behind a place: the last eight bytes, of which some may have been looked at, or all there are.
-    private static func end(of bytes: UnsafeRawBufferPointer, behind place: Int) -> UInt64 {
-        if bytes.count >= 8 { return bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self) }
-        return bytes[place...].reduce(0) { $0 << 8 | UInt64($1) }
+    @inline(__always)
+    private func mix(_ state: UInt64, _ first: UInt64, _ second: UInt64, _ look: (UInt64) -> Void) -> UInt64 {
+        look(first)
+        look(second)
+        return TraceHash.fold(state ^ first, second ^ secret)
+    }
+
+    /// The last sixteen bytes, of which some may have been looked at, or all there are.
+    @inline(__always)
+    private static func end(of bytes: UnsafeRawBufferPointer) -> (UInt64, UInt64) {
+        if bytes.count >= 16 { return (word(bytes, bytes.count &- 16), word(bytes, bytes.count &- 8)) }
+        if bytes.count >= 8 { return (word(bytes, 0), word(bytes, bytes.count &- 8)) }
+        return (bytes.reduce(0) { $0 << 8 | UInt64($1) }, 0)
+    }
+
+    @inline(__always)
+    private static func word(_ bytes: UnsafeRawBufferPointer, _ place: Int) -> UInt64 {
+        bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
     }
 
     /// Not zero if one of eight bytes is a backslash (Hacker's Delight, 6-1).
