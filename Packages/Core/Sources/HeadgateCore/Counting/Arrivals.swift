@@ -17,10 +17,11 @@ struct Arrivals {
         }
     }
 
-    /// Events so close behind the first of an entry count as if they had come with it.
-    private static let grain = Duration.microseconds(50).wholeNanoseconds
+    /// Events so many nanoseconds behind the first of an entry, or less, count as if they had come with it.
+    private static var grain: Int64 { 50_000 }
 
     /// An event comes.
+    @inline(__always)
     mutating func note(at now: Instant) {
         if let last, now.nanoseconds - last.moment.nanoseconds < Arrivals.grain {
             self.last?.events += 1

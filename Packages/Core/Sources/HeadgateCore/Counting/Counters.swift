@@ -13,7 +13,7 @@ extension CounterList {
 
 /// How often each thing of a list has happened.
 public struct Counters<List: CounterList>: Sendable, Equatable {
-    private var counts = [Int](repeating: 0, count: List.allCases.count)
+    @usableFromInline var counts = [Int](repeating: 0, count: List.allCases.count)
 
     /// Nothing has happened yet.
     public init() {}
@@ -26,6 +26,7 @@ public struct Counters<List: CounterList>: Sendable, Equatable {
     public subscript(counter: List) -> Int { counts[counter.rawValue] }
 
     /// Counts something once, or as often as it has happened.
+    @inlinable
     public mutating func count(_ counter: List, _ times: Int = 1) {
         counts[counter.rawValue] += times
     }

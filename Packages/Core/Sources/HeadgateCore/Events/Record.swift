@@ -17,8 +17,18 @@ package struct RecordWriter {
     package mutating func append(
         _ event: TrackedEvent, sequenceNumber: SequenceNumber, receivedAt: Timestamp, receivedStamp: Int64
     ) -> Int {
-        let start = json.bytes.count
-        json.bytes.lay(most: RecordHeader.size + event.mostStoredBytes) { cursor in
+        let byteCount = event.storedByteCount(sequenceNumber)
+        append(
+            event, byteCount, sequenceNumber: sequenceNumber, receivedAt: receivedAt, receivedStamp: receivedStamp)
+        return byteCount
+    }
+
+    /// The same where it is known already what the event takes.
+    mutating func append(
+        _ event: TrackedEvent, _ byteCount: Int, sequenceNumber: SequenceNumber, receivedAt: Timestamp,
+        receivedStamp: Int64
+    ) {
+        json.bytes.lay(most: RecordHeader.size + byteCount) { cursor in
             cursor.skip(RecordHeader.size)
             cursor.putHead(event, sequenceNumber, receivedAt, &times)
             let headLength = cursor.offset - RecordHeader.size
@@ -32,7 +42,6 @@ package struct RecordWriter {
                 idLength: UInt32(event.id.count), keyLength: UInt32(event.key?.count ?? 0))
             header.write(to: cursor.room, at: 0)
         }
-        return json.bytes.count - start - RecordHeader.size
     }
 
     /// Appends the record of an event that was stored before, under another number. What stands in it stays as it was,
@@ -85,18 +94,17 @@ extension ByteCursor {
 
 extension TrackedEvent {
     /// What the event's JSON takes once it is stored under a number, as ``RecordWriter`` lays it.
+    ///
+    /// These are its own pieces, and around them the names, the number and the two times.
+    @inline(__always)
     func storedByteCount(_ sequenceNumber: SequenceNumber) -> Int {
-        bytesAroundNumber + sequenceNumber.digitCount
-    }
-
-    /// The same under whatever number.
-    fileprivate var mostStoredBytes: Int { bytesAroundNumber + 19 }
-
-    /// Its own pieces, and around them the names and the two times.
-    private var bytesAroundNumber: Int {
-        let pieces = id.count + name.count + context.count + data.count
-        let frame = #"{"id":,"seq":,"event":,"time":,"received_at":"#.utf8.count + 2 * TimestampText.byteCount
-        return pieces + frame + (key.map { $0.count + #","key":"#.utf8.count } ?? 0)
+        let pieces = id.count &+ name.count &+ context.count &+ data.count
+        let (frame, keyName): (StaticString, StaticString) = (
+            #"{"id":,"seq":,"event":,"time":,"received_at":"#, #","key":"#
+        )
+        let whole = pieces &+ frame.utf8CodeUnitCount &+ 2 &* TimestampText.byteCount &+ sequenceNumber.digitCount
+        guard let key else { return whole }
+        return whole &+ keyName.utf8CodeUnitCount &+ key.count
     }
 }
 
@@ -169,6 +177,7 @@ extension RecordHeader {
     }
 
     /// Writes the header to `offset`, over ``size`` bytes.
+    @inline(__always)
     func write(to bytes: UnsafeMutableRawBufferPointer, at offset: Int) {
         LittleEndian.store(length, in: bytes, at: offset)
         LittleEndian.store(route, in: bytes, at: offset + 4)

@@ -38,6 +38,13 @@ public struct TrackedEvent: BitwiseCopyable {
         }
     }
 
+    /// An event of which nothing is known yet.
+    @inlinable
+    public init() {
+        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+        (id, name, context, data, route) = (nothing, nothing, nothing, nothing, 0)
+    }
+
     public init(
         id: UnsafeRawBufferPointer, identity: Identity?, name: UnsafeRawBufferPointer, time: Timestamp?,
         key: UnsafeRawBufferPointer?, timeToLive: Duration?, context: UnsafeRawBufferPointer,

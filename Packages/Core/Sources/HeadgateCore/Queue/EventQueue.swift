@@ -25,7 +25,8 @@ public final class EventQueue {
     @exclusivity(unchecked) private var gathering = GatheringGroup()
     /// Tells the group in the making apart from those before it: what came after a commit had begun is not in that
     /// commit, and must not be acknowledged with it (Behaviour P1).
-    @exclusivity(unchecked) public private(set) var gatheringGroup = 0
+    public var gatheringGroup: Int { groupNumber }
+    @exclusivity(unchecked) private var groupNumber = 0
     @exclusivity(unchecked) private var committing = CommittingGroups()
     @exclusivity(unchecked) private var dedupe: DedupeWindow
     /// What ids are hashed with.
@@ -143,10 +144,11 @@ public final class EventQueue {
         let fingerprint = event.identity.map(dedupeKey.fingerprint)
         if let fingerprint, let first = dedupe.find(fingerprint, at: now.stamp) { return .duplicate(first) }
         guard event.route != RouteTable.nobody else { return .unrouted }
-        switch refusal(of: Tally(events: 1, bytes: event.storedByteCount(lastSequenceNumber + 1))) {
+        let byteCount = event.storedByteCount(lastSequenceNumber + 1)
+        switch refusal(of: Tally(events: 1, bytes: byteCount)) {
         case .queueFull: return .queueFull
         case .tooLarge: return .tooLarge
-        case nil: return .stored(gather(event, fingerprint, at: now))
+        case nil: return .stored(gather(event, byteCount, fingerprint, at: now))
         }
     }
 
@@ -162,19 +164,21 @@ public final class EventQueue {
         }
         if let refusal = refusal(of: plan.new) { throw refusal }
         for (event, entry) in zip(events, plan.entries) {
-            if case .stored = entry.admission { gather(event, entry.fingerprint, at: now) }
+            guard case .stored(let number) = entry.admission else { continue }
+            gather(event, event.storedByteCount(number), entry.fingerprint, at: now)
         }
         return plan.entries.map(\.admission)
     }
 
     /// Puts an event into the group in the making.
+    /// - Parameter byteCount: what it takes under its number.
     @discardableResult
     private func gather(
-        _ event: TrackedEvent, _ fingerprint: DedupeWindow.Fingerprint?, at now: Receipt
+        _ event: TrackedEvent, _ byteCount: Int, _ fingerprint: DedupeWindow.Fingerprint?, at now: Receipt
     ) -> SequenceNumber {
         lastSequenceNumber += 1
         gathering.append(
-            event, known: fingerprint, sequenceNumber: lastSequenceNumber, receivedAt: now.wall,
+            event, byteCount, known: fingerprint, sequenceNumber: lastSequenceNumber, receivedAt: now.wall,
             receivedStamp: now.stamp)
         trace?.accepted(event, lastSequenceNumber, receivedAt: now.wall, in: &gathering.traced)
         gathering.arrivals.note(at: now.now)
@@ -202,6 +206,7 @@ public final class EventQueue {
     }
 
     /// Why so much more is not accepted; nil when it is. Nothing more always is.
+    @inline(__always)
     private func refusal(of new: Tally) -> AdmissionRefusal? {
         if new.bytes > limits.maxBytes { return .tooLarge }
         guard limits.overflow == .reject, new.events > 0 else { return nil }
@@ -312,7 +317,7 @@ public final class EventQueue {
 
     /// Whoever comes from now on waits for another group.
     private func endGathering() -> [StoreWaiter] {
-        gatheringGroup += 1
+        groupNumber += 1
         return gathering.takeWaiters()
     }
 

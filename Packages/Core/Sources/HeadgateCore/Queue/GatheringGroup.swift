@@ -45,17 +45,19 @@ struct GatheringGroup {
     /// Whether there is neither an event to commit nor anyone to tell.
     var isIdle: Bool { tally.events == 0 && waiters.isEmpty }
 
+    /// - Parameter byteCount: what the event takes under its number.
     mutating func append(
-        _ event: TrackedEvent, known fingerprint: DedupeWindow.Fingerprint?, sequenceNumber: SequenceNumber,
+        _ event: TrackedEvent, _ byteCount: Int, known fingerprint: DedupeWindow.Fingerprint?,
+        sequenceNumber: SequenceNumber,
         receivedAt: Timestamp, receivedStamp: Int64
     ) {
-        let bytes = records.append(
-            event, sequenceNumber: sequenceNumber, receivedAt: receivedAt, receivedStamp: receivedStamp)
+        records.append(
+            event, byteCount, sequenceNumber: sequenceNumber, receivedAt: receivedAt, receivedStamp: receivedStamp)
         ages.add(receivedStamp: receivedStamp, timeToLive: event.timeToLive)
         if let fingerprint {
             ids.append(fingerprint, sequenceNumber: sequenceNumber, receivedStamp: receivedStamp)
         }
-        count(sequenceNumber, route: event.route, bytes: bytes)
+        count(sequenceNumber, route: event.route, bytes: byteCount)
     }
 
     /// Takes in the event of a dead letter, which goes when the group is committed (Behaviour D10).
@@ -70,6 +72,7 @@ struct GatheringGroup {
         count(sequenceNumber, route: route, bytes: bytes)
     }
 
+    @inline(__always)
     private mutating func count(_ sequenceNumber: SequenceNumber, route: RouteNumber, bytes: Int) {
         lastSequenceNumber = sequenceNumber
         let one = Tally(events: 1, bytes: bytes)

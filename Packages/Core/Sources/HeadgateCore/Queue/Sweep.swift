@@ -153,6 +153,7 @@ public struct GroupAges: Sendable, Equatable {
         lastExpiry = max(lastExpiry, other.lastExpiry)
     }
 
+    @inline(__always)
     mutating func add(receivedStamp: Int64, timeToLive: Duration?) {
         let expiry = RecordHeader.expiryStamp(of: timeToLive, receivedAt: receivedStamp)
         add(receivedStamp: receivedStamp, expiryStamp: expiry)

@@ -35,24 +35,24 @@ final class Tracking {
     // MARK: Taking in
 
     /// Takes one event in. Its acknowledgement has to wait for ``EventQueue/whenCommitted(_:)``.
-    /// - Returns: the event, valid until the next is taken in, and what became of it.
+    /// - Returns: the event's id, valid until the next is taken in, and what became of it.
     func track(
         _ params: JSONView?, from session: Session
-    ) throws(RPCError) -> (event: TrackedEvent, admission: Admission) {
+    ) throws(RPCError) -> (id: UnsafeRawBufferPointer, admission: Admission) {
         if gate.isStopping { throw RPCError(.shuttingDown) }
         arena.clear()
-        let prepared = try prepare(params, from: session)
-        guard !prepared.isDropped else {
+        var event = TrackedEvent()
+        guard try prepare(&event, params, from: session) else {
             countDropped(session)
-            return (prepared.event, .unrouted)
+            return (event.id, .unrouted)
         }
-        let admission = events.admit(prepared.event)
+        let admission = events.admit(event)
         switch admission {
         case .stored, .duplicate, .unrouted: counted(admission, session)
         case .queueFull: throw rejected(1, .queueFull, session)
         case .tooLarge: throw rejected(1, .tooLarge, session)
         }
-        return (prepared.event, admission)
+        return (event.id, admission)
     }
 
     /// Takes events in, all or none: each is prepared once, and the first is stored when there is room for all
@@ -67,7 +67,9 @@ final class Tracking {
         var prepared: [Prepared] = []
         prepared.reserveCapacity(list.count)
         for (index, params) in list.enumerated() {
-            prepared.append(try prepare(params, at: "events[\(index)]", from: session))
+            var event = TrackedEvent()
+            let isDropped = try !prepare(&event, params, at: "events[\(index)]", from: session)
+            prepared.append(Prepared(event: event, isDropped: isDropped))
         }
         var admissions = try admit(prepared, session).makeIterator()
         for each in prepared {
@@ -90,17 +92,20 @@ final class Tracking {
     }
 
     /// Reads an event and takes it through all that comes before the queue.
+    /// - Returns: whether it goes on; what a transformation dropped stays as it came.
     private func prepare(
-        _ params: JSONView?, at place: @autoclosure () -> String = "", from session: Session
-    ) throws(RPCError) -> Prepared {
-        var event = try reader.read(params, at: place(), from: session)
+        _ event: inout TrackedEvent, _ params: JSONView?, at place: @autoclosure () -> String = "",
+        from session: Session
+    ) throws(RPCError) -> Bool {
+        try reader.read(params, at: place(), from: session, into: &event)
         if collecting.addsToEach {
             event.context = collecting.context(of: session.caller, on: session.context, in: arena)
         }
-        guard preparation.isNeeded else { return Prepared(event: event, isDropped: false) }
+        guard preparation.isNeeded else { return true }
         let outcome = try preparation.prepare(event)
         gate.counts.count(.transformationErrors, outcome.errors)
-        return Prepared(event: outcome.event ?? event, isDropped: outcome.event == nil)
+        event = outcome.event ?? event
+        return outcome.event != nil
     }
 
     // MARK: Counting
@@ -151,6 +156,8 @@ final class EventReader {
     /// Where ids are put that do not stand in the message as they are needed.
     private let arena: ByteArena
     @exclusivity(unchecked) private var ids = UUIDv7()
+    /// Looked for in each event, and so at hand.
+    private let names = Members.names
 
     /// Most bytes of an id or a key as they stand between their quotes.
     static let longestWord = 1024
@@ -177,10 +184,10 @@ final class EventReader {
     private struct Members {
         private let found: JSONFound
 
-        private static let names = JSONNames("event", "data", "id", "key", "time", "dispatchers", "ttl_ms")
+        static let names = JSONNames("event", "data", "id", "key", "time", "dispatchers", "ttl_ms")
 
-        init(_ params: JSONView) {
-            found = params.find(Members.names)
+        init(_ params: JSONView, _ names: JSONNames) {
+            found = params.find(names)
         }
 
         var event: JSONView? { found[0] }
@@ -195,16 +202,18 @@ final class EventReader {
     /// Reads one event. It is valid as long as the message, and until the arena is cleared.
     /// - Parameters:
     ///   - place: where the params stand, for errors: empty, or `events[1]`.
+    ///   - event: one of which nothing is known yet.
     func read(
-        _ params: JSONView?, at place: @autoclosure () -> String = "", from session: Session
-    ) throws(RPCError) -> TrackedEvent {
+        _ params: JSONView?, at place: @autoclosure () -> String = "", from session: Session,
+        into event: inout TrackedEvent
+    ) throws(RPCError) {
         func fault(_ name: String, _ message: String) -> RPCError {
             let place = place()
             return .invalidParams(path: place.isEmpty ? name : "\(place).\(name)", message)
         }
         guard let params else { throw fault("event", "is missing") }
         guard params.kind == .object else { throw .invalidParams(path: place(), "must be an object") }
-        let members = Members(params)
+        let members = Members(params, names)
         guard let name = members.event else { throw fault("event", "is missing") }
         guard name.kind == .string, name.raw.count > 2 else { throw fault("event", "must be a string, and not empty") }
         guard members.data?.kind ?? .object == .object else { throw fault("data", "must be an object") }
@@ -214,12 +223,16 @@ final class EventReader {
         guard let timeToLive = duration(members.timeToLive) else {
             throw fault("ttl_ms", "must be a whole number of milliseconds, at least 1")
         }
-        var event = TrackedEvent(
-            id: members.id?.raw ?? makeID(), identity: members.id.map { identity($0, session) }, name: name.raw,
-            time: time, key: members.key?.raw, timeToLive: timeToLive, context: session.context.view,
-            data: members.data?.raw ?? EventReader.noData, route: try route(members.dispatchers, fault))
+        event.route = try route(members.dispatchers, fault)
+        event.id = members.id?.raw ?? makeID()
+        if let id = members.id { event.identity = identity(id, session) }
+        event.name = name.raw
+        event.time = time
+        event.key = members.key?.raw
+        event.timeToLive = timeToLive
+        event.context = session.context.view
+        event.data = members.data?.raw ?? EventReader.noData
         event.namespace = session.namespace.number
-        return event
     }
 
     // MARK: Members
@@ -319,6 +332,7 @@ final class ByteArena {
     }
 
     /// Room for so many bytes, which are not set yet.
+    @inline(__always)
     func room(for count: Int) -> UnsafeMutableRawBufferPointer {
         if last.count - used < count { addBlock(for: count) }
         let start = used

@@ -15,8 +15,8 @@ enum TrackMethods {
             .optional("unrouted", .bool, "true: no dispatcher wants it, and it is not stored"),
         ]), reasons: reasons
     ) { service, call, params throws(RPCError) in
-        let (event, admission) = try service.tracking.track(params, from: call.session)
-        let id = Array(event.id)
+        let (eventID, admission) = try service.tracking.track(params, from: call.session)
+        let id = Array(eventID)
         answer(service, call, events: 1) { writer in
             id.withUnsafeBytes { writer.acknowledgement(of: $0, admission) }
         }

@@ -32,6 +32,7 @@ final class Session {
     /// Strong: the loop closes connections also after the server is gone. The service lets go of closed sessions.
     private let service: Service
     private let tracking: Tracking
+    private let decoder: MessageDecoder
     @exclusivity(unchecked) private var framer: LineFramer
     @exclusivity(unchecked) private var acknowledgements = Acknowledgements()
     /// What the client waits for.
@@ -50,6 +51,7 @@ final class Session {
         self.caller = caller
         self.service = service
         tracking = service.tracking
+        decoder = service.decoder
         begin = service.scheduler.now
         machine = SessionMachine(limits: service.settings.limits)
         framer = LineFramer(maxLineBytes: service.settings.limits.maxLineBytes)
@@ -201,7 +203,7 @@ final class Session {
             sendError(RPCError(.lineTooLong))
         case .text(let bytes):
             machine.share.spend(line: bytes.count)
-            handle(service.decoder.decode(bytes), bytes: bytes.count)
+            handle(decoder.decode(bytes), bytes: bytes.count)
         }
     }
 
@@ -261,10 +263,10 @@ final class Session {
     private func track(_ request: IncomingMessage.Request, bytes: Int) {
         hasSpoken = true
         do {
-            let (event, admission) = try tracking.track(request.params, from: self)
+            let (eventID, admission) = try tracking.track(request.params, from: self)
             machine.took(1, bytes: bytes)
             let isFirst = acknowledgements.add(
-                request.id.raw, event: event.id, admission, requestBytes: bytes,
+                request.id.raw, event: eventID, admission, requestBytes: bytes,
                 group: service.gate.events.gatheringGroup)
             if isFirst { service.gate.events.whenCommitted { self.acknowledge($0) } }
         } catch {
