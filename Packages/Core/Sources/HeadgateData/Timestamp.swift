@@ -43,7 +43,7 @@ extension Timestamp {
     }
 
     /// Characters of a moment as text.
-    static let length = 24
+    @usableFromInline static var length: Int { 24 }
 
     func write(to target: UnsafeMutableRawBufferPointer) {
         let told = min(max(self, Timestamp.expressible.lowerBound), Timestamp.expressible.upperBound).milliseconds

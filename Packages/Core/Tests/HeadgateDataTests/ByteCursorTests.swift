@@ -20,6 +20,30 @@ struct ByteCursorTests {
         }
     }
 
+    @Test("Numbers of all lengths are laid into room for themselves alone")
+    func exactly() {
+        for digit in 0..<10 {
+            for length in 1...18 {
+                let text = "1" + String((1..<length).map { Character("\(($0 * 7 + digit) % 10)") })
+                var bytes: [UInt8] = []
+                Int64(text).map { number in bytes.lay(most: length) { $0.put(number) } }
+                #expect(String(decoding: bytes, as: UTF8.self) == text)
+            }
+        }
+    }
+
+    @Test("Numbers below a million, and what is laid behind them")
+    func manyNumbers() {
+        for number in stride(from: 0, to: 1_000_000, by: 7) {
+            var bytes: [UInt8] = []
+            bytes.lay(most: 20) { cursor in
+                cursor.put(Int64(number))
+                cursor.put("!")
+            }
+            guard bytes.elementsEqual("\(number)!".utf8) else { return #expect(bytes == Array("\(number)!".utf8)) }
+        }
+    }
+
     @Test("Q8: a number that only a damaged store can hold does no harm")
     func negative() {
         for number in [-1, Int64.min] {

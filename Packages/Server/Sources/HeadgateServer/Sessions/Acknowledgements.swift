@@ -64,7 +64,8 @@ struct GroupAcknowledgements {
     fileprivate mutating func add(
         _ id: UnsafeRawBufferPointer, event: UnsafeRawBufferPointer, _ admission: Admission, requestBytes bytes: Int
     ) {
-        let start = answers.bytes.count + #"{"jsonrpc":"2.0","id":"#.utf8.count
+        let opening: StaticString = #"{"jsonrpc":"2.0","id":"#
+        let start = answers.bytes.count + opening.utf8CodeUnitCount
         answers.answerLine(id: id, most: ByteCursor.mostAcknowledgementBytes(of: event)) {
             $0.putAcknowledgement(of: event, admission)
         }
@@ -94,6 +95,7 @@ extension JSONWriter {
 
 extension ByteCursor {
     /// Lays the result of `track`: `{"id","seq"}`, with `duplicate` for a repeat; an event that nobody wants has no `seq`.
+    @inline(__always)
     fileprivate mutating func putAcknowledgement(of id: UnsafeRawBufferPointer, _ admission: Admission) {
         put(#"{"id":"#)
         put(id)
@@ -112,6 +114,7 @@ extension ByteCursor {
     }
 
     fileprivate static func mostAcknowledgementBytes(of id: UnsafeRawBufferPointer) -> Int {
-        #"{"id":,"seq":9223372036854775807,"duplicate":true}"#.utf8.count + id.count
+        let longest: StaticString = #"{"id":,"seq":9223372036854775807,"duplicate":true}"#
+        return longest.utf8CodeUnitCount + id.count
     }
 }
