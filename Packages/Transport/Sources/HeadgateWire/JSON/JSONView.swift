@@ -46,7 +46,7 @@ public struct JSONView {
     }
 
     /// The value as it stands in the text, with its quotes or brackets and whatever white space it has inside.
-    @inlinable public var raw: UnsafeRawBufferPointer {
+    @inlinable @inline(__always) public var raw: UnsafeRawBufferPointer {
         slice(from: entry.pointee.start, to: entry.pointee.end)
     }
 
@@ -144,7 +144,7 @@ extension DataObject {
 
 extension JSONView {
     /// What is between the quotes of a string that has no escapes; nil when it has some, or this is no string.
-    @inlinable public var contents: UnsafeRawBufferPointer? {
+    @inlinable @inline(__always) public var contents: UnsafeRawBufferPointer? {
         entry.pointee.kind == HG_JSON_STRING.rawValue ? spelling : nil
     }
 
