@@ -91,8 +91,12 @@ struct JSONViewTests {
             var counts: [Int] = []
             func walk(_ view: JSONView) {
                 counts.append(view.count)
-                view.elements?.forEach(walk)
-                view.members?.forEach { walk($0.value) }
+                if let elements = view.elements {
+                    for element in elements { walk(element) }
+                }
+                if let members = view.members {
+                    for member in members { walk(member.value) }
+                }
             }
             walk(view)
             #expect(counts == [5, 0, 4, 0, 3, 0, 0, 0, 2, 0, 3, 0, 0, 0, 1, 1, 0, 0, 1, 2, 0, 0, 0])
