@@ -212,28 +212,6 @@ private final class SimulatedFile: DiskFile {
         try sync()
     }
 
-    /// What is written while the daemon goes on, and how often it is looked for before it has ended.
-    private var begun: (bytes: [UInt8], offset: Int, looks: Int)?
-
-    func beginWrite(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
-        try disk.begin()
-        begun = (Array(bytes), offset, disk.record.number(0...2))
-    }
-
-    var isWriting: Bool {
-        guard let looks = begun?.looks, looks > 0 else { return false }
-        begun?.looks -= 1
-        return true
-    }
-
-    func endWrite(waiting: Bool) throws(DiskFault) -> Bool {
-        guard let (bytes, offset, _) = begun else { return true }
-        guard waiting || !isWriting else { return false }
-        begun = nil
-        try bytes.lend { (bytes) throws(DiskFault) in try write(bytes, at: offset) }
-        return true
-    }
-
     /// A database that has rotted may ask for more than there is anywhere.
     private func room(through count: Int) throws(DiskFault) {
         guard count <= SimulatedFile.most else { throw DiskFault(code: ENOSPC) }

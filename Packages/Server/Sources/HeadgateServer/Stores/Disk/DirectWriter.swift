@@ -20,12 +20,8 @@ final class DirectWriter {
     /// be rare.
     private static let most = 1 << 20
 
-    /// By which a write can be begun; nil where none can.
-    private let background: BackgroundWrite?
-
     /// Nil where the file system has no way past the page cache.
-    init?(_ file: Int32, _ background: BackgroundWrite?) {
-        self.background = background
+    init?(_ file: Int32) {
         descriptor = cdisk_reopen_direct(file)
         guard descriptor >= 0 else {
             room.deallocate()
@@ -34,8 +30,6 @@ final class DirectWriter {
     }
 
     deinit {
-        // The system writes from memory that lives as long as the program; the file's descriptor is another's soon.
-        _ = try? background?.end(on: descriptor, waiting: true)
         close(descriptor)
         room.deallocate()
     }
@@ -61,7 +55,7 @@ final class DirectWriter {
         tail = nil
         part(lead..<lead + bytes.count).copyMemory(from: bytes)
         if !isZeroed { _ = part(lead + bytes.count..<size).initializeMemory(as: UInt8.self, repeating: 0) }
-        guard try writeBlocks(UnsafeRawBufferPointer(part(0..<size)), at: start) else { return false }
+        guard try writeBlocks(size, at: start) else { return false }
         keepTail(of: size, end: end)
         return true
     }
@@ -73,21 +67,6 @@ final class DirectWriter {
         return try write(bytes, at: offset, file)
     }
 
-    /// Writes whole blocks that begin a page in memory, from where they are, or begins to.
-    /// - Returns: false where they have to go by the page cache.
-    func begin(_ blocks: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) -> Bool {
-        forget()
-        guard blocks.count % DirectWriter.block == 0, offset % DirectWriter.block == 0 else { return false }
-        if background?.begin(blocks, to: descriptor, at: offset) == true { return true }
-        return try writeBlocks(blocks, at: offset)
-    }
-
-    /// Whether what was begun has not ended.
-    var isWriting: Bool { background?.isUnderWay(on: descriptor) == true }
-
-    /// Whether what was begun has ended.
-    func end(waiting: Bool) throws(DiskFault) -> Bool { try background?.end(on: descriptor, waiting: waiting) ?? true }
-
     /// Whether the file reaches so far: a write must not lengthen it.
     private func hasRoom(through end: Int, _ file: any DiskFile) throws(DiskFault) -> Bool {
         if fileSize < end { fileSize = try file.size() }
@@ -95,17 +74,15 @@ final class DirectWriter {
     }
 
     /// - Returns: false where the file system refuses to write past the page cache after all.
-    private func writeBlocks(_ blocks: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) -> Bool {
+    private func writeBlocks(_ size: Int, at offset: Int) throws(DiskFault) -> Bool {
         var done = 0
-        while done < blocks.count {
-            let count = pwrite(descriptor, blocks.baseAddress! + done, blocks.count - done, off_t(offset + done))
+        while done < size {
+            let count = pwrite(descriptor, room.baseAddress! + done, size - done, off_t(offset + done))
             if count < 0, errno == EINTR { continue }
             if count < 0, errno == EINVAL, done == 0 { return false }
             guard count >= 0 else { throw .last }
             // What is left is no whole block.
-            guard count > 0, count % DirectWriter.block == 0 || done + count == blocks.count else {
-                throw DiskFault(code: EIO)
-            }
+            guard count > 0, count % DirectWriter.block == 0 || done + count == size else { throw DiskFault(code: EIO) }
             done += count
         }
         return true

@@ -48,15 +48,6 @@ protocol DiskFile: AnyObject {
     /// Writes all bytes and syncs the file, with all that was written before. What stands behind them in their last block of 4 KiB may be
     /// zeros afterwards. After a fault all is as after one of ``sync()``.
     func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault)
-    /// Writes all bytes past the page cache, where that can be, and need not wait for the end: nothing else is done with the file until
-    /// ``endWrite(waiting:)`` says that it has come. Nothing is synced.
-    /// - Parameter bytes: whole blocks that begin a page in memory, and a block in the file. They stay where they are until then.
-    func beginWrite(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault)
-    /// Whether what was begun has not ended.
-    var isWriting: Bool { get }
-    /// Whether what was begun has ended; a fault is one of the write's.
-    /// - Parameter waiting: whether to wait for its end.
-    func endWrite(waiting: Bool) throws(DiskFault) -> Bool
     /// Has the system begin to bring what was written here onto the disk, so that the sync to come has less to do. It promises nothing.
     func writeOut(_ range: Range<Int>)
     /// Nothing of the file is needed in memory any more, so that there is room for what comes. It promises nothing.
@@ -71,14 +62,6 @@ extension DiskFile {
         try write(bytes, at: offset)
         try sync()
     }
-
-    func beginWrite(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
-        try write(bytes, at: offset)
-    }
-
-    var isWriting: Bool { false }
-
-    func endWrite(waiting: Bool) throws(DiskFault) -> Bool { true }
 
     func writeOut(_ range: Range<Int>) {}
 

@@ -5,15 +5,9 @@ import HeadgateCore
 /// The machine's file system.
 final class SystemDisk: Disk {
     let sqliteName: String? = nil
-    private let context = Context()
+    private let times = SyncTimes()
 
-    var syncTimes: SyncTimes? { context.times }
-
-    /// What all its files use.
-    struct Context: Sendable {
-        let times = SyncTimes()
-        let background = BackgroundWrite()
-    }
+    var syncTimes: SyncTimes? { times }
 
     func makeDirectory(_ path: String) throws(DiskFault) {
         if mkdir(path, 0o700) == 0 {
@@ -31,14 +25,14 @@ final class SystemDisk: Disk {
     }
 
     func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
-        let file = try SystemFile(path, flags: creating ? O_RDWR | O_CREAT : O_RDWR, context)
+        let file = try SystemFile(path, flags: creating ? O_RDWR | O_CREAT : O_RDWR, times)
         if creating { try file.makePrivate() }
         return file
     }
 
     /// Opens a file that is not to be changed.
     func openForReading(_ path: String) throws(DiskFault) -> any DiskFile {
-        try SystemFile(path, flags: O_RDONLY, context)
+        try SystemFile(path, flags: O_RDONLY, times)
     }
 
     func exists(_ path: String) -> Bool {
@@ -72,7 +66,7 @@ final class SystemDisk: Disk {
     }
 
     func syncDirectory(_ path: String) throws(DiskFault) {
-        let directory = try SystemFile(path, flags: O_RDONLY | O_DIRECTORY, context)
+        let directory = try SystemFile(path, flags: O_RDONLY | O_DIRECTORY, times)
         try directory.syncAll()
     }
 
@@ -85,13 +79,14 @@ final class SystemDisk: Disk {
 /// A file of the machine's.
 private final class SystemFile: DiskFile {
     private let descriptor: Int32
-    private let context: SystemDisk.Context
+    private let times: SyncTimes
     /// The way past the page cache; nil where there is none, or it has not been needed.
     private var direct: DirectWriter?
     private var isDirectTried = false
+
     /// Files that are made are their owner's alone (Behaviour Q9).
-    init(_ path: String, flags: Int32, _ context: SystemDisk.Context) throws(DiskFault) {
-        self.context = context
+    init(_ path: String, flags: Int32, _ times: SyncTimes) throws(DiskFault) {
+        self.times = times
         descriptor = Glibc.open(path, flags | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .last }
     }
@@ -146,29 +141,21 @@ private final class SystemFile: DiskFile {
     }
 
     func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
-        let code = try context.times.measure { () throws(DiskFault) in
+        let code = try times.measure { () throws(DiskFault) in
             if try directWriter()?.write(bytes, at: offset, self) != true { try write(bytes, at: offset) }
             return fdatasync(descriptor)
         }
         try DiskFault.check(code)
     }
 
-    func beginWrite(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
-        if try directWriter()?.begin(bytes, at: offset) != true { try write(bytes, at: offset) }
-    }
-
-    var isWriting: Bool { direct?.isWriting == true }
-
-    func endWrite(waiting: Bool) throws(DiskFault) -> Bool { try direct?.end(waiting: waiting) ?? true }
-
     private func directWriter() -> DirectWriter? {
-        if !isDirectTried { (direct, isDirectTried) = (DirectWriter(descriptor, context.background), true) }
+        if !isDirectTried { (direct, isDirectTried) = (DirectWriter(descriptor), true) }
         return direct
     }
 
     /// The size is synced with the bytes, the times of changes are not: nobody needs these.
     func sync() throws(DiskFault) {
-        try DiskFault.check(context.times.measure { fdatasync(descriptor) })
+        try DiskFault.check(times.measure { fdatasync(descriptor) })
     }
 
     func writeOut(_ range: Range<Int>) {

@@ -16,8 +16,6 @@ final class LogFiles {
     let directory: String
     private let disk: any Disk
     private let segmentSize: Int
-    /// Whether what is written to segments mostly goes past the page cache.
-    private let isDirect: Bool
     /// Files that are ready to be used.
     @exclusivity(unchecked) private var spare: [LogFile] = []
     private var newest: UInt32 = 0
@@ -33,15 +31,15 @@ final class LogFiles {
     /// So many files are kept ready, not more.
     private static let mostSpare = 2
     /// A segment is made ready in so many steps, unless these are small.
-    private static let steps = 32
+    private static let steps = 16
     private static let leastStep = 256 << 10
     /// So many damaged pieces are kept.
     private static let mostPutAside = 64
     /// Bytes of the smallest segment that is worth while.
     private static let leastSegment = 64 << 10
 
-    init(_ directory: String, on disk: any Disk, segmentSize: Int, isDirect: Bool) {
-        (self.directory, self.disk, self.segmentSize, self.isDirect) = (directory, disk, segmentSize, isDirect)
+    init(_ directory: String, on disk: any Disk, segmentSize: Int) {
+        (self.directory, self.disk, self.segmentSize) = (directory, disk, segmentSize)
     }
 
     func path(_ file: UInt32) -> String {
@@ -76,7 +74,7 @@ final class LogFiles {
         while need <= segmentSize {
             if let ready = spare.popLast() { return ready }
             guard unready != nil else { break }
-            try makeReady(waiting: true)
+            try makeReady()
         }
         var size = max(need, segmentSize)
         let least = max(need, min(LogFiles.leastSegment, segmentSize))
@@ -91,17 +89,14 @@ final class LogFiles {
     /// A file that nobody has ever used.
     func make(_ size: Int) throws(DiskFault) -> LogFile {
         var file = try begin(size)
-        while !file.isFull { try fill(&file, waiting: true) }
+        try finish(&file, step: size)
         return file.file
     }
 
     private func begin(_ size: Int) throws(DiskFault) -> UnreadyFile {
         let number = try makeEmpty()
         do throws(DiskFault) {
-            let handle = try open(number)
-            // What lengthens a file is not written meanwhile.
-            if isDirect { try handle.preallocate(size) }
-            return UnreadyFile(file: LogFile(number: number, size: size), handle: handle, isDirect: isDirect)
+            return UnreadyFile(file: LogFile(number: number, size: size), handle: try open(number))
         } catch {
             try? disk.remove(path(number))
             throw error
@@ -109,9 +104,9 @@ final class LogFiles {
     }
 
     /// Fills some more of a file; one that is full is there to stay.
-    private func fill(_ file: inout UnreadyFile, waiting: Bool) throws(DiskFault) {
+    private func finish(_ file: inout UnreadyFile, step: Int) throws(DiskFault) {
         do throws(DiskFault) {
-            try file.fill(max(segmentSize / LogFiles.steps, LogFiles.leastStep), waiting: waiting)
+            try file.fill(step)
             guard file.isFull else { return }
             try disk.syncDirectory(directory)
         } catch {
@@ -124,17 +119,16 @@ final class LogFiles {
     /// Whether the next segment has its file.
     var isReady: Bool { !spare.isEmpty }
 
-    /// Whether something can be done now for a file that should be made ready.
-    var isShort: Bool { spare.isEmpty && !isOutOfRoom && unready?.handle.isWriting != true }
+    /// Whether a file should be made ready.
+    var isShort: Bool { spare.isEmpty && !isOutOfRoom }
 
     /// Makes a file ready bit by bit, so that the next segment need not wait for it, nor others for long meanwhile.
-    /// - Parameter waiting: whether to wait for a piece that is being written.
-    func makeReady(waiting: Bool = false) throws(DiskFault) {
+    func makeReady() throws(DiskFault) {
         do throws(DiskFault) {
             var file: UnreadyFile
             if let unready { file = unready } else { file = try begin(segmentSize) }
             unready = nil
-            try fill(&file, waiting: waiting)
+            try finish(&file, step: max(segmentSize / LogFiles.steps, LogFiles.leastStep))
             if file.isFull { spare.append(file.file) } else { unready = file }
         } catch {
             isOutOfRoom = error.isNoRoom
@@ -205,10 +199,9 @@ final class LogFiles {
 private struct UnreadyFile {
     let file: LogFile
     let handle: any DiskFile
-    private let isDirect: Bool
     private var filled = 0
 
-    /// Never written to, so that the system has one page for all of them; it is the beginning of a page. They live as long as the program.
+    /// Never written to, so that the system has one page for all of them. They live as long as the program.
     private nonisolated(unsafe) static let zeros: UnsafeRawBufferPointer = {
         let size = 1 << 20
         let memory = mmap(nil, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
@@ -216,30 +209,23 @@ private struct UnreadyFile {
         return UnsafeRawBufferPointer(start: memory, count: size)
     }()
 
-    init(file: LogFile, handle: any DiskFile, isDirect: Bool) {
-        (self.file, self.handle, self.isDirect) = (file, handle, isDirect)
+    init(file: LogFile, handle: any DiskFile) {
+        (self.file, self.handle) = (file, handle)
     }
 
-    /// Whether it is full, and on the disk.
-    private(set) var isFull = false
+    var isFull: Bool { filled >= file.size }
 
-    /// Fills so many bytes more, or waits for those that are being written. They are on the disk once all are.
-    mutating func fill(_ step: Int, waiting: Bool) throws(DiskFault) {
-        guard try handle.endWrite(waiting: waiting) else { return }
-        guard filled < file.size else {
-            try handle.sync()
-            isFull = true
-            return
+    /// Fills so many bytes more. They are on the disk once all are.
+    mutating func fill(_ step: Int) throws(DiskFault) {
+        let begin = filled
+        let end = min(file.size, filled + step)
+        while filled < end {
+            let count = min(UnreadyFile.zeros.count, end - filled)
+            try handle.write(UnsafeRawBufferPointer(rebasing: UnreadyFile.zeros[..<count]), at: filled)
+            filled += count
         }
-        let zeros = UnsafeRawBufferPointer(
-            rebasing: UnreadyFile.zeros[..<min(step, file.size - filled, UnreadyFile.zeros.count)])
-        if isDirect {
-            try handle.beginWrite(zeros, at: filled)
-        } else {
-            try handle.write(zeros, at: filled)
-            // A sync for each step would take most of its time, and whoever waits for a commit would wait for it.
-            handle.writeOut(filled..<filled + zeros.count)
-        }
-        filled += zeros.count
+        // A sync for each step would take most of its time, and whoever waits for a commit would wait for it.
+        handle.writeOut(begin..<end)
+        if isFull { try handle.sync() }
     }
 }

@@ -49,9 +49,7 @@ struct LogRecovery {
 
     init(_ options: StoreOptions, written: Written? = nil) {
         (self.options, self.written) = (options, written)
-        files = LogFiles(
-            options.logDirectory, on: options.disk, segmentSize: options.segmentSize,
-            isDirect: options.durability == .full)
+        files = LogFiles(options.logDirectory, on: options.disk, segmentSize: options.segmentSize)
     }
 
     /// - Parameter founding: what a log begins with that is begun here.
