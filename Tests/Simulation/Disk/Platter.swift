@@ -14,15 +14,22 @@ final class Platter {
         weak var holder: AnyObject?
         /// What has been done since.
         private var pending: [Change] = []
+        /// How many changes there have been.
+        private(set) var changes = 0
 
         func apply(_ change: Change) {
             change.apply(to: &bytes)
             pending.append(change)
+            changes += 1
         }
 
-        func sync() {
-            for change in pending { change.apply(to: &durable) }
-            pending = []
+        func sync() { sync(through: changes) }
+
+        /// Makes the first so many changes safe.
+        func sync(through count: Int) {
+            let new = pending.prefix(max(0, count - (changes - pending.count)))
+            for change in new { change.apply(to: &durable) }
+            pending.removeFirst(new.count)
         }
 
         /// A bit becomes another, on the disk and for all who read it.

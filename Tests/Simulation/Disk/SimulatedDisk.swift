@@ -233,7 +233,9 @@ private final class SimulatedFile: DiskFile {
         node.apply(.resize(count))
     }
 
-    func sync() throws(DiskFault) {
+    func sync() throws(DiskFault) { try sync(through: node.changes) }
+
+    private func sync(through changes: Int) throws(DiskFault) {
         try disk.begin()
         disk.syncs += 1
         if disk.isSyncFaultDue() || disk.mood.failsToSync.map(disk.record.oneIn) == true {
@@ -242,7 +244,31 @@ private final class SimulatedFile: DiskFile {
             throw DiskFault(code: EIO)
         }
         disk.record.detail("disk: syncs \(name)")
-        node.sync()
+        node.sync(through: changes)
+    }
+
+    /// The sync that has been begun: of so many changes, and how often one looks before it has ended.
+    private var begun: (changes: Int, looks: Int)?
+
+    func beginSync() -> Bool {
+        guard begun == nil, disk.record.oneIn(8) == false else { return false }
+        begun = (node.changes, disk.record.number(0...2))
+        return true
+    }
+
+    var isSyncing: Bool {
+        guard let looks = begun?.looks, looks > 0 else { return false }
+        begun?.looks -= 1
+        return true
+    }
+
+    func endSync(waiting: Bool) throws(DiskFault) -> Bool {
+        guard let (changes, _) = begun else { return true }
+        guard waiting || !isSyncing else { return false }
+        begun = nil
+        try sync(through: changes)
+        disk.record.count(.syncedAhead)
+        return true
     }
 
     /// What a daemon held that is gone is free.

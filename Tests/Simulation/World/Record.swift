@@ -6,7 +6,7 @@ enum Situation: String, CaseIterable {
     case tooManyConnections, slowReader, pausedReading
     case storeMoved, moveInterrupted, moveGivenUp, moveTroubled
     case diedAtTurnover, segmentBegun, segmentForgotten, segmentCopied, logRecovered, copyAmbushed
-    case writtenAtOnce, storeHeld, refusedByFullDisk, queueFull, ioError, syncFailed
+    case writtenAtOnce, syncedAhead, storeHeld, refusedByFullDisk, queueFull, ioError, syncFailed
     case syncSlow, answeredInSync, sentInSync, activatedInSync
     case killed, powerLost, diedInACall, startFailed, stoppedInOrder, endForgotten, unansweredKept
     case triedAgain, givenUp, neverTaken, split, toldApart, timedOut, answerLost

@@ -49,6 +49,42 @@ import Testing
         }
     }
 
+    @Test("Q5: a sync that is begun ends, while more is written to the file and to others; there is one at a time")
+    func meanwhile() throws {
+        try withFile(size: 1 << 20) { file, model in
+            #expect(!file.isSyncing)
+            #expect(try file.endSync(waiting: true))
+            #expect(file.beginSync())
+            let bytes = [UInt8](repeating: 7, count: 100)
+            try bytes.lend { try file.write($0, at: 50) }
+            model.replaceSubrange(50..<150, with: bytes)
+            #expect(!file.beginSync())
+            while file.isSyncing {}
+            #expect(try file.endSync(waiting: false))
+            #expect(file.beginSync())
+            #expect(try file.endSync(waiting: true))
+        }
+    }
+
+    @Test("Q5: a file may be closed while a sync of it is under way, and another can be synced then")
+    func closedMeanwhile() throws {
+        let path = FileManager.default.temporaryDirectory.path + "/headgate-disk-\(UUID().uuidString)"
+        let disk = SystemDisk()
+        defer { try? disk.remove(path) }
+        for _ in 0..<3 {
+            let file = try disk.open(path, creating: true)
+            #expect(file.beginSync())
+        }
+    }
+
+    @Test("Q5: what cannot be synced is not begun")
+    func nothingToSync() throws {
+        let sync = try #require(BackgroundSync())
+        #expect(!sync.begin(-1))
+        #expect(!sync.isUnderWay(on: -1))
+        #expect(try sync.end(on: -1, waiting: true))
+    }
+
     @Test("Q10: a file whose end is within a block is not lengthened by what is appended there")
     func endWithinABlock() throws {
         try withFile(size: 10_000) { file, model in

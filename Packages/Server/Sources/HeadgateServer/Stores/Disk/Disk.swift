@@ -48,6 +48,15 @@ protocol DiskFile: AnyObject {
     /// Writes all bytes and syncs the file, with all that was written before. What stands behind them in their last block of 4 KiB may be
     /// zeros afterwards. After a fault all is as after one of ``sync()``.
     func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault)
+    /// Begins to see to it that what has been written so far survives a power failure, while more is written.
+    /// - Returns: false where that cannot be begun, or not now.
+    func beginSync() -> Bool
+    /// Whether what was begun has not ended.
+    var isSyncing: Bool { get }
+    /// Whether what was begun has ended. Until then another sync says nothing of what had been written before; after a fault all is as
+    /// after one of ``sync()``.
+    /// - Parameter waiting: whether to wait for its end.
+    func endSync(waiting: Bool) throws(DiskFault) -> Bool
     /// Has the system begin to bring what was written here onto the disk, so that the sync to come has less to do. It promises nothing.
     func writeOut(_ range: Range<Int>)
     /// Nothing of the file is needed in memory any more, so that there is room for what comes. It promises nothing.
@@ -62,6 +71,12 @@ extension DiskFile {
         try write(bytes, at: offset)
         try sync()
     }
+
+    func beginSync() -> Bool { false }
+
+    var isSyncing: Bool { false }
+
+    func endSync(waiting: Bool) throws(DiskFault) -> Bool { true }
 
     func writeOut(_ range: Range<Int>) {}
 

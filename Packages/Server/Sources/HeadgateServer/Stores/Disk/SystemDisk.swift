@@ -5,9 +5,15 @@ import HeadgateCore
 /// The machine's file system.
 final class SystemDisk: Disk {
     let sqliteName: String? = nil
-    private let times = SyncTimes()
+    private let context = Context()
 
-    var syncTimes: SyncTimes? { times }
+    var syncTimes: SyncTimes? { context.times }
+
+    /// What all its files use.
+    struct Context: Sendable {
+        let times = SyncTimes()
+        let background = BackgroundSync()
+    }
 
     func makeDirectory(_ path: String) throws(DiskFault) {
         if mkdir(path, 0o700) == 0 {
@@ -25,14 +31,14 @@ final class SystemDisk: Disk {
     }
 
     func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
-        let file = try SystemFile(path, flags: creating ? O_RDWR | O_CREAT : O_RDWR, times)
+        let file = try SystemFile(path, flags: creating ? O_RDWR | O_CREAT : O_RDWR, context)
         if creating { try file.makePrivate() }
         return file
     }
 
     /// Opens a file that is not to be changed.
     func openForReading(_ path: String) throws(DiskFault) -> any DiskFile {
-        try SystemFile(path, flags: O_RDONLY, times)
+        try SystemFile(path, flags: O_RDONLY, context)
     }
 
     func exists(_ path: String) -> Bool {
@@ -66,7 +72,7 @@ final class SystemDisk: Disk {
     }
 
     func syncDirectory(_ path: String) throws(DiskFault) {
-        let directory = try SystemFile(path, flags: O_RDONLY | O_DIRECTORY, times)
+        let directory = try SystemFile(path, flags: O_RDONLY | O_DIRECTORY, context)
         try directory.syncAll()
     }
 
@@ -79,19 +85,21 @@ final class SystemDisk: Disk {
 /// A file of the machine's.
 private final class SystemFile: DiskFile {
     private let descriptor: Int32
-    private let times: SyncTimes
+    private let context: SystemDisk.Context
     /// The way past the page cache; nil where there is none, or it has not been needed.
     private var direct: DirectWriter?
     private var isDirectTried = false
 
     /// Files that are made are their owner's alone (Behaviour Q9).
-    init(_ path: String, flags: Int32, _ times: SyncTimes) throws(DiskFault) {
-        self.times = times
+    init(_ path: String, flags: Int32, _ context: SystemDisk.Context) throws(DiskFault) {
+        self.context = context
         descriptor = Glibc.open(path, flags | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .last }
     }
 
     deinit {
+        // The number of the descriptor is another file's soon.
+        _ = try? endSync(waiting: true)
         close(descriptor)
     }
 
@@ -141,7 +149,7 @@ private final class SystemFile: DiskFile {
     }
 
     func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
-        let code = try times.measure { () throws(DiskFault) in
+        let code = try context.times.measure { () throws(DiskFault) in
             if try directWriter()?.write(bytes, at: offset, self) != true { try write(bytes, at: offset) }
             return fdatasync(descriptor)
         }
@@ -155,7 +163,15 @@ private final class SystemFile: DiskFile {
 
     /// The size is synced with the bytes, the times of changes are not: nobody needs these.
     func sync() throws(DiskFault) {
-        try DiskFault.check(times.measure { fdatasync(descriptor) })
+        try DiskFault.check(context.times.measure { fdatasync(descriptor) })
+    }
+
+    func beginSync() -> Bool { context.background?.begin(descriptor) == true }
+
+    var isSyncing: Bool { context.background?.isUnderWay(on: descriptor) == true }
+
+    func endSync(waiting: Bool) throws(DiskFault) -> Bool {
+        try context.background?.end(on: descriptor, waiting: waiting) ?? true
     }
 
     func writeOut(_ range: Range<Int>) {

@@ -10,6 +10,8 @@ final class LogEngine: StoreEngine {
     /// Whether it is time to look which segments are not needed any more.
     @exclusivity(unchecked) private var isReviewDue = true
     @exclusivity(unchecked) private var writesSinceReview = 0
+    /// Whether so much was written that some of it should be synced while more is.
+    @exclusivity(unchecked) private var isSyncDue = false
     @exclusivity(unchecked) private var isPaused = false
 
     /// What is settled may have freed a segment after so many writes that say so, or as many as there are segments: all are looked at.
@@ -29,7 +31,7 @@ final class LogEngine: StoreEngine {
     func commit(_ jobs: ArraySlice<StoreJob>) -> Result<Int, StoreFault> {
         attempt { () throws(DiskFault) in
             let count = try log.write(LogEntries(jobs: jobs, newest: log.state.lastSequenceNumber))
-            noteWrites(jobs.prefix(count).count { $0.maySettle })
+            noteWrites(jobs.prefix(count))
             return count
         }
     }
@@ -40,7 +42,7 @@ final class LogEngine: StoreEngine {
         // What fails is tried again in the usual way, which says why.
         let isDone = try? log.writeAtOnce(LogEntries(jobs: jobs[...], newest: log.state.lastSequenceNumber))
         guard isDone == true else { return false }
-        noteWrites(jobs.count { $0.maySettle })
+        noteWrites(jobs[...])
         return true
     }
 
@@ -51,8 +53,10 @@ final class LogEngine: StoreEngine {
         }
     }
 
-    private func noteWrites(_ count: Int) {
-        writesSinceReview += count
+    /// Sees what is to be done some time after these.
+    private func noteWrites(_ jobs: ArraySlice<StoreJob>) {
+        isSyncDue = log.front.isSyncDue
+        writesSinceReview += jobs.count { $0.maySettle }
         guard writesSinceReview >= max(LogEngine.leastWritesBetweenReviews, log.state.segments.count) else { return }
         (isReviewDue, writesSinceReview) = (true, 0)
     }
@@ -145,7 +149,7 @@ final class LogEngine: StoreEngine {
     /// Whether segments are being copied.
     var isCopying: Bool { copy != nil }
 
-    var hasChores: Bool { !isPaused && (isReviewDue || copy != nil || log.files.isShort) }
+    var hasChores: Bool { !isPaused && (isSyncDue || isReviewDue || copy != nil || log.files.isShort) }
 
     func resumeChores() {
         isPaused = false
@@ -154,7 +158,10 @@ final class LogEngine: StoreEngine {
     func doSomeChores() {
         guard hasChores else { return }
         do throws(DiskFault) {
-            if let copy {
+            if isSyncDue {
+                isSyncDue = false
+                try log.syncAhead()
+            } else if let copy {
                 if try !copy.step() { self.copy = nil }
             } else if isReviewDue {
                 isReviewDue = false

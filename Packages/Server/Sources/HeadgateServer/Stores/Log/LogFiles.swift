@@ -9,13 +9,15 @@ struct LogFile: Hashable {
 
 /// The files of a log, all in one directory: those in use, and some to be used next.
 ///
-/// A file is filled with zeros before it is used: only then does a write change nothing but the bytes written, and a sync takes
-/// half its time. A file that holds nothing any more is used again. Where there is no room for one of the usual size, a smaller one
+/// A file has all its room before it is used. Where each commit is synced it is filled with zeros: only then does a write change nothing
+/// but the bytes written, and a sync takes half its time. A file that holds nothing any more is used again. Where there is no room for one of the usual size, a smaller one
 /// has to do.
 final class LogFiles {
     let directory: String
     private let disk: any Disk
     private let segmentSize: Int
+    /// Whether files are filled with zeros before they are used.
+    private let isFilled: Bool
     /// Files that are ready to be used.
     @exclusivity(unchecked) private var spare: [LogFile] = []
     private var newest: UInt32 = 0
@@ -38,8 +40,8 @@ final class LogFiles {
     /// Bytes of the smallest segment that is worth while.
     private static let leastSegment = 64 << 10
 
-    init(_ directory: String, on disk: any Disk, segmentSize: Int) {
-        (self.directory, self.disk, self.segmentSize) = (directory, disk, segmentSize)
+    init(_ directory: String, on disk: any Disk, segmentSize: Int, isFilled: Bool) {
+        (self.directory, self.disk, self.segmentSize, self.isFilled) = (directory, disk, segmentSize, isFilled)
     }
 
     func path(_ file: UInt32) -> String {
@@ -68,7 +70,7 @@ final class LogFiles {
 
     // MARK: For the next segment
 
-    /// A file of some size at least, filled with zeros or with what is void, and there to stay.
+    /// A file of some size at least, which holds zeros or what is void, and is there to stay.
     func take(atLeast need: Int) throws(DiskFault) -> LogFile {
         isOutOfRoom = false
         while need <= segmentSize {
@@ -96,7 +98,10 @@ final class LogFiles {
     private func begin(_ size: Int) throws(DiskFault) -> UnreadyFile {
         let number = try makeEmpty()
         do throws(DiskFault) {
-            return UnreadyFile(file: LogFile(number: number, size: size), handle: try open(number))
+            let handle = try open(number)
+            if !isFilled { try handle.preallocate(size) }
+            return UnreadyFile(
+                file: LogFile(number: number, size: size), handle: handle, filled: isFilled ? 0 : size)
         } catch {
             try? disk.remove(path(number))
             throw error
@@ -195,11 +200,11 @@ final class LogFiles {
     }
 }
 
-/// A file that is being filled with zeros, so that all of it has its place on the disk.
+/// A file that is being made ready: all of it has its place on the disk when it is.
 private struct UnreadyFile {
     let file: LogFile
     let handle: any DiskFile
-    private var filled = 0
+    private var filled: Int
 
     /// Never written to, so that the system has one page for all of them. They live as long as the program.
     private nonisolated(unsafe) static let zeros: UnsafeRawBufferPointer = {
@@ -209,8 +214,9 @@ private struct UnreadyFile {
         return UnsafeRawBufferPointer(start: memory, count: size)
     }()
 
-    init(file: LogFile, handle: any DiskFile) {
-        (self.file, self.handle) = (file, handle)
+    /// - Parameter filled: so many bytes need not be filled.
+    init(file: LogFile, handle: any DiskFile, filled: Int) {
+        (self.file, self.handle, self.filled) = (file, handle, filled)
     }
 
     var isFull: Bool { filled >= file.size }

@@ -7,6 +7,10 @@ final class LogFront {
     @exclusivity(unchecked) private(set) var end: Int
     /// So many bytes are beyond doubt on the disk.
     @exclusivity(unchecked) private(set) var certain: Int
+    /// So many bytes will be when the sync ends that is under way; nil where none is.
+    @exclusivity(unchecked) private var syncing: Int?
+    /// Where the last such sync was begun, or could not be.
+    @exclusivity(unchecked) private var lastBegun = 0
     private let header: LogHeader
     /// The checksum of the last frame.
     @exclusivity(unchecked) private var last: UInt64
@@ -99,7 +103,12 @@ final class LogFront {
         }
         do throws(DiskFault) {
             let file = try segment.open()
-            if synced { try pending.append(to: file, at: end) } else { try pending.write(to: file, at: end) }
+            if synced {
+                try endSync()
+                try pending.append(to: file, at: end)
+            } else {
+                try pending.write(to: file, at: end)
+            }
         } catch {
             lastPending = last
             throw error
@@ -120,9 +129,33 @@ final class LogFront {
 
     /// Sees to it that all that was written is on the disk.
     func sync() throws(DiskFault) {
+        try endSync()
         guard certain < end else { return }
         try segment.open().sync()
         certain = end
+    }
+
+    /// With so many bytes that are not synced, the sync at the segment's end takes long enough to be noticed: 1 MiB of a segment of 8.
+    private var muchUnsynced: Int { segment.file.size / 8 }
+
+    /// Whether it is time for ``syncAhead()``.
+    var isSyncDue: Bool {
+        end - max(certain, lastBegun) >= muchUnsynced && (try? segment.open().isSyncing) == false
+    }
+
+    /// Begins a sync of what was written, and takes note of the one before, which has ended.
+    func syncAhead() throws(DiskFault) {
+        try endSync()
+        if try segment.open().beginSync() { syncing = end }
+        lastBegun = end
+    }
+
+    /// Waits for the sync that is under way, if one is.
+    private func endSync() throws(DiskFault) {
+        guard let syncing else { return }
+        self.syncing = nil
+        _ = try segment.open().endSync(waiting: true)
+        certain = max(certain, syncing)
     }
 
     /// Writes down what the segment holds, if there is room for that: otherwise a start reads it through. Nothing comes behind.

@@ -49,7 +49,9 @@ struct LogRecovery {
 
     init(_ options: StoreOptions, written: Written? = nil) {
         (self.options, self.written) = (options, written)
-        files = LogFiles(options.logDirectory, on: options.disk, segmentSize: options.segmentSize)
+        files = LogFiles(
+            options.logDirectory, on: options.disk, segmentSize: options.segmentSize,
+            isFilled: options.durability == .full)
     }
 
     /// - Parameter founding: what a log begins with that is begun here.

@@ -128,6 +128,14 @@ final class SegmentLog {
         }
     }
 
+    /// Begins to bring onto the disk what was written, while more is.
+    func syncAhead() throws(DiskFault) {
+        do throws(DiskFault) { try front.syncAhead() } catch {
+            isBroken = true
+            throw error
+        }
+    }
+
     /// The daemon stops in order: all is on the disk, and nothing has to be written anew at the next start.
     func close() throws(DiskFault) {
         try sync()

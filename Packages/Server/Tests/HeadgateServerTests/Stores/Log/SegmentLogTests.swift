@@ -1,5 +1,6 @@
 import Foundation
 import HeadgateCore
+import HeadgateTransport
 import Testing
 
 @testable import HeadgateServer
@@ -103,6 +104,53 @@ struct SegmentLogTests {
         #expect(sealed.count >= 1 && scene.disk.leftCache.count == 3)
         #expect(Set(scene.disk.leftCache).isSuperset(of: sealed))
         #expect(!scene.disk.leftCache.contains(scene.log.files.path(scene.log.front.segment.file.number)))
+    }
+
+    @Test("Q5, Q8: with normal what was written is synced while more is, and is certain then")
+    func syncsAhead() throws {
+        let scene = try LogScene()
+        #expect(!scene.log.front.isSyncDue)
+        var end = 0
+        for number in 1...12 as ClosedRange<SequenceNumber> where !scene.log.front.isSyncDue {
+            try scene.track(number...number)
+            end = scene.log.front.end
+        }
+        #expect(scene.log.front.isSyncDue)
+        try scene.log.syncAhead()
+        #expect(!scene.log.front.isSyncDue && scene.log.front.certain < end)
+        try scene.log.syncAhead()
+        #expect(scene.log.front.certain == end)
+    }
+
+    @Test("Q8, P1: where a sync that was begun fails, what is not certain is written anew")
+    func syncAheadFails() throws {
+        let scene = try LogScene()
+        try scene.track(1...3)
+        try scene.log.syncAhead()
+        try scene.track(4...4)
+        scene.disk.failsToSync = true
+        #expect(throws: DiskFault.self) { try scene.log.syncAhead() }
+        scene.disk.failsToSync = false
+        #expect(scene.log.isBroken)
+        try scene.track(5...8)
+        #expect(scene.log.counts.recovered == 1)
+        try scene.check([1: Array(1...8), 2: []], "")
+    }
+
+    @Test(
+        "Q10: with normal a file that is made ready has its room and is not written to, with full it is filled",
+        arguments: [true, false])
+    func ready(isFilled: Bool) throws {
+        let (writes, scene) = (Guarded(0), try LogScene())
+        let disk = FaultyDisk(onWrite: { writes.withLock { $0 += 1 } })
+        let files = LogFiles(scene.options.logDirectory, on: disk, segmentSize: 1 << 20, isFilled: isFilled)
+        _ = try files.list()
+        while files.isShort { try files.makeReady() }
+        let file = try files.take(atLeast: 1 << 20)
+        #expect(writes.withLock { $0 > 0 } == isFilled)
+        var status = stat()
+        #expect(stat(files.path(file.number), &status) == 0)
+        #expect(status.st_size == 1 << 20 && status.st_blocks * 512 >= 1 << 20)
     }
 
     @Test("Q7, P1: what was a file of ids that are forgotten is not removed once its number is another's")

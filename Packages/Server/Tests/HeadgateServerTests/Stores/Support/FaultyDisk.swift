@@ -68,6 +68,21 @@ private final class FaultyFile: DiskFile {
 
     func sync() throws(DiskFault) { try disk.synced() }
 
+    private var hasBegun = false
+
+    func beginSync() -> Bool {
+        hasBegun = true
+        return true
+    }
+
+    func endSync(waiting: Bool) throws(DiskFault) -> Bool {
+        if hasBegun {
+            hasBegun = false
+            try disk.synced()
+        }
+        return true
+    }
+
     func leaveCache() { disk.leftCache.append(path) }
 
     func lock() throws(DiskFault) -> Bool { try file.lock() }
