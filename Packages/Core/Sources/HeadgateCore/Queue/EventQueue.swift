@@ -53,6 +53,8 @@ public final class EventQueue {
     static let mostGroupBytes = 4 << 20
     /// With so many bytes a group does not wait for the end of its turn, unless others are on their way.
     static let muchBytes = 64 << 10
+    /// Nor does it with so many, although others are: still larger ones take memory that the system has to give anew each time.
+    static let veryMuchBytes = 512 << 10
     static let recentBytes = 2 << 20
 
     public init(
@@ -262,7 +264,8 @@ public final class EventQueue {
 
     /// Much does not wait for the turn's end: a store that has nothing to do begins while the rest of the turn comes.
     private func commitMuch() {
-        if gathering.byteCount >= EventQueue.muchBytes, committing.isEmpty { commit() }
+        let most = committing.isEmpty ? EventQueue.muchBytes : EventQueue.veryMuchBytes
+        if gathering.byteCount >= most { commit() }
     }
 
     private func commit() {

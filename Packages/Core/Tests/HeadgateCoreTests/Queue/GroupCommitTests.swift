@@ -47,6 +47,16 @@ struct GroupCommitTests {
         #expect(bench.acknowledgements.map(\.admission) == (1...70).map { .stored($0) })
     }
 
+    @Test("Q5: very much does not wait for it either, though others are on their way")
+    func veryMuch() {
+        bench.store.holdsAppends = true
+        bench.track(1_600, EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 1_000))"}"#))
+        #expect(bench.store.memory.groupCount == 5)
+        bench.store.holdsAppends = false
+        bench.settle()
+        #expect(faults == Array(repeating: nil, count: 1_600))
+    }
+
     @Test("Q5: much does not wait for the end of its turn where the store has nothing to do")
     func muchGoesAtOnce() {
         bench.track(100, EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 1_000))"}"#))
