@@ -1,11 +1,16 @@
 /* Loaded before the C library (LD_PRELOAD), it keeps a journal of all that happens to the files of one directory: what is
  * written, cut, named, renamed, removed and synced, in that order. disk.py makes of it what a power cut would have left.
  *
+ * What is synced while the daemon goes on (io_submit) counts once the daemon has been told of the end.
+ *
  * HEADGATE_DISK names the directory, by its real path, and HEADGATE_JOURNAL the journal, which a daemon that is started
  * again goes on with. Nothing is really synced: the disk of this machine has no part in it. A sync takes as long as
  * HEADGATE_SYNC_US tells, in microseconds. Whoever has the journal locked may kill the daemon: it is not between what happens
  * to a file and the note of it. */
+#include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -206,4 +211,72 @@ int fsync(int descriptor) {
 
 int fdatasync(int descriptor) {
     return sync_noting(descriptor, SYS_fdatasync);
+}
+
+static int allocate_noting(int descriptor, off_t offset, off_t length) {
+    static int (*allocate)(int, off_t, off_t);
+    if (!allocate) allocate = (int (*)(int, off_t, off_t))dlsym(RTLD_NEXT, "posix_fallocate");
+    uint64_t inode = inode_of(descriptor);
+    take_turn();
+    struct stat status;
+    int answer = fstat(descriptor, &status) == 0 ? allocate(descriptor, offset, length) : EIO;
+    if (answer == 0 && inode != 0 && offset + length > status.st_size) note(RESIZE, inode, (uint64_t)(offset + length), NULL, 0);
+    end_turn();
+    return answer;
+}
+
+int posix_fallocate(int descriptor, off_t offset, off_t length) {
+    return allocate_noting(descriptor, offset, length);
+}
+
+int posix_fallocate64(int descriptor, off64_t offset, off64_t length) {
+    return allocate_noting(descriptor, offset, length);
+}
+
+/* Syncs that the daemon has begun, by what they were begun in. */
+static struct {
+    aio_context_t context;
+    uint64_t inode, through;
+} begun[8];
+
+static void note_begin(aio_context_t context, const struct iocb *sync) {
+    uint64_t inode = inode_of((int)sync->aio_fildes);
+    if (inode == 0) return;
+    size_t place = 0;
+    while (begun[place].inode != 0) {
+        if (++place == sizeof begun / sizeof *begun) abort();
+    }
+    begun[place].context = context;
+    begun[place].inode = inode;
+    begun[place].through = journal_length;
+}
+
+static void note_end(aio_context_t context, int64_t result) {
+    for (size_t place = 0; place < sizeof begun / sizeof *begun; place++) {
+        if (begun[place].inode == 0 || begun[place].context != context) continue;
+        if (result == 0) note(SYNC, begun[place].inode, begun[place].through, NULL, 0);
+        begun[place].inode = 0;
+    }
+}
+
+/* All system calls that have no function of their own come by here, these as well. */
+long syscall(long number, ...) {
+    static long (*next)(long, ...);
+    if (!next) next = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+    long words[6];
+    va_list list;
+    va_start(list, number);
+    for (int place = 0; place < 6; place++) words[place] = va_arg(list, long);
+    va_end(list);
+    int is_sync = number == SYS_io_submit && (*(struct iocb **)words[2])->aio_lio_opcode == IOCB_CMD_FDSYNC;
+    if (is_sync) take_turn();
+    long answer = next(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+    if (is_sync && answer == 1) note_begin((aio_context_t)words[0], *(struct iocb **)words[2]);
+    if (is_sync) end_turn();
+    if (number == SYS_io_getevents && answer == 1) {
+        take_turn();
+        note_end((aio_context_t)words[0], ((struct io_event *)words[3])->res);
+        end_turn();
+    }
+    return answer;
 }

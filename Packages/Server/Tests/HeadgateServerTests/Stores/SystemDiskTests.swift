@@ -79,7 +79,7 @@ import Testing
 
     @Test("Q5: what cannot be synced is not begun")
     func nothingToSync() throws {
-        let sync = try #require(BackgroundSync())
+        let sync = BackgroundSync()
         #expect(!sync.begin(-1))
         #expect(!sync.isUnderWay(on: -1))
         #expect(try sync.end(on: -1, waiting: true))

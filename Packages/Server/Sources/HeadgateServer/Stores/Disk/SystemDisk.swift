@@ -166,12 +166,12 @@ private final class SystemFile: DiskFile {
         try DiskFault.check(context.times.measure { fdatasync(descriptor) })
     }
 
-    func beginSync() -> Bool { context.background?.begin(descriptor) == true }
+    func beginSync() -> Bool { context.background.begin(descriptor) }
 
-    var isSyncing: Bool { context.background?.isUnderWay(on: descriptor) == true }
+    var isSyncing: Bool { context.background.isUnderWay(on: descriptor) }
 
     func endSync(waiting: Bool) throws(DiskFault) -> Bool {
-        try context.background?.end(on: descriptor, waiting: waiting) ?? true
+        try context.background.end(on: descriptor, waiting: waiting)
     }
 
     func writeOut(_ range: Range<Int>) {
