@@ -251,7 +251,7 @@ private final class SimulatedFile: DiskFile {
     private var begun: (changes: Int, looks: Int)?
 
     func beginSync() -> Bool {
-        guard begun == nil, disk.record.oneIn(8) == false else { return false }
+        guard begun == nil, !disk.record.oneIn(8) else { return false }
         begun = (node.changes, disk.record.number(0...2))
         return true
     }
@@ -262,13 +262,11 @@ private final class SimulatedFile: DiskFile {
         return true
     }
 
-    func endSync(waiting: Bool) throws(DiskFault) -> Bool {
-        guard let (changes, _) = begun else { return true }
-        guard waiting || !isSyncing else { return false }
+    func endSync() throws(DiskFault) {
+        guard let (changes, _) = begun else { return }
         begun = nil
         try sync(through: changes)
         disk.record.count(.syncedAhead)
-        return true
     }
 
     /// What a daemon held that is gone is free.

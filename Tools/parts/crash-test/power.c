@@ -1,10 +1,10 @@
 /* Loaded before the C library (LD_PRELOAD), it keeps a journal of all that happens to the files of one directory: what is
  * written, cut, named, renamed, removed and synced, in that order. disk.py makes of it what a power cut would have left.
  *
- * What is synced while the daemon goes on (io_submit) counts once the daemon has been told of the end.
+ * What is synced while the daemon goes on (io_submit) counts once the daemon has been told of the end. That alone is really synced.
  *
  * HEADGATE_DISK names the directory, by its real path, and HEADGATE_JOURNAL the journal, which a daemon that is started
- * again goes on with. Nothing is really synced: the disk of this machine has no part in it. A sync takes as long as
+ * again goes on with. Nothing else is: the disk of this machine has no part in it. A sync takes as long as
  * HEADGATE_SYNC_US tells, in microseconds. Whoever has the journal locked may kill the daemon: it is not between what happens
  * to a file and the note of it. */
 #include <dlfcn.h>
@@ -233,30 +233,20 @@ int posix_fallocate64(int descriptor, off64_t offset, off64_t length) {
     return allocate_noting(descriptor, offset, length);
 }
 
-/* Syncs that the daemon has begun, by what they were begun in. */
+/* The sync that the daemon has begun, one at a time: of a file, and how long the journal was. */
 static struct {
-    aio_context_t context;
     uint64_t inode, through;
-} begun[8];
+} begun;
 
-static void note_begin(aio_context_t context, const struct iocb *sync) {
-    uint64_t inode = inode_of((int)sync->aio_fildes);
-    if (inode == 0) return;
-    size_t place = 0;
-    while (begun[place].inode != 0) {
-        if (++place == sizeof begun / sizeof *begun) abort();
-    }
-    begun[place].context = context;
-    begun[place].inode = inode;
-    begun[place].through = journal_length;
+static void note_begin(const struct iocb *sync) {
+    if (begun.inode != 0) abort();
+    begun.inode = inode_of((int)sync->aio_fildes);
+    begun.through = journal_length;
 }
 
-static void note_end(aio_context_t context, int64_t result) {
-    for (size_t place = 0; place < sizeof begun / sizeof *begun; place++) {
-        if (begun[place].inode == 0 || begun[place].context != context) continue;
-        if (result == 0) note(SYNC, begun[place].inode, begun[place].through, NULL, 0);
-        begun[place].inode = 0;
-    }
+static void note_end(int64_t result) {
+    if (result == 0 && begun.inode != 0) note(SYNC, begun.inode, begun.through, NULL, 0);
+    begun.inode = 0;
 }
 
 /* All system calls that have no function of their own come by here, these as well. */
@@ -271,11 +261,11 @@ long syscall(long number, ...) {
     int is_sync = number == SYS_io_submit && (*(struct iocb **)words[2])->aio_lio_opcode == IOCB_CMD_FDSYNC;
     if (is_sync) take_turn();
     long answer = next(number, words[0], words[1], words[2], words[3], words[4], words[5]);
-    if (is_sync && answer == 1) note_begin((aio_context_t)words[0], *(struct iocb **)words[2]);
+    if (is_sync && answer == 1) note_begin(*(struct iocb **)words[2]);
     if (is_sync) end_turn();
     if (number == SYS_io_getevents && answer == 1) {
         take_turn();
-        note_end((aio_context_t)words[0], ((struct io_event *)words[3])->res);
+        note_end(((struct io_event *)words[3])->res);
         end_turn();
     }
     return answer;

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 // Hidden from Swift: extensions of GNU, and system calls for which there is no function.
@@ -60,12 +59,10 @@ static inline bool cdisk_may_have_ended(uint64_t background) {
     return __atomic_load_n(&ring->head, __ATOMIC_RELAXED) != __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
 }
 
-/// What came of what was begun: 1 and its result, 0 or a negative errno; 0 where it has not ended, and one does not wait.
-static inline long cdisk_end(uint64_t background, bool waits, int64_t *result) {
-    if (!waits && !cdisk_may_have_ended(background)) return 0;
+/// Waits for the end of what was begun: 1 and its result, 0 or a negative errno.
+static inline long cdisk_end(uint64_t background, int64_t *result) {
     struct io_event event;
-    struct timespec now = {0, 0};
-    long count = syscall(SYS_io_getevents, (aio_context_t)background, waits ? 1 : 0, 1, &event, waits ? NULL : &now);
+    long count = syscall(SYS_io_getevents, (aio_context_t)background, 1, 1, &event, NULL);
     if (count == 1) *result = event.res;
     return count;
 }

@@ -53,16 +53,17 @@ import Testing
     func meanwhile() throws {
         try withFile(size: 1 << 20) { file, model in
             #expect(!file.isSyncing)
-            #expect(try file.endSync(waiting: true))
+            try file.endSync()
             #expect(file.beginSync())
             let bytes = [UInt8](repeating: 7, count: 100)
             try bytes.lend { try file.write($0, at: 50) }
             model.replaceSubrange(50..<150, with: bytes)
             #expect(!file.beginSync())
             while file.isSyncing {}
-            #expect(try file.endSync(waiting: false))
+            try file.endSync()
             #expect(file.beginSync())
-            #expect(try file.endSync(waiting: true))
+            try file.endSync()
+            #expect(!file.isSyncing)
         }
     }
 
@@ -82,7 +83,7 @@ import Testing
         let sync = BackgroundSync()
         #expect(!sync.begin(-1))
         #expect(!sync.isUnderWay(on: -1))
-        #expect(try sync.end(on: -1, waiting: true))
+        #expect(throws: Never.self) { try sync.end(on: -1) }
     }
 
     @Test("Q10: a file whose end is within a block is not lengthened by what is appended there")

@@ -38,19 +38,14 @@ final class BackgroundSync: @unchecked Sendable {
         return !cdisk_may_have_ended(context)
     }
 
-    /// Whether what was begun on a file has ended.
-    /// - Parameter waiting: whether to wait for its end.
-    func end(on file: Int32, waiting: Bool) throws(DiskFault) -> Bool {
-        guard begun == file, let context else { return true }
+    /// Waits for the end of what was begun on a file, if anything was.
+    func end(on file: Int32) throws(DiskFault) {
+        guard begun == file, let context else { return }
         var result: Int64 = 0
-        while true {
-            let answer = cdisk_end(context, waiting, &result)
-            if answer < 0, errno == EINTR { continue }
-            guard answer >= 0 else { throw .last }
-            guard answer == 1 else { return false }
-            begun = nil
-            guard result == 0 else { throw DiskFault(code: result < 0 ? Int32(-result) : EIO) }
-            return true
+        while cdisk_end(context, &result) != 1 {
+            guard errno == EINTR else { throw .last }
         }
+        begun = nil
+        guard result == 0 else { throw DiskFault(code: Int32(-result)) }
     }
 }

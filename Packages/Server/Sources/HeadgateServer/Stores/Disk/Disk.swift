@@ -53,10 +53,9 @@ protocol DiskFile: AnyObject {
     func beginSync() -> Bool
     /// Whether what was begun has not ended.
     var isSyncing: Bool { get }
-    /// Whether what was begun has ended. Until then another sync says nothing of what had been written before; after a fault all is as
-    /// after one of ``sync()``.
-    /// - Parameter waiting: whether to wait for its end.
-    func endSync(waiting: Bool) throws(DiskFault) -> Bool
+    /// Waits for the end of what was begun, if anything was. Before it another sync says nothing of what had been written until then; after a
+    /// fault all is as after one of ``sync()``.
+    func endSync() throws(DiskFault)
     /// Has the system begin to bring what was written here onto the disk, so that the sync to come has less to do. It promises nothing.
     func writeOut(_ range: Range<Int>)
     /// Nothing of the file is needed in memory any more, so that there is room for what comes. It promises nothing.
@@ -76,7 +75,7 @@ extension DiskFile {
 
     var isSyncing: Bool { false }
 
-    func endSync(waiting: Bool) throws(DiskFault) -> Bool { true }
+    func endSync() throws(DiskFault) {}
 
     func writeOut(_ range: Range<Int>) {}
 

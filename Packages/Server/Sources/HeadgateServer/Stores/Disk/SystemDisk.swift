@@ -99,7 +99,7 @@ private final class SystemFile: DiskFile {
 
     deinit {
         // The number of the descriptor is another file's soon.
-        _ = try? endSync(waiting: true)
+        try? endSync()
         close(descriptor)
     }
 
@@ -170,9 +170,7 @@ private final class SystemFile: DiskFile {
 
     var isSyncing: Bool { context.background.isUnderWay(on: descriptor) }
 
-    func endSync(waiting: Bool) throws(DiskFault) -> Bool {
-        try context.background.end(on: descriptor, waiting: waiting)
-    }
+    func endSync() throws(DiskFault) { try context.background.end(on: descriptor) }
 
     func writeOut(_ range: Range<Int>) {
         _ = cdisk_write_out(descriptor, Int64(range.lowerBound), Int64(range.count))

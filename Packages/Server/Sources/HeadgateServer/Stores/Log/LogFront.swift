@@ -154,7 +154,7 @@ final class LogFront {
     private func endSync() throws(DiskFault) {
         guard let syncing else { return }
         self.syncing = nil
-        _ = try segment.open().endSync(waiting: true)
+        try segment.open().endSync()
         certain = max(certain, syncing)
     }
 

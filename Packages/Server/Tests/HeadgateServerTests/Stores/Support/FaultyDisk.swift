@@ -75,12 +75,10 @@ private final class FaultyFile: DiskFile {
         return true
     }
 
-    func endSync(waiting: Bool) throws(DiskFault) -> Bool {
-        if hasBegun {
-            hasBegun = false
-            try disk.synced()
-        }
-        return true
+    func endSync() throws(DiskFault) {
+        guard hasBegun else { return }
+        hasBegun = false
+        try disk.synced()
     }
 
     func leaveCache() { disk.leftCache.append(path) }
