@@ -13,7 +13,7 @@ from servers import BenchmarkError, Headgate, Redis, Server
 
 SIZE = 300
 LOADS = [
-    Load(4, 64), Load(4, 64, ids=True), Load(1, 256), Load(4, 1), Load(1, 1), Load(4, 8, events=100),
+    Load(4, 64), Load(4, 64, ids=True), Load(4, 64, noise=True), Load(1, 256), Load(4, 1), Load(1, 1), Load(4, 8, events=100),
     Load(4, 64, synced=False), Load(1, 1, synced=False),
 ]  # fmt: skip
 
@@ -25,7 +25,8 @@ def generate(loadgen: pathlib.Path, server: Server, load: Load, seconds: float) 
         "--connections", str(load.connections), "--window", str(load.window), "--seconds", str(seconds),
         "--events", str(load.events),
     ]  # fmt: skip
-    finished = subprocess.run(command + ["--ids"] * load.ids, stdout=subprocess.PIPE, text=True)
+    options = ["--ids"] * load.ids + ["--noise"] * load.noise
+    finished = subprocess.run(command + options, stdout=subprocess.PIPE, text=True)
     if finished.returncode != 0:
         log = server.log.read_text(errors="replace")[-2000:]
         raise BenchmarkError(f"{server.name} failed under {load}; its log ends:\n{log}")

@@ -13,6 +13,8 @@ class Load:
     connections: int
     window: int
     ids: bool = False
+    noise: bool = False
+    """Whether a third of each event is letters by chance, which the log cannot pack."""
     delivering: bool = False
     events: int = 1
     """Events in each request: more than one are a `track_many`, or a transaction."""
@@ -21,7 +23,7 @@ class Load:
 
     def __str__(self) -> str:
         notes = f" of {self.events}" if self.events > 1 else ""
-        notes += (" with ids" if self.ids else "") + (" delivering" if self.delivering else "")
+        notes += (" with ids" if self.ids else "") + (" of noise" if self.noise else "") + (" delivering" if self.delivering else "")
         return f"{self.connections} × {self.window}{notes}" + ("" if self.synced else " `normal`")
 
 

@@ -23,7 +23,7 @@ static void prepare(struct template *template, const struct options *options) {
     char *out = stpcpy(template->bytes, is_one ? opening : many_opening);
     for (unsigned index = 0; index < options->events; index++) {
         if (index > 0) *out++ = ',';
-        event_write(out, size, options->ids);
+        event_write(out, size, options->ids, options->noise);
         out += size;
     }
     out = stpcpy(out, is_one ? closing : many_closing);

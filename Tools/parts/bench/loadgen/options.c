@@ -10,7 +10,7 @@
 
 static const char usage[] =
     "usage: loadgen --proto headgate|redis --socket PATH [--connections N] [--window N] [--seconds S]\n"
-    "               [--warmup S] [--size BYTES] [--ids] [--events N]\n"
+    "               [--warmup S] [--size BYTES] [--ids] [--noise] [--events N]\n"
     "\n"
     "Keeps --window unanswered requests on each of --connections connections to a Unix socket, checks every\n"
     "answer and their order, and prints one line of figures:\n"
@@ -51,6 +51,7 @@ static void apply(struct options *options, int choice, const char *value) {
     case 't': options->seconds = duration("--seconds", value, 0.01); break;
     case 'u': options->warmup_seconds = duration("--warmup", value, 0); break;
     case 'i': options->ids = true; break;
+    case 'n': options->noise = true; break;
     case 'e': options->events = (unsigned)whole_number("--events", value, EVENTS_LIMIT); break;
     case 'h': fputs(usage, stdout); exit(0);
     default: fputs(usage, stderr); exit(2);
@@ -63,8 +64,8 @@ struct options options_read(int count, char **arguments) {
         {"connections", required_argument, NULL, 'c'}, {"window", required_argument, NULL, 'w'},
         {"seconds", required_argument, NULL, 't'}, {"warmup", required_argument, NULL, 'u'},
         {"size", required_argument, NULL, 'b'},    {"ids", no_argument, NULL, 'i'},
-        {"events", required_argument, NULL, 'e'},  {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"events", required_argument, NULL, 'e'},  {"noise", no_argument, NULL, 'n'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
     };
     struct options options = {.connections = 4, .window = 64, .size = 300, .events = 1, .warmup_seconds = 0.3, .seconds = 2};
     for (int choice; (choice = getopt_long(count, arguments, "", known, NULL)) != -1;) apply(&options, choice, optarg);

@@ -21,6 +21,8 @@ struct options {
     unsigned events;
     /// Whether each event carries an `id` made here.
     bool ids;
+    /// Whether each event carries text that no other has.
+    bool noise;
 };
 
 /// Reads the command line. Prints the usage and ends the process with 0 for `--help`, with 2 for a wrong one.

@@ -21,7 +21,7 @@ static void append_entry(struct template *template, const struct options *option
     snprintf(frame, sizeof frame, "*5\r\n$4\r\nXADD\r\n$6\r\nevents\r\n$1\r\n*\r\n$1\r\nd\r\n$%zu\r\n", size);
     append_text(template, frame);
     if (size > sizeof event) fault("--size is too large");
-    event_write(event, size, options->ids);
+    event_write(event, size, options->ids, options->noise);
     append(template, event, size);
     append_text(template, "\r\n");
 }

@@ -17,6 +17,8 @@ enum {
 /// What stands in a template where each request has its own number and its own id.
 #define NUMBER_SLOT "@@@@@@@@@@"
 #define UUID_SLOT "####################################"
+/// So that each request has its own text as well, which nothing packs: one of these, and as many letters as there is room for.
+#define NOISE_MARK '~'
 
 /// The first request's number: the least with `NUMBER_DIGITS` digits.
 #define FIRST_NUMBER UINT64_C(1000000000)
@@ -29,6 +31,10 @@ struct template {
     size_t number_count;
     size_t uuids_at[EVENTS_LIMIT];
     size_t uuid_count;
+    size_t noise_at[EVENTS_LIMIT];
+    size_t noise_count;
+    /// Of each of them.
+    size_t noise_length;
 };
 
 /// Finds the slots in `bytes[0..<length]`.
@@ -38,4 +44,4 @@ void template_find_slots(struct template *template);
 void template_render(const struct template *template, uint64_t number, char *out);
 
 /// Writes an event object for a `track` request, with slots, of exactly `size` bytes. A fault if `size` is too small.
-void event_write(char *out, size_t size, bool with_id);
+void event_write(char *out, size_t size, bool with_id, bool with_noise);
