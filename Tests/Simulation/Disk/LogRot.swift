@@ -34,10 +34,10 @@ struct LogRot {
                 case .hole(let range): holes.append(range.lowerBound)
                 case .frame(let frame, let place):
                     let content = scan.content(of: frame, at: place)
-                    all.append((frame, place, frame.kind == .group ? try? LogGroup.Pieces(content) : nil))
+                    all.append((frame, place, try? LogGroup.Pieces(content, frame.kind)))
                 }
             }
-            let telling = all.filter { !inLife || $0.frame.kind == .group }
+            let telling = all.filter { !inLife || $0.frame.kind.holdsEvents }
             let sure = header.use == .copy ? Int.max : telling.map(\.frame.certain).max() ?? 0
             frames = all.compactMap { found in
                 guard let pieces = found.pieces, pieces.isAlone, found.place < sure || found.place == all.last?.place
@@ -55,12 +55,13 @@ struct LogRot {
 
 extension LogGroup.Pieces {
     fileprivate var events: [SequenceNumber] {
-        Chunk(bytes: Array(records), lastSequenceNumber: stretch.last).map(\.sequenceNumber)
+        chunk?.map(\.sequenceNumber) ?? []
     }
 
     /// Whether it brings events, and nothing else of which others need to know.
     fileprivate var isAlone: Bool {
-        guard let extras = extras.isEmpty ? LogExtras() : try? LogExtras(extras) else { return false }
+        guard let extras = try? extras.read({ (reader) throws(LogReader.Unsound) in try LogExtras(&reader) })
+        else { return false }
         return extras.newRoutes.isEmpty && extras.groundwork.dispatchers.isEmpty && extras.groundwork.kept.isEmpty
             && extras.requeued.isEmpty
     }

@@ -159,8 +159,9 @@ final class SimulatedStoreDesk: StoreDesk {
         var chunks: [Chunk] = []
         for segment in engine.log.segments {
             for block in segment.index.blocks {
-                try? segment.visitGroups(block) { stretch, bytes in
-                    chunks.append(Chunk(bytes: Array(bytes), lastSequenceNumber: stretch.last))
+                try? segment.visitGroups(block) { group in
+                    if group.records.isPacked { record.count(.unpacked) }
+                    if let chunk = group.chunk { chunks.append(chunk) }
                 }
             }
         }

@@ -22,7 +22,8 @@ final class WitnessedStore: EventStore {
         var options = DiskEventStore.Options(directory: "/data", durability: scene.durability)
         options.disk = disk
         options.kind = kind
-        options.logVersion = ledger.record.oneIn(4) ? .words : .newest
+        options.logVersion = ledger.record.pick([.words, .xxh3, .newest, .newest])
+        options.leastPacked = ledger.record.pick([1, 400, 4_096])
         (options.segmentSize, options.blockSize, options.mostUnfiledIDBytes) = (scene.segmentSize, 512, 512)
         let door = ClockDoor(scheduler)
         options.wall = { door.scheduler.wall }

@@ -27,7 +27,7 @@ enum Situation: String, CaseIterable {
     case triedForLong, triedTooLong
     case orphanGivenUp, fileRead, fileRefused
     case recordRotted, anythingRotted, damagedPutAside, olderTaken, newerRefused
-    case frameRotted, lastFrameRotted, frameLeftOut, misread, gapAmbushed
+    case frameRotted, lastFrameRotted, frameLeftOut, misread, gapAmbushed, unpacked
     case writeAmbushed, forgettingAmbushed, settingsKept, settingsNotKept
     case keyUsed, keyRefused, keyRefusedAgain, boardPut, boardTaken
     case rulesChanged, ruledOut, changedBeforeStore, changedBeforeSending, droppedBeforeStore, droppedBeforeSending

@@ -33,7 +33,7 @@ enum SegmentsTarget {
         var header = LogHeader(use: .front, number: segment, previous: 0, previousEnd: 0, version: .newest)
         var last = header.checksum
         while !input.isEmpty, segment < 6 {
-            let kind = LogFrame.Kind(rawValue: UInt32(input.number(below: 8)))
+            let kind = LogFrame.Kind(rawValue: UInt32(input.number(below: 10)))
             let content = kind == nil ? [] : input.bytes(Int(input.integer(UInt16.self)))
             if let kind {
                 let place = LogPlace(segment: segment, offset: LogHeader.size + writer.bytes.count)

@@ -32,6 +32,8 @@ public final class DiskEventStore: EventStore {
         /// Bytes of a segment of the log, and of what is read of it at once.
         var segmentSize = 8 << 20
         var blockSize = 256 << 10
+        /// Records of a group that take so many bytes are packed. What takes less fits into one block of the disk, and is not.
+        var leastPacked = 4 << 10
         /// With so many bytes ids go into a file of their own.
         var mostUnfiledIDBytes = 256 << 10
         /// How files of the log are begun.

@@ -9,7 +9,17 @@ import Testing
 struct StoreConformanceTests {
     @Test("Q1: a store does what every store has to", arguments: EventStoreConformance.checks, StoreKind.allCases)
     func conforms(_ check: EventStoreConformance.Check, _ kind: StoreKind) throws {
-        let scene = StoreScene(kind, durability: .normal)
+        try run(check, StoreScene(kind, durability: .normal))
+    }
+
+    @Test("Q1, Q11: so does a log that packs whatever it can", arguments: EventStoreConformance.checks)
+    func packs(_ check: EventStoreConformance.Check) throws {
+        let scene = StoreScene(.log, durability: .normal)
+        scene.options.leastPacked = 1
+        try run(check, scene)
+    }
+
+    private func run(_ check: EventStoreConformance.Check, _ scene: StoreScene) throws {
         (scene.options.segmentSize, scene.options.blockSize, scene.options.mostUnfiledIDBytes) = (
             64 << 10, 4 << 10, 256
         )

@@ -16,6 +16,11 @@ struct LogWriter {
         }
     }
 
+    /// So many bytes at most, of which `body` writes as many as it says.
+    mutating func put(most count: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
+        bytes.lay(most: count) { cursor in cursor.skip(body(cursor.room)) }
+    }
+
     /// Bytes behind their count.
     mutating func put(_ piece: some Collection<UInt8>) {
         put(UInt32(piece.count))

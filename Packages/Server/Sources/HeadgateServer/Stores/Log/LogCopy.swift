@@ -94,9 +94,9 @@ final class LogCopy {
         var records: [UInt8] = []
         var found: LogStretch?
         var sound: [RouteNumber: Tally] = [:]
-        try segment.visitGroups(block) { stretch, bytes in
-            sound.merge(stretch.tallies, uniquingKeysWith: +)
-            let chunk = Chunk(bytes: Array(bytes), lastSequenceNumber: stretch.last)
+        try segment.visitGroups(block) { group in
+            guard let chunk = group.chunk else { return }
+            sound.merge(group.stretch.tallies, uniquingKeysWith: +)
             for event in chunk where log.state.isNeeded(event) {
                 let own = LogStretch(event)
                 if found == nil { found = own } else { found?.add(own) }
@@ -106,7 +106,8 @@ final class LogCopy {
         // With the copy that is forgotten what the block should have held: whoever waits for it does so no more.
         log.quarantine(block, sound, of: segment)
         guard let stretch = found else { return }
-        let range = lay(.group) { LogGroup.write(records, stretch, to: &$0) }
+        let (kind, leastPacked) = (header.version.group, log.options.leastPacked)
+        let range = lay(kind) { LogGroup.write(records, stretch, as: kind, packedFrom: leastPacked, to: &$0) }
         try write()
         target.index.add(stretch, at: range)
     }

@@ -91,9 +91,10 @@ final class LogEngine: StoreEngine {
     ) throws(DiskFault) -> Chunk? {
         var records: [UInt8] = []
         var found: [RouteNumber: Tally] = [:]
-        try segment.visitGroups(block) { stretch, bytes in
-            found.merge(stretch.tallies, uniquingKeysWith: +)
-            if stretch.last > number, stretch.last <= lastAppended { records += bytes }
+        try segment.visitGroups(block) { group in
+            let isMeant = group.stretch.last > number && group.stretch.last <= lastAppended
+            guard !isMeant || group.records.append(to: &records) else { return }
+            found.merge(group.stretch.tallies, uniquingKeysWith: +)
         }
         log.quarantine(block, found, of: segment)
         let last = min(block.stretch.last, lastAppended)

@@ -33,8 +33,8 @@ final class LogFiles {
     /// So many files are kept ready, not more.
     private static let mostSpare = 2
     /// A segment is made ready in so many steps, unless these are small.
-    private static let steps = 16
-    private static let leastStep = 256 << 10
+    private static let steps = 64
+    private static let leastStep = 64 << 10
     /// So many damaged pieces are kept.
     private static let mostPutAside = 64
     /// Bytes of the smallest segment that is worth while.

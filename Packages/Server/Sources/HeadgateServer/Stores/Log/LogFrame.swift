@@ -21,6 +21,13 @@ struct LogFrame: Equatable {
         case ids = 6
         /// What a start has written anew ends here. All before it was on the disk when the header was written, if not the header itself.
         case foundation = 7
+        /// The same as a group, in pieces that may be packed.
+        case packed = 8
+        /// Ids of clients, in a piece that may be packed.
+        case packedIDs = 9
+
+        /// Whether it is a group, however that is written.
+        var holdsEvents: Bool { self == .group || self == .packed }
     }
 
     var kind: Kind

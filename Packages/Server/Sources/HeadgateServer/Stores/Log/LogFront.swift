@@ -67,11 +67,13 @@ final class LogFront {
     }
 
     /// Lays an entry.
-    func lay(_ entry: LogEntry) -> Range<Int> {
+    /// - Parameter leastPacked: what takes so many bytes of a group is packed, where the segment's version knows that.
+    func lay(_ entry: LogEntry, packedFrom leastPacked: Int) -> Range<Int> {
         switch entry {
         case .group(let group):
             pendingWeight += LogIndex.weight(of: group.tallies.count)
-            return lay(.group) { LogGroup.write(group, to: &$0) }
+            let kind = header.version.group
+            return lay(kind) { LogGroup.write(group, as: kind, packedFrom: leastPacked, to: &$0) }
         case .changes(let changes):
             return lay(.changes) { $0.put(all: changes) { $1.write(to: &$0) } }
         }

@@ -50,17 +50,29 @@ extension LogReader {
 
 /// A committed group as it lies in a frame: what it says of its events, what came with them, and their records.
 enum LogGroup {
-    static func write(_ group: AppendGroup, to writer: inout LogWriter) {
-        writer.put(stretch(of: group))
-        writer.put(group.hasExtras ? LogExtras(group).bytes : LogExtras.nothing)
-        writer.putRest(group.chunk.bytes)
+    /// - Parameter leastPacked: what takes so many bytes is packed, in a frame of that kind.
+    static func write(
+        _ group: AppendGroup, as kind: LogFrame.Kind, packedFrom leastPacked: Int, to writer: inout LogWriter
+    ) {
+        let extras = group.hasExtras ? LogExtras(group).bytes : LogExtras.nothing
+        write(group.chunk.bytes, stretch(of: group), extras, as: kind, packedFrom: leastPacked, to: &writer)
     }
 
-    /// Events that are copied, without what came with them.
-    static func write(_ records: [UInt8], _ stretch: LogStretch, to writer: inout LogWriter) {
+    /// - Parameter extras: what came with the events: nothing where they are copied.
+    static func write(
+        _ records: [UInt8], _ stretch: LogStretch, _ extras: [UInt8] = LogExtras.nothing, as kind: LogFrame.Kind,
+        packedFrom leastPacked: Int, to writer: inout LogWriter
+    ) {
         writer.put(stretch)
-        writer.put(LogExtras.nothing)
-        writer.putRest(records)
+        if kind == .packed {
+            // What says much the same is other events: one alone is left as it is, however large.
+            let leastPacked = stretch.first == stretch.last ? .max : leastPacked
+            writer.put(extras, packedFrom: leastPacked)
+            writer.put(records, packedFrom: leastPacked)
+        } else {
+            writer.put(extras)
+            writer.putRest(records)
+        }
     }
 
     static func stretch(of group: AppendGroup) -> LogStretch {
@@ -72,14 +84,27 @@ enum LogGroup {
     /// What a frame of a group holds, where it lies.
     struct Pieces {
         var stretch: LogStretch
-        var extras: UnsafeRawBufferPointer
-        var records: UnsafeRawBufferPointer
+        var extras: LogPiece
+        var records: LogPiece
 
-        init(_ bytes: UnsafeRawBufferPointer) throws(LogReader.Unsound) {
+        /// - Parameter kind: what kind of frame it is; nil where it holds no events.
+        init?(_ bytes: UnsafeRawBufferPointer, _ kind: LogFrame.Kind) throws(LogReader.Unsound) {
+            guard kind.holdsEvents else { return nil }
             var reader = LogReader(bytes)
             stretch = try reader.takeStretch()
-            extras = try reader.takePiece()
-            records = reader.takeRest()
+            if kind == .packed {
+                extras = try reader.takePackedPiece()
+                records = try reader.takePackedPiece()
+            } else {
+                extras = LogPiece(try reader.takePiece())
+                records = LogPiece(reader.takeRest())
+            }
+        }
+
+        /// The events; nil where they are not sound.
+        var chunk: Chunk? {
+            var bytes: [UInt8] = []
+            return records.append(to: &bytes) ? Chunk(bytes: bytes, lastSequenceNumber: stretch.last) : nil
         }
     }
 }
@@ -116,8 +141,7 @@ struct LogExtras {
         (forgottenIDs, requeued) = (group.forgottenIDs, group.requeued)
     }
 
-    init(_ bytes: UnsafeRawBufferPointer) throws(LogReader.Unsound) {
-        var reader = LogReader(bytes)
+    init(_ reader: inout LogReader) throws(LogReader.Unsound) {
         newRoutes = try reader.takeRoutes()
         groundwork.dispatchers = try reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeDispatcher()
         }

@@ -52,6 +52,25 @@ struct LogIDs {
     }
 }
 
+extension LogIDs {
+    /// What a file of those ids holds that are in none yet.
+    func writeRecent(as kind: LogFrame.Kind, packedFrom leastPacked: Int, to writer: inout LogWriter) {
+        guard kind == .packedIDs else { return writer.put(all: recent) { $0.put($1) } }
+        var ids = LogWriter()
+        ids.put(all: recent) { $0.put($1) }
+        writer.put(ids.bytes, packedFrom: leastPacked)
+    }
+
+    /// The ids that a file holds.
+    static func read(_ bytes: UnsafeRawBufferPointer, _ kind: LogFrame.Kind) throws(LogReader.Unsound) -> [RecentIDs] {
+        var reader = LogReader(bytes)
+        let piece = kind == .packedIDs ? try reader.takePackedPiece() : LogPiece(reader.takeRest())
+        return try piece.read { (reader) throws(LogReader.Unsound) in
+            try reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeIDs() }
+        }
+    }
+}
+
 extension RecentIDs {
     /// Bytes that it takes, about.
     fileprivate var weight: Int { bytes.count + 32 }

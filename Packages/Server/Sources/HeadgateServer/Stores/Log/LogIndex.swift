@@ -5,6 +5,9 @@ struct LogBlock: Equatable {
     /// Where its first frame of events begins, and its last ends.
     var range: Range<Int>
     var stretch: LogStretch
+
+    /// Bytes that it takes in memory, where packed groups take more than in the file.
+    var size: Int { max(range.count, stretch.tally.bytes) }
 }
 
 /// What a segment holds, block by block: small enough to be kept in memory, and written down when the segment is full, so that a
@@ -21,7 +24,7 @@ struct LogIndex: Equatable {
 
     /// Takes in a frame of events that lies behind all others.
     mutating func add(_ stretch: LogStretch, at range: Range<Int>) {
-        guard let last = blocks.indices.last, blocks[last].range.count < blockSize else {
+        guard let last = blocks.indices.last, blocks[last].size < blockSize else {
             blocks.append(LogBlock(range: range, stretch: stretch))
             weight += LogIndex.weight(of: stretch.tallies.count)
             return

@@ -19,8 +19,8 @@ struct LogReading {
 
     /// How many events lay in a hole, as far as those before it and behind it tell; nil where nothing lies behind.
     func events(in hole: Range<Int>) -> Int? {
-        let stretches = survey.frames.lazy.filter { $0.frame.kind == .group }.compactMap { found in
-            content(found.frame, found.offset).withUnsafeBytes { try? LogGroup.Pieces($0).stretch }
+        let stretches = survey.frames.lazy.compactMap { found in
+            content(found.frame, found.offset).withUnsafeBytes { try? LogGroup.Pieces($0, found.frame.kind)?.stretch }
                 .map { (offset: found.offset, stretch: $0) }
         }
         guard let next = stretches.first(where: { $0.offset >= hole.upperBound }) else { return nil }
@@ -30,7 +30,7 @@ struct LogReading {
 
     /// Bytes that are damaged behind its last events. They may have been events, of which nobody knows the numbers.
     var bytesLostAtEnd: Int {
-        let last = survey.frames.last { $0.frame.kind == .group }?.offset ?? 0
+        let last = survey.frames.last { $0.frame.kind.holdsEvents }?.offset ?? 0
         return survey.damaged.reduce(0) { $1.lowerBound > last ? $0 + $1.count : $0 }
     }
 

@@ -94,8 +94,8 @@ struct LogOpening {
         _ block: LogBlock, _ segment: LogSegment, _ isAsked: (SequenceNumber) -> Bool
     ) throws(DiskFault) -> [RouteNumber: Tally] {
         var tallies: [RouteNumber: Tally] = [:]
-        try segment.visitGroups(block) { stretch, bytes in
-            let events = Chunk(bytes: Array(bytes), lastSequenceNumber: stretch.last)
+        try segment.visitGroups(block) { group in
+            guard let events = group.chunk else { return }
             for event in events where isAsked(event.sequenceNumber) {
                 tallies[event.route, default: .zero] += Tally(events: 1, bytes: event.byteCount)
             }
@@ -111,13 +111,10 @@ struct LogOpening {
         for filed in ids.files.reversed() where count < options.mostRecentIDs && filed.last > ids.forgottenThrough {
             let segment = LogSegment(
                 number: filed.segment, file: filed.file, files: recovered.files, index: LogIndex(blockSize: 0))
-            let content = try LogRecovery.Fault.of { () throws(DiskFault) in try segment.content(at: LogHeader.size) }
+            let frame = try LogRecovery.Fault.of { () throws(DiskFault) in try segment.frame(at: LogHeader.size) }
             // What is damaged is not remembered: an id that comes again may be stored twice, and nothing is lost.
-            guard let content else { continue }
-            let older = content.withUnsafeBytes { bytes in
-                var reader = LogReader(bytes)
-                return (try? reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeIDs() }) ?? []
-            }
+            guard let frame else { continue }
+            let older = frame.content.withUnsafeBytes { (try? LogIDs.read($0, frame.kind)) ?? [] }
             count += older.reduce(0) { $0 + $1.count }
             groups = older + groups
         }

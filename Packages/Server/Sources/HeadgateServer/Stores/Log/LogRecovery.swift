@@ -141,9 +141,9 @@ struct LogRecovery {
         do throws(LogReader.Unsound) {
             try content.lend { (bytes) throws(LogReader.Unsound) in
                 switch frame.kind {
-                case .group:
-                    let group = try LogGroup.Pieces(bytes)
-                    let extras = try LogExtras(group.extras)
+                case .group, .packed:
+                    guard let group = try LogGroup.Pieces(bytes, frame.kind) else { break }
+                    let extras = try group.extras.read { (reader) throws(LogReader.Unsound) in try LogExtras(&reader) }
                     state.apply(group.stretch)
                     state.apply(extras)
                     segment.index.add(group.stretch, at: offset..<offset + frame.size)
@@ -151,7 +151,7 @@ struct LogRecovery {
                     var reader = LogReader(bytes)
                     let changes = try reader.takeAll { (reader) throws(LogReader.Unsound) in try LogChange(&reader) }
                     state.apply(changes, in: segment.place(offset), bounds: options.letterBounds)
-                case .snapshot, .summary, .closed, .ids, .foundation: break
+                case .snapshot, .summary, .closed, .ids, .packedIDs, .foundation: break
                 }
             }
         } catch {
@@ -207,7 +207,7 @@ struct LogRecovery {
         if !replay.tail.index.blocks.isEmpty || state.letters.bytes(in: old.number) > 0 {
             state.segments.append(old)
         }
-        let carried = replay.doubtful.filter { $0.frame.kind == .group || $0.frame.kind == .changes }
+        let carried = replay.doubtful.filter { $0.frame.kind.holdsEvents || $0.frame.kind == .changes }
         let need = LogFront.size(for: state) + carried.reduce(0) { $0 + $1.frame.size + 1_024 }
         let header = LogHeader(
             use: .front, number: number, previous: old.number, previousEnd: end, version: options.logVersion)
@@ -300,9 +300,9 @@ struct LogRecovery {
         }
         let reading = try inventory.read(source, through: entry.end, known: entry.end)
         note(reading)
-        for (frame, offset) in reading.survey.frames where frame.kind == .group {
+        for (frame, offset) in reading.survey.frames {
             reading.content(frame, offset).withUnsafeBytes { bytes in
-                guard let group = try? LogGroup.Pieces(bytes) else { return }
+                guard let group = try? LogGroup.Pieces(bytes, frame.kind) else { return }
                 segment.index.add(group.stretch, at: offset..<offset + frame.size)
             }
         }

@@ -40,26 +40,31 @@ final class LogSegment {
         return try files.open(file.number).read(range)
     }
 
-    /// Reads a whole frame; nil where there is no sound one.
+    /// Reads what a whole frame holds; nil where there is no sound one.
     func content(at offset: Int) throws(DiskFault) -> [UInt8]? {
+        try frame(at: offset)?.content
+    }
+
+    /// Reads a whole frame; nil where there is no sound one.
+    func frame(at offset: Int) throws(DiskFault) -> (kind: LogFrame.Kind, content: [UInt8])? {
         let header = try read(offset..<offset + LogFrame.headerSize)
         guard let frame = header.withUnsafeBytes({ LogFrame($0, at: place(offset)) }),
             offset + frame.size <= file.size
         else { return nil }
         let content = try read(offset + LogFrame.headerSize..<offset + LogFrame.headerSize + frame.length)
-        return content.lend(frame.isSound) ? content : nil
+        return content.lend(frame.isSound) ? (frame.kind, content) : nil
     }
 
     /// Goes over the sound groups of a block.
-    func visitGroups(_ block: LogBlock, _ body: (LogStretch, UnsafeRawBufferPointer) -> Void) throws(DiskFault) {
+    func visitGroups(_ block: LogBlock, _ body: (LogGroup.Pieces) -> Void) throws(DiskFault) {
         let bytes = try read(block.range)
         bytes.withUnsafeBytes { bytes in
             var scan = LogScan(bytes, from: place(block.range.lowerBound), behind: nil)
             while let found = scan.next() {
-                guard case .frame(let frame, let offset) = found, frame.kind == .group,
-                    let group = try? LogGroup.Pieces(scan.content(of: frame, at: offset))
+                guard case .frame(let frame, let offset) = found,
+                    let group = try? LogGroup.Pieces(scan.content(of: frame, at: offset), frame.kind)
                 else { continue }
-                body(group.stretch, group.records)
+                body(group)
             }
         }
     }

@@ -6,14 +6,23 @@ enum LogVersion: UInt32, CaseIterable {
     case words = 1
     /// What frames hold is summed up by XXH3, which takes a quarter of the time.
     case xxh3 = 2
+    /// Groups and ids lie in pieces that may be packed (``LogPiece``).
+    case packed = 3
 
-    static let newest = LogVersion.xxh3
+    static let newest = LogVersion.packed
+
+    /// As what groups are written.
+    var group: LogFrame.Kind { self == .packed ? .packed : .group }
+
+    /// As what ids of clients are written.
+    var ids: LogFrame.Kind { self == .packed ? .packedIDs : .ids }
 
     /// What a frame begins with: it is read without its file's header, which may be damaged.
     var mark: UInt32 {
         switch self {
         case .words: 0x6D72_6648
         case .xxh3: 0x3272_6648
+        case .packed: 0x3372_6648
         }
     }
 
@@ -29,7 +38,7 @@ enum LogVersion: UInt32, CaseIterable {
             var sum = Checksum(0)
             sum.add(bytes)
             return sum.value
-        case .xxh3: return XXH3_64bits(bytes.baseAddress, bytes.count)
+        case .xxh3, .packed: return XXH3_64bits(bytes.baseAddress, bytes.count)
         }
     }
 }

@@ -40,7 +40,7 @@ final class SegmentLog {
         var (laid, misfit) = lay(entries)
         if laid.isEmpty, let misfit {
             try roll(for: size(of: misfit))
-            laid = [LaidEntry(entry: misfit, range: front.lay(misfit))]
+            laid = [LaidEntry(entry: misfit, range: lay(misfit))]
         }
         try write(laid)
         return laid.count
@@ -68,7 +68,7 @@ final class SegmentLog {
         for entry in entries {
             let entry = entry.numbered(behind: &newestLetter)
             let mark = front.mark
-            let range = front.lay(entry)
+            let range = lay(entry)
             guard front.hasRoom(beside: entry.isGroup ? reserve : 0) else {
                 front.takeBack(to: mark)
                 return (laid, entry)
@@ -78,11 +78,13 @@ final class SegmentLog {
         return (laid, nil)
     }
 
-    /// Bytes that an entry takes.
+    private func lay(_ entry: LogEntry) -> Range<Int> { front.lay(entry, packedFrom: options.leastPacked) }
+
+    /// Bytes that an entry takes at most: the next segment may be of a version that packs nothing.
     private func size(of entry: LogEntry) -> Int {
         let mark = front.mark
         defer { front.takeBack(to: mark) }
-        return front.lay(entry).count
+        return front.lay(entry, packedFrom: .max).count
     }
 
     /// Writes what was laid. From then on it counts.
@@ -218,11 +220,10 @@ final class SegmentLog {
         var writer = LogWriter()
         writer.putRest(header.bytes)
         let place = LogPlace(segment: header.number, offset: LogHeader.size)
+        let kind = header.version.ids
         _ = writer.frame(
-            .ids, at: place, certain: 0, previous: header.checksum, version: header.version
-        ) { writer in
-            writer.put(all: next.ids.recent) { $0.put($1) }
-        }
+            kind, at: place, certain: 0, previous: header.checksum, version: header.version
+        ) { next.ids.writeRecent(as: kind, packedFrom: options.leastPacked, to: &$0) }
         let file = LogFile(number: try files.makeEmpty(), size: writer.bytes.count)
         do throws(DiskFault) {
             let handle = try files.open(file.number)
@@ -317,7 +318,7 @@ final class SegmentLog {
     private func makeRoom(for entry: LogEntry) throws(DiskFault) {
         try mend()
         let mark = front.mark
-        let need = front.lay(entry).count
+        let need = lay(entry).count
         let hasRoom = front.hasRoom()
         front.takeBack(to: mark)
         if !hasRoom { try roll(for: need) }

@@ -18,10 +18,12 @@ struct LogGoldenTests {
         return hex(writer.bytes)
     }
 
-    @Test("Q11: a file begins with these bytes", arguments: [(LogVersion.words, "01000000"), (.xxh3, "02000000")])
+    @Test(
+        "Q11: a file begins with these bytes",
+        arguments: [(LogVersion.words, "01000000"), (.xxh3, "02000000"), (.packed, "03000000")])
     func header(_ version: LogVersion, _ number: String) {
         let header = LogHeader(use: .front, number: 5, previous: 4, previousEnd: 4_096, version: version)
-        #expect(LogVersion.newest == .xxh3)
+        #expect(LogVersion.newest == .packed)
         #expect(
             hex(header.bytes)
                 == "68676174656c6f67" + number + "01000000" + "0500000000000000" + "0400000000000000"
@@ -34,6 +36,7 @@ struct LogGoldenTests {
             (LogVersion.words, "4866726d", "853e3ea00f7ae246", 17_260_411_185_408_039_106),
             // By `xxhsum -H3`.
             (.xxh3, "48667232", "4cbe6e8c68f35c56", 15_776_394_213_003_330_098),
+            (.packed, "48667233", "4cbe6e8c68f35c56", 15_776_394_213_003_330_098),
         ] as [(LogVersion, String, String, UInt64)])
     func frame(_ version: LogVersion, _ mark: String, _ content: String, _ total: UInt64) {
         var writer = LogWriter()
@@ -56,7 +59,38 @@ struct LogGoldenTests {
         let extras =
             "01000000" + "03000000" + "02000000" + "01000000" + "02010000"
             + "00000000" + "00000000" + "00000000" + "0000000000000000" + "00000000"
-        #expect(hex { LogGroup.write(group, to: &$0) } == stretch + "2c000000" + extras + hex(group.chunk.bytes))
+        let records = group.chunk.bytes
+        #expect(
+            hex { LogGroup.write(group, as: .group, packedFrom: 1, to: &$0) } == stretch + "2c000000" + extras
+                + hex(records))
+        let size = hex { $0.put(UInt32(records.count)) }
+        #expect(
+            hex { LogGroup.write(group, as: .packed, packedFrom: .max, to: &$0) }
+                == stretch + "2c0000002c000000" + extras + size + size + hex(records))
+    }
+
+    @Test("Q11: a packed piece is read from these bytes, a block of LZ4 behind how many it has unpacked, and packed")
+    func packed() throws {
+        let bytes = Array("no, no, no, no, no, no, no, no, no, no".utf8)
+        // Four as they are, 29 as four bytes back, and five as they are, which ends a block.
+        let block = [0x4F] + bytes.prefix(4) + [4, 0, 10] + [0x50] + bytes.suffix(5)
+        let piece = [38, 0, 0, 0, 14, 0, 0, 0] + block
+        var read: [UInt8] = []
+        #expect(
+            try piece.lend { (piece) throws(LogReader.Unsound) in
+                var reader = LogReader(piece)
+                return try reader.takePackedPiece().append(to: &read)
+            })
+        #expect(read == bytes)
+    }
+
+    @Test("Q11: ids of clients are these bytes")
+    func ids() {
+        var ids = LogIDs()
+        ids.add(RecentIDs(lastSequenceNumber: 9, receivedStamp: 8, count: 1, bytes: [1, 2]))
+        let list = "01000000" + "0900000000000000" + "0800000000000000" + "01000000" + "02" + "020000000102"
+        #expect(hex { ids.writeRecent(as: .ids, packedFrom: 1, to: &$0) } == list)
+        #expect(hex { ids.writeRecent(as: .packedIDs, packedFrom: .max, to: &$0) } == "1f0000001f000000" + list)
     }
 
     @Test("Q11: each change is these bytes", arguments: changes)

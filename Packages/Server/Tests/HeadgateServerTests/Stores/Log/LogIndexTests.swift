@@ -21,6 +21,17 @@ struct LogIndexTests {
         try expectRoom(index)
     }
 
+    @Test(
+        "Q6: a block takes no more memory than its bound and one group, however little its packed groups take in the file"
+    )
+    func packed() {
+        var index = LogIndex(blockSize: 100)
+        for number in 1...50 as ClosedRange<SequenceNumber> {
+            index.add(stretch(number...number, routes: 1...1), at: Int(number)..<Int(number) + 1)
+        }
+        #expect(index.blocks.allSatisfy { $0.stretch.tally.bytes <= 108 } && index.blocks.count == 5)
+    }
+
     private func expectRoom(_ index: LogIndex) throws {
         var writer = LogWriter()
         index.write(to: &writer)

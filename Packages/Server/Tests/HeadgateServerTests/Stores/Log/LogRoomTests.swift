@@ -64,6 +64,8 @@ struct LogRoomTests {
         let disk = try SmallDisk()
         let scene = StoreScene(.log, in: disk.path)
         (scene.options.segmentSize, scene.options.blockSize) = (256 << 10, 4 << 10)
+        // As many events as there are bytes for.
+        scene.options.leastPacked = .max
         try scene.open()
         scene.write(.dispatcher(.at(0)))
         var (last, fault): (SequenceNumber, StoreFault?) = (0, nil)

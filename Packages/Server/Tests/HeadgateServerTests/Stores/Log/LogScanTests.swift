@@ -99,8 +99,8 @@ struct LogScanTests {
             changed[place] ^= 1
             #expect(changed.withUnsafeBytes(LogHeader.read) == .none, "\(place)")
         }
-        bytes[8] = 3
-        #expect(bytes.withUnsafeBytes(LogHeader.read) == .newer(3))
+        bytes[8] = 4
+        #expect(bytes.withUnsafeBytes(LogHeader.read) == .newer(4))
         bytes[8] = 0
         #expect(bytes.withUnsafeBytes(LogHeader.read) == .none)
     }

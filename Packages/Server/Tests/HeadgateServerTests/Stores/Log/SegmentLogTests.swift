@@ -289,9 +289,9 @@ private final class LogScene {
         var found: [SequenceNumber] = []
         for segment in log.segments {
             for block in segment.index.blocks {
-                try segment.visitGroups(block) { stretch, bytes in
-                    let chunk = Chunk(bytes: Array(bytes), lastSequenceNumber: stretch.last)
-                    found += chunk.filter { $0.route == route }.map(\.sequenceNumber)
+                try segment.visitGroups(block) { group in
+                    found += (group.chunk ?? Chunk(bytes: [], lastSequenceNumber: 0)).filter { $0.route == route }.map(
+                        \.sequenceNumber)
                 }
             }
         }
