@@ -29,11 +29,16 @@ final class LogEngine: StoreEngine {
     // MARK: Events and changes
 
     func commit(_ jobs: ArraySlice<StoreJob>) -> Result<Int, StoreFault> {
-        attempt { () throws(DiskFault) in
-            let count = try log.write(LogEntries(jobs: jobs, newest: log.state.lastSequenceNumber))
-            noteWrites(jobs.prefix(count))
-            return count
+        let result = attempt { () throws(DiskFault) in
+            try log.write(LogEntries(jobs: jobs, newest: log.state.lastSequenceNumber))
         }
+        switch result {
+        case .success(let count): noteWrites(jobs.prefix(count))
+        // Something may not be needed any more, and have waited for others to go with.
+        case .failure(.noRoom): isReviewDue = true
+        case .failure: break
+        }
+        return result
     }
 
     var writesAtOnce: Bool { log.options.durability != .full }
@@ -57,7 +62,8 @@ final class LogEngine: StoreEngine {
     private func noteWrites(_ jobs: ArraySlice<StoreJob>) {
         isSyncDue = log.front.isSyncDue
         writesSinceReview += jobs.count { $0.maySettle }
-        guard writesSinceReview >= max(LogEngine.leastWritesBetweenReviews, log.state.segments.count) else { return }
+        let isMany = writesSinceReview >= max(LogEngine.leastWritesBetweenReviews, log.state.segments.count)
+        guard isMany || writesSinceReview > 0 && log.isOutOfRoom else { return }
         (isReviewDue, writesSinceReview) = (true, 0)
     }
 

@@ -26,7 +26,7 @@ final class LogFiles {
     /// Bytes of all files.
     @exclusivity(unchecked) private(set) var bytes = 0
     /// There was no room for another file, and none has been needed since.
-    @exclusivity(unchecked) private var isOutOfRoom = false
+    @exclusivity(unchecked) private(set) var isOutOfRoom = false
     /// One that is being made ready.
     private var unready: UnreadyFile?
 
@@ -82,7 +82,10 @@ final class LogFiles {
         let least = max(need, min(LogFiles.leastSegment, segmentSize))
         while true {
             do throws(DiskFault) { return try make(size) } catch {
-                guard error.isNoRoom, size > least else { throw error }
+                guard error.isNoRoom, size > least else {
+                    isOutOfRoom = error.isNoRoom
+                    throw error
+                }
                 size = max(size / 2, least)
             }
         }

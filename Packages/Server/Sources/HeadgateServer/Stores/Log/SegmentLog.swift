@@ -39,7 +39,8 @@ final class SegmentLog {
         if !front.hasRoom() { try roll(for: 0) }
         var (laid, misfit) = lay(entries)
         if laid.isEmpty, let misfit {
-            try roll(for: size(of: misfit))
+            let size = size(of: misfit)
+            try roll(for: misfit.isGroup ? size + min(size, mostRoomForChanges) : size)
             laid = [LaidEntry(entry: misfit, range: lay(misfit))]
         }
         try write(laid)
@@ -69,7 +70,7 @@ final class SegmentLog {
             let entry = entry.numbered(behind: &newestLetter)
             let mark = front.mark
             let range = lay(entry)
-            guard front.hasRoom(beside: entry.isGroup ? reserve : 0) else {
+            guard front.hasRoom(beside: entry.isGroup ? reserve : 0), !isSpared(entry) else {
                 front.takeBack(to: mark)
                 return (laid, entry)
             }
@@ -97,7 +98,29 @@ final class SegmentLog {
 
     /// So many bytes are left for changes where the next segment has no file yet: were all taken by events, and there is no room
     /// for another file, nobody could write down that some are needed no more.
-    private var reserve: Int { files.isReady ? 0 : front.segment.file.size / 8 }
+    private var reserve: Int { files.isReady ? 0 : roomForChanges }
+
+    /// An eighth of a whole segment, and half of one that is small since there is no room.
+    private var roomForChanges: Int { min(mostRoomForChanges, front.segment.file.size / 2) }
+
+    private var mostRoomForChanges: Int { options.segmentSize / 8 }
+
+    /// Whether half of that is taken. The rest is for what makes room.
+    private var isShortOfRoom: Bool {
+        !files.isReady && !front.hasRoom(beside: roomForChanges / 2)
+    }
+
+    /// Whether there is no file for the next segment, and no room for one.
+    var isOutOfRoom: Bool { files.isOutOfRoom && !files.isReady }
+
+    /// Whether an entry is not to take room that is short: it says what is settled, which is said again with more (`Settlements`), until a
+    /// segment is not needed any more.
+    private func isSpared(_ entry: LogEntry) -> Bool {
+        guard isShortOfRoom, case .changes(let changes) = entry, changes.allSatisfy(\.isSaidAgain) else { return false }
+        var next = state
+        next.apply(changes, in: front.segment.place(front.next), bounds: options.letterBounds)
+        return unneeded(next, except: standIn).isEmpty
+    }
 
     private func write(synced: Bool, isReplacement: Bool = false) throws(DiskFault) {
         do throws(DiskFault) { try front.write(synced: synced) } catch {
@@ -247,11 +270,11 @@ final class SegmentLog {
 
     /// The segments that hold nothing that anybody needs.
     private func unneeded(_ state: LogState, except previous: UInt64) -> [LogSegmentEntry] {
-        state.segments.filter { $0.number != previous && !isNeeded($0) }
+        state.segments.filter { $0.number != previous && !isNeeded($0, state) }
     }
 
     /// Whether somebody may still need something of a segment. Of one that is held the first block says so, mostly.
-    private func isNeeded(_ entry: LogSegmentEntry) -> Bool {
+    private func isNeeded(_ entry: LogSegmentEntry, _ state: LogState) -> Bool {
         index(of: entry).blocks.contains { state.neededBytes(of: $0.stretch) > 0 }
             || state.letters.bytes(in: entry.number) > 0
     }
@@ -268,11 +291,14 @@ final class SegmentLog {
         LogSegment(number: number, file: file, files: files, index: LogIndex(blockSize: options.blockSize))
     }
 
-    /// Takes out segments that nobody needs, and gives their files back once it is on the disk that nobody does. The segment
-    /// before the one that is written to stays: it could stand in for it.
+    /// The segment before the one that is written to: it could stand in for it, and stays. 0 where there is no room: then that one has to do
+    /// by itself, which is synced before anything is given back.
+    private var standIn: UInt64 { isOutOfRoom ? 0 : state.segments.last?.number ?? 0 }
+
+    /// Takes out segments that nobody needs, and gives their files back once it is on the disk that nobody does.
     func makeRoom() throws(DiskFault) {
         try mend()
-        let unneeded = unneeded(state, except: state.segments.last?.number ?? 0)
+        let unneeded = unneeded(state, except: standIn)
         if !unneeded.isEmpty {
             _ = try write([.changes([.forgotten(unneeded.map(\.number))])])
             drop(unneeded.map(\.file))
@@ -280,7 +306,8 @@ final class SegmentLog {
             dropForgotten()
         }
         void += state.ids.takeForgottenFiles().map(\.file)
-        guard void.reduce(0, { $0 + $1.size }) >= 2 * options.segmentSize else { return }
+        let bytes = void.reduce(0) { $0 + $1.size }
+        guard bytes >= 2 * options.segmentSize || bytes > 0 && isOutOfRoom else { return }
         try sync()
         for file in void { files.free(file) }
         void = []

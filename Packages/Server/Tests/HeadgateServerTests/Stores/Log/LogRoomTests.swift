@@ -1,3 +1,4 @@
+import Foundation
 import HeadgateCore
 import Testing
 
@@ -58,27 +59,51 @@ struct LogRoomTests {
         #expect(engine.hasChores)
     }
 
-    @Test("Q8: on a disk that is full changes find room behind the last events, and with room again events do")
-    func full() throws {
+    @Test(
+        "Q8: on a disk that is full what is settled finds room, in as many words as it takes, and with room again events do",
+        arguments: [(1, 1 << 12), (25, .max)] as [(Int, Int)])
+    func full(batch: Int, leastPacked: Int) throws {
         guard SmallDisk.isPossible else { return }
         let disk = try SmallDisk()
         let scene = StoreScene(.log, in: disk.path)
         (scene.options.segmentSize, scene.options.blockSize) = (256 << 10, 4 << 10)
-        // As many events as there are bytes for.
-        scene.options.leastPacked = .max
+        scene.options.leastPacked = leastPacked
         try scene.open()
         scene.write(.dispatcher(.at(0)))
         var (last, fault): (SequenceNumber, StoreFault?) = (0, nil)
-        while fault == nil, last < 10_000 {
-            fault = scene.append(Groups.of(last + 1...last + 1, size: 4_000, newRoutes: last == 0 ? [1: [1]] : [:]))
-            if fault == nil { last += 1 }
+        while fault == nil, last < 100_000 {
+            let next = last + SequenceNumber(batch)
+            fault = scene.append(Groups.of(last + 1...next, size: 4_000 / batch, newRoutes: last == 0 ? [1: [1]] : [:]))
+            if fault == nil { last = next }
         }
         guard case .noRoom = fault else { return #expect(Bool(false), "\(String(describing: fault))") }
         #expect(last > 200)
         #expect(try scene.numbers() == Array(1...last))
-        for number in 1...last { #expect(scene.write(.settled(1, Settled(through: number))) == nil) }
+        // What cannot be written is said again with what is settled next. It may not have to be, but at the end it must be written.
+        for number in 1...last { scene.write(.settled(1, Settled(through: number))) }
         for _ in 0..<5 { scene.write() }
-        #expect(scene.append(Groups.of(last + 1...last + 1, size: 4_000)) == nil)
-        #expect(try scene.reopen().lastSequenceNumber == last + 1)
+        #expect(scene.write(.settled(1, Settled(through: last))) == nil)
+        for number in last + 1...last + 100 { #expect(scene.append(Groups.of(number...number, size: 4_000)) == nil) }
+        #expect(try scene.reopen().lastSequenceNumber == last + 100)
+        #expect(try scene.numbers(after: last) == Array(last + 1...last + 100))
+    }
+
+    @Test("Q8: the last room of a full disk is not given to events: what is settled has to be written there")
+    func lastRoom() throws {
+        guard SmallDisk.isPossible else { return }
+        let disk = try SmallDisk()
+        let scene = StoreScene(.log, in: disk.path)
+        (scene.options.segmentSize, scene.options.leastPacked) = (512 << 10, .max)
+        try scene.open()
+        scene.write(.dispatcher(.at(0)))
+        var last: SequenceNumber = 0
+        while scene.append(Groups.of(last + 1...last + 1, size: 4_000, newRoutes: last == 0 ? [1: [1]] : [:])) == nil {
+            last += 1
+        }
+        // Another program takes what is left.
+        try? Data(repeating: 0, count: 2 << 20).write(to: URL(fileURLWithPath: disk.path + "/other"))
+        var refused = 0
+        for number in 1...last where scene.write(.settled(1, Settled(through: number))) != nil { refused += 1 }
+        #expect(refused == 0)
     }
 }

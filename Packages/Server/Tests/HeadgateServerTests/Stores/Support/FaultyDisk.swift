@@ -1,3 +1,5 @@
+import Glibc
+
 @testable import HeadgateServer
 
 /// The system's disk, with calls that fail when a test says so. Nothing has to survive a power failure, so nothing is synced.
@@ -10,6 +12,9 @@ final class FaultyDisk: Disk, @unchecked Sendable {
     fileprivate(set) var leftCache: [String] = []
     /// Whether syncing fails.
     var failsToSync = false
+    /// Bytes that all files may have together.
+    var room = Int.max
+    private var sizes: [String: Int] = [:]
     private let disk = SystemDisk()
     private let onSync: @Sendable () -> Void
     fileprivate let onWrite: @Sendable () -> Void
@@ -19,6 +24,14 @@ final class FaultyDisk: Disk, @unchecked Sendable {
     ///   - onWrite: called by whoever writes something.
     init(onSync: @escaping @Sendable () -> Void = {}, onWrite: @escaping @Sendable () -> Void = {}) {
         (self.onSync, self.onWrite) = (onSync, onWrite)
+    }
+
+    /// A file reaches so far, if there is room for that.
+    fileprivate func reach(_ end: Int, _ path: String) throws(DiskFault) {
+        let more = end - (sizes[path] ?? disk.size(of: path))
+        guard more > 0 else { return }
+        guard sizes.values.reduce(0, +) + more <= room else { throw DiskFault(code: ENOSPC) }
+        sizes[path] = end
     }
 
     fileprivate func synced() throws(DiskFault) {
@@ -31,14 +44,19 @@ final class FaultyDisk: Disk, @unchecked Sendable {
     func makeDirectory(_ path: String) throws(DiskFault) { try disk.makeDirectory(path) }
 
     func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
-        FaultyFile(try disk.open(path, creating: creating), path, on: self)
+        let file = try disk.open(path, creating: creating)
+        sizes[path] = try file.size()
+        return FaultyFile(file, path, on: self)
     }
 
     func exists(_ path: String) -> Bool { disk.exists(path) }
     func size(of path: String) -> Int { disk.size(of: path) }
     func list(_ directory: String) throws(DiskFault) -> [String] { try disk.list(directory) }
     func rename(_ path: String, to new: String) throws(DiskFault) { try disk.rename(path, to: new) }
-    func remove(_ path: String) throws(DiskFault) { try disk.remove(path) }
+    func remove(_ path: String) throws(DiskFault) {
+        try disk.remove(path)
+        sizes[path] = nil
+    }
     func syncDirectory(_ path: String) throws(DiskFault) {}
 }
 
@@ -58,13 +76,17 @@ private final class FaultyFile: DiskFile {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
+        try disk.reach(offset + bytes.count, path)
         try file.write(bytes, at: offset)
         disk.onWrite()
         if disk.liesAbout == path { throw DiskFault(code: 5) }
     }
 
     func resize(to count: Int) throws(DiskFault) { try file.resize(to: count) }
-    func preallocate(_ count: Int) throws(DiskFault) { try file.preallocate(count) }
+    func preallocate(_ count: Int) throws(DiskFault) {
+        try disk.reach(count, path)
+        try file.preallocate(count)
+    }
 
     func sync() throws(DiskFault) { try disk.synced() }
 
