@@ -12,6 +12,8 @@ struct LogPiece {
     /// How much LZ4 hurries: with 8 it takes half the time for what can hardly be packed, and a quarter less for the rest, which gets a tenth
     /// larger.
     fileprivate static let acceleration: Int32 = 8
+    /// LZ4 packs no more at once.
+    fileprivate static let mostPacked = 0x7E00_0000
     /// One byte of what is packed stands for so many at most.
     private static let mostFromByte = 255
 
@@ -34,12 +36,14 @@ struct LogPiece {
             return true
         }
         // What is a lie takes no memory.
-        guard size <= stored.count * LogPiece.mostFromByte else { return false }
+        guard size <= stored.count * LogPiece.mostFromByte, let count = Int32(exactly: stored.count),
+            let most = Int32(exactly: size)
+        else { return false }
         var isSound = false
         bytes.append(addingCapacity: size) { span in
             span.withUnsafeMutableBufferPointer { room, laid in
                 let target = UnsafeMutableRawBufferPointer(room).bindMemory(to: CChar.self).baseAddress
-                isSound = LZ4_decompress_safe(stored.chars, target, Int32(stored.count), Int32(size)) == size
+                isSound = LZ4_decompress_safe(stored.chars, target, count, most) == most
                 laid = isSound ? size : 0
             }
         }
@@ -77,8 +81,8 @@ extension LogWriter {
 
     /// - Returns: false where that saves too little; then nothing is laid.
     private mutating func pack(_ piece: [UInt8]) -> Bool {
-        let most = piece.count - max(1, piece.count / 8)
-        let start = bytes.count
+        let (start, most) = (bytes.count, piece.count - max(1, piece.count / 8))
+        guard piece.count <= LogPiece.mostPacked else { return false }
         put(most: most) { room in
             let target = room.bindMemory(to: CChar.self).baseAddress
             return piece.lend { bytes in

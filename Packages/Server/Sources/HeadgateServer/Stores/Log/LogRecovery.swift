@@ -84,14 +84,11 @@ struct LogRecovery {
         return min(max(written?.given ?? 0, state.highestMentioned + lost), StoreSchema.mostEvents)
     }
 
-    /// Bytes that an event takes at least.
-    private static let leastRecord = 48
-
     /// As many numbers as events may be lost behind the last that is known: nobody else must get theirs. Who wrote them knows them.
     private func numbersLost(_ chain: [LogReading]) -> SequenceNumber {
         guard written == nil else { return 0 }
-        let bytes = chain.reduce(0) { $0 + $1.bytesLostAtEnd } + lost.reduce(0) { $0 + $1.size }
-        return SequenceNumber(bytes / LogRecovery.leastRecord)
+        let read = chain.reduce(0) { $0 + $1.bytesLostAtEnd / $1.source.header.version.leastRecord }
+        return SequenceNumber(lost.reduce(read) { $0 + $1.size / LogVersion.newest.leastRecord })
     }
 
     /// What cannot be read any more is kept for people, and its numbers are not given again.

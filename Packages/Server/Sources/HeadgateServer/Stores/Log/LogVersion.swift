@@ -17,6 +17,9 @@ enum LogVersion: UInt32, CaseIterable {
     /// As what ids of clients are written.
     var ids: LogFrame.Kind { self == .packed ? .packedIDs : .ids }
 
+    /// Bytes that an event takes at least. A packed one takes three: no two have the same number, so that each begins a run of its own.
+    var leastRecord: Int { self == .packed ? 3 : 48 }
+
     /// What a frame begins with: it is read without its file's header, which may be damaged.
     var mark: UInt32 {
         switch self {
