@@ -156,7 +156,7 @@ final class LogEngine: StoreEngine {
     /// Whether segments are being copied.
     var isCopying: Bool { copy != nil }
 
-    var hasChores: Bool { !isPaused && (isSyncDue || isReviewDue || copy != nil || log.files.isShort) }
+    var hasChores: Bool { !isPaused && (isSyncDue || log.areIDsDue || isReviewDue || copy != nil || log.files.isShort) }
 
     func resumeChores() {
         isPaused = false
@@ -168,6 +168,8 @@ final class LogEngine: StoreEngine {
             if isSyncDue {
                 isSyncDue = false
                 try log.syncAhead()
+            } else if log.areIDsDue {
+                try log.fileIDs()
             } else if let copy {
                 if try !copy.step() { self.copy = nil }
             } else if isReviewDue {

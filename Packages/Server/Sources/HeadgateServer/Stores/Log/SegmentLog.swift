@@ -235,6 +235,17 @@ final class SegmentLog {
         }
     }
 
+    /// Whether ids should get a file of their own before the next segment is begun, which would take long with all of them.
+    var areIDsDue: Bool { !isBroken && state.ids.recentBytes >= 4 * options.mostUnfiledIDBytes }
+
+    /// Gives ids a file of their own. The next segment says that there is one; a start before that has them from this segment, and
+    /// does not know the file.
+    func fileIDs() throws(DiskFault) {
+        var next = state
+        try fileIDs(&next)
+        state = next
+    }
+
     /// Ids get a file of their own when they are many.
     private func fileIDs(_ next: inout LogState) throws(DiskFault) {
         guard let last = next.ids.recent.last, next.ids.recentBytes >= options.mostUnfiledIDBytes else { return }

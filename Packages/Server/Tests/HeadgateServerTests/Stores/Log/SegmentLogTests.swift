@@ -153,6 +153,32 @@ struct SegmentLogTests {
         #expect(status.st_size == 1 << 20 && status.st_blocks * 512 >= 1 << 20)
     }
 
+    @Test(
+        "Q7, Q6: many ids get a file of their own before the next segment is begun, and are known once after a restart")
+    func idsAhead() throws {
+        let scene = try LogScene()
+        scene.options.mostUnfiledIDBytes = 33
+        try scene.reopen()
+        try scene.track(1...3, remembersIDs: true)
+        #expect(!scene.log.areIDsDue)
+        try scene.track(4...4, remembersIDs: true)
+        #expect(scene.log.areIDsDue)
+        try scene.log.fileIDs()
+        #expect(!scene.log.areIDsDue && scene.log.state.ids.recent == [] && scene.log.state.ids.files.count == 1)
+        let file = try #require(scene.log.state.ids.files.first).file
+        // A daemon that is killed now has them from the segment.
+        try scene.reopen()
+        #expect(scene.log.state.ids.recent.map(\.lastSequenceNumber) == [1, 2, 3, 4])
+        #expect(scene.log.state.ids.files.count == 0 && !scene.log.files.isThere(file.number))
+        // The next segment says that there is a file, and has one for the rest.
+        try scene.log.fileIDs()
+        try scene.track(5...5, remembersIDs: true)
+        try scene.beginSegment()
+        try scene.reopen()
+        #expect(scene.log.state.ids.files.map(\.last) == [4, 5])
+        #expect(scene.log.state.ids.recent == [])
+    }
+
     @Test("Q7, P1: what was a file of ids that are forgotten is not removed once its number is another's")
     func forgottenIDs() throws {
         let scene = try LogScene()
