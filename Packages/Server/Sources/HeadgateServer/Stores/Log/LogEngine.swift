@@ -156,7 +156,7 @@ final class LogEngine: StoreEngine {
     /// Whether segments are being copied.
     var isCopying: Bool { copy != nil }
 
-    var hasChores: Bool { !isPaused && (isSyncDue || log.areIDsDue || isReviewDue || copy != nil || log.files.isShort) }
+    var hasChores: Bool { !isPaused && (isSyncDue || isReviewDue || copy != nil || log.files.isShort || log.areIDsDue) }
 
     func resumeChores() {
         isPaused = false
@@ -168,16 +168,17 @@ final class LogEngine: StoreEngine {
             if isSyncDue {
                 isSyncDue = false
                 try log.syncAhead()
-            } else if log.areIDsDue {
-                try log.fileIDs()
             } else if let copy {
                 if try !copy.step() { self.copy = nil }
             } else if isReviewDue {
                 isReviewDue = false
                 try log.makeRoom()
                 copy = try LogCopy(log)
-            } else {
+            } else if log.files.isShort {
                 try log.files.makeReady()
+            } else {
+                // Last, since it takes room: on a full disk nothing that makes some may wait for it.
+                try log.fileIDs()
             }
         } catch {
             // It is tried again with the next jobs, not over and over.

@@ -199,7 +199,8 @@ final class SegmentLog {
             let entry = try seal()
             var next = state
             next.segments.append(entry)
-            try fileIDs(&next)
+            // Without room for a file of theirs ids go along: there is room for them in the one that was taken.
+            do throws(DiskFault) { try fileIDs(&next) } catch { guard error.isNoRoom else { throw error } }
             let voided = unneeded(next, except: entry.number)
             for entry in voided { next.forget(entry.number) }
             let forgotten = next.ids.takeForgottenFiles().map(\.file)
@@ -236,7 +237,7 @@ final class SegmentLog {
     }
 
     /// Whether ids should get a file of their own before the next segment is begun, which would take long with all of them.
-    var areIDsDue: Bool { !isBroken && state.ids.recentBytes >= 4 * options.mostUnfiledIDBytes }
+    var areIDsDue: Bool { !isBroken && !isOutOfRoom && state.ids.recentBytes >= 4 * options.mostUnfiledIDBytes }
 
     /// Gives ids a file of their own. The next segment says that there is one; a start before that has them from this segment, and
     /// does not know the file.

@@ -41,6 +41,7 @@ private final class History {
         let segment = (64 << 10) << Int.random(in: 0...1, using: &random)
         (options.segmentSize, options.blockSize, options.disk) = (segment, 4 << 10, disk)
         options.leastPacked = random.oneIn(2) ? 1_000 : .max
+        options.mostUnfiledIDBytes = 1_000
         disk.room = Int.random(in: 3 * segment...8 * segment, using: &random)
         engine = try #require(try options.open().engine as? LogEngine)
         for number in settled.keys {
@@ -71,9 +72,10 @@ private final class History {
 
     private func append(_ count: Int, size: Int) -> Bool {
         let next = last + SequenceNumber(count)
-        guard carryOut(.append(Groups.of(last + 1...next, size: size, newRoutes: last == 0 ? [1: [1, 2]] : [:]))) else {
-            return false
-        }
+        let ids = RecentIDs(
+            lastSequenceNumber: next, receivedStamp: 1, count: count, bytes: [UInt8](repeating: 7, count: 32 * count))
+        let group = Groups.of(last + 1...next, size: size, newRoutes: last == 0 ? [1: [1, 2]] : [:], recentIDs: ids)
+        guard carryOut(.append(group)) else { return false }
         (last, engine.lastAppended) = (next, next)
         return true
     }
