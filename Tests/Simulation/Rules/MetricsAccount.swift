@@ -58,7 +58,7 @@ struct MetricsAccount {
             check(summary, onTheirWay: gate.dispatchers[summary.id]?.batchesInFlight ?? 0, record)
         }
         for (name, series) in samples {
-            for (labels, sample) in series { checkBuckets(of: "\(name) \(labels)", sample, record) }
+            for (labels, sample) in series { checkBuckets(of: name, labels, sample, record) }
         }
     }
 
@@ -84,7 +84,7 @@ struct MetricsAccount {
         record.expect(isOpen == summary.isOpen, "\(id): the metrics have another way")
     }
 
-    private func checkBuckets(of series: String, _ sample: DataItem, _ record: Record) {
+    private func checkBuckets(of name: String, _ labels: [String], _ sample: DataItem, _ record: Record) {
         guard let sample = sample.get(as: DataObject.self), case .array(let buckets)? = sample["buckets"] else {
             return
         }
@@ -93,7 +93,7 @@ struct MetricsAccount {
             return pair.last?.get(as: Int.self)
         }
         let isSound = counts == counts.sorted() && counts.last == sample.get(key: "count")
-        record.expect(isSound, "\(series) has buckets \(counts)")
+        record.expect(isSound, "\(name) \(labels) has buckets \(counts)")
     }
 }
 

@@ -254,7 +254,10 @@ extension Connection {
     /// Appends bytes to the output, which goes out in one piece at the end of the loop's turn. Does nothing if the
     /// connection is not writable.
     public func write(_ bytes: [UInt8]) {
-        withOutput { $0.append(contentsOf: bytes) }
+        guard isWritable, output.isEmpty else { return withOutput { $0.append(contentsOf: bytes) } }
+        // Nothing waits before them: they need not be copied.
+        output.bytes = bytes
+        appended()
     }
 
     /// Lends the output, for appending in place. Its first bytes may be on their way: leave them as they are. `body` is

@@ -12,6 +12,7 @@ final class LogEngine: StoreEngine {
     @exclusivity(unchecked) private var writesSinceReview = 0
     /// Whether so much was written that some of it should be synced while more is.
     @exclusivity(unchecked) private var isSyncDue = false
+    @exclusivity(unchecked) private var areIDsDue = false
     @exclusivity(unchecked) private var isPaused = false
 
     /// What is settled may have freed a segment after so many writes that say so, or as many as there are segments: all are looked at.
@@ -60,7 +61,7 @@ final class LogEngine: StoreEngine {
 
     /// Sees what is to be done some time after these.
     private func noteWrites(_ jobs: ArraySlice<StoreJob>) {
-        isSyncDue = log.front.isSyncDue
+        (isSyncDue, areIDsDue) = (log.front.isSyncDue, log.areIDsDue)
         writesSinceReview += jobs.count { $0.maySettle }
         let isMany = writesSinceReview >= max(LogEngine.leastWritesBetweenReviews, log.state.segments.count)
         guard isMany || writesSinceReview > 0 && log.isOutOfRoom else { return }
@@ -156,7 +157,7 @@ final class LogEngine: StoreEngine {
     /// Whether segments are being copied.
     var isCopying: Bool { copy != nil }
 
-    var hasChores: Bool { !isPaused && (isSyncDue || isReviewDue || copy != nil || log.files.isShort || log.areIDsDue) }
+    var hasChores: Bool { !isPaused && (isSyncDue || isReviewDue || copy != nil || log.files.isShort || areIDsDue) }
 
     func resumeChores() {
         isPaused = false
@@ -178,6 +179,7 @@ final class LogEngine: StoreEngine {
                 try log.files.makeReady()
             } else {
                 // Last, since it takes room: on a full disk nothing that makes some may wait for it.
+                areIDsDue = false
                 try log.fileIDs()
             }
         } catch {

@@ -29,6 +29,8 @@ final class LogFiles {
     @exclusivity(unchecked) private(set) var isOutOfRoom = false
     /// One that is being made ready.
     private var unready: UnreadyFile?
+    /// Whether there are files whose names a power failure may take.
+    private var hasNewNames = false
 
     /// So many files are kept ready, not more.
     private static let mostSpare = 2
@@ -116,7 +118,7 @@ final class LogFiles {
         do throws(DiskFault) {
             try file.fill(step)
             guard file.isFull else { return }
-            try disk.syncDirectory(directory)
+            try syncNames()
         } catch {
             try? disk.remove(path(file.file.number))
             throw error
@@ -153,13 +155,16 @@ final class LogFiles {
     /// A file of nothing yet, for what is written once.
     func makeEmpty() throws(DiskFault) -> UInt32 {
         newest += 1
+        hasNewNames = true
         _ = try disk.open(path(newest), creating: true)
         return newest
     }
 
     /// Makes the names of new files stay.
     func syncNames() throws(DiskFault) {
+        guard hasNewNames else { return }
         try disk.syncDirectory(directory)
+        hasNewNames = false
     }
 
     // MARK: Not needed any more

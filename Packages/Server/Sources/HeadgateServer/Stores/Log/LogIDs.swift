@@ -12,6 +12,39 @@ struct LogIDs {
         var last: SequenceNumber
     }
 
+    /// A file that is written bit by bit, so that no commit waits for much of it.
+    struct Filing {
+        fileprivate let filed: Filed
+        private let handle: any DiskFile
+        private let content: [UInt8]
+        private var written = 0
+
+        fileprivate init(filed: Filed, handle: any DiskFile, content: [UInt8]) {
+            (self.filed, self.handle, self.content) = (filed, handle, content)
+        }
+
+        var file: LogFile { filed.file }
+
+        var isWritten: Bool { written == file.size }
+
+        /// Writes so many bytes more.
+        mutating func step(_ bytes: Int) throws(DiskFault) {
+            let piece = written..<min(written + bytes, file.size)
+            try content.lend { (content) throws(DiskFault) in
+                try handle.write(UnsafeRawBufferPointer(rebasing: content[piece]), at: piece.lowerBound)
+            }
+            handle.writeOut(piece)
+            written = piece.upperBound
+        }
+
+        /// Writes the rest, and sees to it that all is on the disk.
+        mutating func end() throws(DiskFault) {
+            try step(file.size - written)
+            try handle.sync()
+            handle.leaveCache()
+        }
+    }
+
     /// Those that are in no file of their own yet, the oldest first.
     private(set) var recent: [RecentIDs] = []
     private(set) var recentBytes = 0
@@ -45,10 +78,41 @@ struct LogIDs {
         return Array(gone)
     }
 
-    /// The recent ids are in a file now.
-    mutating func filed(_ file: Filed) {
-        files.append(file)
-        (recent, recentBytes) = ([], 0)
+    /// Begins a file for those that are in none yet. It stands for them from ``filed(_:)`` on, and nobody knows it before a snapshot says
+    /// so, for which its name has to be there to stay (``LogFiles/syncNames()``).
+    /// - Returns: nil where there are none.
+    func beginFile(
+        in files: LogFiles, under header: LogHeader, packedFrom leastPacked: Int
+    ) throws(DiskFault) -> Filing? {
+        guard let last = recent.last else { return nil }
+        let content = fileContent(under: header, packedFrom: leastPacked)
+        let file = LogFile(number: try files.makeEmpty(), size: content.count)
+        let filed = Filed(file: file, segment: header.number, last: last.lastSequenceNumber)
+        do throws(DiskFault) {
+            return Filing(filed: filed, handle: try files.open(file.number), content: content)
+        } catch {
+            files.free(LogFile(number: file.number, size: 0))
+            throw error
+        }
+    }
+
+    /// A file that is on the disk stands for those that are in it.
+    mutating func filed(_ filing: Filing) {
+        files.append(filing.filed)
+        let gone = recent.prefix { $0.lastSequenceNumber <= filing.filed.last }
+        recentBytes -= gone.reduce(0) { $0 + $1.weight }
+        recent.removeFirst(gone.count)
+    }
+
+    private func fileContent(under header: LogHeader, packedFrom leastPacked: Int) -> [UInt8] {
+        var writer = LogWriter()
+        writer.putRest(header.bytes)
+        let place = LogPlace(segment: header.number, offset: LogHeader.size)
+        let kind = header.version.ids
+        _ = writer.frame(
+            kind, at: place, certain: 0, previous: header.checksum, version: header.version
+        ) { writeRecent(as: kind, packedFrom: leastPacked, to: &$0) }
+        return writer.bytes
     }
 }
 

@@ -152,6 +152,17 @@ struct LogState {
             isNeeded(entry.key, in: stretch) ? sum + entry.value.bytes + entry.value.events * 48 : sum
         }
     }
+
+    /// Bytes of a segment that somebody may still need, letters among them.
+    /// - Parameter index: of what the segment holds.
+    func neededBytes(of entry: LogSegmentEntry, _ index: LogIndex) -> Int {
+        index.blocks.reduce(letters.bytes(in: entry.number)) { $0 + neededBytes(of: $1.stretch) }
+    }
+
+    /// Whether somebody may still need something of a segment. Of one that is held the first block says so, mostly.
+    func needs(_ entry: LogSegmentEntry, _ index: LogIndex) -> Bool {
+        index.blocks.contains { neededBytes(of: $0.stretch) > 0 } || letters.bytes(in: entry.number) > 0
+    }
 }
 
 /// A segment that is written no more.

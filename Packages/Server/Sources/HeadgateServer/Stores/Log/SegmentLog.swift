@@ -16,6 +16,8 @@ final class SegmentLog {
     private var nextNumber: UInt64
     /// Files that nobody needs once what says so is on the disk.
     private var void: [LogFile] = []
+    /// Ids on their way to a file of their own.
+    private var filing: LogIDs.Filing?
     /// Nobody knows what of the front is on the disk.
     @exclusivity(unchecked) private(set) var isBroken = false
     private(set) var counts = LogCounts()
@@ -40,7 +42,7 @@ final class SegmentLog {
         var (laid, misfit) = lay(entries)
         if laid.isEmpty, let misfit {
             let size = size(of: misfit)
-            try roll(for: misfit.isGroup ? size + min(size, mostRoomForChanges) : size)
+            try roll(for: misfit.isGroup ? size + min(size, LogReserve.most(options)) : size)
             laid = [LaidEntry(entry: misfit, range: lay(misfit))]
         }
         try write(laid)
@@ -96,19 +98,10 @@ final class SegmentLog {
         for laid in laid { apply(laid.entry, at: laid.range) }
     }
 
-    /// So many bytes are left for changes where the next segment has no file yet: were all taken by events, and there is no room
-    /// for another file, nobody could write down that some are needed no more.
-    private var reserve: Int { files.isReady ? 0 : roomForChanges }
+    /// So many bytes are left for changes where the next segment has no file yet.
+    private var reserve: Int { files.isReady ? 0 : LogReserve.bytes(of: front.segment.file, options) }
 
-    /// An eighth of a whole segment, and half of one that is small since there is no room.
-    private var roomForChanges: Int { min(mostRoomForChanges, front.segment.file.size / 2) }
-
-    private var mostRoomForChanges: Int { options.segmentSize / 8 }
-
-    /// Whether half of that is taken. The rest is for what makes room.
-    private var isShortOfRoom: Bool {
-        !files.isReady && !front.hasRoom(beside: roomForChanges / 2)
-    }
+    private var isShortOfRoom: Bool { !files.isReady && LogReserve.isShort(in: front, options) }
 
     /// Whether there is no file for the next segment, and no room for one.
     var isOutOfRoom: Bool { files.isOutOfRoom && !files.isReady }
@@ -181,7 +174,7 @@ final class SegmentLog {
         }
         (files, state, sealed, front) = (recovered.files, recovered.state, recovered.sealed, recovered.front)
         nextNumber = max(nextNumber, recovered.nextNumber)
-        (void, isBroken) = ([], false)
+        (void, filing, isBroken) = ([], nil, false)
         let left = (sealed[segment.number]?.index.count ?? 0) + front.segment.index.count
         quarantinedEvents += max(0, segment.index.count - left)
         counts.recovered += 1
@@ -196,11 +189,10 @@ final class SegmentLog {
         // A number is used once, also where the segment does not come to be one.
         let number = takeNumber()
         do throws(DiskFault) {
+            try fileIDsForSnapshot()
             let entry = try seal()
             var next = state
             next.segments.append(entry)
-            // Without room for a file of theirs ids go along: there is room for them in the one that was taken.
-            do throws(DiskFault) { try fileIDs(&next) } catch { guard error.isNoRoom else { throw error } }
             let voided = unneeded(next, except: entry.number)
             for entry in voided { next.forget(entry.number) }
             let forgotten = next.ids.takeForgottenFiles().map(\.file)
@@ -237,40 +229,53 @@ final class SegmentLog {
     }
 
     /// Whether ids should get a file of their own before the next segment is begun, which would take long with all of them.
-    var areIDsDue: Bool { !isBroken && !isOutOfRoom && state.ids.recentBytes >= 4 * options.mostUnfiledIDBytes }
+    var areIDsDue: Bool {
+        !isBroken && !isOutOfRoom && (filing != nil || state.ids.recentBytes >= 4 * options.mostUnfiledIDBytes)
+    }
 
-    /// Gives ids a file of their own. The next segment says that there is one; a start before that has them from this segment, and
-    /// does not know the file.
+    /// A file of ids as large as a segment would be written in so many steps: 64 KiB each, by default.
+    private static let filingSteps = 128
+
+    /// Gives ids a file of their own, bit by bit. The next segment says that there is one; a start before that has them from this segment,
+    /// and does not know the file.
     func fileIDs() throws(DiskFault) {
-        var next = state
-        try fileIDs(&next)
-        state = next
+        guard var written = filing, !written.isWritten else { return try filing == nil ? beginFiling() : endFiling() }
+        let step = options.segmentSize / SegmentLog.filingSteps
+        do throws(DiskFault) { try written.step(step) } catch { throw giveUpFiling(error) }
+        filing = written
     }
 
     /// Ids get a file of their own when they are many.
-    private func fileIDs(_ next: inout LogState) throws(DiskFault) {
-        guard let last = next.ids.recent.last, next.ids.recentBytes >= options.mostUnfiledIDBytes else { return }
+    private func beginFiling() throws(DiskFault) {
+        guard state.ids.recentBytes >= options.mostUnfiledIDBytes else { return }
         let header = LogHeader(
             use: .ids, number: takeNumber(), previous: 0, previousEnd: 0, version: options.logVersion)
-        var writer = LogWriter()
-        writer.putRest(header.bytes)
-        let place = LogPlace(segment: header.number, offset: LogHeader.size)
-        let kind = header.version.ids
-        _ = writer.frame(
-            kind, at: place, certain: 0, previous: header.checksum, version: header.version
-        ) { next.ids.writeRecent(as: kind, packedFrom: options.leastPacked, to: &$0) }
-        let file = LogFile(number: try files.makeEmpty(), size: writer.bytes.count)
+        filing = try state.ids.beginFile(in: files, under: header, packedFrom: options.leastPacked)
+    }
+
+    private func endFiling() throws(DiskFault) {
+        guard var ended = filing else { return }
+        do throws(DiskFault) { try ended.end() } catch { throw giveUpFiling(error) }
+        filing = nil
+        files.note(ended.file)
+        state.ids.filed(ended)
+    }
+
+    private func giveUpFiling(_ fault: DiskFault) -> DiskFault {
+        if let filing { files.free(LogFile(number: filing.file.number, size: 0)) }
+        filing = nil
+        return fault
+    }
+
+    /// All files of ids are there to stay, so that a snapshot may say so. Without room for another, ids are in the snapshot: there is room
+    /// for them in the segment's file.
+    private func fileIDsForSnapshot() throws(DiskFault) {
         do throws(DiskFault) {
-            let handle = try files.open(file.number)
-            try writer.write(to: handle, at: 0)
-            try handle.sync()
-            try files.syncNames()
-        } catch {
-            files.free(LogFile(number: file.number, size: 0))
-            throw error
-        }
-        files.note(file)
-        next.ids.filed(LogIDs.Filed(file: file, segment: header.number, last: last.lastSequenceNumber))
+            try endFiling()
+            try beginFiling()
+            try endFiling()
+        } catch { guard error.isNoRoom else { throw error } }
+        try files.syncNames()
     }
 
     func takeNumber() -> UInt64 {
@@ -282,22 +287,13 @@ final class SegmentLog {
 
     /// The segments that hold nothing that anybody needs.
     private func unneeded(_ state: LogState, except previous: UInt64) -> [LogSegmentEntry] {
-        state.segments.filter { $0.number != previous && !isNeeded($0, state) }
-    }
-
-    /// Whether somebody may still need something of a segment. Of one that is held the first block says so, mostly.
-    private func isNeeded(_ entry: LogSegmentEntry, _ state: LogState) -> Bool {
-        index(of: entry).blocks.contains { state.neededBytes(of: $0.stretch) > 0 }
-            || state.letters.bytes(in: entry.number) > 0
+        state.segments.filter { $0.number != previous && !state.needs($0, index(of: $0)) }
     }
 
     private func index(of entry: LogSegmentEntry) -> LogIndex { (sealed[entry.number] ?? front.segment).index }
 
     /// Bytes of a segment that somebody may still need.
-    func neededBytes(of entry: LogSegmentEntry) -> Int {
-        let events = index(of: entry).blocks.reduce(0) { $0 + state.neededBytes(of: $1.stretch) }
-        return events + state.letters.bytes(in: entry.number)
-    }
+    func neededBytes(of entry: LogSegmentEntry) -> Int { state.neededBytes(of: entry, index(of: entry)) }
 
     func segment(_ number: UInt64, _ file: LogFile) -> LogSegment {
         LogSegment(number: number, file: file, files: files, index: LogIndex(blockSize: options.blockSize))
@@ -430,42 +426,4 @@ struct LogCounts: Equatable {
     var copied = 0
     /// How often a sync failed, and what is not certain was written anew.
     var recovered = 0
-}
-
-/// An entry, and where in its segment it lies.
-private struct LaidEntry {
-    var entry: LogEntry
-    var range: Range<Int>
-}
-
-/// What is written to a log at once.
-enum LogEntry {
-    case group(AppendGroup)
-    case changes([LogChange])
-
-    var isGroup: Bool {
-        if case .group = self { true } else { false }
-    }
-
-    /// With the numbers of the letters in it: what is said of one later means that one also where the letters before it are damaged.
-    fileprivate func numbered(behind newest: inout LetterNumber) -> LogEntry {
-        guard case .changes(let changes) = self, changes.contains(where: { $0.letter != nil }) else { return self }
-        var numbered: [LogChange] = []
-        for change in changes {
-            if case .letter(let stored) = change { newest = max(newest, stored.number) }
-            guard case .asked(.deadLetter(let letter)) = change else {
-                numbered.append(change)
-                continue
-            }
-            newest += 1
-            numbered.append(.letter(StoredLetter(number: newest, letter: letter)))
-        }
-        return .changes(numbered)
-    }
-
-    /// Whether it says that a copy stands for segments.
-    var isReplacement: Bool {
-        guard case .changes(let changes) = self else { return false }
-        return changes.contains { if case .replaced = $0 { true } else { false } }
-    }
 }
