@@ -1,3 +1,4 @@
+import Glibc
 import HeadgateCore
 
 /// Goes over the frames that lie in a piece of a segment, and over what is none (Behaviour Q8).
@@ -38,10 +39,21 @@ struct LogScan {
             return .frame(frame, at: place(offset))
         }
         let begin = offset
-        repeat { offset += 8 } while offset < piece.count && frame(at: offset) == nil
-        offset = min(offset, piece.count)
+        repeat { offset = nextMark(from: offset + 8) } while offset < piece.count && frame(at: offset) == nil
         previous = nil
         return .hole(place(begin)..<place(offset))
+    }
+
+    /// Where a frame may begin next, or the end. Most of a segment may be zeros, which the C library passes over a line of memory at a time.
+    private func nextMark(from offset: Int) -> Int {
+        guard let base = piece.baseAddress else { return piece.count }
+        var offset = offset
+        while offset < piece.count, let found = memchr(base + offset, LogVersion.firstByte, piece.count - offset) {
+            let place = UnsafeRawPointer(found) - base
+            if place.isMultiple(of: 8) { return place }
+            offset = place + 1
+        }
+        return piece.count
     }
 
     /// The bytes that a frame holds.

@@ -29,9 +29,16 @@ enum LogVersion: UInt32, CaseIterable {
         }
     }
 
+    /// What the mark of each version begins with: `H`.
+    static let firstByte: Int32 = 0x48
+
     init?(mark: UInt32) {
-        guard let version = LogVersion.allCases.last(where: { $0.mark == mark }) else { return nil }
-        self = version
+        switch mark {
+        case LogVersion.packed.mark: self = .packed
+        case LogVersion.xxh3.mark: self = .xxh3
+        case LogVersion.words.mark: self = .words
+        default: return nil
+        }
     }
 
     /// The checksum of what a frame holds.

@@ -1,3 +1,4 @@
+import HeadgateCoreTesting
 import Testing
 
 @testable import HeadgateServer
@@ -86,6 +87,54 @@ struct LogScanTests {
             changed[LogFrame.size(of: 7) + place] ^= 1
             #expect(survey(changed).contents == ["one"], "\(place)")
         }
+    }
+
+    @Test("Q8: frames are found behind whatever lies between them", arguments: 1...40 as ClosedRange<UInt64>)
+    func found(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        // Garbage is rich in what frames begin with.
+        let letters: [UInt8] = [0, 0, 0, 0x48, 0x66] + segment(["x"]).prefix(4)
+        var (bytes, wanted) = ([UInt8](), [Int]())
+        for _ in 0..<20 {
+            bytes += (0..<8 * Int.random(in: 0...9, using: &random)).map { _ in letters.randomElement(using: &random)! }
+            guard Bool.random(using: &random) else { continue }
+            let place = LogPlace(segment: 7, offset: LogHeader.size + bytes.count)
+            let version = LogVersion.allCases.randomElement(using: &random)!
+            var writer = LogWriter()
+            _ = writer.frame(.changes, at: place, certain: 0, previous: 1, version: version) { $0.put("content") }
+            wanted.append(place.offset)
+            bytes += writer.bytes
+        }
+        let found = bytes.withUnsafeBytes { bytes in
+            var scan = LogScan(bytes, from: LogPlace(segment: 7, offset: LogHeader.size), behind: nil)
+            var (found, end) = ([Int](), LogHeader.size)
+            while let next = scan.next() {
+                switch next {
+                case .hole(let range):
+                    #expect(range.lowerBound == end, "seed \(seed)")
+                    end = range.upperBound
+                case .frame(let frame, let offset):
+                    #expect(offset == end, "seed \(seed)")
+                    end = offset + frame.size
+                    found.append(offset)
+                }
+            }
+            #expect(end == LogHeader.size + bytes.count, "seed \(seed)")
+            return found
+        }
+        // The frame behind another one does not follow it, and is a hole of its own.
+        let behindAnother = Set(zip(wanted, wanted.dropFirst()).filter { $0 + LogFrame.size(of: 11) == $1 }.map(\.1))
+        #expect(found.allSatisfy(wanted.contains), "seed \(seed)")
+        #expect(Set(wanted).subtracting(found).isSubset(of: behindAnother), "seed \(seed)")
+    }
+
+    @Test("Q11: the marks of all versions begin alike, so that a frame is looked for by one byte")
+    func marks() {
+        for version in LogVersion.allCases {
+            #expect(version.mark & 0xFF == UInt32(LogVersion.firstByte))
+            #expect(LogVersion(mark: version.mark) == version)
+        }
+        #expect(LogVersion(mark: 0) == nil)
     }
 
     @Test("Q11: a header tells what it is, and a newer one is told apart from none")
