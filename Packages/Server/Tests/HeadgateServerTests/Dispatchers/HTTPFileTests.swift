@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import Synchronization
+import HeadgateTransport
 import Testing
 
 @testable import HeadgateCore
@@ -113,7 +113,7 @@ struct HTTPFileTests {
 
 /// A disk that does not answer until it recovers.
 private final class HangingDisk: Sendable {
-    private let state = Mutex((begun: 0, isWell: false))
+    private let state = Guarded((begun: 0, isWell: false))
     private let recovery = DispatchSemaphore(value: 0)
 
     var reads: Int { state.withLock { $0.begun } }

@@ -1,6 +1,6 @@
 import HeadgateCore
 import HeadgateData
-import Synchronization
+import HeadgateTransport
 import Testing
 
 @testable import HeadgateServer
@@ -121,7 +121,7 @@ private struct LedgerKind: DispatcherKind {
 
 /// What all ledgers have written: the book, and how many events.
 private final class Written: Sendable {
-    private let lines = Mutex<[String]>([])
+    private let lines = Guarded<[String]>([])
 
     var entries: [String] { lines.withLock { $0 } }
 

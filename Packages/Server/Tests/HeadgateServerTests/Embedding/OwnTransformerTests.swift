@@ -1,6 +1,6 @@
 import HeadgateCore
 import HeadgateData
-import Synchronization
+import HeadgateTransport
 import Testing
 
 @testable import HeadgateServer
@@ -125,7 +125,7 @@ private struct Stamp: Transformer {
 
 /// What transformers were made of, in order.
 private final class MadeStamps: Sendable {
-    private let made = Mutex<[String]>([])
+    private let made = Guarded<[String]>([])
 
     var texts: [String] { made.withLock { $0 } }
 

@@ -1,5 +1,5 @@
 import HeadgateCore
-import Synchronization
+import HeadgateTransport
 import Testing
 
 @testable import HeadgateServer
@@ -23,7 +23,7 @@ struct NetworkProbeTests {
 
     @Test("B21: it asks every interval until there is an answer, and then no more")
     func everyInterval() async throws {
-        let left = Mutex(2)
+        let left = Guarded(2)
         let server = try ScriptedServer { _ in
             let isMute = left.withLock { left in
                 left -= 1
@@ -117,7 +117,7 @@ struct NetworkProbeTests {
 
     @Test("B21: a connection that the kernel tells of ends the checks, the one under way and those to come")
     func connectionEndsChecks() async throws {
-        let isFirst = Mutex(true)
+        let isFirst = Guarded(true)
         let asked = Meeting(of: 2)
         let server = try ScriptedServer { _ in
             let isMute = isFirst.withLock { isFirst in

@@ -1,6 +1,6 @@
 import HeadgateCore
 import HeadgateData
-import Synchronization
+import HeadgateTransport
 import Testing
 
 @testable import HeadgateServer
@@ -141,7 +141,7 @@ private final class PaddingCollector: Collector {
 
 /// How often a collector was asked.
 private final class Asked: Sendable {
-    private let times = Mutex(0)
+    private let times = Guarded(0)
 
     var count: Int { times.withLock { $0 } }
 

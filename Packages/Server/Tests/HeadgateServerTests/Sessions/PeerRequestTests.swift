@@ -1,6 +1,6 @@
 import HeadgateData
+import HeadgateTransport
 import HeadgateWire
-import Synchronization
 import Testing
 
 @testable import HeadgateServer
@@ -112,7 +112,7 @@ import Testing
 
 /// What came of the requests, in order.
 private final class Answers: Sendable {
-    private let answers = Mutex<[String]>([])
+    private let answers = Guarded<[String]>([])
 
     var all: [String] { answers.withLock { $0 } }
 

@@ -1,7 +1,7 @@
 import Foundation
 import HeadgateCore
 import HeadgateData
-import Synchronization
+import HeadgateTransport
 import Testing
 
 @testable import HeadgateServer
@@ -152,7 +152,7 @@ private struct CountedKind: DispatcherKind {
 
 /// What became of senders, in order.
 private final class SenderTally: Sendable {
-    private let words = Mutex<[String]>([])
+    private let words = Guarded<[String]>([])
 
     var value: [String] { words.withLock { $0 } }
 

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import HeadgateTransport
 
 /// Lets several threads, and tests among them, wait until so many have come.
 final class Meeting: Sendable {
@@ -32,7 +32,7 @@ final class Meeting: Sendable {
 
 /// Counts from 1, on any thread.
 final class Ordinal: Sendable {
-    private let count = Mutex(0)
+    private let count = Guarded(0)
 
     func next() -> Int {
         count.withLock { count in
@@ -44,7 +44,7 @@ final class Ordinal: Sendable {
 
 /// A monotonic clock that a test moves, in nanoseconds.
 final class ManualNanoseconds: Sendable {
-    private let time = Mutex<Int64>(1_000_000_000)
+    private let time = Guarded<Int64>(1_000_000_000)
 
     var now: Int64 { time.withLock { $0 } }
 

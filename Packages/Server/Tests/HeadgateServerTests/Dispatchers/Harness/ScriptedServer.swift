@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import HeadgateTransport
 
 /// A real HTTP server that answers as a test says, on a free port or a Unix socket, with one thread a connection.
 final class ScriptedServer: Sendable {
@@ -7,7 +7,7 @@ final class ScriptedServer: Sendable {
 
     private let listening: Int32
     private let answer: @Sendable (ReceivedRequest) -> ScriptedReply
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     private struct State {
         var requests: [ReceivedRequest] = []
