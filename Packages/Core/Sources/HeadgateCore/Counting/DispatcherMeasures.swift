@@ -19,10 +19,20 @@ public struct DispatcherMeasures: Sendable, Equatable {
         attempts[outcome.rawValue].record(time)
     }
 
-    /// An event is delivered.
-    /// - Parameter age: since its receipt, in whole milliseconds. Less than one counts as one: nobody knows it better.
-    mutating func delivered(age: Int64) {
-        delivery.record(max(1, age) * 1_000_000)
+    /// Events are delivered. Their ages are in whole milliseconds; less than one counts as one: nobody knows it better.
+    /// - Parameter stamp: the present, on the age scale.
+    mutating func delivered(_ events: [SettledEvent], at stamp: Int64) {
+        // Many came at the same moment, and are recorded together.
+        var (receipt, count) = (Int64.min, 0)
+        for event in events {
+            if event.receivedStamp != receipt, count > 0 {
+                delivery.record(max(1, stamp - receipt) * 1_000_000, times: count)
+                count = 0
+            }
+            receipt = event.receivedStamp
+            count += 1
+        }
+        if count > 0 { delivery.record(max(1, stamp - receipt) * 1_000_000, times: count) }
     }
 }
 

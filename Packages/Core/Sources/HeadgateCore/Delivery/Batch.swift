@@ -69,14 +69,39 @@ public struct BatchFormat: Sendable, Equatable {
 /// Events on their way to a destination together (Behaviour D1).
 public struct Batch: Sendable, Equatable {
     /// The events' part of the batch, in order of acceptance.
-    public struct Event: Sendable, Equatable {
-        /// The id's JSON string, quotes and all, as it is spelled in the body.
-        public var id: String
+    public struct Event: Sendable {
+        private let spelling: Spelling
         public var sequenceNumber: SequenceNumber
         /// Where the event's JSON stands in the body.
         public var range: Range<Int>
         /// The attempts charged to it so far, and this one.
-        public var attempt = 1
+        public var attempt: Int
+
+        /// An id, or where it lies: few destinations ask for those of all events, and a string of each takes time and memory.
+        private enum Spelling: Sendable {
+            case text(String)
+            case stored(Chunk, offset: Int, count: Int)
+        }
+
+        public init(id: String, sequenceNumber: SequenceNumber, range: Range<Int>, attempt: Int = 1) {
+            spelling = .text(id)
+            (self.sequenceNumber, self.range, self.attempt) = (sequenceNumber, range, attempt)
+        }
+
+        /// A stored event that does not stand in a body yet.
+        init(_ event: StoredEvent, attempt: Int) {
+            spelling = .stored(event.chunk, offset: event.idOffset, count: Int(event.header.idLength))
+            (sequenceNumber, range, self.attempt) = (event.sequenceNumber, 0..<0, attempt)
+        }
+
+        /// The id's JSON string, quotes and all, as it is spelled in the body.
+        public var id: String {
+            switch spelling {
+            case .text(let text): text
+            case .stored(let chunk, let offset, let count):
+                String(decoding: chunk.bytes[offset..<offset + count], as: UTF8.self)
+            }
+        }
     }
 
     /// Counts the batches of a dispatcher since the start.
@@ -133,7 +158,12 @@ extension Batch {
     }
 }
 
-extension Batch.Event {
+extension Batch.Event: Equatable {
+    public static func == (left: Batch.Event, right: Batch.Event) -> Bool {
+        left.sequenceNumber == right.sequenceNumber && left.range == right.range && left.attempt == right.attempt
+            && left.id == right.id
+    }
+
     /// The id itself, the same however its JSON string is spelled.
     public var plainId: String {
         let spelled = id.withoutQuotes

@@ -30,9 +30,8 @@ struct BatchBuilder {
     /// - Parameter transformed: the event's JSON when it is not sent as it is stored (Behaviour P4, K1).
     /// - Returns: whether the event is in.
     mutating func add(_ entry: QueueEntry, annotation: QueuedAnnotation?, transformed: [UInt8]? = nil) -> Bool {
-        let attempt = entry.attempts + 1
-        var event = Batch.Event(
-            id: entry.event.id, sequenceNumber: entry.sequenceNumber, range: 0..<0, attempt: attempt)
+        let attempt = entry.progress.attempts + 1
+        var event = Batch.Event(entry.event, attempt: attempt)
         guard hasRoom, ids?.contains(event.plainId) != true else { return false }
         let before = body.bytes.count
         if !events.isEmpty { body.raw(format.separator) }
@@ -58,9 +57,10 @@ struct BatchBuilder {
 
     var firstSequenceNumber: SequenceNumber? { events.first?.sequenceNumber }
 
-    /// The batch, to which nothing is added any more.
-    consuming func batch(number: Int) -> Batch {
+    /// Gives out the batch; then it is empty. The body is ended where it lies: it would be copied if somebody else had it as well.
+    mutating func takeBatch(number: Int) -> Batch {
         body.raw(format.suffix)
+        defer { (body, events) = (JSONWriter(), []) }
         return Batch(number: number, body: body.bytes, events: events, isOversize: isOversize)
     }
 }
@@ -68,9 +68,9 @@ struct BatchBuilder {
 /// A batch that is being laid for one dispatcher: each event as it is to go out, transformed and with what it says about
 /// having been held (Behaviour D1, D13, P4).
 struct BatchInMaking {
-    private(set) var builder: BatchBuilder
+    var builder: BatchBuilder
     /// The last event that was looked at.
-    private(set) var last: QueueEntry?
+    private(set) var last: SequenceNumber?
     /// Events that were transformed away.
     private(set) var dropped = SequenceSet()
     private var annotations: QueuedAnnotations
@@ -109,7 +109,7 @@ struct BatchInMaking {
             dropped.append(entry.sequenceNumber)
             isAdded = true
         }
-        if isAdded { last = entry }
+        if isAdded { last = entry.sequenceNumber }
         return isAdded
     }
 
@@ -128,7 +128,7 @@ struct BatchInMaking {
     private func rendition(of entry: QueueEntry, _ annotation: QueuedAnnotation?) -> Rendition {
         guard !chain.isEmpty || cloudEvents != nil else { return .stored }
         var stored = JSONWriter()
-        entry.event.write(into: &stored, attempt: entry.attempts + 1, annotation: annotation)
+        entry.event.write(into: &stored, attempt: entry.progress.attempts + 1, annotation: annotation)
         guard let members = stored.bytes.withUnsafeBytes(surroundings.transformations.readObject) else {
             surroundings.counts.count(.transformationErrors)
             return .stored

@@ -258,7 +258,7 @@ struct DeliveryMachine {
     // MARK: Settling
 
     /// Events are let go of, as was ordered.
-    mutating func release(_ sequenceNumbers: SequenceSet) -> [QueueEntry] { queue.remove(sequenceNumbers) }
+    mutating func release(_ sequenceNumbers: SequenceSet) -> [SettledEvent] { queue.remove(sequenceNumbers) }
 
     /// So many events are done with, and counted for the last time.
     mutating func settled(_ count: Int, as end: DeliveryEnd, in source: some EventSource) {
@@ -269,7 +269,7 @@ struct DeliveryMachine {
 
     /// Nobody will look after what is in hand any more: what is too old goes, and what the sweeper takes for settled.
     func expireAll(_ isTooOld: (StoredEvent) -> Bool) -> [Order] {
-        let old = queue.entries.filter { !$0.isInFlight && isTooOld($0.event) }
+        let old = queue.entries.filter { !$0.progress.isInFlight && isTooOld($0.event) }
         return [.settle(SequenceSet(old.map(\.sequenceNumber)), as: .expired)]
     }
 
@@ -285,7 +285,7 @@ struct DeliveryMachine {
 
     /// The next event for a batch that is being laid; nil when it is to have no more.
     /// - Parameter last: the one that this told before for the same batch; nil to begin.
-    mutating func next(behind last: QueueEntry?, for builder: BatchBuilder, in room: BatchRoom) -> QueueEntry? {
+    mutating func next(behind last: SequenceNumber?, for builder: BatchBuilder, in room: BatchRoom) -> QueueEntry? {
         guard builder.hasRoom, let entry = queue.nextCandidate(behind: last, through: room.through) else { return nil }
         return limit.mayGo(entry.sequenceNumber, with: builder.firstSequenceNumber) ? entry : nil
     }
@@ -303,11 +303,11 @@ struct DeliveryMachine {
 
     /// A batch is laid; without events it goes nowhere, and the look rests.
     mutating func laid(
-        _ builder: consuming BatchBuilder, under opening: BoardOpening?, at now: Instant
+        _ builder: inout BatchBuilder, under opening: BoardOpening?, at now: Instant
     ) -> [Order] {
         guard !builder.isEmpty else { return [] }
         look = .sending(hasDropped: false)
-        let batch = flights.begin(builder, under: opening, at: now)
+        let batch = flights.begin(&builder, under: opening, at: now)
         queue.markInFlight(batch.sequenceNumbers)
         return [.send(batch), .tellDepth]
     }
@@ -415,7 +415,7 @@ struct DeliveryMachine {
             queue.takeBack(sequenceNumbers) { $0.wasUnauthorized = false }
             return (batch, [])
         }
-        let wereUnauthorized = queue.entries(of: sequenceNumbers).filter(\.wasUnauthorized)
+        let wereUnauthorized = queue.entries(of: sequenceNumbers).filter(\.progress.wasUnauthorized)
         // What must go once goes once (Behaviour D2).
         let judged = batch.isOversize ? sequenceNumbers : SequenceSet(wereUnauthorized.map(\.sequenceNumber))
         queue.takeBack(sequenceNumbers) { $0.wasUnauthorized = true }
@@ -429,17 +429,17 @@ struct DeliveryMachine {
         _ batch: Batch, charged: Bool, _ answer: LastAnswer, _ moment: DeliveryMoment
     ) -> [Order] {
         let heard = answerClock.time(at: moment.now)
-        queue.takeBack(batch.sequenceNumbers) { entry in
-            entry.firstFailure = entry.firstFailure ?? moment.wall
+        queue.takeBack(batch.sequenceNumbers) { progress in
+            progress.firstFailure = progress.firstFailure ?? moment.wall
             guard charged else { return }
-            entry.attempts += 1
-            entry.firstCharge = entry.firstCharge ?? heard
+            progress.attempts += 1
+            progress.firstCharge = progress.firstCharge ?? heard
         }
         let failed = queue.entries(of: batch.sequenceNumbers)
-        let worn = failed.filter { charged && $0.attempts >= settings.maxAttempts }
+        let worn = failed.filter { charged && $0.progress.attempts >= settings.maxAttempts }
         let old = failed.filter { entry in
-            charged && entry.attempts < settings.maxAttempts
-                && entry.firstCharge.map { heard - $0 >= settings.maxRetryAge } ?? false
+            charged && entry.progress.attempts < settings.maxAttempts
+                && entry.progress.firstCharge.map { heard - $0 >= settings.maxRetryAge } ?? false
         }
         let retried = failed.count - worn.count - old.count
         counters.count(.retried, retried)
@@ -478,8 +478,8 @@ struct DeliveryMachine {
         let letters = entries.map { entry in
             DeadLetter(
                 dispatcher: queue.number, sequenceNumber: entry.sequenceNumber, reason: reason,
-                status: answer.status, answer: answer.text, attempts: entry.attempts,
-                firstFailedAt: entry.firstFailure ?? moment.wall, diedAt: moment.wall, record: entry.event.record)
+                status: answer.status, answer: answer.text, attempts: entry.progress.attempts,
+                firstFailedAt: entry.progress.firstFailure ?? moment.wall, diedAt: moment.wall, record: entry.event.record)
         }
         return [.keep(letters), .settle(SequenceSet(entries.map(\.sequenceNumber)), as: .dead)]
     }

@@ -231,8 +231,7 @@ final class Dispatcher {
     /// The sweeper has found events too old that were not in hand (Behaviour Q4).
     func expireUnread(_ events: [StoredEvent]) {
         perform(machine.expiredUnread(events))
-        surroundings.trace.settled(unread: events, by: number, as: .expired, at: surroundings.scheduler.wall)
-        settled(events, as: .expired)
+        settled(events.map { SettledEvent($0, sends: 0) }, as: .expired)
         surroundings.turn.look(id)
     }
 
@@ -281,7 +280,7 @@ final class Dispatcher {
         while let entry = machine.next(behind: batch.last, for: batch.builder, in: room), batch.add(entry) {}
         perform(.settle(batch.dropped, as: .transformedAway))
         if batch.builder.isEmpty, !batch.dropped.isEmpty { surroundings.turn.look(id) }
-        perform(machine.laid(batch.builder, under: activationGate?.opening, at: surroundings.scheduler.now))
+        perform(machine.laid(&batch.builder, under: activationGate?.opening, at: surroundings.scheduler.now))
     }
 
     private func send(_ batch: Batch) {
@@ -339,30 +338,24 @@ final class Dispatcher {
 
     private func settle(_ sequenceNumbers: SequenceSet, as end: DeliveryEnd) {
         guard !sequenceNumbers.isEmpty else { return }
-        let entries = machine.release(sequenceNumbers)
-        surroundings.trace.settled(entries, by: number, as: end, at: surroundings.scheduler.wall)
-        settled(entries.lazy.map(\.event), as: end)
+        settled(machine.release(sequenceNumbers), as: end)
     }
 
     /// Events are done with, that are in hand no more or never were.
-    private func settled(_ events: some Collection<StoredEvent>, as end: DeliveryEnd) {
+    private func settled(_ events: [SettledEvent], as end: DeliveryEnd) {
         guard !events.isEmpty else { return }
+        surroundings.trace.settled(events, by: number, as: end, at: surroundings.scheduler.wall)
         var tallies = RouteTallies()
         for event in events { tallies.add(event.tally, route: event.route) }
         for (route, tally) in tallies.byRoute {
             surroundings.events.backlog.settle(tally, route: route, dispatcher: number)
         }
-        if end == .delivered { measureDelivery(of: events) }
+        if end == .delivered { measures.delivered(events, at: surroundings.events.presentStamp()) }
         surroundings.counts.count(end.counter, events.count)
         if let loss = end.loss { surroundings.counts.tell(EventLoss(loss, of: id, events: events.count)) }
         machine.settled(events.count, as: end, in: surroundings.events)
         writeSettled()
         tellFlushes(events.lazy.map(\.sequenceNumber), end)
-    }
-
-    private func measureDelivery(of events: some Collection<StoredEvent>) {
-        let now = surroundings.events.presentStamp()
-        for event in events { measures.delivered(age: now - event.receivedStamp) }
     }
 
     /// Has what is settled written down; how much that is by then, the queue tells when it is written.

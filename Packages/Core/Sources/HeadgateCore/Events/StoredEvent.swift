@@ -31,6 +31,9 @@ public struct StoredEvent {
         withPiece(from: RecordHeader.idStart, count: Int(header.idLength)) { String(decoding: $0, as: UTF8.self) }
     }
 
+    /// Where that begins in the chunk.
+    var idOffset: Int { offset + RecordHeader.size + RecordHeader.idStart }
+
     /// The key's JSON string, as it was spelled; nil when there is none.
     var key: ArraySlice<UInt8>? {
         guard header.keyLength > 0 else { return nil }
@@ -76,38 +79,42 @@ public struct StoredEvent {
     ///   - attempt: the charged attempts plus one (Behaviour D9).
     ///   - annotation: what is added to the data of an event that was held (Behaviour D13).
     func write(into writer: inout JSONWriter, attempt: Int, annotation: QueuedAnnotation? = nil) {
-        let head = Int(header.headLength)
-        let context = Int(header.contextLength)
-        withPiece(from: 0, count: head) { writer.raw($0) }
-        writer.raw(#","attempt":"#)
-        writer.integer(attempt)
-        writer.raw(#","context":"#)
-        withPiece(from: head, count: context) { writer.raw($0) }
-        writer.raw(#","data":"#)
-        withPiece(from: head + context, count: header.dataLength) { data in
-            guard let annotation else { return writer.raw(data) }
-            writeAnnotated(data, annotation, into: &writer)
+        let (head, context) = (Int(header.headLength), Int(header.contextLength))
+        withPiece(from: 0, count: byteCount) { json in
+            writer.bytes.lay(most: byteCount + StoredEvent.mostAdded + (annotation?.members.count ?? 0)) { cursor in
+                cursor.put(UnsafeRawBufferPointer(rebasing: json[..<head]))
+                cursor.put(#","attempt":"#)
+                cursor.put(Int64(attempt))
+                cursor.put(#","context":"#)
+                cursor.put(UnsafeRawBufferPointer(rebasing: json[head..<head + context]))
+                cursor.put(#","data":"#)
+                cursor.put(UnsafeRawBufferPointer(rebasing: json[(head + context)...]), annotation)
+                cursor.put("}")
+            }
         }
-        writer.raw("}")
     }
 
-    /// Copies an object up to its closing brace and adds members.
-    private func writeAnnotated(
-        _ object: UnsafeRawBufferPointer, _ annotation: QueuedAnnotation, into writer: inout JSONWriter
-    ) {
-        let members = UnsafeRawBufferPointer(rebasing: object.dropLast())
-        writer.raw(members)
-        let isEmpty = members.dropFirst().allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D || $0 == 0x0A }
-        if !isEmpty { writer.raw(",") }
-        writer.raw(annotation.members)
-        writer.raw("}")
-    }
+    /// The most bytes that stand in what is sent and not in what is stored, but for an annotation and the comma before it.
+    private static let mostAdded = #","attempt":,"context":,"data":},"#.utf8.count + 20
 
     private func withPiece<Result>(
         from start: Int, count: Int, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result {
         let first = offset + RecordHeader.size + start
         return chunk.bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[first..<first + count])) }
+    }
+}
+
+extension ByteCursor {
+    /// Lays an object, up to its closing brace, and adds members.
+    fileprivate mutating func put(_ object: UnsafeRawBufferPointer, _ annotation: QueuedAnnotation?) {
+        guard let annotation else { return put(object) }
+        let members = UnsafeRawBufferPointer(rebasing: object.dropLast())
+        put(members)
+        let isEmpty = members.dropFirst().allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D || $0 == 0x0A }
+        if !isEmpty { put(",") }
+        annotation.members.withUnsafeBytes { put($0) }
+        put("}")
     }
 }
 

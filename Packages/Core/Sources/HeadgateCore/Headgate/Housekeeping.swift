@@ -137,6 +137,6 @@ final class Housekeeping {
         for event in old { events.backlog.settle(event.tally, route: event.route, dispatcher: orphan) }
         counts.count(.expired, old.count)
         counts.tell(EventLoss(.expired, of: dispatchers.known.id(of: orphan) ?? "\(orphan)", events: old.count))
-        trace.settled(unread: old, by: orphan, as: .expired, at: events.scheduler.wall)
+        trace.settled(old.map { SettledEvent($0, sends: 0) }, by: orphan, as: .expired, at: events.scheduler.wall)
     }
 }

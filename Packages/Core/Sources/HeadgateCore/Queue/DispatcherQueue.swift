@@ -227,7 +227,7 @@ struct DispatcherQueue {
 
     /// The next event that may go into a batch (Behaviour Q2).
     /// - Parameter last: the one that this told before for the same batch; nil to begin.
-    mutating func nextCandidate(behind last: QueueEntry?, through newest: SequenceNumber) -> QueueEntry? {
+    mutating func nextCandidate(behind last: SequenceNumber?, through newest: SequenceNumber) -> QueueEntry? {
         hand.nextFree(behind: last, through: newest)
     }
 
@@ -239,12 +239,12 @@ struct DispatcherQueue {
     }
 
     /// Takes events back, to be sent again.
-    mutating func takeBack(_ sequenceNumbers: SequenceSet, _ change: (inout QueueEntry) -> Void = { _ in }) {
+    mutating func takeBack(_ sequenceNumbers: SequenceSet, _ change: (inout Progress) -> Void = { _ in }) {
         hand.takeBack(sequenceNumbers, change)
     }
 
     /// Lets go of events that are done with.
-    mutating func remove(_ sequenceNumbers: SequenceSet) -> [QueueEntry] {
+    mutating func remove(_ sequenceNumbers: SequenceSet) -> [SettledEvent] {
         hand.remove(sequenceNumbers)
     }
 

@@ -10,7 +10,9 @@ struct Hand {
     /// The number of what lies, or lay, at each place.
     private var numbers: [SequenceNumber] = []
     /// Nil where an event was let go, or where events were passed over.
-    private var entries: [QueueEntry?] = []
+    private var events: [StoredEvent?] = []
+    /// Of each of these. Apart from them, so that what changes costs no look at the events.
+    private var progress: [Progress] = []
     private var held = PlaceSet()
     private var waiting = PlaceSet()
     /// What waits and does not stand aside for its key.
@@ -32,22 +34,26 @@ struct Hand {
     var isEmpty: Bool { count == 0 }
 
     /// The oldest.
-    var first: QueueEntry? { held.next(from: 0).flatMap { entries[$0] } }
+    var first: QueueEntry? { held.next(from: 0).flatMap(entry) }
 
     /// Its number.
     var firstNumber: SequenceNumber? { held.next(from: 0).map { numbers[$0] } }
 
     /// The oldest that is not on its way.
-    var firstWaiting: QueueEntry? { waiting.next(from: 0).flatMap { entries[$0] } }
+    var firstWaiting: QueueEntry? { waiting.next(from: 0).flatMap(entry) }
 
     /// Its number.
     var firstWaitingNumber: SequenceNumber? { waiting.next(from: 0).map { numbers[$0] } }
 
     /// All, which is a walk over all.
-    var all: [QueueEntry] { entries.compactMap(\.self) }
+    var all: [QueueEntry] { events.indices.compactMap(entry) }
 
     subscript(_ sequenceNumber: SequenceNumber) -> QueueEntry? {
-        place(of: sequenceNumber).flatMap { entries[$0] }
+        place(of: sequenceNumber).flatMap(entry)
+    }
+
+    private func entry(at place: Int) -> QueueEntry? {
+        events[place].map { QueueEntry(event: $0, progress: progress[place]) }
     }
 
     // MARK: Coming
@@ -55,18 +61,19 @@ struct Hand {
     /// Takes an event in hand, behind all others.
     mutating func append(_ event: StoredEvent) {
         clearAway()
-        take(QueueEntry(event: event), isFree: true)
+        take(event, Progress(), isFree: true)
     }
 
     /// What lies behind the last event in hand, up to this one, is settled, or lost.
     mutating func pass(through sequenceNumber: SequenceNumber) {
         guard let last = numbers.last, last < sequenceNumber else { return }
-        if entries[entries.count - 1] == nil {
+        if holes.contains(numbers.count - 1) {
             numbers[numbers.count - 1] = sequenceNumber
         } else {
-            holes.insert(entries.count)
+            holes.insert(numbers.count)
             numbers.append(sequenceNumber)
-            entries.append(nil)
+            events.append(nil)
+            progress.append(Progress())
         }
     }
 
@@ -75,10 +82,13 @@ struct Hand {
     /// The next event that may go behind one that was taken, and no more than up to another. One that has to wait for
     /// an older one of its key steps aside (Behaviour Q2). Of events that go in one batch none waits for another.
     /// - Parameter taken: the one before it; nil to begin.
-    mutating func nextFree(behind taken: QueueEntry?, through newest: SequenceNumber) -> QueueEntry? {
-        if let taken { comeForward(behind: taken) }
-        var place = taken.map { firstPlace(behind: $0.sequenceNumber) } ?? 0
-        while let next = free.next(from: place), numbers[next] <= newest, let entry = entries[next] {
+    mutating func nextFree(behind taken: SequenceNumber?, through newest: SequenceNumber) -> QueueEntry? {
+        var place = 0
+        if let taken {
+            place = firstPlace(behind: taken)
+            comeForward(behind: place - 1)
+        }
+        while let next = free.next(from: place), numbers[next] <= newest, let entry = entry(at: next) {
             visits += 1
             guard let key = entry.event.orderKey, keys.isBusy(key) else { return entry }
             free.remove(next)
@@ -90,53 +100,59 @@ struct Hand {
 
     /// Marks events as being on their way.
     mutating func markInFlight(_ sequenceNumbers: SequenceSet) {
-        for place in places(of: sequenceNumbers) where entries[place]?.isInFlight == false {
-            entries[place]?.isInFlight = true
-            entries[place]?.sends += 1
+        for place in places(of: sequenceNumbers) where waiting.contains(place) {
+            progress[place].isInFlight = true
+            progress[place].sends += 1
             inFlightCount += 1
-            waitingBytes -= entries[place]?.event.byteCount ?? 0
+            waitingBytes -= events[place]?.byteCount ?? 0
             waiting.remove(place)
             free.remove(place)
             ends.set(place, to: nil)
-            if let key = entries[place]?.event.orderKey { keys.took(key) }
+            if let key = events[place]?.orderKey { keys.took(key) }
         }
     }
 
     /// Has events wait again, if they are on their way.
-    mutating func takeBack(_ sequenceNumbers: SequenceSet, _ change: (inout QueueEntry) -> Void) {
+    mutating func takeBack(_ sequenceNumbers: SequenceSet, _ change: (inout Progress) -> Void) {
         for place in places(of: sequenceNumbers) {
-            guard var entry = entries[place] else { continue }
-            let wasInFlight = entry.isInFlight
-            entry.isInFlight = false
-            change(&entry)
-            entries[place] = entry
+            guard let event = events[place] else { continue }
+            let wasInFlight = progress[place].isInFlight
+            progress[place].isInFlight = false
+            change(&progress[place])
             guard wasInFlight else { continue }
             inFlightCount -= 1
-            waitingBytes += entry.event.byteCount
-            wait(place, entry.event)
-            release(entry.event, wasInFlight: true)
+            waitingBytes += event.byteCount
+            wait(place, event)
+            release(event, wasInFlight: true)
         }
     }
 
     /// Lets go of events.
-    mutating func remove(_ sequenceNumbers: SequenceSet) -> [QueueEntry] {
-        let removed = places(of: sequenceNumbers).compactMap { remove(at: $0) }
+    mutating func remove(_ sequenceNumbers: SequenceSet) -> [SettledEvent] {
+        var removed: [SettledEvent] = []
+        removed.reserveCapacity(sequenceNumbers.count)
+        for place in places(of: sequenceNumbers) { remove(at: place, to: &removed) }
         if isEmpty { startOver() }
         return removed
     }
 
-    private mutating func remove(at place: Int) -> QueueEntry? {
-        guard let entry = entries[place] else { return nil }
-        entries[place] = nil
+    private mutating func remove(at place: Int, to removed: inout [SettledEvent]) {
+        guard let event = events[place] else { return }
+        events[place] = nil
         held.remove(place)
-        waiting.remove(place)
-        free.remove(place)
         holes.insert(place)
-        ends.set(place, to: nil)
         count -= 1
-        if entry.isInFlight { inFlightCount -= 1 } else { waitingBytes -= entry.event.byteCount }
-        release(entry.event, wasInFlight: entry.isInFlight)
-        return entry
+        let wasInFlight = progress[place].isInFlight
+        if wasInFlight {
+            inFlightCount -= 1
+        } else {
+            waitingBytes -= event.byteCount
+            waiting.remove(place)
+            free.remove(place)
+            ends.set(place, to: nil)
+        }
+        release(event, wasInFlight: wasInFlight)
+        removed.append(SettledEvent(event, sends: progress[place].sends))
     }
 
     // MARK: Keys
@@ -154,8 +170,9 @@ struct Hand {
         if !keys.isBusy(key) { comeForward(key) }
     }
 
-    private mutating func comeForward(behind taken: QueueEntry) {
-        guard !keys.isClear, let key = taken.event.orderKey else { return }
+    /// An event is taken: the next of its key may go with it.
+    private mutating func comeForward(behind taken: Int) {
+        guard !keys.isClear, taken >= 0, let key = events[taken]?.orderKey else { return }
         comeForward(key)
     }
 
@@ -195,7 +212,7 @@ struct Hand {
         self.maxAge = maxAge
         var place = waiting.next(from: 0)
         while let next = place {
-            ends.set(next, to: entries[next].map { end(of: $0.event) })
+            ends.set(next, to: events[next].map(end))
             place = waiting.next(from: next + 1)
         }
     }
@@ -222,7 +239,7 @@ struct Hand {
 
     /// What is on its way, which is a walk over all.
     var inFlight: SequenceSet {
-        SequenceSet(entries.lazy.compactMap(\.self).filter(\.isInFlight).map(\.sequenceNumber))
+        SequenceSet(numbers.indices.lazy.filter { progress[$0].isInFlight && held.contains($0) }.map { numbers[$0] })
     }
 
     /// Whether something in hand lies in a stretch.
@@ -248,6 +265,12 @@ struct Hand {
     /// The first place behind an event's.
     private func firstPlace(behind sequenceNumber: SequenceNumber) -> Int {
         var (low, high) = (0, numbers.count)
+        // Mostly all numbers follow one another, and it is where it would be then.
+        if let first = numbers.first, let guess = Int(exactly: sequenceNumber &- first), guess >= 0, guess < high,
+            numbers[guess] == sequenceNumber
+        {
+            return guess + 1
+        }
         while low < high {
             let middle = (low + high) / 2
             if numbers[middle] <= sequenceNumber { low = middle + 1 } else { high = middle }
@@ -257,72 +280,58 @@ struct Hand {
 
     private func place(of sequenceNumber: SequenceNumber) -> Int? {
         let place = firstPlace(behind: sequenceNumber) - 1
-        return place >= 0 && numbers[place] == sequenceNumber && entries[place] != nil ? place : nil
+        return place >= 0 && numbers[place] == sequenceNumber && held.contains(place) ? place : nil
     }
 
-    private mutating func places(of sequenceNumbers: SequenceSet) -> [Int] {
+    /// The places of events, and of what was let go between them. Events that follow one another lie side by side, so the ends of a
+    /// stretch are looked for and nothing else.
+    private mutating func places(of sequenceNumbers: SequenceSet) -> some Sequence<Int> {
         visits += sequenceNumbers.count
-        return sequenceNumbers.compactMap(place)
+        return sequenceNumbers.stretches.map {
+            firstPlace(behind: $0.lowerBound - 1)..<firstPlace(behind: $0.upperBound)
+        }.joined()
     }
 
     /// Gives back the places of what was let go, once there are many more of these than others. What lay between two
     /// events keeps one.
     private mutating func clearAway() {
-        guard entries.count > 4 * count + 64 else { return }
+        guard events.count > 4 * count + 64 else { return }
         var rest = Hand()
-        (rest.keys, rest.maxAge, rest.visits) = (keys, maxAge, visits + entries.count)
-        for place in entries.indices {
-            guard let entry = entries[place] else {
+        (rest.keys, rest.maxAge, rest.visits) = (keys, maxAge, visits + events.count)
+        for place in events.indices {
+            guard let event = events[place] else {
                 rest.pass(through: numbers[place])
                 continue
             }
-            rest.take(entry, isFree: free.contains(place))
+            rest.take(event, progress[place], isFree: free.contains(place))
         }
         self = rest
     }
 
-    private mutating func take(_ entry: QueueEntry, isFree: Bool) {
-        let place = entries.count
-        numbers.append(entry.sequenceNumber)
-        entries.append(entry)
+    private mutating func take(_ event: StoredEvent, _ progress: Progress, isFree: Bool) {
+        let place = events.count
+        numbers.append(event.sequenceNumber)
+        events.append(event)
+        self.progress.append(progress)
         held.insert(place)
         count += 1
-        guard !entry.isInFlight else {
+        guard !progress.isInFlight else {
             inFlightCount += 1
             return
         }
-        waitingBytes += entry.event.byteCount
+        waitingBytes += event.byteCount
         waiting.insert(place)
         if isFree { free.insert(place) }
-        ends.set(place, to: end(of: entry.event))
+        ends.set(place, to: end(of: event))
     }
 
     /// Nothing is in hand: all places are free. The sets of those that are used are empty, and keep their memory.
     private mutating func startOver() {
         numbers.removeAll(keepingCapacity: true)
-        entries.removeAll(keepingCapacity: true)
+        events.removeAll(keepingCapacity: true)
+        progress.removeAll(keepingCapacity: true)
         holes.removeAll()
         keys = KeyOrder()
     }
 }
 
-/// An event that a dispatcher has in hand: taken from its queue and not settled yet.
-struct QueueEntry {
-    let event: StoredEvent
-    /// Whether it is in a batch on its way.
-    var isInFlight = false
-    /// How often it was sent.
-    var sends = 0
-    /// Attempts that were charged (Behaviour D9).
-    var attempts = 0
-    /// Whether a 401 was all that came of it when it went last, so that a second one is judged (Behaviour A9).
-    var wasUnauthorized = false
-    /// Its first failure since the start, as the wall clock stood.
-    var firstFailure: Timestamp?
-    /// How long it has been tried, by the dispatcher's clock of answers, when its first attempt was charged; nil before
-    /// (Behaviour D9).
-    var firstCharge: Duration?
-
-    var sequenceNumber: SequenceNumber { event.sequenceNumber }
-    var tally: Tally { event.tally }
-}

@@ -1,21 +1,32 @@
 /// A set of small numbers, in which the next one from any place is found in as many steps as there are levels: a word has
 /// 64 bits, so four levels hold 16 million.
 struct PlaceSet {
-    /// The first level has a bit for each place. A bit above says whether a word below has any.
-    private var levels: [[UInt64]] = [[]]
+    /// A bit for each place.
+    private var words: [UInt64] = []
+    /// A bit of the first says whether a word of ``words`` has any, one of the next the same of a word below, up to a level of one
+    /// word. Touched only where a word gets its first, or loses its last.
+    private var levels: [[UInt64]] = []
 
     func contains(_ place: Int) -> Bool {
         let word = place >> 6
-        return word < levels[0].count && levels[0][word] & PlaceSet.bit(place) != 0
+        return word < words.count && words[word] & PlaceSet.bit(place) != 0
     }
 
     /// The first place in the set that is not before this one.
     func next(from place: Int) -> Int? {
-        var place = place
+        let word = place >> 6
+        guard word < words.count else { return nil }
+        let rest = words[word] & PlaceSet.bits(from: place)
+        if rest != 0 { return word << 6 | rest.trailingZeroBitCount }
+        return nextWord(from: word + 1).map { $0 << 6 | words[$0].trailingZeroBitCount }
+    }
+
+    private func nextWord(from word: Int) -> Int? {
+        var place = word
         for level in levels.indices {
             let word = place >> 6
             guard word < levels[level].count else { return nil }
-            let rest = levels[level][word] & (.max << UInt64(place & 63))
+            let rest = levels[level][word] & PlaceSet.bits(from: place)
             if rest != 0 { return lowest(under: word << 6 | rest.trailingZeroBitCount, level) }
             place = word + 1
         }
@@ -23,28 +34,42 @@ struct PlaceSet {
     }
 
     mutating func insert(_ place: Int) {
-        var place = place
-        var level = 0
-        while true {
+        let word = place >> 6
+        if word >= words.count { words.append(contentsOf: repeatElement(0, count: word + 1 - words.count)) }
+        let before = words[word]
+        words[word] = before | PlaceSet.bit(place)
+        if before == 0 { note(word) }
+    }
+
+    /// A word has got its first bit.
+    private mutating func note(_ word: Int) {
+        var place = word
+        for level in levels.indices {
             let word = place >> 6
             if word >= levels[level].count {
                 levels[level].append(contentsOf: repeatElement(0, count: word + 1 - levels[level].count))
             }
-            levels[level][word] |= PlaceSet.bit(place)
+            let before = levels[level][word]
+            levels[level][word] = before | PlaceSet.bit(place)
+            // With others beside it the bits above stand already.
+            guard before == 0 else { return }
             place = word
-            level += 1
-            if level == levels.count {
-                guard levels[level - 1].count > 1 else { return }
-                addLevel()
-            }
         }
+        while (levels.last ?? words).count > 1 { addLevel() }
     }
 
     mutating func remove(_ place: Int) {
-        var place = place
+        let word = place >> 6
+        guard word < words.count, words[word] != 0 else { return }
+        words[word] &= ~PlaceSet.bit(place)
+        if words[word] == 0 { erase(word) }
+    }
+
+    /// A word has lost its last bit.
+    private mutating func erase(_ word: Int) {
+        var place = word
         for level in levels.indices {
             let word = place >> 6
-            guard word < levels[level].count else { return }
             levels[level][word] &= ~PlaceSet.bit(place)
             // Others are left below, so the bits above stand.
             guard levels[level][word] == 0 else { return }
@@ -54,13 +79,14 @@ struct PlaceSet {
 
     /// Empties it, and keeps the memory.
     mutating func removeAll() {
+        for word in words.indices { words[word] = 0 }
         for level in levels.indices {
             for word in levels[level].indices { levels[level][word] = 0 }
         }
     }
 
     private mutating func addLevel() {
-        let below = levels[levels.count - 1]
+        let below = levels.last ?? words
         var words = [UInt64](repeating: 0, count: (below.count + 63) >> 6)
         for (index, word) in below.enumerated() where word != 0 { words[index >> 6] |= PlaceSet.bit(index) }
         levels.append(words)
@@ -70,7 +96,10 @@ struct PlaceSet {
         levels[..<level].reversed().reduce(bit) { $0 << 6 | $1[$0].trailingZeroBitCount }
     }
 
-    private static func bit(_ place: Int) -> UInt64 { 1 << UInt64(place & 63) }
+    private static func bit(_ place: Int) -> UInt64 { 1 &<< UInt64(truncatingIfNeeded: place) }
+
+    /// Those of its word from a place on.
+    private static func bits(from place: Int) -> UInt64 { .max &<< UInt64(truncatingIfNeeded: place) }
 }
 
 /// Which keys have events on their way, and which events wait behind these (Behaviour Q2). Pure.
@@ -167,6 +196,7 @@ struct EndTree {
             grow(to: place)
         }
         var node = leaves + place
+        guard nodes[node] != end ?? EndTree.never else { return }
         nodes[node] = end ?? EndTree.never
         while node > 1 {
             node /= 2

@@ -67,13 +67,13 @@ final class QueuePeek {
     /// Gives out what is in hand and waits, and lets go of it.
     private func take() {
         for entry in queue.entries where isShown(entry) {
-            page.take(entry.event, attempt: entry.attempts + 1, limit: limit)
+            page.take(entry.event, attempt: entry.progress.attempts + 1, limit: limit)
         }
         queue.removeAll()
     }
 
     private func isShown(_ entry: QueueEntry) -> Bool {
-        !page.isFull && entry.sequenceNumber > after && !entry.isInFlight && !events.isTooOld(entry.event)
+        !page.isFull && entry.sequenceNumber > after && !entry.progress.isInFlight && !events.isTooOld(entry.event)
     }
 }
 

@@ -59,20 +59,10 @@ public final class EventTrace {
 
     func stored(_ group: TraceGroup) { memory.stored(group) }
 
-    /// A dispatcher has done with events that it had in hand.
-    func settled(_ entries: [QueueEntry], by dispatcher: DispatcherNumber, as end: DeliveryEnd, at wall: Timestamp) {
-        memory.settled(
-            entries.count, by: dispatcher, as: end, at: wall,
-            event: { (entries[$0].sequenceNumber, entries[$0].sends) },
-            cause: { failures[dispatcher]?.cause(of: $0) ?? 0 })
-    }
-
-    /// A dispatcher has done with events that it never had in hand.
-    func settled(unread events: [StoredEvent], by dispatcher: DispatcherNumber, as end: DeliveryEnd, at wall: Timestamp)
-    {
-        memory.settled(
-            events.count, by: dispatcher, as: end, at: wall, event: { (events[$0].sequenceNumber, 0) },
-            cause: { _ in 0 })
+    /// A dispatcher has done with events.
+    func settled(_ events: [SettledEvent], by dispatcher: DispatcherNumber, as end: DeliveryEnd, at wall: Timestamp) {
+        let failures = failures[dispatcher]
+        memory.settled(events, by: dispatcher, as: end, at: wall) { failures?.cause(of: $0) ?? 0 }
     }
 
     /// An attempt with some events of a dispatcher has failed.

@@ -105,23 +105,22 @@ struct TraceMemory {
 
     /// A dispatcher has done with some events.
     /// - Parameters:
-    ///   - events: so many of them; `event` tells of each, in ascending order, its number and how often it was sent.
+    ///   - events: in ascending order.
     ///   - cause: what the last attempt of an event failed of.
     mutating func settled(
-        _ count: Int, by dispatcher: DispatcherNumber, as end: DeliveryEnd, at wall: Timestamp,
-        event: (Int) -> (number: SequenceNumber, sends: Int), cause: (SequenceNumber) -> TraceWords.Number
+        _ events: [SettledEvent], by dispatcher: DispatcherNumber, as end: DeliveryEnd, at wall: Timestamp,
+        cause: (SequenceNumber) -> TraceWords.Number
     ) {
         guard capacity > 0, let oldest else { return }
         var log = logs.removeValue(forKey: dispatcher) ?? SettlementLog()
         log.forget(before: oldest)
         var line: SettlementLog.Line?
-        for place in 0..<count {
-            let (number, sends) = event(place)
-            guard number >= oldest else { continue }
+        for event in events where event.sequenceNumber >= oldest {
+            let (number, sends) = (event.sequenceNumber, event.sends)
             // What went well at once failed of nothing.
             let isPlain = end == .delivered && sends == 1
             let next = SettlementLog.Line(
-                first: number, count: 1, sends: UInt32(truncatingIfNeeded: sends),
+                first: number, count: 1, sends: sends,
                 cause: isPlain ? 0 : cause(number), end: end, at: wall.milliseconds)
             guard line?.join(next) != true else { continue }
             if let line { log.append(line) }

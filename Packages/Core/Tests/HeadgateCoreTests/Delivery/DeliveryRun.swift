@@ -123,11 +123,11 @@ struct DeliveryRun {
 
     private mutating func lay(_ room: BatchRoom) -> [DeliveryOrder] {
         var builder = BatchBuilder(format: .jsonArray, mostEvents: room.most, byteLimit: machine.settings.byteLimit)
-        var last: QueueEntry?
+        var last: SequenceNumber?
         while let entry = machine.next(behind: last, for: builder, in: room), builder.add(entry, annotation: nil) {
-            last = entry
+            last = entry.sequenceNumber
         }
-        return perform(machine.laid(builder, under: opening, at: now))
+        return perform(machine.laid(&builder, under: opening, at: now))
     }
 
     private mutating func send(_ batch: Batch) {

@@ -48,11 +48,11 @@ struct HandTests {
     }
 
     private static func taken(_ hand: inout Hand, _ most: Int, through newest: SequenceNumber) -> [SequenceNumber] {
-        var last: QueueEntry?
+        var last: SequenceNumber?
         var numbers: [SequenceNumber] = []
         while numbers.count < most, let next = hand.nextFree(behind: last, through: newest) {
             numbers.append(next.sequenceNumber)
-            last = next
+            last = next.sequenceNumber
         }
         return numbers
     }

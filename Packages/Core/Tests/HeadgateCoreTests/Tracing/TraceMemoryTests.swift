@@ -31,8 +31,11 @@ import Testing
         _ events: [Ended], by dispatcher: DispatcherNumber, as end: DeliveryEnd, at moment: Int64,
         in memory: inout TraceMemory, cause: (SequenceNumber) -> UInt32
     ) {
-        memory.settled(
-            events.count, by: dispatcher, as: end, at: wall(moment), event: { events[$0] }, cause: cause)
+        let settled = events.map {
+            SettledEvent(
+                sequenceNumber: $0.number, route: 1, tally: .zero, receivedStamp: 0, sends: UInt32($0.sends))
+        }
+        memory.settled(settled, by: dispatcher, as: end, at: wall(moment), cause: cause)
     }
 
     @Test("O2: an id is found whatever its spelling, with name, receipt, route and namespace")

@@ -18,11 +18,12 @@ enum PercentEncoding {
 
     /// For a header's value: all visible ASCII stays, of which libcurl would encode the better part.
     static func header(_ text: String) -> String {
-        text.utf8.map { byte in
-            let isKept = 0x21...0x7E ~= byte && byte != UInt8(ascii: "%")
-            return isKept ? String(UnicodeScalar(byte)) : query([byte])
-        }.joined()
+        // Nearly always that is all.
+        if text.utf8.allSatisfy(isKept) { return text }
+        return text.utf8.map { isKept($0) ? String(UnicodeScalar($0)) : query([$0]) }.joined()
     }
+
+    private static func isKept(_ byte: UInt8) -> Bool { 0x21...0x7E ~= byte && byte != UInt8(ascii: "%") }
 
     /// The text that was encoded; a `%` that no two digits follow stays.
     static func decode(_ text: some StringProtocol) -> String {
