@@ -479,7 +479,8 @@ struct DeliveryMachine {
             DeadLetter(
                 dispatcher: queue.number, sequenceNumber: entry.sequenceNumber, reason: reason,
                 status: answer.status, answer: answer.text, attempts: entry.progress.attempts,
-                firstFailedAt: entry.progress.firstFailure ?? moment.wall, diedAt: moment.wall, record: entry.event.record)
+                firstFailedAt: entry.progress.firstFailure ?? moment.wall, diedAt: moment.wall,
+                record: entry.event.record)
         }
         return [.keep(letters), .settle(SequenceSet(entries.map(\.sequenceNumber)), as: .dead)]
     }

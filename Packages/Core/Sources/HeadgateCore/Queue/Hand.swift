@@ -334,4 +334,3 @@ struct Hand {
         keys = KeyOrder()
     }
 }
-

@@ -186,7 +186,8 @@ final class TraceQuery {
         guard let dispatcher = gate.dispatchers.there(id) else { return orphaned(id, place) }
         let lastError = gate.trace.lastError(of: place, for: number)
         if let entry = dispatcher.queue.entries(of: [place]).first {
-            var way = TracedWay(dispatcher: id, state: .pending, attempts: Int(entry.progress.sends), lastError: lastError)
+            var way = TracedWay(
+                dispatcher: id, state: .pending, attempts: Int(entry.progress.sends), lastError: lastError)
             if entry.progress.isInFlight {
                 (way.state, way.at) = (.inFlight, dispatcher.sentAt(of: place))
             } else {
