@@ -69,7 +69,7 @@ public struct BatchFormat: Sendable, Equatable {
 /// Events on their way to a destination together (Behaviour D1).
 public struct Batch: Sendable, Equatable {
     /// The events' part of the batch, in order of acceptance.
-    public struct Event: Sendable {
+    public struct Event: Sendable, Equatable {
         private let spelling: Spelling
         public var sequenceNumber: SequenceNumber
         /// Where the event's JSON stands in the body.
@@ -78,11 +78,25 @@ public struct Batch: Sendable, Equatable {
         public var attempt: Int
 
         /// An id, or where it lies: few destinations ask for those of all events, and a string of each takes time and memory.
-        private enum Spelling: Sendable {
+        private enum Spelling: Sendable, Equatable {
             case text(String)
             case stored(Chunk, offset: Int, count: Int)
+
+            var text: String {
+                switch self {
+                case .text(let text): text
+                case .stored(let chunk, let offset, let count):
+                    String(decoding: chunk.bytes[offset..<offset + count], as: UTF8.self)
+                }
+            }
+
+            static func == (left: Spelling, right: Spelling) -> Bool { left.text == right.text }
         }
 
+        /// - Parameters:
+        ///   - id: the id's JSON string, quotes and all.
+        ///   - range: where the event's JSON stands in the body.
+        ///   - attempt: the attempts charged to it so far, and this one.
         public init(id: String, sequenceNumber: SequenceNumber, range: Range<Int>, attempt: Int = 1) {
             spelling = .text(id)
             (self.sequenceNumber, self.range, self.attempt) = (sequenceNumber, range, attempt)
@@ -95,13 +109,7 @@ public struct Batch: Sendable, Equatable {
         }
 
         /// The id's JSON string, quotes and all, as it is spelled in the body.
-        public var id: String {
-            switch spelling {
-            case .text(let text): text
-            case .stored(let chunk, let offset, let count):
-                String(decoding: chunk.bytes[offset..<offset + count], as: UTF8.self)
-            }
-        }
+        public var id: String { spelling.text }
     }
 
     /// Counts the batches of a dispatcher since the start.
@@ -158,12 +166,7 @@ extension Batch {
     }
 }
 
-extension Batch.Event: Equatable {
-    public static func == (left: Batch.Event, right: Batch.Event) -> Bool {
-        left.sequenceNumber == right.sequenceNumber && left.range == right.range && left.attempt == right.attempt
-            && left.id == right.id
-    }
-
+extension Batch.Event {
     /// The id itself, the same however its JSON string is spelled.
     public var plainId: String {
         let spelled = id.withoutQuotes

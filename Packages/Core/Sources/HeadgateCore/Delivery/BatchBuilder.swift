@@ -57,10 +57,10 @@ struct BatchBuilder {
 
     var firstSequenceNumber: SequenceNumber? { events.first?.sequenceNumber }
 
-    /// Gives out the batch; then it is empty. The body is ended where it lies: it would be copied if somebody else had it as well.
-    mutating func takeBatch(number: Int) -> Batch {
+    /// Ends the batch, to which nothing is added any more. The body is ended where it lies: it would be copied if somebody else had it as
+    /// well.
+    mutating func end(number: Int) -> Batch {
         body.raw(format.suffix)
-        defer { (body, events) = (JSONWriter(), []) }
         return Batch(number: number, body: body.bytes, events: events, isOversize: isOversize)
     }
 }

@@ -27,7 +27,7 @@ struct Flights {
     /// Sends off a batch, which gets its number.
     mutating func begin(_ builder: inout BatchBuilder, under opening: BoardOpening?, at now: Instant) -> Batch {
         lastNumber += 1
-        var batch = builder.takeBatch(number: lastNumber)
+        var batch = builder.end(number: lastNumber)
         batch.output = opening?.output ?? [:]
         batch.sentAt = now
         all[lastNumber] = Flight(batch: batch, opening: opening?.generation)

@@ -86,7 +86,7 @@ struct Hand {
         var place = 0
         if let taken {
             place = firstPlace(behind: taken)
-            comeForward(behind: place - 1)
+            comeForward(behind: taken)
         }
         while let next = free.next(from: place), numbers[next] <= newest, let entry = entry(at: next) {
             visits += 1
@@ -171,8 +171,8 @@ struct Hand {
     }
 
     /// An event is taken: the next of its key may go with it.
-    private mutating func comeForward(behind taken: Int) {
-        guard !keys.isClear, taken >= 0, let key = events[taken]?.orderKey else { return }
+    private mutating func comeForward(behind taken: SequenceNumber) {
+        guard !keys.isClear, let place = place(of: taken), let key = events[place]?.orderKey else { return }
         comeForward(key)
     }
 

@@ -117,8 +117,8 @@ struct TraceMemory {
         var line: SettlementLog.Line?
         for event in events where event.sequenceNumber >= oldest {
             let (number, sends) = (event.sequenceNumber, event.sends)
-            // What went well at once failed of nothing.
-            let isPlain = end == .delivered && sends == 1
+            // What was never sent, or went well at once, failed of nothing: to look for what would be a walk for each.
+            let isPlain = sends == 0 || end == .delivered && sends == 1
             let next = SettlementLog.Line(
                 first: number, count: 1, sends: sends,
                 cause: isPlain ? 0 : cause(number), end: end, at: wall.milliseconds)
