@@ -134,12 +134,12 @@ import Testing
         let dispatcher = DispatcherNumber.random(in: 1...3, using: &chance)
         let ended = model.events.filter { _ in chance.oneIn(3) }.map(\.number)
             .filter { model.ended[dispatcher]?[$0] == nil }
-        let sends = Int.random(in: 1...3, using: &chance)
+        let sends = Int.random(in: 0...3, using: &chance)
         let end: DeliveryEnd = chance.oneIn(2) ? .delivered : .dead
         let at = Int64.random(in: 1...5, using: &chance)
         settle(ended.map { Ended($0, sends) }, by: dispatcher, as: end, at: at, in: &memory) { UInt32($0 % 2) }
         for number in ended {
-            let cause = end == .delivered && sends == 1 ? 0 : UInt32(number % 2)
+            let cause = sends == 0 || end == .delivered && sends == 1 ? 0 : UInt32(number % 2)
             model.ended[dispatcher, default: [:]][number] = (sends, end, at, cause)
         }
     }
