@@ -31,6 +31,8 @@ public final class DiskEventStore: EventStore {
         public var mostDeadLetterBytes = 64 << 20
         /// Bytes of a segment of the log, and of what is read of it at once.
         var segmentSize = 8 << 20
+        /// Bytes of the smallest segment that is worth while where there is no room for a whole one.
+        var leastSegmentSize = 64 << 10
         var blockSize = 256 << 10
         /// Records of a group that take so many bytes are packed. What takes less fits into one block of the disk, and is not.
         var leastPacked = 4 << 10

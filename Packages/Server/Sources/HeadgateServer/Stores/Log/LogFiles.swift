@@ -16,6 +16,8 @@ final class LogFiles {
     let directory: String
     private let disk: any Disk
     private let segmentSize: Int
+    /// Bytes of the smallest segment that is worth while.
+    private let leastSegmentSize: Int
     /// Whether files are filled with zeros before they are used.
     private let isFilled: Bool
     /// Files that are ready to be used.
@@ -39,11 +41,11 @@ final class LogFiles {
     private static let leastStep = 64 << 10
     /// So many damaged pieces are kept.
     private static let mostPutAside = 64
-    /// Bytes of the smallest segment that is worth while.
-    private static let leastSegment = 64 << 10
 
-    init(_ directory: String, on disk: any Disk, segmentSize: Int, isFilled: Bool) {
-        (self.directory, self.disk, self.segmentSize, self.isFilled) = (directory, disk, segmentSize, isFilled)
+    init(_ options: StoreOptions) {
+        (directory, disk) = (options.logDirectory, options.disk)
+        (segmentSize, leastSegmentSize) = (options.segmentSize, min(options.segmentSize, options.leastSegmentSize))
+        isFilled = options.durability == .full
     }
 
     func path(_ file: UInt32) -> String {
@@ -81,7 +83,7 @@ final class LogFiles {
             try makeReady()
         }
         var size = max(need, segmentSize)
-        let least = max(need, min(LogFiles.leastSegment, segmentSize))
+        let least = max(need, leastSegmentSize)
         while true {
             do throws(DiskFault) { return try make(size) } catch {
                 guard error.isNoRoom, size > least else {
@@ -214,14 +216,6 @@ private struct UnreadyFile {
     let handle: any DiskFile
     private var filled: Int
 
-    /// Never written to, so that the system has one page for all of them. They live as long as the program.
-    private nonisolated(unsafe) static let zeros: UnsafeRawBufferPointer = {
-        let size = 1 << 20
-        let memory = mmap(nil, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-        guard let memory, memory != MAP_FAILED else { fatalError("no memory for \(size) zeros") }
-        return UnsafeRawBufferPointer(start: memory, count: size)
-    }()
-
     /// - Parameter filled: so many bytes need not be filled.
     init(file: LogFile, handle: any DiskFile, filled: Int) {
         (self.file, self.handle, self.filled) = (file, handle, filled)
@@ -231,15 +225,33 @@ private struct UnreadyFile {
 
     /// Fills so many bytes more. They are on the disk once all are.
     mutating func fill(_ step: Int) throws(DiskFault) {
-        let begin = filled
-        let end = min(file.size, filled + step)
-        while filled < end {
-            let count = min(UnreadyFile.zeros.count, end - filled)
-            try handle.write(UnsafeRawBufferPointer(rebasing: UnreadyFile.zeros[..<count]), at: filled)
-            filled += count
-        }
+        let range = filled..<min(file.size, filled + step)
+        try handle.fill(range)
+        filled = range.upperBound
         // A sync for each step would take most of its time, and whoever waits for a commit would wait for it.
-        handle.writeOut(begin..<end)
+        handle.writeOut(range)
         if isFull { try handle.sync() }
     }
+}
+
+extension DiskFile {
+    /// Fills a range with zeros.
+    func fill(_ range: Range<Int>) throws(DiskFault) {
+        var place = range.lowerBound
+        while place < range.upperBound {
+            let count = min(Zeros.bytes.count, range.upperBound - place)
+            try write(UnsafeRawBufferPointer(rebasing: Zeros.bytes[..<count]), at: place)
+            place += count
+        }
+    }
+}
+
+private enum Zeros {
+    /// Never written to, so that the system has one page for all of them. They live as long as the program.
+    nonisolated(unsafe) static let bytes: UnsafeRawBufferPointer = {
+        let size = 1 << 20
+        let memory = mmap(nil, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let memory, memory != MAP_FAILED else { fatalError("no memory for \(size) zeros") }
+        return UnsafeRawBufferPointer(start: memory, count: size)
+    }()
 }

@@ -61,6 +61,8 @@ struct LogInventory {
     private(set) var sources: [LogSource] = []
     /// The highest number that a file says.
     private(set) var newest: UInt64 = 0
+    /// Files that nobody has used yet, or not to the end.
+    private(set) var blank: [LogFile] = []
     /// Files that were written to, and say nothing any more of what they are.
     private(set) var unreadable: [LogFile] = []
 
@@ -75,7 +77,7 @@ struct LogInventory {
         switch bytes.withUnsafeBytes(LogHeader.read) {
         case .none:
             // A header is written last, and at once: where there is something else there was one.
-            if bytes.contains(where: { $0 != 0 }) { unreadable.append(file) }
+            if bytes.contains(where: { $0 != 0 }) { unreadable.append(file) } else { blank.append(file) }
         case .newer(let version):
             throw .newer(
                 "\(files.path(file.number)) was written by a newer headgated (version \(version), "

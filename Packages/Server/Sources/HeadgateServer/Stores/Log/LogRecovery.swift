@@ -4,7 +4,8 @@ import HeadgateCore
 /// on it.
 ///
 /// What the end of the log says may have never reached the disk, though it can be read: a daemon that was killed had not synced
-/// it, or a sync failed. So it is written anew, into a segment of its own that begins with all that is beyond doubt.
+/// it, or a sync failed. So it is written anew, into a segment of its own that begins with all that is beyond doubt; on a full disk
+/// it is written once more where it lies (decision 52).
 struct LogRecovery {
     struct Outcome {
         var files: LogFiles
@@ -49,9 +50,7 @@ struct LogRecovery {
 
     init(_ options: StoreOptions, written: Written? = nil) {
         (self.options, self.written) = (options, written)
-        files = LogFiles(
-            options.logDirectory, on: options.disk, segmentSize: options.segmentSize,
-            isFilled: options.durability == .full)
+        files = LogFiles(options)
     }
 
     /// - Parameter founding: what a log begins with that is begun here.
@@ -59,17 +58,22 @@ struct LogRecovery {
         let inventory = try LogInventory(files)
         guard let chain = try inventory.chain(written) else {
             guard inventory.isEmpty else { throw .damaged("no segment of it can be read from its beginning") }
+            inventory.blank.forEach(files.free)
             return try begin(founding, inventory)
         }
         var replay = try replay(chain)
         let known = Set(replay.state.segments.map(\.file) + replay.state.ids.files.map(\.file))
         lost = inventory.unreadable.filter { !known.contains($0) }
         replay.state.lastSequenceNumber = try lastGiven(replay, behind: numbersLost(chain))
+        // What nobody ever used may be used at once. All else waits until what says so is on the disk.
+        let blank = inventory.blank.filter { !known.contains($0) }
+        blank.forEach(files.free)
         let outcome = try finish(replay, inventory)
         let used = Set(
-            outcome.state.segments.map(\.file.number) + outcome.state.ids.files.map(\.file.number)
-                + [outcome.front.segment.file.number])
-        for file in inventory.all where !used.contains(file.number) && !lost.contains(file) { files.free(file) }
+            outcome.state.segments.map(\.file) + outcome.state.ids.files.map(\.file) + [outcome.front.segment.file])
+        for file in inventory.all where !used.contains(file) && !lost.contains(file) && !blank.contains(file) {
+            files.free(file)
+        }
         return try setAside(outcome)
     }
 
@@ -208,7 +212,12 @@ struct LogRecovery {
         let need = LogFront.size(for: state) + carried.reduce(0) { $0 + $1.frame.size + 1_024 }
         let header = LogHeader(
             use: .front, number: number, previous: old.number, previousEnd: end, version: options.logVersion)
-        let front = try front(header, atLeast: need, state)
+        let front: LogFront
+        do throws(Fault) { front = try self.front(header, atLeast: need, state) } catch {
+            // What has no state of its own relies on the segment before it, and on a full disk that may go.
+            guard error.isNoRoom, replay.reading.snapshot != nil else { throw error }
+            return try affirm(replay, inventory)
+        }
         for (frame, offset) in carried {
             let content = replay.reading.content(frame, offset)
             let range = front.lay(frame.kind) { $0.putRest(Array(content)) }
@@ -217,6 +226,31 @@ struct LogRecovery {
         if !carried.isEmpty { front.lay(.foundation) { _ in } }
         try Fault.of { () throws(DiskFault) in try front.begin(synced: true) }
         return try outcome(state, front, known: replay.tail, next: number + 1, inventory)
+    }
+
+    /// Writes what is doubtful once more where it lies, and goes on behind it. What was on the disk stays what it is, whatever the power
+    /// does meanwhile.
+    private mutating func affirm(_ replay: Replay, _ inventory: LogInventory) throws(Fault) -> Outcome {
+        let (reading, tail) = (replay.reading, replay.tail)
+        let doubtful = replay.doubtful.filter { $0.frame.kind != .closed }
+        var state = replay.state
+        for (frame, offset) in doubtful {
+            try apply(frame, reading.content(frame, offset), at: offset, of: tail, to: &state)
+        }
+        let frames = reading.survey.frames.filter { $0.frame.kind != .closed }
+        guard let last = frames.last else { throw .damaged("it has no end") }
+        let end = last.offset + last.frame.size
+        let begin = doubtful.first?.offset ?? end
+        try Fault.of { () throws(DiskFault) in
+            let file = try tail.open()
+            try Array(reading.bytes(begin..<end)).lend { (bytes) throws(DiskFault) in try file.write(bytes, at: begin) }
+            // What stands behind it must not be taken for what came after what is written next.
+            try file.fill(end..<tail.file.size)
+            try file.sync()
+        }
+        let summary = frames.last { $0.frame.kind == .summary }?.offset ?? 0
+        let front = LogFront(tail, reading.source.header, end: end, last: last.frame.checksum, summary: summary)
+        return try outcome(state, front, next: inventory.newest + 1, inventory)
     }
 
     private mutating func begin(_ founding: Founding, _ inventory: LogInventory) throws(Fault) -> Outcome {
@@ -315,6 +349,10 @@ struct LogRecovery {
 }
 
 extension LogRecovery.Fault {
+    fileprivate var isNoRoom: Bool {
+        if case .disk(let fault) = self { fault.isNoRoom } else { false }
+    }
+
     /// Does work on the disk as a part of recovering.
     static func of<Value>(_ work: () throws(DiskFault) -> Value) throws(LogRecovery.Fault) -> Value {
         do { return try work() } catch { throw .disk(error) }

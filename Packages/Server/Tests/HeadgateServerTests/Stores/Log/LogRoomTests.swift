@@ -106,4 +106,85 @@ struct LogRoomTests {
         for number in 1...last where scene.write(.settled(1, Settled(through: number))) != nil { refused += 1 }
         #expect(refused == 0)
     }
+
+    // MARK: A start without room
+
+    /// A log on a disk that is full, of a daemon that was killed.
+    private func killedWhenFull() throws -> (disk: FaultyDisk, last: SequenceNumber, segment: UInt64) {
+        let disk = FaultyDisk()
+        (scene.options.disk, scene.options.segmentSize, scene.options.durability) = (disk, Self.segment, .full)
+        disk.room = 3 * Self.segment + 100
+        let engine = try #require(try scene.options.open().engine as? LogEngine)
+        _ = engine.commit([.write([.dispatcher(.at(0))])])
+        var last: SequenceNumber = 0
+        while case .success = engine.commit([
+            .append(
+                Groups.of(last + 1...last + 1, size: 1_000, newRoutes: last == 0 ? [1: [1]] : [:]))
+        ]) {
+            last += 1
+            for _ in 0..<200 where engine.hasChores { engine.doSomeChores() }
+        }
+        #expect(last > 100)
+        return (disk, last, engine.log.front.segment.number)
+    }
+
+    @Test(
+        "Q8: a daemon that was killed on a full disk starts again, goes on where it was, and with room in the next segment"
+    )
+    func startsWhenFull() throws {
+        let (disk, last, segment) = try killedWhenFull()
+        for _ in 0..<2 {
+            let opened = try scene.options.open()
+            #expect((opened.engine as? LogEngine)?.log.front.segment.number == segment)
+            #expect(opened.state.lastSequenceNumber == last)
+            #expect(opened.state.unsettled[1]?[1]?.events == Int(last))
+        }
+        disk.room = .max
+        try scene.open()
+        #expect(try scene.numbers() == Array(1...last))
+        for number in last + 1...last + 100 { #expect(scene.append(Groups.of(number...number, size: 1_000)) == nil) }
+        #expect(try scene.reopen().lastSequenceNumber == last + 100)
+        #expect(try scene.numbers() == Array(1...last + 100))
+    }
+
+    @Test("Q8: where a start goes on in a segment, nothing that lies behind it is ever taken for what comes")
+    func nothingBehind() throws {
+        let (_, last, _) = try killedWhenFull()
+        let (file, end, path) = try {
+            let log = try #require(try scene.options.open().engine as? LogEngine).log
+            return (log.front.segment.file, log.front.end, log.files.path(log.front.segment.file.number))
+        }()
+        let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try handle.seek(toOffset: UInt64(end + 100))
+        try handle.write(contentsOf: Data(repeating: 7, count: file.size - end - 100))
+        try handle.close()
+        let again = try #require(try scene.options.open().engine as? LogEngine)
+        #expect(again.log.front.end == end && again.lastAppended == last)
+        let rest = try #require(FileManager.default.contents(atPath: path)).dropFirst(end)
+        #expect(rest.allSatisfy { $0 == 0 })
+    }
+
+    @Test("Q8: a start without room takes a file that nobody has used yet")
+    func usesBlank() throws {
+        let (disk, last, segment) = try killedWhenFull()
+        let path = scene.options.logDirectory + "/000099.log"
+        try Data(repeating: 0, count: Self.segment).write(to: URL(fileURLWithPath: path))
+        disk.room = 0
+        let engine = try #require(try scene.options.open().engine as? LogEngine)
+        #expect(engine.log.front.segment.number > segment && engine.log.front.segment.file.number == 99)
+        #expect(engine.lastAppended == last)
+    }
+
+    @Test("Q8: starts that are cut off before there is a log leave no more than one file behind")
+    func interruptedFounding() throws {
+        (scene.options.segmentSize, scene.options.disk) = (Self.segment, FaultyDisk())
+        try FileManager.default.createDirectory(atPath: scene.options.logDirectory, withIntermediateDirectories: true)
+        for number in 1...5 {
+            let path = scene.options.logDirectory + "/00000\(number).log"
+            try Data(repeating: 0, count: Self.segment).write(to: URL(fileURLWithPath: path))
+        }
+        _ = try scene.options.open()
+        // One is the segment, and two are ready for the next.
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scene.options.logDirectory).count <= 3)
+    }
 }

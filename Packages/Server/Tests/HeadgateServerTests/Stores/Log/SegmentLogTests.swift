@@ -143,7 +143,9 @@ struct SegmentLogTests {
     func ready(isFilled: Bool) throws {
         let (writes, scene) = (Guarded(0), try LogScene())
         let disk = FaultyDisk(onWrite: { writes.withLock { $0 += 1 } })
-        let files = LogFiles(scene.options.logDirectory, on: disk, segmentSize: 1 << 20, isFilled: isFilled)
+        var options = scene.options
+        (options.disk, options.segmentSize, options.durability) = (disk, 1 << 20, isFilled ? .full : .normal)
+        let files = LogFiles(options)
         _ = try files.list()
         while files.isShort { try files.makeReady() }
         let file = try files.take(atLeast: 1 << 20)
