@@ -44,6 +44,23 @@ public struct Settled: Sendable, Equatable {
         return ranges[index]
     }
 
+    /// The same but for some events, which are not settled after all.
+    /// - Parameter events: ascending.
+    func without(_ events: some Collection<SequenceNumber>) -> Settled {
+        let wholes = (position > 0 ? [1...position] : []) + ranges
+        let pieces = wholes.flatMap { whole -> [ClosedRange<SequenceNumber>] in
+            let bounds = [whole.lowerBound - 1] + events.filter(whole.contains) + [whole.upperBound + 1]
+            return zip(bounds, bounds.dropFirst()).compactMap { $0 + 1 < $1 ? $0 + 1...$1 - 1 : nil }
+        }
+        return Settled(through: 0, and: pieces)
+    }
+
+    /// The same as far as an event.
+    func through(_ end: SequenceNumber) -> Settled {
+        let within = ranges.filter { $0.lowerBound <= end }.map { $0.lowerBound...min($0.upperBound, end) }
+        return Settled(through: min(position, end), and: within)
+    }
+
     /// How much of a stretch of events lies in ranges behind the position.
     public func overlap(with stretch: ClosedRange<SequenceNumber>) -> Overlap {
         let index = firstRange(reaching: stretch.lowerBound)

@@ -4,20 +4,26 @@ final class Settlements {
     private let scheduler: any Scheduler
     private let store: any EventStore
     private var settled: [DispatcherNumber: () -> Settled?] = [:]
-    private var changes: [StoreChange] = []
+    private var said = Said()
+    private var changes = WaitingChanges()
     private var waiters: [StoreWaiter] = []
     /// What is being written.
     private var written: [StoreChange]?
     private var isClosed = false
     private var isDue = false
-    private var lastTrim: SequenceNumber = 0
+
+    /// What is written by now, or on its way.
+    private struct Said {
+        /// Of those who have more to say once other changes are written.
+        var settled: [DispatcherNumber: Settled] = [:]
+        var trim: SequenceNumber = 0
+    }
+
     /// Knows what nobody needs any more.
     weak var host: (any GateHost)?
     /// Why something could not be written down.
     let faults = PulseSubject<StoreFault>()
 
-    /// Dead letters that wait for a store that fails are bounded as those in the store are; the oldest go.
-    private static let mostLetters = 10_000
     private static let pauseAfterFault = Duration.seconds(1)
 
     init(scheduler: any Scheduler, store: any EventStore) {
@@ -36,7 +42,7 @@ final class Settlements {
     func add(_ change: StoreChange) {
         // What comes back under the same number begins behind all that it had settled.
         if let dispatcher = change.forgottenDispatcher { settled[dispatcher] = nil }
-        changes.append(change)
+        changes.add(change)
         writeSoon()
     }
 
@@ -48,7 +54,7 @@ final class Settlements {
 
     /// The dispatchers of which it is not written yet that they are given up.
     var unwrittenForgets: Set<DispatcherNumber> {
-        Set(((written ?? []) + changes).compactMap(\.forgottenDispatcher))
+        Set((written ?? []).compactMap(\.forgottenDispatcher) + changes.forgets)
     }
 
     /// Has a look at the end of the turn whether there is something to give up.
@@ -59,7 +65,7 @@ final class Settlements {
     /// Nothing more is written: the store is about to be closed. Who waits from now on is told so.
     func close() {
         isClosed = true
-        (changes, settled) = ([], [:])
+        forget()
         writeSoon()
     }
 
@@ -75,52 +81,91 @@ final class Settlements {
     private func write() {
         guard written == nil else { return }
         guard !isClosed else { return refuse() }
-        let (taken, told) = (takeChanges(), waiters)
+        let before = said
+        let taken = takeShare()
+        // Who waits for all is told when all is written, or something could not be.
+        let (told, waiting) = changes.isEmpty ? (waiters, []) : ([], waiters)
         waiters = []
         guard !taken.isEmpty else { return told.tell(nil) }
         written = taken
         store.write(taken) { [weak self] fault in
             guard let self else { return }
+            self.waiters = (fault == nil ? waiting : []) + self.waiters
             told.tell(fault)
-            if let fault { self.faults.send(fault) }
+            if let fault {
+                waiting.tell(fault)
+                self.faults.send(fault)
+            }
             self.written = nil
-            guard fault == nil else { return self.putBack(taken) }
+            if let fault {
+                self.said = before
+                return self.putBack(taken, fault)
+            }
+            self.changes.written()
             if !self.isIdle { self.writeSoon() }
         }
     }
 
     private func refuse() {
         let told = waiters
-        (changes, settled, waiters) = ([], [:], [])
+        waiters = []
+        forget()
         told.tell(.failed("the event store is closed"))
     }
 
-    private var isIdle: Bool { settled.isEmpty && changes.isEmpty && waiters.isEmpty }
+    private func forget() {
+        changes.removeAll()
+        (settled, said) = ([:], Said())
+    }
+
+    /// Whether all is written that is to be.
+    var isIdle: Bool { written == nil && settled.isEmpty && changes.isEmpty && waiters.isEmpty }
+
+    /// What is written next. Where that is nothing although something waits, it is some of that.
+    private func takeShare() -> [StoreChange] {
+        let taken = takeChanges()
+        guard taken.isEmpty, !changes.isEmpty else { return taken }
+        changes.goOn()
+        return takeChanges()
+    }
 
     private func takeChanges() -> [StoreChange] {
-        var all = changes + settled.compactMap { number, all in all().map { .settled(number, $0) } }
-        changes = []
-        settled = [:]
-        let trim = host?.trimPoint() ?? 0
-        if trim > lastTrim {
+        var all = changes.take() + takeSettled()
+        let trim = changes.sayable(host?.trimPoint() ?? 0)
+        if trim > said.trim {
             all.append(.trim(through: trim))
-            lastTrim = trim
+            said.trim = trim
         }
-        let routes = host?.forgetUnusedRoutes() ?? []
+        // What made that so is written before, or together with it.
+        let routes = changes.isEmpty ? host?.forgetUnusedRoutes() ?? [] : []
         if !routes.isEmpty { all.append(.forgetRoutes(routes)) }
         return all
     }
 
-    private func putBack(_ written: [StoreChange]) {
-        let forgotten = Set(changes.compactMap(\.forgottenDispatcher))
-        for change in written {
-            // What is settled only grows: whatever came meanwhile holds this as well.
-            guard case .settled(let dispatcher, let all) = change, settled[dispatcher] == nil,
-                !forgotten.contains(dispatcher)
-            else { continue }
-            settled[dispatcher] = { all }
+    /// What dispatchers have settled, as far as it may be said before what waits.
+    private func takeSettled() -> [StoreChange] {
+        let dispatchers = settled.sorted { $0.key < $1.key }
+        guard !changes.isEmpty else {
+            (settled, said.settled) = ([:], [:])
+            return dispatchers.compactMap { number, all in all().map { .settled(number, $0) } }
         }
-        changes = Settlements.condensed(written + changes)
+        return dispatchers.compactMap { number, all in
+            guard let part = all().flatMap({ changes.sayable($0, of: number) }), part != said.settled[number] else {
+                return nil
+            }
+            said.settled[number] = part
+            return .settled(number, part)
+        }
+    }
+
+    private func putBack(_ written: [StoreChange], _ fault: StoreFault) {
+        let forgotten = Set(changes.forgets)
+        for change in written {
+            guard case .settled(let dispatcher, let all) = change else { continue }
+            // What is settled only grows: whatever came meanwhile holds this as well.
+            if settled[dispatcher] == nil, !forgotten.contains(dispatcher) { settled[dispatcher] = { all } }
+        }
+        changes.putBack(written, fault)
         guard !isClosed else { return refuse() }
         isDue = true
         _ = scheduler.schedule(at: scheduler.now + Settlements.pauseAfterFault) { [weak self] in
@@ -128,53 +173,4 @@ final class Settlements {
             self?.write()
         }
     }
-
-    /// What has to be kept of changes that wait for a store that fails, so that they do not grow without end: of those
-    /// that supersede each other the last, and no more dead letters than the newest.
-    private static func condensed(_ changes: [StoreChange]) -> [StoreChange] {
-        let subjects = changes.indices.compactMap { index in changes[index].subject.map { ($0, index) } }
-        let last = Dictionary(subjects) { $1 }
-        var spareLetters = changes.count { $0.isDeadLetter } - mostLetters
-        return changes.indices.compactMap { index in
-            let change = changes[index]
-            if change.isSettled { return nil }
-            if let subject = change.subject, last[subject] != index { return nil }
-            // Nothing that was said of a dispatcher before it was given up holds any more.
-            if case .dispatcher(let known) = change, let end = last[.forgottenDispatcher(known.number)], end > index {
-                return nil
-            }
-            guard change.isDeadLetter, spareLetters > 0 else { return change }
-            spareLetters -= 1
-            return nil
-        }
-    }
-}
-
-/// What a change is about, where a later one of the same supersedes it.
-private enum ChangeSubject: Hashable {
-    case dispatcher(DispatcherNumber)
-    case forgottenDispatcher(DispatcherNumber)
-    case trim
-    case forgottenIDs
-    case kept(String)
-}
-
-extension StoreChange {
-    /// Nil where nothing supersedes it.
-    fileprivate var subject: ChangeSubject? {
-        switch self {
-        case .dispatcher(let dispatcher): .dispatcher(dispatcher.number)
-        case .forgetDispatcher(let number): .forgottenDispatcher(number)
-        case .trim: .trim
-        case .forgetIDs: .forgottenIDs
-        case .keep(let name, _): .kept(name)
-        case .settled, .deadLetter, .forgetRoutes: nil
-        }
-    }
-
-    fileprivate var isSettled: Bool { if case .settled = self { true } else { false } }
-    fileprivate var forgottenDispatcher: DispatcherNumber? {
-        if case .forgetDispatcher(let number) = self { number } else { nil }
-    }
-    fileprivate var isDeadLetter: Bool { if case .deadLetter = self { true } else { false } }
 }

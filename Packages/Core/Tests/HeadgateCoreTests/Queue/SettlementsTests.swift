@@ -145,7 +145,7 @@ struct SettlementsTests {
         scheduler.advance(by: .seconds(1))
         #expect(
             store.writes == [
-                [.forgetRoutes([3, 4]), .trim(through: 9), .forgetRoutes([5]), .settled(1, Settled(through: 9))]
+                [.forgetRoutes([3, 4]), .forgetRoutes([5]), .settled(1, Settled(through: 9)), .trim(through: 9)]
             ])
     }
 

@@ -41,14 +41,6 @@ enum LogChange {
         }
     }
 
-    /// Whether it is only said that something is not needed any more, which is said again with more where it could not be written.
-    var isSaidAgain: Bool {
-        switch self {
-        case .asked(.settled), .asked(.trim), .asked(.forgetRoutes), .asked(.forgetIDs): true
-        default: false
-        }
-    }
-
     func write(to writer: inout LogWriter) {
         switch self {
         case .asked(let change): change.write(to: &writer)

@@ -30,16 +30,26 @@ final class LogEngine: StoreEngine {
     // MARK: Events and changes
 
     func commit(_ jobs: ArraySlice<StoreJob>) -> Result<Int, StoreFault> {
-        let result = attempt { () throws(DiskFault) in
+        var result = write(jobs)
+        // Nothing is refused for want of room that is taken by what nobody needs.
+        if case .failure(.noRoom) = result, makesRoom() { result = write(jobs) }
+        if case .success(let count) = result { noteWrites(jobs.prefix(count)) }
+        return result
+    }
+
+    private func write(_ jobs: ArraySlice<StoreJob>) -> Result<Int, StoreFault> {
+        attempt { () throws(DiskFault) in
             try log.write(LogEntries(jobs: jobs, newest: log.state.lastSequenceNumber))
         }
-        switch result {
-        case .success(let count): noteWrites(jobs.prefix(count))
-        // Something may not be needed any more, and have waited for others to go with.
-        case .failure(.noRoom): isReviewDue = true
-        case .failure: break
-        }
-        return result
+    }
+
+    /// Gives up at once what is not needed any more and has waited for others to go with.
+    /// - Returns: whether there was any.
+    private func makesRoom() -> Bool {
+        isReviewDue = true
+        endCopy()
+        guard case .success = attempt({ () throws(DiskFault) in try log.makeRoom() }) else { return false }
+        return !log.isOutOfRoom
     }
 
     var writesAtOnce: Bool { log.options.durability != .full }
@@ -169,12 +179,13 @@ final class LogEngine: StoreEngine {
             if isSyncDue {
                 isSyncDue = false
                 try log.syncAhead()
-            } else if let copy {
-                if try !copy.step() { self.copy = nil }
-            } else if isReviewDue {
+            } else if isReviewDue, copy == nil || log.isOutOfRoom {
                 isReviewDue = false
+                endCopy()
                 try log.makeRoom()
                 copy = try LogCopy(log)
+            } else if let copy {
+                if try !copy.step() { self.copy = nil }
             } else if log.files.isShort {
                 try log.files.makeReady()
             } else {
@@ -184,14 +195,18 @@ final class LogEngine: StoreEngine {
             }
         } catch {
             // It is tried again with the next jobs, not over and over.
-            copy?.giveUp()
-            (copy, isPaused) = (nil, true)
+            endCopy()
+            isPaused = true
         }
     }
 
-    func finish() {
+    private func endCopy() {
         copy?.giveUp()
         copy = nil
+    }
+
+    func finish() {
+        endCopy()
         // What is not closed in order is written anew at the next start.
         try? log.close()
     }

@@ -1,14 +1,56 @@
 /// What events leave of the segment that is written to while the next one has no file: were all taken by events, and there is no room
-/// for another file, nobody could write down that some are needed no more (decision 51).
-enum LogReserve {
-    /// Bytes in a whole segment: an eighth of it.
+/// for another file, nobody could write down that some are needed no more (decisions 51 and 52).
+///
+/// Its first quarter is for all that is not an event. The second is not for what is settled, of which one word does as well as many. The third is
+/// for what makes room, and the last for the log's own word that segments are given up.
+struct LogReserve {
+    let bytes: Int
+
+    /// An eighth of a whole segment, and half of a small one, which was made small since there is no room.
+    init(in file: LogFile, _ options: StoreOptions) {
+        bytes = min(LogReserve.most(options), file.size / 2)
+    }
+
+    /// Bytes in a whole segment.
     static func most(_ options: StoreOptions) -> Int { options.segmentSize / 8 }
 
-    /// Bytes in a segment's file: as many as in a whole one, and half of a small one, which was made small since there is no room.
-    static func bytes(of file: LogFile, _ options: StoreOptions) -> Int { min(most(options), file.size / 2) }
+    /// Who asks for room, the one who gets least of it first.
+    enum Claim: Comparable {
+        case events
+        /// What is settled, which is said again with more.
+        case settled
+        /// Anything else that is asked for.
+        case asked
+        /// The log's own words.
+        case own
+    }
 
-    /// Whether half of them are taken. The rest is for what makes room.
-    static func isShort(in front: LogFront, _ options: StoreOptions) -> Bool {
-        !front.hasRoom(beside: bytes(of: front.segment.file, options) / 2)
+    /// Bytes that have to be left.
+    /// - Parameter makesRoom: whether a segment is not needed any more once it is written.
+    func left(by claim: Claim, makesRoom: Bool = false) -> Int {
+        switch claim {
+        case .events: bytes
+        case .own: 0
+        case .settled, .asked: makesRoom ? bytes / 4 : claim == .settled ? bytes / 4 * 3 : bytes / 2
+        }
+    }
+}
+
+extension LogEntry {
+    var claim: LogReserve.Claim {
+        switch self {
+        case .group: .events
+        case .changes(let changes): changes.lazy.map(\.claim).max() ?? .own
+        }
+    }
+}
+
+extension LogChange {
+    fileprivate var claim: LogReserve.Claim {
+        switch self {
+        case .asked(.settled), .asked(.trim), .asked(.forgetRoutes), .asked(.forgetIDs): .settled
+        case .asked, .letter: .asked
+        case .lettersGone, .forgotten, .replaced, .damaged: .own
+        }
     }
 }

@@ -72,7 +72,7 @@ final class SegmentLog {
             let entry = entry.numbered(behind: &newestLetter)
             let mark = front.mark
             let range = lay(entry)
-            guard front.hasRoom(beside: entry.isGroup ? reserve : 0), !isSpared(entry) else {
+            guard hasRoom(for: entry) else {
                 front.takeBack(to: mark)
                 return (laid, entry)
             }
@@ -98,21 +98,25 @@ final class SegmentLog {
         for laid in laid { apply(laid.entry, at: laid.range) }
     }
 
-    /// So many bytes are left for changes where the next segment has no file yet.
-    private var reserve: Int { files.isReady ? 0 : LogReserve.bytes(of: front.segment.file, options) }
-
-    private var isShortOfRoom: Bool { !files.isReady && LogReserve.isShort(in: front, options) }
+    /// What is left for changes where the next segment has no file yet.
+    private var reserve: LogReserve? { files.isReady ? nil : LogReserve(in: front.segment.file, options) }
 
     /// Whether there is no file for the next segment, and no room for one.
     var isOutOfRoom: Bool { files.isOutOfRoom && !files.isReady }
 
-    /// Whether an entry is not to take room that is short: it says what is settled, which is said again with more (`Settlements`), until a
-    /// segment is not needed any more.
-    private func isSpared(_ entry: LogEntry) -> Bool {
-        guard isShortOfRoom, case .changes(let changes) = entry, changes.allSatisfy(\.isSaidAgain) else { return false }
+    /// Whether there is room for an entry that has been laid.
+    private func hasRoom(for entry: LogEntry) -> Bool {
+        guard let reserve else { return front.hasRoom() }
+        return front.hasRoom(beside: reserve.left(by: entry.claim))
+            || front.hasRoom(beside: reserve.left(by: entry.claim, makesRoom: true)) && makesRoom(entry)
+    }
+
+    /// Whether a segment is not needed any more once an entry is written. What was not needed before is about to be given up already.
+    private func makesRoom(_ entry: LogEntry) -> Bool {
+        guard case .changes(let changes) = entry else { return false }
         var next = state
         next.apply(changes, in: front.segment.place(front.next), bounds: options.letterBounds)
-        return unneeded(next, except: standIn).isEmpty
+        return unneeded(next, except: standIn).count > unneeded(state, except: standIn).count
     }
 
     private func write(synced: Bool, isReplacement: Bool = false) throws(DiskFault) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// A log on a disk that is full again and again, behind dispatchers that come along as they like. They say what they have settled as
+/// A log on a disk that is full again and again, whose daemon dies there, behind dispatchers that come along as they like. They say what they have settled as
 /// `Settlements` does: what could not be written is said again with more.
 @Suite("A log on a disk that is full")
 struct LogRoomModelTests {
@@ -16,6 +16,7 @@ struct LogRoomModelTests {
         let history = try History(seed)
         for _ in 0..<3 {
             try history.fill()
+            try history.die()
             try history.settleAll()
             history.expectRoom()
         }
@@ -97,9 +98,20 @@ private final class History {
         #expect(last > 0)
     }
 
+    /// The daemon is killed, once or more often, and the next one starts.
+    func die() throws {
+        for _ in 0..<Int.random(in: 0...3, using: &random) {
+            engine = nil
+            engine = try #require(try options.open().engine as? LogEngine)
+            #expect(engine.lastAppended >= last, "\(seed)")
+            engine.lastAppended = last
+        }
+    }
+
     /// All is settled bit by bit; the last of it has to be written down.
     func settleAll() throws {
         while let (number, position) = settled.filter({ $0.value < last }).randomElement(using: &random) {
+            if random.oneIn(40) { try die() }
             _ = settle(number, through: min(last, position + Int64.random(in: 1...5, using: &random)))
         }
         for number in settled.keys {

@@ -1,0 +1,159 @@
+/// Changes that are to be written down, in order, and how many of them at once (Behaviour Q8). Pure.
+///
+/// A dead letter takes as much room as its event, and on a full disk there may be none. What says which events are settled makes room, and
+/// must not wait for it: where there was no room for all, what is settled is written by itself, without the events whose letters wait,
+/// and then some letters at a time (decision 52).
+struct WaitingChanges {
+    private var changes: [StoreChange] = []
+    private var share = Share.all
+
+    private enum Share: Equatable {
+        case all
+        /// What comes up to so many dead letters, the oldest.
+        case letters(Int)
+        case none
+    }
+
+    /// Dead letters that wait for a store that fails are bounded as those in the store are; the oldest go.
+    private static let mostLetters = 10_000
+
+    var isEmpty: Bool { changes.isEmpty }
+
+    mutating func add(_ change: StoreChange) {
+        changes.append(change)
+    }
+
+    mutating func removeAll() {
+        changes = []
+    }
+
+    private var hasLetters: Bool { changes.contains(where: \.isDeadLetter) }
+
+    /// The dispatchers that are to be given up.
+    var forgets: [DispatcherNumber] { changes.compactMap(\.forgottenDispatcher) }
+
+    /// Takes those that are to be written next.
+    mutating func take() -> [StoreChange] {
+        defer { changes.removeFirst(shared) }
+        return Array(changes.prefix(shared))
+    }
+
+    /// There was nothing to be written without them.
+    mutating func goOn() {
+        share = .letters(1)
+    }
+
+    private var shared: Int {
+        switch share {
+        case .all: changes.count
+        case .none: 0
+        case .letters(let most):
+            changes.indices.lazy.filter { changes[$0].isDeadLetter }.dropFirst(most - 1).first.map { $0 + 1 }
+                ?? changes.count
+        }
+    }
+
+    /// Those that were taken are written.
+    mutating func written() {
+        switch share {
+        case .all: return
+        case .none: goOn()
+        case .letters(let most): share = most < WaitingChanges.mostLetters ? .letters(2 * most) : .all
+        }
+        if !hasLetters { share = .all }
+    }
+
+    /// They are not.
+    mutating func putBack(_ taken: [StoreChange], _ fault: StoreFault) {
+        changes = WaitingChanges.condensed(taken + changes)
+        guard hasLetters else {
+            share = .all
+            return
+        }
+        guard case .noRoom = fault else { return }
+        share = share == .none ? .letters(1) : .none
+    }
+
+    /// What has to be kept of changes that wait for a store that fails, so that they do not grow without end: of those
+    /// that supersede each other the last, and no more dead letters than the newest.
+    private static func condensed(_ changes: [StoreChange]) -> [StoreChange] {
+        let subjects = changes.indices.compactMap { index in changes[index].subject.map { ($0, index) } }
+        let last = Dictionary(subjects) { $1 }
+        var spareLetters = changes.count { $0.isDeadLetter } - mostLetters
+        return changes.indices.compactMap { index in
+            let change = changes[index]
+            if change.isSaidAgain { return nil }
+            if let subject = change.subject, last[subject] != index { return nil }
+            // Nothing that was said of a dispatcher before it was given up holds any more.
+            if case .dispatcher(let known) = change, let end = last[.forgottenDispatcher(known.number)], end > index {
+                return nil
+            }
+            guard change.isDeadLetter, spareLetters > 0 else { return change }
+            spareLetters -= 1
+            return nil
+        }
+    }
+}
+
+// MARK: What may be said before them
+
+extension WaitingChanges {
+    /// With more holes than these what is said of a dispatcher ends: it must not take much room itself.
+    private static let mostHoles = 64
+
+    /// What of that which a dispatcher has settled may be written before what waits: not that an event is whose letter may be lost, nor anything of
+    /// one whose number was another's that is to be given up first.
+    func sayable(_ settled: Settled, of dispatcher: DispatcherNumber) -> Settled? {
+        guard !forgets.contains(dispatcher) else { return nil }
+        let dead = letters.filter { $0.dispatcher == dispatcher }.map(\.sequenceNumber).sorted()
+        let holes = dead.prefix(WaitingChanges.mostHoles)
+        let part = settled.without(holes)
+        guard let end = dead.dropFirst(holes.count).first else { return part }
+        return part.through(end - 1)
+    }
+
+    /// Up to which event may be said that nobody needs any.
+    func sayable(_ trim: SequenceNumber) -> SequenceNumber {
+        letters.reduce(trim) { min($0, $1.sequenceNumber - 1) }
+    }
+
+    private var letters: some Sequence<DeadLetter> {
+        changes.lazy.compactMap { if case .deadLetter(let letter) = $0 { letter } else { nil } }
+    }
+}
+
+/// What a change is about, where a later one of the same supersedes it.
+private enum ChangeSubject: Hashable {
+    case dispatcher(DispatcherNumber)
+    case forgottenDispatcher(DispatcherNumber)
+    case forgottenIDs
+    case kept(String)
+}
+
+extension StoreChange {
+    /// Nil where nothing supersedes it.
+    fileprivate var subject: ChangeSubject? {
+        switch self {
+        case .dispatcher(let dispatcher): .dispatcher(dispatcher.number)
+        case .forgetDispatcher(let number): .forgottenDispatcher(number)
+        case .forgetIDs: .forgottenIDs
+        case .keep(let name, _): .kept(name)
+        case .settled, .deadLetter, .forgetRoutes, .trim: nil
+        }
+    }
+
+    /// Whether it is said again, with more, by whoever knows what is settled.
+    fileprivate var isSaidAgain: Bool {
+        switch self {
+        case .settled, .trim: true
+        default: false
+        }
+    }
+
+    fileprivate var isDeadLetter: Bool { if case .deadLetter = self { true } else { false } }
+
+    /// The dispatcher that it gives up.
+    var forgottenDispatcher: DispatcherNumber? {
+        if case .forgetDispatcher(let number) = self { number } else { nil }
+    }
+}

@@ -1,0 +1,204 @@
+import HeadgateCoreTesting
+import HeadgateData
+import HeadgateSeeds
+import Testing
+
+@testable import HeadgateCore
+
+/// Dispatchers settle events, some of which die, before a store whose room comes and goes. Whatever it has by then: an event of which it
+/// says that it is settled had its end, and one that died has its letter (decision 52).
+@Suite("Settlements before a store that has little room")
+struct SettlementsModelTests {
+    @Test(
+        "Q8, D10: whatever is written first where there is no room for all, no event is settled without its letter, and with room all is written",
+        arguments: Seeds.first(60))
+    func anyHistory(seed: Seed) {
+        let history = History(seed)
+        for _ in 0..<200 { history.step() }
+        history.end()
+    }
+
+    @Test("Q8, D10: where there is no room for a dead letter, what else is settled is written all the same")
+    func wordsFirst() {
+        let history = History(Seed(1))
+        history.store.room = 100
+        history.settle(1, through: 9, dead: [4])
+        for number in [2, 3] as [DispatcherNumber] { history.settle(number, through: 9, dead: []) }
+        history.scheduler.advance(by: .seconds(2))
+        #expect(history.store.settled[1] == Settled(through: 3, and: [5...9]))
+        #expect(history.store.settled[2] == Settled(through: 9))
+        #expect(history.store.trimmed == 3)
+        history.store.room = 1_000
+        history.scheduler.advance(by: .seconds(2))
+        #expect(history.store.settled[1] == Settled(through: 9) && history.store.trimmed == 9)
+        #expect(history.store.letters == [LetterName(dispatcher: 1, number: 4)])
+    }
+
+    @Test("Q8: what waits and was said already is not said over and over")
+    func saidOnce() {
+        let history = History(Seed(1))
+        history.store.room = 100
+        history.settle(1, through: 9, dead: [4])
+        history.scheduler.advance(by: .seconds(60))
+        #expect(history.store.writes == 1)
+    }
+
+    @Test("Q8: of more dead letters than there is room for words about, what comes behind them waits")
+    func manyHoles() {
+        let history = History(Seed(1))
+        history.store.room = 100
+        history.settle(1, through: 500, dead: Array(stride(from: 2, through: 400, by: 2)))
+        history.scheduler.advance(by: .seconds(2))
+        #expect(history.store.settled[1]?.ranges.last == 129...129)
+        history.store.room = .max
+        history.scheduler.advance(by: .seconds(20))
+        #expect(history.store.settled[1] == Settled(through: 500) && history.store.letters.count == 200)
+    }
+}
+
+private struct LetterName: Hashable {
+    var dispatcher: DispatcherNumber
+    var number: SequenceNumber
+}
+
+/// Keeps what is written, as far as it has room: a dead letter takes 200 bytes, and anything else 10.
+private final class TightStore: EventStore {
+    let kind = "tight"
+    /// Bytes that a write may take.
+    var room = Int.max
+    private(set) var settled: [DispatcherNumber: Settled] = [:]
+    private(set) var letters: Set<LetterName> = []
+    private(set) var trimmed: SequenceNumber = 0
+    private(set) var kept: [String: [UInt8]] = [:]
+    private(set) var writes = 0
+    private let scheduler: ManualScheduler
+
+    init(_ scheduler: ManualScheduler) { self.scheduler = scheduler }
+
+    func open() -> StoredState { StoredState() }
+    func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {}
+    func read(after: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {}
+    func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {}
+    func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {}
+    func close(then: @escaping () -> Void) {}
+
+    func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
+        let size = changes.reduce(0) { if case .deadLetter = $1 { $0 + 200 } else { $0 + 10 } }
+        let fits = size <= room
+        if fits {
+            changes.forEach(apply)
+            writes += 1
+        }
+        scheduler.soon { then(fits ? nil : .noRoom("full")) }
+    }
+
+    private func apply(_ change: StoreChange) {
+        switch change {
+        case .settled(let number, let all): settled[number] = all
+        case .deadLetter(let letter):
+            letters.insert(LetterName(dispatcher: letter.dispatcher, number: letter.sequenceNumber))
+        case .trim(let through): trimmed = through
+        case .keep(let name, let value): kept[name] = value
+        default: break
+        }
+    }
+}
+
+private final class History: GateHost {
+    let scheduler = ManualScheduler()
+    let store: TightStore
+    private let settlements: Settlements
+    private let seed: Seed
+    private var random: SeededRandom
+    /// What is so: all up to here is settled by each, and what of it died.
+    private var positions: [DispatcherNumber: SequenceNumber] = [1: 0, 2: 0, 3: 0]
+    private var dead: Set<LetterName> = []
+    private var kept = 0
+    private var (asked, answered, content) = (0, 0, 0)
+
+    init(_ seed: Seed) {
+        (self.seed, random) = (seed, SeededRandom(seed: seed))
+        store = TightStore(scheduler)
+        settlements = Settlements(scheduler: scheduler, store: store)
+        settlements.host = self
+    }
+
+    func step() {
+        switch Int.random(in: 0...9, using: &random) {
+        case 0...4:
+            let number = DispatcherNumber(Int.random(in: 1...3, using: &random))
+            let from = positions[number] ?? 0
+            let end = from + SequenceNumber(Int.random(in: 1...20, using: &random))
+            settle(number, through: end, dead: (from + 1...end).filter { _ in random.oneIn(6) })
+        case 5:
+            kept += 1
+            settlements.add(.keep("a", [UInt8(kept % 256)]))
+        case 6: ask()
+        case 7: store.room = [0, 25, 60, 230, 500, .max].randomElement(using: &random) ?? 0
+        default: scheduler.advance(by: .milliseconds(Int.random(in: 1...1_500, using: &random)))
+        }
+        if random.oneIn(2) { scheduler.settle() }
+        check()
+    }
+
+    func settle(_ number: DispatcherNumber, through end: SequenceNumber, dead numbers: [SequenceNumber]) {
+        for event in numbers {
+            dead.insert(LetterName(dispatcher: number, number: event))
+            let moment = Timestamp(milliseconds: 0)
+            settlements.add(
+                .deadLetter(
+                    DeadLetter(
+                        dispatcher: number, sequenceNumber: event, reason: .refused, status: nil, answer: nil,
+                        attempts: 1, firstFailedAt: moment, diedAt: moment, record: [])))
+        }
+        positions[number] = end
+        settlements.settled(number) { [unowned self] in Settled(through: positions[number] ?? 0) }
+    }
+
+    /// Somebody waits for all that was asked for so far.
+    private func ask() {
+        asked += 1
+        let (value, letters) = (kept, dead)
+        settlements.whenWritten { [unowned self] fault in
+            answered += 1
+            guard fault == nil else { return }
+            content += 1
+            #expect(value == 0 || store.kept["a"] != nil, "\(seed)")
+            #expect(letters.isSubset(of: store.letters), "\(seed)")
+        }
+    }
+
+    private func check() {
+        for (number, all) in store.settled {
+            #expect((all.ranges.last?.upperBound ?? all.position) <= positions[number] ?? 0, "\(seed)")
+            let lost = dead.subtracting(store.letters).filter { $0.dispatcher == number && all.contains($0.number) }
+            #expect(lost.isEmpty, "\(lost) are settled, and there are no letters, \(seed)")
+        }
+        let unsafe = dead.subtracting(store.letters).map(\.number).min() ?? .max
+        #expect(store.trimmed < unsafe, "what nobody needs is said up to \(store.trimmed), \(seed)")
+    }
+
+    func end() {
+        store.room = .max
+        scheduler.advance(by: .seconds(60))
+        #expect(store.letters == dead, "\(seed)")
+        for (number, position) in positions where position > 0 {
+            #expect(store.settled[number] == Settled(through: position), "\(seed)")
+        }
+        #expect(store.trimmed == positions.values.min(), "\(seed)")
+        #expect(kept == 0 || store.kept["a"] == [UInt8(kept % 256)], "\(seed)")
+        #expect(answered == asked && settlements.isIdle, "\(seed)")
+    }
+
+    // MARK: As the gate
+
+    let networkConnectionType: String? = nil
+    let boardActivator: (any BoardActivator)? = nil
+
+    func trimPoint() -> SequenceNumber { positions.values.min() ?? 0 }
+    func forgetUnusedRoutes() -> [RouteNumber] { [] }
+    func turnEnded(toLook dispatchers: [String]) {}
+    func changed(_ change: GateChange) {}
+    func barrierFailed(_ failure: BarrierFailure) {}
+    func stored(_ tallies: [RouteNumber: Tally], behind previous: SequenceNumber) {}
+}
