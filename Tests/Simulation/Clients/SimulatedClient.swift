@@ -158,6 +158,11 @@ final class SimulatedClient {
     /// Sends some events at once.
     func trackMany(_ count: Int) { send(many((0..<count).map { _ in event(events.id(record)) })) }
 
+    /// Sends some events at once that take much room, and of which no ids are remembered.
+    func trackMuch(_ count: Int) {
+        send(many((0..<count).map { _ in event(nil, filling: record.letters(record.number(100...600))) }))
+    }
+
     private func many(_ list: [String]) -> String {
         let list = list.map { "{\($0)}" }
         let params = #""method":"track_many","params":{"events":[\#(list.joined(separator: ","))]}"#
@@ -184,7 +189,11 @@ final class SimulatedClient {
 
     /// What only one dispatcher wants fills segments of which the others need little.
     private func flood() {
-        send(many((0..<record.number(2...5)).map { _ in event(events.id(record), filling: record.number(100...600)) }))
+        let list = (0..<record.number(2...5)).map { _ in
+            let filling = String(repeating: "p", count: record.number(100...600))
+            return event(events.id(record), narrowed: [#","dispatchers":["a"]"#], filling: filling)
+        }
+        send(many(list))
     }
 
     private func message(inBatch: Bool) -> String {
@@ -210,17 +219,22 @@ final class SimulatedClient {
         }
     }
 
-    /// - Parameter filling: so many bytes that mean nothing, in an event for one dispatcher.
-    private func event(_ id: String, filling: Int? = nil) -> String {
-        let narrowed = filling == nil ? record.pick(["", "", #","dispatchers":["a"]"#]) : #","dispatchers":["a"]"#
-        let key = EventKey.of(id: id).map { #","key":"\#($0)""# } ?? ""
+    /// - Parameters:
+    ///   - choices: what it may say of the dispatchers that it is for.
+    ///   - filling: letters that mean nothing.
+    private func event(
+        _ id: String?, narrowed choices: [String] = ["", "", #","dispatchers":["a"]"#], filling: String = ""
+    ) -> String {
+        let narrowed = record.pick(choices)
+        let name = id.map { #","id":"\#($0)""# } ?? ""
+        let key = id.flatMap(EventKey.of).map { #","key":"\#($0)""# } ?? ""
         let timeToLive = events.ledger.ages.timeToLive()
         let limit = timeToLive.map { #","ttl_ms":\#($0)"# } ?? ""
         let more = events.ledger.rules == nil ? "" : RuleAccount.data(isNarrowed: !narrowed.isEmpty)
-        let filling = filling.map { #","p":"\#(String(repeating: "p", count: $0))""# } ?? ""
+        let filling = filling.isEmpty ? "" : #","p":"\#(filling)""#
         let ttl = timeToLive.map { #","ttl":\#($0)"# } ?? ""
         let data = #"{"n":\#(record.number(0...99))\#(ttl)\#(filling)\#(more)}"#
-        return #""event":"x","id":"\#(id)"\#(key)\#(narrowed)\#(limit),"data":\#(data)"#
+        return #""event":"x"\#(name)\#(key)\#(narrowed)\#(limit),"data":\#(data)"#
     }
 
     func ask(_ method: String, _ params: String, _ request: Request) {

@@ -37,7 +37,9 @@ struct OrderCheck {
 enum EventKey {
     /// - Parameter id: with quotes around it, or without.
     static func of(id: String) -> String? {
-        guard let number = Int(id.filter(\.isNumber)), number % 3 > 0 else { return nil }
+        // An id that the daemon has made has none.
+        let id = id.filter { $0 != "\"" }
+        guard id.hasPrefix("e"), let number = Int(id.dropFirst()), number % 3 > 0 else { return nil }
         return "k\(number % 3)"
     }
 }

@@ -99,12 +99,20 @@ final class Platter {
     }
 
     private(set) var names: [String: Node] = [:]
+    /// Bytes that all files may have together; nil: as many as they like.
+    var room: Int?
     private var durableNames: [String: Node] = [:]
     private var pendingNames: [(name: String, node: Node?)] = []
 
     func name(_ path: String, _ node: Node?) {
         names[path] = node
         pendingNames.append((path, node))
+    }
+
+    /// Whether there is room for so many bytes more.
+    func hasRoom(for bytes: Int) -> Bool {
+        guard let room else { return true }
+        return names.values.reduce(bytes) { $0 + $1.bytes.count } <= room
     }
 
     func syncNames() {

@@ -46,7 +46,8 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 
     /// Whether nothing will go wrong.
     var isWell: Bool {
-        !mood.isFull && mood.fails == nil && mood.failsToSync == nil && mood.misreads == nil && callsToFault == nil
+        platter.room == nil && !mood.isFull && mood.fails == nil && mood.failsToSync == nil && mood.misreads == nil
+            && callsToFault == nil
             && callsToLive == nil && !(isMoving && syncsOfMove != nil) && !isDown
     }
 
@@ -74,6 +75,12 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
             record.detail("disk: fails")
             throw DiskFault(code: EIO)
         }
+    }
+
+    /// - Throws: where there is no room for so many bytes more.
+    fileprivate func take(_ bytes: Int) throws(DiskFault) {
+        guard bytes > 0 else { return }
+        guard !mood.isFull, platter.hasRoom(for: bytes) else { throw DiskFault(code: ENOSPC) }
     }
 
     private func isFaultDue() -> Bool {
@@ -195,7 +202,7 @@ private final class SimulatedFile: DiskFile {
         do throws(DiskFault) {
             try disk.begin()
             try room(through: offset + bytes.count)
-            if disk.mood.isFull, offset + bytes.count > node.bytes.count { throw DiskFault(code: ENOSPC) }
+            try disk.take(offset + bytes.count - node.bytes.count)
         } catch {
             if wasUp, let part = change.tear(disk.record), error.code != ENOSPC { node.apply(part) }
             throw error
@@ -229,7 +236,7 @@ private final class SimulatedFile: DiskFile {
     func preallocate(_ count: Int) throws(DiskFault) {
         try disk.begin()
         guard count > node.bytes.count else { return }
-        guard !disk.mood.isFull else { throw DiskFault(code: ENOSPC) }
+        try disk.take(count - node.bytes.count)
         node.apply(.resize(count))
     }
 

@@ -6,7 +6,8 @@ enum Situation: String, CaseIterable {
     case tooManyConnections, slowReader, pausedReading
     case storeMoved, moveInterrupted, moveGivenUp, moveTroubled
     case diedAtTurnover, segmentBegun, segmentForgotten, segmentCopied, logRecovered, copyAmbushed
-    case writtenAtOnce, syncedAhead, storeHeld, refusedByFullDisk, queueFull, ioError, syncFailed
+    case writtenAtOnce, syncedAhead, storeHeld, diskFilled, refusedByFullDisk, queueFull, ioError,
+        syncFailed
     case syncSlow, answeredInSync, sentInSync, activatedInSync
     case killed, powerLost, diedInACall, startFailed, stoppedInOrder, endForgotten, unansweredKept
     case triedAgain, givenUp, neverTaken, split, toldApart, timedOut, answerLost
@@ -95,6 +96,10 @@ final class Record {
     func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
     func oneIn(_ times: Int) -> Bool { random.oneIn(times) }
     func fraction() -> Double { Double.random(in: 0...1, using: &random) }
+
+    func letters(_ count: Int) -> String {
+        String(decoding: (0..<count).map { _ in UInt8(number(97...122)) }, as: UTF8.self)
+    }
 
     /// - Parameter choices: at least one.
     func pick<Choice>(_ choices: [Choice]) -> Choice { choices[number(0...choices.count - 1)] }

@@ -36,6 +36,8 @@ struct Scene {
     let orphanRetention: Int64?
     /// Whether bytes rot, and which.
     let rot: Rot.Kind?
+    /// How small the disk is; nil: it has room for all.
+    let diskRoom: DiskRoom?
     /// Whether syncs take their time.
     let hasSlowSyncs: Bool
     /// Whether other versions of the daemon use the same disk.
@@ -67,7 +69,9 @@ struct Scene {
         let kind: StoreKind = !hasVersions && record.oneIn(2) ? .log : .sqlite
         storeKind = rot?.store ?? kind
         changesStoreKind = rot == nil && record.oneIn(3)
-        segmentSize = record.pick([1, 1, 3, 6]) << 10
+        let isSmall = storeKind == .log && rot == nil && !changesStoreKind && record.oneIn(4)
+        diskRoom = isSmall ? DiskRoom(record) : nil
+        segmentSize = diskRoom?.segmentSize ?? record.pick([1, 1, 3, 6]) << 10
         hasSlowSyncs = record.oneIn(5)
         hasPrograms = record.oneIn(3)
         let mostAge = record.oneIn(3) ? record.pick([2, 5, 60]) : nil
@@ -82,6 +86,7 @@ struct Scene {
             ],
             "store": Scene.store(record, mostAge: mostAge, retention: retention),
         ]
+        if diskRoom != nil { settings = settings.patched(with: DiskRoom.settings) }
         streamTerms = record.oneIn(3) ? FarSide.Terms(record) : nil
         let stream = streamTerms.map {
             Scene.limits($0).patched(with: Patience.usual.settings).patched(with: ["kind": "stream"])

@@ -21,6 +21,7 @@ final class World {
     private let crowd: Crowd
     let file: ConfigurationFile?
     private var actors: [any Actor] = []
+    private var fillers: Fillers?
     /// How the last life ended, and how many events it had let go of by dispatcher.
     private var lastEnd = LifeEnd.stopped
     private var lost: [String: Int] = [:]
@@ -79,6 +80,12 @@ final class World {
         if scene.hasPrograms { actors.append(Programs(record, scheduler, crowd, ledger)) }
         if record.oneIn(2) { actors.append(WatchClients(record, scheduler, crowd, ledger, nature)) }
         if scene.hasSlowSyncs { actors.append(SlowSyncs(self, crowd, sides)) }
+        if let room = scene.diskRoom {
+            platter.room = room.bytes
+            let fillers = Fillers(self)
+            actors.append(fillers)
+            self.fillers = fillers
+        }
     }
 
     // MARK: The history
@@ -255,11 +262,14 @@ final class World {
     /// Stops the daemon in order, and starts the next.
     func restart() {
         stop()
-        lose(.stopped)
+        lose(orderlyEnd)
         begin()
         // A segment is gone on with: what rots in it now was sound when the start looked.
         if ledger.rot?.kind == .frames, record.oneIn(2) { rot() }
     }
+
+    /// On a small disk there may be no room to write down what is settled: then it is as if the daemon had been killed.
+    private var orderlyEnd: LifeEnd { platter.room == nil ? .stopped : .killed }
 
     private func lose(_ end: LifeEnd) {
         checkAges()
@@ -348,6 +358,7 @@ final class World {
         }
         if let service { ledger.check(service.gate.counts.all) }
         checkMetrics(of: sides)
+        fillers?.expectRoom()
     }
 
     /// The metrics agree with status, and with what was seen at the destinations.
@@ -360,7 +371,7 @@ final class World {
         }
     }
 
-    private func goOn(lettingTimePass: Bool) {
+    func goOn(lettingTimePass: Bool) {
         let wasBusy = actors.map { $0.goOn() }.contains(true)
         scheduler.endTurn()
         store.desk.takeTurn()
@@ -391,6 +402,6 @@ final class World {
         let hasPieces = platter.names.keys.contains { $0.hasPrefix("/data/log/damaged/") }
         record.expect(strange.isEmpty && (!hasPieces || ledger.rot != nil), "a sound store was set aside")
         stop()
-        lose(.stopped)
+        lose(orderlyEnd)
     }
 }

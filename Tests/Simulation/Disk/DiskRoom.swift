@@ -1,0 +1,92 @@
+import HeadgateData
+
+@testable import HeadgateCore
+@testable import HeadgateServer
+
+/// A disk so small that events fill it.
+struct DiskRoom {
+    /// Bytes of a segment, and of the smallest one that is made where there is no room for that.
+    let segmentSize: Int
+    let leastSegmentSize: Int
+    /// Bytes that all files may have together.
+    let bytes: Int
+
+    /// It is the disk that is full, and not the store.
+    static let settings: DataObject = ["store": ["max_events": 5_000]]
+
+    init(_ record: Record) {
+        segmentSize = 32 << 10
+        leastSegmentSize = record.pick([8, 32]) << 10
+        // Often there is no room beside whole segments, not even for a small file.
+        bytes = record.number(3...6) * segmentSize + (record.oneIn(2) ? 100 : record.number(0...segmentSize - 1))
+    }
+}
+
+/// Those who fill a disk that is small. Whatever was on it: once all is delivered, and that is written down, events are taken again
+/// (Behaviour Q8).
+final class Fillers: Actor {
+    private unowned let world: World
+    private var service: Service?
+    private var isCalm = false
+
+    init(_ world: World) {
+        self.world = world
+    }
+
+    func lifeBegan(_ service: Service) {
+        self.service = service
+    }
+
+    func lifeEnded(_ end: LifeEnd) {
+        service = nil
+    }
+
+    private var record: Record { world.record }
+
+    var acts: [Act] { isCalm ? [] : [Act(6, fill)] }
+
+    /// Much comes until there is no room, and nobody takes any of it.
+    private func fill() {
+        for _ in 0..<150 {
+            guard let client = world.idle() else { return }
+            let before = refusals
+            client.trackMuch(record.number(1...5))
+            client.connection.tell(most: 5_000)
+            for _ in 0..<3 where refusals == before { world.endTurn() }
+            guard refusals == before else { return record.count(.diskFilled) }
+        }
+    }
+
+    private var refusals: Int { record.counts[.refusedByFullDisk] ?? 0 }
+
+    func calmDown() {
+        isCalm = true
+    }
+
+    /// What found no room has been written since.
+    var isQuiet: Bool { service?.gate.settlements.isIdle == true }
+
+    /// All is quiet, and whoever looks at what became of the events has done so.
+    func expectRoom() {
+        purgeLetters()
+        for _ in 0..<5 {
+            guard let client = world.idle() else { return record.expect(false, "nobody can send an event") }
+            let before = refusals
+            client.track()
+            client.connection.tell(most: 5_000)
+            for _ in 0..<10 where !client.isContent { world.goOn(lettingTimePass: true) }
+            record.expect(client.isContent, "an event is not answered on a small disk")
+            record.expect(refusals == before, "all is delivered, and there is no room for an event")
+        }
+    }
+
+    /// Dead letters take their room rightly.
+    private func purgeLetters() {
+        guard let client = world.idle() else { return }
+        var isPurged = false
+        client.ask("dead_letters.purge", "{}") { isPurged = $0 != nil }
+        client.connection.tell(most: 5_000)
+        for _ in 0..<10 { world.goOn(lettingTimePass: true) }
+        record.expect(isPurged, "dead letters cannot be deleted on a small disk")
+    }
+}
