@@ -32,6 +32,7 @@ final class Operator: Actor {
         connection = crowd.connectOperator()
         for side in sides { side.isOperated = { [weak connection] in connection?.isContent == false } }
         settings.lifeBegan(service)
+        letters.lifeBegan(service)
         for side in sides where side.isResumeKept {
             let barrier = service.gate.barrierSummaries.first { $0.identity.id == "ManualBarrier:\(side.id)" }
             let isOpen = barrier?.states.allSatisfy { $0.state == .open } ?? true

@@ -36,7 +36,7 @@ final class LetterBook {
     /// Whether letters may be damaged.
     var mayRot = false
     private let record: Record
-    private let lane: (DispatcherNumber) -> String
+    let lane: (DispatcherNumber) -> String
 
     /// - Parameter lane: the id of a dispatcher.
     init(_ record: Record, lane: @escaping (DispatcherNumber) -> String) {

@@ -351,7 +351,9 @@ final class World {
         }
         record.expect(isQuiet, "something is stuck: \(stuck)")
         for actor in actors { actor.check() }
-        ledger.check(store.letters, counted: service?.gate.counts.all[.requeued] ?? 0)
+        if fillers?.lacksRoomForLetters != true {
+            ledger.check(store.letters, counted: service?.gate.counts.all[.requeued] ?? 0)
+        }
         for side in sides where !side.isGone && !side.lane.isPatchy {
             let summary = service?.gate.dispatcherSummaries.first { $0.id == side.lane.id }
             side.lane.check(summary?.counters)

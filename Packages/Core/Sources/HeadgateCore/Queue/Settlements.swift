@@ -118,6 +118,9 @@ final class Settlements {
         (settled, said) = ([:], Said())
     }
 
+    /// Whether dead letters wait for room, or for a store that fails.
+    var hasLetters: Bool { changes.hasLetters }
+
     /// Whether all is written that is to be.
     var isIdle: Bool { written == nil && settled.isEmpty && changes.isEmpty && waiters.isEmpty }
 

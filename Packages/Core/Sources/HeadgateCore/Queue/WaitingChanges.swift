@@ -1,8 +1,8 @@
 /// Changes that are to be written down, in order, and how many of them at once (Behaviour Q8). Pure.
 ///
 /// A dead letter takes as much room as its event, and on a full disk there may be none. What says which events are settled makes room, and
-/// must not wait for it: where there was no room for all, what is settled is written by itself, without the events whose letters wait,
-/// and then some letters at a time (decision 52).
+/// must not wait for it: where there was no room for all, what does not rely on letters is written by itself, of what is settled that
+/// without the events whose letters wait, and then some letters at a time (decision 52).
 struct WaitingChanges {
     private var changes: [StoreChange] = []
     private var share = Share.all
@@ -11,7 +11,8 @@ struct WaitingChanges {
         case all
         /// What comes up to so many dead letters, the oldest.
         case letters(Int)
-        case none
+        /// What does not rely on dead letters.
+        case besides
     }
 
     /// Dead letters that wait for a store that fails are bounded as those in the store are; the oldest go.
@@ -27,15 +28,36 @@ struct WaitingChanges {
         changes = []
     }
 
-    private var hasLetters: Bool { changes.contains(where: \.isDeadLetter) }
+    /// Whether there are dead letters among them.
+    var hasLetters: Bool { changes.contains(where: \.isDeadLetter) }
 
     /// The dispatchers that are to be given up.
     var forgets: [DispatcherNumber] { changes.compactMap(\.forgottenDispatcher) }
 
     /// Takes those that are to be written next.
     mutating func take() -> [StoreChange] {
-        defer { changes.removeFirst(shared) }
-        return Array(changes.prefix(shared))
+        if share == .all {
+            defer { changes = [] }
+            return changes
+        }
+        let isTaken = changes.map(isShared())
+        defer { changes = zip(changes, isTaken).compactMap { $1 ? nil : $0 } }
+        return zip(changes, isTaken).compactMap { $1 ? $0 : nil }
+    }
+
+    /// Which of them are, asked in their order.
+    private func isShared() -> (StoreChange) -> Bool {
+        switch share {
+        case .all: return { _ in true }
+        case .letters(var left):
+            return { change in
+                defer { if change.isDeadLetter { left -= 1 } }
+                return left > 0
+            }
+        case .besides:
+            let dispatchers = Set(letters.map(\.dispatcher))
+            return { !$0.relies(onLettersOf: dispatchers) }
+        }
     }
 
     /// There was nothing to be written without them.
@@ -43,21 +65,11 @@ struct WaitingChanges {
         share = .letters(1)
     }
 
-    private var shared: Int {
-        switch share {
-        case .all: changes.count
-        case .none: 0
-        case .letters(let most):
-            changes.indices.lazy.filter { changes[$0].isDeadLetter }.dropFirst(most - 1).first.map { $0 + 1 }
-                ?? changes.count
-        }
-    }
-
     /// Those that were taken are written.
     mutating func written() {
         switch share {
         case .all: return
-        case .none: goOn()
+        case .besides: goOn()
         case .letters(let most): share = most < WaitingChanges.mostLetters ? .letters(2 * most) : .all
         }
         if !hasLetters { share = .all }
@@ -71,7 +83,7 @@ struct WaitingChanges {
             return
         }
         guard case .noRoom = fault else { return }
-        share = share == .none ? .letters(1) : .none
+        share = share == .besides ? .letters(1) : .besides
     }
 
     /// What has to be kept of changes that wait for a store that fails, so that they do not grow without end: of those
@@ -85,9 +97,7 @@ struct WaitingChanges {
             if change.isSaidAgain { return nil }
             if let subject = change.subject, last[subject] != index { return nil }
             // Nothing that was said of a dispatcher before it was given up holds any more.
-            if case .dispatcher(let known) = change, let end = last[.forgottenDispatcher(known.number)], end > index {
-                return nil
-            }
+            if let number = change.dispatcher, let end = last[.forgottenDispatcher(number)], end > index { return nil }
             guard change.isDeadLetter, spareLetters > 0 else { return change }
             spareLetters -= 1
             return nil
@@ -151,6 +161,27 @@ extension StoreChange {
     }
 
     fileprivate var isDeadLetter: Bool { if case .deadLetter = self { true } else { false } }
+
+    /// The dispatcher of which it says that there is one, or whose letter it is.
+    fileprivate var dispatcher: DispatcherNumber? {
+        switch self {
+        case .dispatcher(let known): known.number
+        case .deadLetter(let letter): letter.dispatcher
+        default: nil
+        }
+    }
+
+    /// Whether it must not be written before the dead letters of some dispatchers.
+    fileprivate func relies(onLettersOf dispatchers: Set<DispatcherNumber>) -> Bool {
+        switch self {
+        case .deadLetter: true
+        case .dispatcher(let known): dispatchers.contains(known.number)
+        case .forgetDispatcher(let number): dispatchers.contains(number)
+        // Their events are settled only then.
+        case .forgetRoutes: !dispatchers.isEmpty
+        case .settled, .trim, .forgetIDs, .keep: false
+        }
+    }
 
     /// The dispatcher that it gives up.
     var forgottenDispatcher: DispatcherNumber? {

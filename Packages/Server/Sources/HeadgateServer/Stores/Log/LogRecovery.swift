@@ -247,6 +247,9 @@ struct LogRecovery {
             // What stands behind it must not be taken for what came after what is written next.
             try file.fill(end..<tail.file.size)
             try file.sync()
+            // Of a segment that has just been begun the header is in doubt as well.
+            try reading.source.header.bytes.lend { (bytes) throws(DiskFault) in try file.write(bytes, at: 0) }
+            try file.sync()
         }
         let summary = frames.last { $0.frame.kind == .summary }?.offset ?? 0
         let front = LogFront(tail, reading.source.header, end: end, last: last.frame.checksum, summary: summary)
