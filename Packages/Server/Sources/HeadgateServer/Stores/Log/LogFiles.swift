@@ -195,6 +195,13 @@ final class LogFiles {
         }
     }
 
+    /// Sees to it that a file says nothing any more of what it is.
+    func wipe(_ file: LogFile) throws(DiskFault) {
+        let handle = try open(file.number)
+        try handle.fill(0..<LogHeader.size)
+        try handle.sync()
+    }
+
     private func leave(_ file: LogFile) {
         note(LogFile(number: file.number, size: 0))
         sizes[file.number] = nil

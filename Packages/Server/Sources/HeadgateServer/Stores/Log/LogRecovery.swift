@@ -242,6 +242,10 @@ struct LogRecovery {
         let end = last.offset + last.frame.size
         let begin = doubtful.first?.offset ?? end
         try Fault.of { () throws(DiskFault) in
+            // What was begun behind it and did not come to be must not be the newest for a later start.
+            for source in inventory.sources where source.header.number > tail.number {
+                try files.wipe(source.file)
+            }
             let file = try tail.open()
             try Array(reading.bytes(begin..<end)).lend { (bytes) throws(DiskFault) in try file.write(bytes, at: begin) }
             // What stands behind it must not be taken for what came after what is written next.
