@@ -25,8 +25,7 @@ final class WitnessedStore: EventStore {
         options.logVersion = ledger.record.pick([.words, .xxh3, .newest, .newest])
         options.leastPacked = ledger.record.pick([1, 400, 4_096])
         (options.segmentSize, options.blockSize, options.mostUnfiledIDBytes) = (scene.segmentSize, 512, 512)
-        // Ids that the daemon makes are others each time, and pack to more or less.
-        if let room = scene.diskRoom { (options.leastSegmentSize, options.leastPacked) = (room.leastSegmentSize, .max) }
+        if let room = scene.diskRoom { options.leastSegmentSize = room.leastSegmentSize }
         let door = ClockDoor(scheduler)
         options.wall = { door.scheduler.wall }
         self.disk = disk

@@ -12,6 +12,12 @@ public struct UUIDv7: Sendable {
         random = .random(in: 0...UInt64.max)
     }
 
+    /// A maker whose random bits are those of numbers from 0 to 1.
+    public init(chance: () -> Double) {
+        let halves = (0..<2).map { _ in UInt64(chance() * Double(UInt32.max)) }
+        random = halves[0] << 32 | halves[1]
+    }
+
     /// Writes the next id, in its usual 36 characters, to the beginning of `target`.
     public mutating func next(at now: Timestamp, into target: UnsafeMutableRawBufferPointer) {
         advance(to: now.milliseconds)

@@ -82,7 +82,7 @@ final class Service {
         watches = Watches(WatchSources(gate: gate, sessions: sessions))
         statuses = AnnouncedStatuses(gate: gate)
         collecting = Collecting(configuration.collectors, settings: settings.collectors, gate: gate, log: log)
-        tracking = Tracking(gate: gate, collecting: collecting, log: log)
+        tracking = Tracking(gate: gate, collecting: collecting, log: log, ids: UUIDv7(chance: chance))
         decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)
         surroundings = SenderSurroundings(
             scheduler: scheduler, loop: loop, dataDirectory: places.dataDirectory, workforces: workforces)

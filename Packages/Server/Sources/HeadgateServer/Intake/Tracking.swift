@@ -14,13 +14,14 @@ final class Tracking {
     /// What is made for the events of one call.
     private let arena = ByteArena()
 
-    init(gate: Headgate, collecting: Collecting, log: Log) {
+    /// - Parameter ids: makes those of events that come without one.
+    init(gate: Headgate, collecting: Collecting, log: Log, ids: UUIDv7) {
         self.gate = gate
         events = gate.events
         self.collecting = collecting
         self.log = log
         refusals = RefusalTally(scheduler: gate.scheduler, log: log)
-        reader = EventReader(gate: gate, arena: arena)
+        reader = EventReader(gate: gate, arena: arena, ids: ids)
         preparation = EventPreparation(gate: gate, arena: arena)
     }
 
@@ -155,7 +156,7 @@ final class EventReader {
     private let events: EventQueue
     /// Where ids are put that do not stand in the message as they are needed.
     private let arena: ByteArena
-    @exclusivity(unchecked) private var ids = UUIDv7()
+    @exclusivity(unchecked) private var ids: UUIDv7
     /// Looked for in each event, and so at hand.
     private let names = Members.names
 
@@ -174,10 +175,11 @@ final class EventReader {
 
     private static let word = Schema.string(least: 1, most: longestWord)
 
-    init(gate: Headgate, arena: ByteArena) {
+    init(gate: Headgate, arena: ByteArena, ids: UUIDv7) {
         self.gate = gate
         events = gate.events
         self.arena = arena
+        self.ids = ids
     }
 
     /// The members of one event, found in one pass.
