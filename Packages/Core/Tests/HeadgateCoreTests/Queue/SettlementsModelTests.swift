@@ -114,7 +114,7 @@ private final class History: GateHost {
     private var positions: [DispatcherNumber: SequenceNumber] = [1: 0, 2: 0, 3: 0]
     private var dead: Set<LetterName> = []
     private var kept = 0
-    private var (asked, answered, content) = (0, 0, 0)
+    private var (asked, answered) = (0, 0)
 
     init(_ seed: Seed) {
         (self.seed, random) = (seed, SeededRandom(seed: seed))
@@ -162,7 +162,6 @@ private final class History: GateHost {
         settlements.whenWritten { [unowned self] fault in
             answered += 1
             guard fault == nil else { return }
-            content += 1
             #expect(value == 0 || store.kept["a"] != nil, "\(seed)")
             #expect(letters.isSubset(of: store.letters), "\(seed)")
         }

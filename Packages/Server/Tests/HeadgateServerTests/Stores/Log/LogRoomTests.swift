@@ -175,7 +175,7 @@ struct LogRoomTests {
         #expect(engine.lastAppended == last)
     }
 
-    @Test("Q8: starts that are cut off before there is a log leave no more than one file behind")
+    @Test("Q8: files of starts that were cut off before there was a log are used, or removed")
     func interruptedFounding() throws {
         (scene.options.segmentSize, scene.options.disk) = (Self.segment, FaultyDisk())
         try FileManager.default.createDirectory(atPath: scene.options.logDirectory, withIntermediateDirectories: true)
