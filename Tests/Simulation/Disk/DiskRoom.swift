@@ -28,6 +28,8 @@ final class Fillers: Actor {
     private unowned let world: World
     private var service: Service?
     private var isCalm = false
+    /// Whether the disk has been full in this life.
+    private var isFull = false
 
     init(_ world: World) {
         self.world = world
@@ -35,6 +37,7 @@ final class Fillers: Actor {
 
     func lifeBegan(_ service: Service) {
         self.service = service
+        isFull = false
     }
 
     func lifeEnded(_ end: LifeEnd) {
@@ -43,18 +46,35 @@ final class Fillers: Actor {
 
     private var record: Record { world.record }
 
-    var acts: [Act] { isCalm ? [] : [Act(6, fill)] }
+    var acts: [Act] { isCalm ? [] : [Act(6, fill), Act(isFull ? 12 : 0, endFull)] }
 
-    /// Much comes until there is no room, and nobody takes any of it.
+    /// Much comes until there is no room, and nobody takes any of it. At times the disk does not sync all of that.
     private func fill() {
+        let disk = world.store.disk
+        let mood = disk.mood
+        if record.oneIn(3) { disk.mood.failsToSync = record.pick([2, 5, 20]) }
+        defer { disk.mood = mood }
+        fillUp()
+    }
+
+    private func fillUp() {
         for _ in 0..<150 {
             guard let client = world.idle() else { return }
             let before = refusals
             client.trackMuch(record.number(1...5))
             client.connection.tell(most: 5_000)
             for _ in 0..<3 where refusals == before { world.endTurn() }
-            guard refusals == before else { return record.count(.diskFilled) }
+            guard refusals == before else {
+                isFull = true
+                return record.count(.diskFilled)
+            }
         }
+    }
+
+    /// The worst moment to start anew: what is in doubt has to be written once more, and there is no room for it.
+    private func endFull() {
+        record.count(.diedFull)
+        world.die(record.oneIn(2) ? .killed : .powerless)
     }
 
     private var refusals: Int { record.counts[.refusedByFullDisk] ?? 0 }

@@ -71,7 +71,7 @@ final class WitnessedStore: EventStore {
 
     func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
         ledger.note(changes)
-        ledger.letters.asked(changes)
+        ledger.letters.asked(changes, dead: ledger.dead)
         store.write(
             changes,
             then: later { [ledger] fault in

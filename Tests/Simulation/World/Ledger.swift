@@ -156,7 +156,7 @@ final class Ledger {
     }
 
     /// What died in this life.
-    private var dead: Set<LetterKey> {
+    var dead: Set<LetterKey> {
         Set(lanes.values.flatMap { lane in lane.dead.map { LetterKey(lane: lane.id, number: $0) } })
     }
 

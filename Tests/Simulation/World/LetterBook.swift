@@ -60,20 +60,23 @@ final class LetterBook {
 
     // MARK: What the store is asked
 
-    func asked(_ changes: [StoreChange]) {
+    /// - Parameter dead: what died in this life.
+    func asked(_ changes: [StoreChange], dead: @autoclosure () -> Set<LetterKey>) {
         for change in changes {
             switch change {
             case .deadLetter(let letter): asked.insert(key(letter))
-            case .forgetDispatcher(let number): forgotten(lane(number))
+            case .forgetDispatcher(let number): forgotten(lane(number), dead())
             default: break
             }
         }
     }
 
-    /// A dispatcher is given up, and its letters with it: now, or once that can be written down.
-    private func forgotten(_ lane: String) {
+    /// A dispatcher is given up, and its letters with it: now, or once that can be written down. Those that waited to be written are not asked for
+    /// any more.
+    private func forgotten(_ lane: String, _ dead: Set<LetterKey>) {
         let its = written.union(asked).filter { $0.lane == lane }
         gone.formUnion(its)
+        gone.formUnion(dead.filter { $0.lane == lane })
         forgetting.formUnion(its)
         forgotten.formUnion(its)
     }

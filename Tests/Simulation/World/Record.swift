@@ -6,7 +6,7 @@ enum Situation: String, CaseIterable {
     case tooManyConnections, slowReader, pausedReading
     case storeMoved, moveInterrupted, moveGivenUp, moveTroubled
     case diedAtTurnover, segmentBegun, segmentForgotten, segmentCopied, logRecovered, copyAmbushed
-    case writtenAtOnce, syncedAhead, storeHeld, diskFilled, refusedByFullDisk, queueFull, ioError,
+    case writtenAtOnce, syncedAhead, storeHeld, diskFilled, diedFull, refusedByFullDisk, queueFull, ioError,
         syncFailed
     case syncSlow, answeredInSync, sentInSync, activatedInSync
     case killed, powerLost, diedInACall, startFailed, stoppedInOrder, endForgotten, unansweredKept

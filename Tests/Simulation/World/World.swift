@@ -244,6 +244,11 @@ final class World {
             return
         }
         if ledger.rot?.kind == .log, record.oneIn(4) { ledger.rot?.misread(disk) }
+        // Where there is no room a start does other things, and it is those that have to be cut off.
+        if platter.room != nil, record.oneIn(2) {
+            if record.oneIn(2) { disk.mood.failsToSync = 2 } else { disk.callsToLive = record.number(0...15) }
+            return
+        }
         if record.oneIn(6) { disk.callsToLive = record.number(0...(scene.changesStoreKind ? 150 : 40)) }
         switch record.number(0...11) {
         case 0: disk.mood.fails = record.pick([5, 30])

@@ -1,10 +1,14 @@
 import Glibc
 
-/// A file of a log.
+/// A file of a log. Its number says which: it may be shorter than is said of it, when a sync failed or somebody has cut it off.
 struct LogFile: Hashable {
     var number: UInt32
     /// Bytes that it takes.
     var size: Int
+
+    static func == (one: LogFile, other: LogFile) -> Bool { one.number == other.number }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
 
 /// The files of a log, all in one directory: those in use, and some to be used next.
@@ -210,7 +214,16 @@ final class LogFiles {
     /// Nobody needs what a file holds, and nothing that is on the disk says otherwise.
     func free(_ file: LogFile) {
         isOutOfRoom = false
-        if spare.count < LogFiles.mostSpare, file.size == segmentSize { return spare.append(file) }
+        if spare.count < LogFiles.mostSpare, file.size == segmentSize, sizes[file.number] == segmentSize {
+            return spare.append(file)
+        }
+        remove(file)
+    }
+
+    /// The same of a file that another daemon has left, or this one before it had to begin anew: nobody knows what is in it. It may be of a
+    /// segment that did not come to be, whose number another one gets.
+    func remove(_ file: LogFile) {
+        isOutOfRoom = false
         // What stays is found at the next start.
         try? disk.remove(path(file.number))
         leave(file)

@@ -58,21 +58,21 @@ struct LogRecovery {
         let inventory = try LogInventory(files)
         guard let chain = try inventory.chain(written) else {
             guard inventory.isEmpty else { throw .damaged("no segment of it can be read from its beginning") }
-            inventory.blank.forEach(files.free)
+            inventory.blank.forEach(files.remove)
             return try begin(founding, inventory)
         }
         var replay = try replay(chain)
         let known = Set(replay.state.segments.map(\.file) + replay.state.ids.files.map(\.file))
         lost = inventory.unreadable.filter { !known.contains($0) }
         replay.state.lastSequenceNumber = try lastGiven(replay, behind: numbersLost(chain))
-        // What nobody ever used may be used at once. All else waits until what says so is on the disk.
+        // What was never needed makes room at once. All else waits until what says so is on the disk.
         let blank = inventory.blank.filter { !known.contains($0) }
-        blank.forEach(files.free)
+        blank.forEach(files.remove)
         let outcome = try finish(replay, inventory)
         let used = Set(
             outcome.state.segments.map(\.file) + outcome.state.ids.files.map(\.file) + [outcome.front.segment.file])
         for file in inventory.all where !used.contains(file) && !lost.contains(file) && !blank.contains(file) {
-            files.free(file)
+            files.remove(file)
         }
         return try setAside(outcome)
     }

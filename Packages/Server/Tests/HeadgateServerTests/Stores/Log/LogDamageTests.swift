@@ -90,4 +90,18 @@ struct LogDamageTests {
         #expect(numbers == Array(1...(try #require(numbers.last))) && numbers.count < 90)
         #expect(try scene.reopen().lastSequenceNumber == state.lastSequenceNumber)
     }
+
+    @Test("Q8: of a segment whose file is shorter than it was, what is left stays, whatever comes behind")
+    func cutOff() throws {
+        try fill()
+        let file = try #require(try segments().first)
+        try change(file) { $0.removeLast($0.count / 2) }
+        try scene.open()
+        let left = try scene.numbers()
+        #expect(left.starts(with: 1...3) && left.count < 90 && left.last == 90)
+        for number in 91...180 as ClosedRange<SequenceNumber> { scene.append(Groups.of(number...number, size: 200)) }
+        #expect(try scene.numbers() == left + Array(91...180))
+        #expect(try scene.reopen().lastSequenceNumber == 180)
+        #expect(try scene.numbers() == left + Array(91...180))
+    }
 }
