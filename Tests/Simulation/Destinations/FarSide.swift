@@ -188,6 +188,11 @@ final class FarSide: Sender {
         while !waiting.isEmpty { answer(0, .delivered) }
     }
 
+    /// Refuses for good all that it was sent.
+    func refuse() {
+        while !waiting.isEmpty { answer(0, .refused(.init(.never, cause: "HTTP 400", status: 400))) }
+    }
+
     private func result(for batch: Batch) -> SendResult {
         if let key, !lane.isPatchy, key.mayRefuse(batch) {
             // Between two 401s it may say something else.

@@ -46,7 +46,14 @@ final class Fillers: Actor {
 
     private var record: Record { world.record }
 
-    var acts: [Act] { isCalm ? [] : [Act(6, fill), Act(isFull ? 12 : 0, endFull)] }
+    var acts: [Act] {
+        guard !isCalm else { return [] }
+        let hasLetters = isFull && service?.gate.settlements.hasLetters == true
+        return [
+            Act(6, fill), Act(isFull ? 12 : 0, endFull), Act(isFull ? 8 : 0, refuse),
+            Act(hasLetters ? 30 : 0, endBeforeLetters),
+        ]
+    }
 
     /// Much comes until there is no room, and nobody takes any of it. At times the disk does not sync all of that.
     private func fill() {
@@ -69,6 +76,24 @@ final class Fillers: Actor {
                 return record.count(.diskFilled)
             }
         }
+    }
+
+    /// What somebody was sent has died, and its dead letters need more room than there is.
+    private func refuse() {
+        for side in world.sides where side.hasWaiting && record.oneIn(2) { side.refuse() }
+        for _ in 0..<3 { world.endTurn() }
+    }
+
+    /// The worst moment for what is settled, which is said before dead letters for which there is no room.
+    private func endBeforeLetters() {
+        // What could not be written is tried again after a second.
+        for _ in 0..<record.number(0...3) {
+            world.scheduler.advance(by: .seconds(1))
+            for _ in 0..<3 { world.endTurn() }
+        }
+        guard service?.gate.settlements.hasLetters == true else { return }
+        record.count(.diedBeforeLetters)
+        world.die(.killed)
     }
 
     /// The worst moment to start anew: what is in doubt has to be written once more, and there is no room for it.

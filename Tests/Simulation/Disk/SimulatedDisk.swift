@@ -24,6 +24,8 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     fileprivate(set) var syncs = 0
     /// Whether the daemon is gone.
     private(set) var isDown = false
+    /// Whether a call has failed.
+    private(set) var hasFailed = false
     /// After how many more calls that change something the daemon is gone.
     var callsToLive: Int?
     /// After how many more calls the daemon is gone once a move counts.
@@ -73,6 +75,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         if isFaultDue() || mood.fails.map(record.oneIn) == true {
             record.count(.ioError)
             record.detail("disk: fails")
+            hasFailed = true
             throw DiskFault(code: EIO)
         }
     }

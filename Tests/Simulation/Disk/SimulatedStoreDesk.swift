@@ -38,9 +38,20 @@ final class SimulatedStoreDesk: StoreDesk {
         let opened = try options.open()
         if !isAsked { record.count(opened.kind == options.kind ? .storeMoved : .moveGivenUp) }
         engine = opened.engine
+        if isAsked { checkFiles() }
         self.ring = ring
         opened.report(tell)
         return opened.content
+    }
+
+    /// A start leaves no file that the log does not need, unless a call of the disk failed.
+    private func checkFiles() {
+        guard let log = (engine as? LogEngine)?.log, !disk.hasFailed, !disk.isDown else { return }
+        let used = log.segments.map(\.file) + log.state.ids.files.map(\.file)
+        let names = disk.whileWell { try? disk.list(options.logDirectory) } ?? []
+        let stray = Set(names.filter { $0.hasSuffix(".log") }.map { options.logDirectory + "/" + $0 })
+            .subtracting(used.map { log.files.path($0.number) })
+        record.expect(stray.isEmpty, "a start leaves \(stray.sorted())")
     }
 
     /// Whether the last start was moving what is stored.

@@ -6,8 +6,8 @@ enum Situation: String, CaseIterable {
     case tooManyConnections, slowReader, pausedReading
     case storeMoved, moveInterrupted, moveGivenUp, moveTroubled
     case diedAtTurnover, segmentBegun, segmentForgotten, segmentCopied, logRecovered, copyAmbushed
-    case writtenAtOnce, syncedAhead, storeHeld, diskFilled, diedFull, refusedByFullDisk, queueFull, ioError,
-        syncFailed
+    case writtenAtOnce, syncedAhead, storeHeld, diskFilled, diedFull, diedBeforeLetters, refusedByFullDisk
+    case queueFull, ioError, syncFailed
     case syncSlow, answeredInSync, sentInSync, activatedInSync
     case killed, powerLost, diedInACall, startFailed, stoppedInOrder, endForgotten, unansweredKept
     case triedAgain, givenUp, neverTaken, split, toldApart, timedOut, answerLost
