@@ -359,12 +359,14 @@ final class World {
         if fillers?.lacksRoomForLetters != true {
             ledger.check(store.letters, counted: service?.gate.counts.all[.requeued] ?? 0)
         }
-        for side in sides where !side.isGone && !side.lane.isPatchy {
+        // Who died of age is known of letters, and these may still wait for room.
+        let isKnown = fillers?.lacksRoomForLetters != true || scene.patience.mostAge == nil
+        for side in sides where isKnown && !side.isGone && !side.lane.isPatchy {
             let summary = service?.gate.dispatcherSummaries.first { $0.id == side.lane.id }
             side.lane.check(summary?.counters)
         }
-        if let service { ledger.check(service.gate.counts.all) }
-        checkMetrics(of: sides)
+        if isKnown, let service { ledger.check(service.gate.counts.all) }
+        checkMetrics(of: isKnown ? sides : [])
         fillers?.expectRoom()
     }
 
