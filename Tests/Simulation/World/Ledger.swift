@@ -182,8 +182,8 @@ final class Ledger {
     }
 
     /// A start counts what waits from summaries. It must be what there is.
-    private func check(_ tallies: [RouteNumber: Tally], of id: String, _ routes: [RouteNumber]) {
-        let counted = tallies.mapValues(\.events).filter { $0.value > 0 }
+    private func check(_ tallies: RouteTallies, of id: String, _ routes: [RouteNumber]) {
+        let counted = tallies.events
         let found = routes.reduce(into: [:]) { $0[$1, default: 0] += 1 }
         let missing = counted.values.reduce(0, +) - routes.count
         let isMissed = rot?.counts(missing: missing) == true && found.allSatisfy { $1 <= counted[$0] ?? 0 }

@@ -43,7 +43,11 @@ public final class FaultyStore: EventStore {
     public func open() throws(StoreFault) -> StoredState {
         var state = try memory.open()
         state.unsettled = state.unsettled.mapValues { routes in
-            routes.mapValues { $0 - Tally(events: uncounted, bytes: uncounted * $0.bytes / max($0.events, 1)) }
+            var counted = routes
+            for (route, tally) in routes {
+                counted.remove(Tally(events: uncounted, bytes: uncounted * tally.bytes / tally.events), route: route)
+            }
+            return counted
         }
         return state
     }

@@ -71,7 +71,7 @@ enum DatabaseTarget {
         }
         for dispatcher in state.dispatchers {
             precondition(dispatcher.position <= state.lastSequenceNumber)
-            precondition(state.unsettled[dispatcher.number]?.values.allSatisfy { $0.events > 0 } != false)
+            precondition(state.unsettled[dispatcher.number]?.allSatisfy { $0.tally.events > 0 } != false)
         }
     }
 

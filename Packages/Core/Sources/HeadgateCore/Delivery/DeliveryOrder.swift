@@ -12,7 +12,7 @@ enum DeliveryOrder: Equatable {
     /// The store no longer has so many events that were counted for this dispatcher (Behaviour Q8).
     case countLost(Int)
     /// The store has events for this dispatcher beyond those that were counted (Behaviour Q8).
-    case countFound([RouteNumber: Tally])
+    case countFound(RouteTallies)
     /// Read what the store has behind an event, and tell ``DeliveryMachine/read(_:at:)``.
     case readStore(after: SequenceNumber)
     /// Tell ``DeliveryMachine/readingRested()`` once the wait is over.

@@ -347,7 +347,7 @@ final class Dispatcher {
         surroundings.trace.settled(events, by: number, as: end, at: surroundings.scheduler.wall)
         var tallies = RouteTallies()
         for event in events { tallies.add(event.tally, route: event.route) }
-        for (route, tally) in tallies.byRoute {
+        for (route, tally) in tallies {
             surroundings.events.backlog.settle(tally, route: route, dispatcher: number)
         }
         if end == .delivered { measures.delivered(events, at: surroundings.events.presentStamp()) }
@@ -383,7 +383,7 @@ final class Dispatcher {
     }
 
     /// The store was damaged: there is more than it had counted.
-    private func countFound(_ tallies: [RouteNumber: Tally]) {
+    private func countFound(_ tallies: RouteTallies) {
         for (route, tally) in tallies {
             surroundings.events.backlog.add(tally, route: route, dispatchers: [number])
         }

@@ -125,8 +125,8 @@ final class Dispatchers {
     }
 
     /// A group was stored, with so much of each route, behind an event.
-    func stored(_ tallies: [RouteNumber: Tally], behind previous: SequenceNumber) {
-        guard tallies.count == 1, let (route, tally) = tallies.first else {
+    func stored(_ tallies: RouteTallies, behind previous: SequenceNumber) {
+        guard let (route, tally) = tallies.only else {
             return stored(counts(tallies), behind: previous)
         }
         let numbers = surroundings.events.routes.dispatchers(of: route)
@@ -148,7 +148,7 @@ final class Dispatchers {
     }
 
     /// How many events each dispatcher gets of several routes.
-    private func counts(_ tallies: [RouteNumber: Tally]) -> [DispatcherNumber: Int] {
+    private func counts(_ tallies: RouteTallies) -> [DispatcherNumber: Int] {
         var counts: [DispatcherNumber: Int] = [:]
         for (route, tally) in tallies {
             for number in surroundings.events.routes.dispatchers(of: route) {

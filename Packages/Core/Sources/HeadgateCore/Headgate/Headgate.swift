@@ -298,7 +298,7 @@ extension Headgate: GateHost {
         barrierFailureSubject.send(failure)
     }
 
-    func stored(_ tallies: [RouteNumber: Tally], behind previous: SequenceNumber) {
+    func stored(_ tallies: RouteTallies, behind previous: SequenceNumber) {
         dispatchers.stored(tallies, behind: previous)
     }
 

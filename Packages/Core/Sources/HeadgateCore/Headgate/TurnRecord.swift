@@ -8,7 +8,7 @@ protocol GateHost: AnyObject {
     /// A barrier's code threw, or it refused its configuration (Behaviour B7, B9).
     func barrierFailed(_ failure: BarrierFailure)
     /// A group was stored, with so much of each route, behind an event.
-    func stored(_ tallies: [RouteNumber: Tally], behind previous: SequenceNumber)
+    func stored(_ tallies: RouteTallies, behind previous: SequenceNumber)
     /// Up to which event nobody needs anything.
     func trimPoint() -> SequenceNumber
     /// Forgets the routes that no event has any more. What made that so has to be written before, or together with it.

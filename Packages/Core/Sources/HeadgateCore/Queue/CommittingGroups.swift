@@ -20,7 +20,7 @@ struct CommittingGroups {
     }
 
     /// Events on their way, by route; a route may come several times.
-    var tallies: some Sequence<(key: RouteNumber, value: Tally)> { groups.lazy.map(\.group.tallies).joined() }
+    var tallies: some Sequence<(route: RouteNumber, tally: Tally)> { groups.lazy.map(\.group.tallies).joined() }
 
     /// Whether the store may be given so many bytes more.
     /// - Parameter most: bytes that may be on their way, unless it is one group that has more.
@@ -75,6 +75,6 @@ final class CommittingGroup {
         self.waiters = waiters
         self.arrivals = arrivals
         self.traced = traced
-        tally = group.tallies.values.reduce(.zero, +)
+        tally = group.tallies.total
     }
 }

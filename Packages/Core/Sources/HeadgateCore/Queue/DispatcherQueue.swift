@@ -111,7 +111,7 @@ struct DispatcherQueue {
         /// Whether events were passed over that have been settled unread.
         var hasPassedOver = false
         /// Events that came in hand and were not counted when they should have been.
-        var found: [RouteNumber: Tally] = [:]
+        var found = RouteTallies()
 
         enum End {
             /// As many events wait as were wanted, or all there are.
@@ -218,7 +218,7 @@ struct DispatcherQueue {
 
     /// Events were settled that were not in hand.
     /// - Returns: those that were not counted when they should have been.
-    mutating func settledUnread(_ events: [StoredEvent]) -> [RouteNumber: Tally] {
+    mutating func settledUnread(_ events: [StoredEvent]) -> RouteTallies {
         for event in events { older.take(event) }
         return older.takeFound()
     }
@@ -276,7 +276,7 @@ struct CountedEvents {
     /// How many of those that were counted have not been seen.
     private var left: Int
     /// Those that were seen and not counted.
-    private var found: [RouteNumber: Tally] = [:]
+    private var found = RouteTallies()
 
     static let none = CountedEvents(0, through: 0)
 
@@ -287,14 +287,14 @@ struct CountedEvents {
     /// An event was seen for the first time.
     mutating func take(_ event: StoredEvent) {
         guard event.sequenceNumber <= through else { return }
-        if left > 0 { left -= 1 } else { found[event.route, default: .zero] += event.tally }
+        if left > 0 { left -= 1 } else { found.add(event) }
     }
 
-    var foundCount: Int { found.isEmpty ? 0 : found.values.reduce(0) { $0 + $1.events } }
+    var foundCount: Int { found.total.events }
 
-    mutating func takeFound() -> [RouteNumber: Tally] {
-        guard !found.isEmpty else { return [:] }
-        defer { found = [:] }
+    mutating func takeFound() -> RouteTallies {
+        guard !found.isEmpty else { return RouteTallies() }
+        defer { found = RouteTallies() }
         return found
     }
 }

@@ -86,7 +86,7 @@ public final class EventQueue {
         dedupe.length = limits.dedupeWindow.wholeMilliseconds
     }
 
-    private func restore(_ unsettled: [DispatcherNumber: [RouteNumber: Tally]]) {
+    private func restore(_ unsettled: [DispatcherNumber: RouteTallies]) {
         for (dispatcher, tallies) in unsettled {
             for (route, tally) in tallies { backlog.add(tally, route: route, dispatchers: [dispatcher]) }
         }
@@ -223,12 +223,12 @@ public final class EventQueue {
     /// How many events for a dispatcher are offered and not stored yet.
     func offered(to dispatcher: DispatcherNumber) -> Int {
         offered.reduce(0) { sum, offered in
-            routes.dispatchers(of: offered.key).contains(dispatcher) ? sum + offered.value.events : sum
+            routes.dispatchers(of: offered.route).contains(dispatcher) ? sum + offered.tally.events : sum
         }
     }
 
     /// What is offered and not stored yet, of each route.
-    private var offered: [(key: RouteNumber, value: Tally)] {
+    private var offered: [(route: RouteNumber, tally: Tally)] {
         Array(gathering.tallies) + committing.tallies
     }
 
@@ -238,7 +238,7 @@ public final class EventQueue {
     /// - Returns: those that the store may forget as well.
     func forgetUnusedRoutes(except kept: RouteNumber) -> [RouteNumber] {
         guard routes.isCrowded else { return [] }
-        let used = Set(backlog.routes).union(offered.map(\.key)).union([kept])
+        let used = Set(backlog.routes).union(offered.map(\.route)).union([kept])
         return routes.forget(unless: used.contains)
     }
 
@@ -280,7 +280,7 @@ public final class EventQueue {
             groundwork: groundwork, forgottenIDs: newlyForgotten())
         committing.add(
             CommittingGroup(group: group, waiters: waiters, arrivals: gathering.arrivals, traced: gathering.traced))
-        gathering = gathering.successor
+        gathering.beginNext()
         store.append(group, then: whenAppended)
     }
 

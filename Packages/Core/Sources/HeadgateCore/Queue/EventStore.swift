@@ -84,7 +84,7 @@ public final class AppendGroup: Sendable {
     /// on its way, and rely on it: a store that could not keep that one must not keep this one.
     public let behind: SequenceNumber
     /// What the chunk holds of each route, so that a start needs not read the events to count them.
-    public let tallies: [RouteNumber: Tally]
+    public let tallies: RouteTallies
     /// When its events become too old.
     public let ages: GroupAges
     /// Routes that are used for the first time.
@@ -101,7 +101,7 @@ public final class AppendGroup: Sendable {
     public let requeued: [LetterNumber]
 
     public init(
-        chunk: Chunk, behind: SequenceNumber = 0, tallies: [RouteNumber: Tally], ages: GroupAges,
+        chunk: Chunk, behind: SequenceNumber = 0, tallies: RouteTallies, ages: GroupAges,
         newRoutes: [RouteNumber: [DispatcherNumber]], groundwork: Groundwork = Groundwork(), recentIDs: RecentIDs?,
         forgottenIDs: SequenceNumber = 0, requeued: [LetterNumber] = []
     ) {
@@ -146,7 +146,7 @@ public struct StoredState: Sendable {
     /// The highest sequence number ever given, 0 when there was none.
     public var lastSequenceNumber: SequenceNumber = 0
     /// What each dispatcher has not settled, by route.
-    public var unsettled: [DispatcherNumber: [RouteNumber: Tally]] = [:]
+    public var unsettled: [DispatcherNumber: RouteTallies] = [:]
     /// The clients' own ids, oldest first. What is beyond the window may be among them, or left out.
     public var recentIDs: [RecentIDs] = []
     /// The receipt of the newest event, on the age scale in milliseconds; nil where it is not known.

@@ -4,7 +4,8 @@ import HeadgateData
 struct GatheringGroup {
     private var records = RecordWriter()
     private var ids = RecentIDsWriter()
-    private var routeTallies = RouteTallies()
+    /// What the group holds of each route.
+    private(set) var tallies = RouteTallies()
     private var lastSequenceNumber: SequenceNumber = 0
     private(set) var tally = Tally.zero
     /// Dead letters whose events are in it again.
@@ -30,17 +31,14 @@ struct GatheringGroup {
         traced = TraceGroup(expecting: expected.events)
     }
 
-    /// The group behind it, for which as much is expected as came in one of the last two, or half of what was expected: little that comes
-    /// between much does not make that grow piece by piece.
-    var successor: GatheringGroup {
+    /// Begins the group behind it, for which as much is expected as came in one of the last two, or half of what was expected: little that
+    /// comes between much does not make that grow piece by piece.
+    mutating func beginNext() {
         let half = Tally(events: expected.events / 2, bytes: expected.bytes / 2)
-        return GatheringGroup(expecting: tally.most(of: before).most(of: half), behind: tally)
+        self = GatheringGroup(expecting: tally.most(of: before).most(of: half), behind: tally)
     }
 
     var byteCount: Int { records.byteCount }
-
-    /// What the group holds of each route.
-    var tallies: [RouteNumber: Tally] { routeTallies.byRoute }
 
     /// Whether there is neither an event to commit nor anyone to tell.
     var isIdle: Bool { tally.events == 0 && waiters.isEmpty }
@@ -76,7 +74,7 @@ struct GatheringGroup {
     private mutating func count(_ sequenceNumber: SequenceNumber, route: RouteNumber, bytes: Int) {
         lastSequenceNumber = sequenceNumber
         let one = Tally(events: 1, bytes: bytes)
-        routeTallies.add(one, route: route)
+        tallies.add(one, route: route)
         tally += one
     }
 

@@ -145,13 +145,11 @@ public final class MemoryEventStore: EventStore {
         state.recentIDs.removeFirst(old.count)
     }
 
-    private func unsettled(of dispatcher: StoredDispatcher) -> [RouteNumber: Tally] {
+    private func unsettled(of dispatcher: StoredDispatcher) -> RouteTallies {
         let events = chunks.lazy.joined().filter {
             !dispatcher.settled.contains($0.sequenceNumber)
                 && self.state.routes[$0.route]?.contains(dispatcher.number) == true
         }
-        return events.reduce(into: [:]) { tallies, event in
-            tallies[event.route, default: .zero] += Tally(events: 1, bytes: event.byteCount)
-        }
+        return RouteTallies(events)
     }
 }

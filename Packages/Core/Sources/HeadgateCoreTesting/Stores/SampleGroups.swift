@@ -7,7 +7,7 @@ extension AppendGroup {
         _ events: [(number: SequenceNumber, route: RouteNumber)], size: Int = 40, received: Int64 = 1_000,
         timeToLive: Duration? = nil, newRoutes: [RouteNumber: [DispatcherNumber]] = [:], recentIDs: RecentIDs? = nil
     ) -> AppendGroup {
-        var (writer, tallies): (RecordWriter, [RouteNumber: Tally]) = (RecordWriter(), [:])
+        var (writer, tallies): (RecordWriter, RouteTallies) = (RecordWriter(), [:])
         let data = #"{"n":""# + String(repeating: "x", count: size) + #""}"#
         for (number, route) in events {
             let bytes = EventDraft(id: "event-\(number)", data: data, timeToLive: timeToLive)
@@ -16,7 +16,7 @@ extension AppendGroup {
                         event, sequenceNumber: number, receivedAt: Timestamp(milliseconds: received),
                         receivedStamp: received)
                 }
-            tallies[route, default: .zero] += Tally(events: 1, bytes: bytes)
+            tallies.add(Tally(events: 1, bytes: bytes), route: route)
         }
         let chunk = Chunk(bytes: writer.take(), lastSequenceNumber: events.last?.number ?? 0)
         return AppendGroup(

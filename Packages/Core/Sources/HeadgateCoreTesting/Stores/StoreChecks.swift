@@ -88,7 +88,7 @@ extension EventStoreConformance {
             let routes: [RouteNumber: [DispatcherNumber]] = [1: [1, 2, 4], 2: [2, 3, 5]]
             try bench.append(.sample([(1, 1), (2, 2), (3, 1), (4, 2)], newRoutes: routes))
             try bench.append(.sample([(5, 2), (6, 1), (7, 1), (8, 2)]))
-            let counted = try bench.reopen().unsettled.mapValues { $0.mapValues(\.events) }
+            let counted = try bench.reopen().unsettled.mapValues(\.events)
             let expected: [DispatcherNumber: [RouteNumber: Int]] = [
                 1: [1: 4], 2: [1: 3, 2: 3], 3: [2: 2], 4: [1: 1], 5: [:],
             ]

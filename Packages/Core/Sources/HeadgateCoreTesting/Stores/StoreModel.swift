@@ -49,14 +49,14 @@ struct StoreModel {
         (routes[event.route] ?? []).contains { dispatchers[$0]?.settled.contains(event.sequenceNumber) == false }
     }
 
-    var unsettled: [DispatcherNumber: [RouteNumber: Tally]] {
+    var unsettled: [DispatcherNumber: RouteTallies] {
         dispatchers.mapValues { dispatcher in
-            var tallies: [RouteNumber: Tally] = [:]
+            var tallies: RouteTallies = [:]
             for event in events
             where !dispatcher.settled.contains(event.sequenceNumber)
                 && routes[event.route]?.contains(dispatcher.number) == true
             {
-                tallies[event.route, default: .zero] += Tally(events: 1, bytes: event.byteCount)
+                tallies.add(event)
             }
             return tallies
         }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCore
 
-@Suite("Events by number and by route")
+@Suite("Events by number")
 struct SequenceSetTests {
     @Test("Ascending numbers are in, all others are not", arguments: Seeds.first(50))
     func contains(seed: Seed) {
@@ -21,19 +21,6 @@ struct SequenceSetTests {
         #expect(set == SequenceSet([3, 4, 9]))
         #expect(set != SequenceSet([3, 4]))
         #expect(!SequenceSet().contains(0))
-    }
-
-    @Test("Q4: each route has what was added to it, in whatever order", arguments: Seeds.first(20))
-    func tallies(seed: Seed) {
-        var random = SeededRandom(seed: seed)
-        var (tallies, plain) = (RouteTallies(), [RouteNumber: Tally]())
-        for _ in 0..<100 {
-            let route = RouteNumber(Int.random(in: 1...3, using: &random))
-            let tally = Tally(events: 1, bytes: Int.random(in: 1...9, using: &random))
-            tallies.add(tally, route: route)
-            plain[route, default: .zero] += tally
-            #expect(tallies.byRoute == plain)
-        }
     }
 
     @Test("D13: what is written once for many is what each says", arguments: Seeds.first(50))

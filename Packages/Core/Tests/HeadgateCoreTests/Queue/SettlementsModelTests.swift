@@ -199,5 +199,5 @@ private final class History: GateHost {
     func turnEnded(toLook dispatchers: [String]) {}
     func changed(_ change: GateChange) {}
     func barrierFailed(_ failure: BarrierFailure) {}
-    func stored(_ tallies: [RouteNumber: Tally], behind previous: SequenceNumber) {}
+    func stored(_ tallies: RouteTallies, behind previous: SequenceNumber) {}
 }

@@ -63,7 +63,7 @@ struct SettlementsTests {
         func turnEnded(toLook dispatchers: [String]) {}
         func changed(_ change: GateChange) {}
         func barrierFailed(_ failure: BarrierFailure) {}
-        func stored(_ tallies: [RouteNumber: Tally], behind previous: SequenceNumber) {}
+        func stored(_ tallies: RouteTallies, behind previous: SequenceNumber) {}
     }
 
     private func letter(_ number: SequenceNumber) -> StoreChange {

@@ -173,7 +173,7 @@ struct StoreMove {
         while let chunk = try old.engine.read(after: place).get() {
             if let group = need.group(chunk, behind: place) {
                 _ = try engine.commit([.append(group)]).get()
-                progress.events += group.tallies.values.reduce(0) { $0 + $1.events }
+                progress.events += group.tallies.total.events
             }
             place = chunk.lastSequenceNumber
             progress.place = place
@@ -223,11 +223,11 @@ private struct EventNeed {
 
     /// What is needed of a chunk; nil where nothing is.
     func group(_ chunk: Chunk, behind place: SequenceNumber) -> AppendGroup? {
-        var (records, tallies): ([UInt8], [RouteNumber: Tally]) = ([], [:])
+        var (records, tallies): ([UInt8], RouteTallies) = ([], [:])
         var last: SequenceNumber?
         for event in chunk where event.sequenceNumber > place && isNeeded(event) {
             records += event.record
-            tallies[event.route, default: .zero] += Tally(events: 1, bytes: event.byteCount)
+            tallies.add(event)
             last = event.sequenceNumber
         }
         guard let last else { return nil }

@@ -156,7 +156,7 @@ final class ChunkTable {
         try connection.query(
             "SELECT tallies FROM chunks INDEXED BY chunk_tallies WHERE last_seq = ?", .integer(row)
         ) { row throws(SQLiteError) in
-            events = TallyBlob.decode(row.bytes(0))?.reduce(0) { $0 + $1.tally.events } ?? 0
+            events = TallyBlob.decode(row.bytes(0))?.total.events ?? 0
             return false
         }
         return events

@@ -6,7 +6,7 @@ import HeadgateData
 enum TallyBlob {
     fileprivate static let entrySize = 20
 
-    static func encode(_ tallies: [RouteNumber: Tally]) -> [UInt8] {
+    static func encode(_ tallies: RouteTallies) -> [UInt8] {
         var writer = LogWriter()
         writer.put(tallies)
         return writer.bytes
@@ -16,28 +16,28 @@ enum TallyBlob {
     static func size(of routes: Int) -> Int { routes * entrySize }
 
     /// Nil when the bytes cannot be what ``encode(_:)`` made.
-    static func decode(_ bytes: UnsafeRawBufferPointer) -> [(route: RouteNumber, tally: Tally)]? {
+    static func decode(_ bytes: UnsafeRawBufferPointer) -> RouteTallies? {
         guard bytes.count.isMultiple(of: entrySize) else { return nil }
-        let entries = stride(from: 0, to: bytes.count, by: entrySize).map { offset in
+        var tallies = RouteTallies()
+        for offset in stride(from: 0, to: bytes.count, by: entrySize) {
             let events = LittleEndian.load(bytes, at: offset + 4, as: Int64.self)
             let size = LittleEndian.load(bytes, at: offset + 12, as: Int64.self)
-            return (
-                route: LittleEndian.load(bytes, at: offset, as: RouteNumber.self),
-                tally: Tally(events: Int(events), bytes: Int(size))
-            )
+            // More than this in one group is a lie, and adding it up could overflow.
+            guard 0...Int64(Int32.max) ~= events, 0...(1 << 40) ~= size else { return nil }
+            tallies.add(
+                Tally(events: Int(events), bytes: Int(size)),
+                route: LittleEndian.load(bytes, at: offset, as: RouteNumber.self))
         }
-        // More than this in one group is a lie, and adding it up could overflow.
-        let isSound = entries.allSatisfy { 0...Int(Int32.max) ~= $0.tally.events && 0...(1 << 40) ~= $0.tally.bytes }
-        return isSound ? entries : nil
+        return tallies
     }
 }
 
 extension LogWriter {
     /// The routes, in order.
-    mutating func put(_ tallies: [RouteNumber: Tally]) {
+    mutating func put(_ tallies: RouteTallies) {
         // Mostly there is one, and nothing to be sorted.
-        if tallies.count == 1, let (route, tally) = tallies.first { return put(tally, of: route) }
-        for (route, tally) in tallies.sorted(by: { $0.key < $1.key }) { put(tally, of: route) }
+        if let (route, tally) = tallies.only { return put(tally, of: route) }
+        for (route, tally) in tallies.sorted(by: { $0.route < $1.route }) { put(tally, of: route) }
     }
 
     private mutating func put(_ tally: Tally, of route: RouteNumber) {

@@ -133,7 +133,7 @@ private struct BacklogScan {
         self.connection = connection
     }
 
-    mutating func count(_ state: StoredState) throws(SQLiteError) -> [DispatcherNumber: [RouteNumber: Tally]] {
+    mutating func count(_ state: StoredState) throws(SQLiteError) -> [DispatcherNumber: RouteTallies] {
         var count = BacklogCount(dispatchers: state.dispatchers, routes: state.routes)
         // No two groups have an event of one number: what is counted would be more than there is.
         var behind = SequenceNumber.max
@@ -156,8 +156,8 @@ private struct BacklogScan {
 
     private mutating func summary(_ row: SQLiteRow) throws(SQLiteError) -> GroupSummary {
         var group = GroupSummary(first: row.integer(0), last: row.integer(1), tallies: [:])
-        if let entries = TallyBlob.decode(row.bytes(2)) {
-            for (route, tally) in entries { group.tallies[route, default: .zero] += tally }
+        if let tallies = TallyBlob.decode(row.bytes(2)) {
+            group.tallies = tallies
         } else {
             group.tallies = try tallies(of: group) { _ in true }
         }
@@ -168,7 +168,7 @@ private struct BacklogScan {
     /// them as quarantined (Behaviour Q8).
     private mutating func tallies(
         of group: GroupSummary, where isAsked: (SequenceNumber) -> Bool
-    ) throws(SQLiteError) -> [RouteNumber: Tally] {
+    ) throws(SQLiteError) -> RouteTallies {
         var events: Chunk?
         var isSound = false
         try connection.query("SELECT \(ChunkRow.columns) FROM chunks WHERE last_seq = ?", .integer(group.last)) {
@@ -179,12 +179,8 @@ private struct BacklogScan {
             return false
         }
         if !isSound, !damaged.contains(group.last) { damaged.append(group.last) }
-        guard let events, isSound || BacklogScan.tallies(of: events) == group.tallies else { return [:] }
-        return BacklogScan.tallies(of: events.filter { isAsked($0.sequenceNumber) })
-    }
-
-    private static func tallies(of events: some Sequence<StoredEvent>) -> [RouteNumber: Tally] {
-        events.reduce(into: [:]) { $0[$1.route, default: .zero] += Tally(events: 1, bytes: $1.byteCount) }
+        guard let events, isSound || RouteTallies(events) == group.tallies else { return [:] }
+        return RouteTallies(events.filter { isAsked($0.sequenceNumber) })
     }
 }
 
@@ -194,11 +190,11 @@ struct BacklogCount {
     private let routes: [RouteNumber: [DispatcherNumber]]
     /// Those whose position is not reached, the highest last.
     private var waiting: [StoredDispatcher]
-    private var totals: [RouteNumber: Tally] = [:]
+    private var totals = RouteTallies()
     /// Those that have settled ranges behind their position, and what the groups so far hold in these.
     private let gapped: [StoredDispatcher]
-    private var settledBehind: [DispatcherNumber: [RouteNumber: Tally]] = [:]
-    private(set) var unsettled: [DispatcherNumber: [RouteNumber: Tally]] = [:]
+    private var settledBehind: [DispatcherNumber: RouteTallies] = [:]
+    private(set) var unsettled: [DispatcherNumber: RouteTallies] = [:]
 
     init(dispatchers: [StoredDispatcher], routes: [RouteNumber: [DispatcherNumber]]) {
         self.routes = routes
@@ -218,7 +214,7 @@ struct BacklogCount {
             let isInside = dispatcher.position < group.last
             note(dispatcher.number, with: isInside ? try counting { $0 > dispatcher.position } : [:])
         }
-        totals.merge(group.tallies, uniquingKeysWith: +)
+        totals += group.tallies
     }
 
     /// There is no older group.
@@ -232,32 +228,28 @@ struct BacklogCount {
     private mutating func addSettled<Fault>(_ group: GroupSummary, _ counting: GroupCounting<Fault>) throws(Fault) {
         for dispatcher in gapped {
             let settled = dispatcher.settled
-            let part: [RouteNumber: Tally]
+            let part: RouteTallies
             switch settled.overlap(with: group.first...max(group.first, group.last)) {
             case .none: continue
             case .whole: part = group.tallies
             case .part: part = try counting { $0 > settled.position && settled.contains($0) }
             }
-            settledBehind[dispatcher.number, default: [:]].merge(part, uniquingKeysWith: +)
+            settledBehind[dispatcher.number, default: [:]] += part
         }
     }
 
-    private mutating func note(_ dispatcher: DispatcherNumber, with rest: [RouteNumber: Tally]) {
+    private mutating func note(_ dispatcher: DispatcherNumber, with rest: RouteTallies) {
         let settled = settledBehind[dispatcher] ?? [:]
-        let left = totals.merging(rest, uniquingKeysWith: +)
-            .filter { route, _ in routes[route]?.contains(dispatcher) == true }
-            .map { route, tally in (route, tally - (settled[route] ?? .zero)) }
-            .filter { _, tally in tally.events > 0 }
-        unsettled[dispatcher] = Dictionary(uniqueKeysWithValues: left)
+        unsettled[dispatcher] = (totals + rest).filter { routes[$0]?.contains(dispatcher) == true } - settled
     }
 }
 
 /// Counts the events of a committed group whose sequence numbers are as asked.
-typealias GroupCounting<Fault: Error> = ((SequenceNumber) -> Bool) throws(Fault) -> [RouteNumber: Tally]
+typealias GroupCounting<Fault: Error> = ((SequenceNumber) -> Bool) throws(Fault) -> RouteTallies
 
 /// What the index tells of a committed group.
 struct GroupSummary {
     var first: SequenceNumber
     var last: SequenceNumber
-    var tallies: [RouteNumber: Tally]
+    var tallies: RouteTallies
 }

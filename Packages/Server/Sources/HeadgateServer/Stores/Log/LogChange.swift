@@ -30,7 +30,7 @@ enum LogChange {
     /// What was still needed of some segments lies in another now.
     case replaced([UInt64], by: LogSegmentEntry, letters: [LetterNumber: LetterPlace])
     /// A piece of a segment is damaged, and does not hold any more what its summary says.
-    case damaged(LogPlace, lost: [RouteNumber: Tally])
+    case damaged(LogPlace, lost: RouteTallies)
 
     /// The dead letter that it puts aside, if it does.
     var letter: DeadLetter? {
@@ -88,7 +88,7 @@ enum LogChange {
         case .damaged:
             let place = try reader.takePlace()
             guard let lost = TallyBlob.decode(try reader.takePiece()) else { throw LogReader.Unsound() }
-            self = .damaged(place, lost: lost.reduce(into: [:]) { $0[$1.route, default: .zero] += $1.tally })
+            self = .damaged(place, lost: lost)
         default:
             self = .asked(try StoreChange(tag, &reader))
         }

@@ -93,10 +93,10 @@ final class LogCopy {
         guard log.state.neededBytes(of: block.stretch) > 0 else { return }
         var records: [UInt8] = []
         var found: LogStretch?
-        var sound: [RouteNumber: Tally] = [:]
+        var sound = RouteTallies()
         try segment.visitGroups(block) { group in
             guard let chunk = group.chunk else { return }
-            sound.merge(group.stretch.tallies, uniquingKeysWith: +)
+            sound += group.stretch.tallies
             for event in chunk where log.state.isNeeded(event) {
                 let own = LogStretch(event)
                 if found == nil { found = own } else { found?.add(own) }
@@ -173,6 +173,6 @@ extension LogStretch {
         let chunk = Chunk(bytes: event.record, lastSequenceNumber: event.sequenceNumber)
         self.init(
             first: event.sequenceNumber, last: event.sequenceNumber,
-            tallies: [event.route: Tally(events: 1, bytes: event.byteCount)], ages: GroupAges(chunk))
+            tallies: RouteTallies([event]), ages: GroupAges(chunk))
     }
 }

@@ -107,11 +107,11 @@ final class LogEngine: StoreEngine {
         _ block: LogBlock, of segment: LogSegment, after number: SequenceNumber
     ) throws(DiskFault) -> Chunk? {
         var records: [UInt8] = []
-        var found: [RouteNumber: Tally] = [:]
+        var found = RouteTallies()
         try segment.visitGroups(block) { group in
             let isMeant = group.stretch.last > number && group.stretch.last <= lastAppended
             guard !isMeant || group.records.append(to: &records) else { return }
-            found.merge(group.stretch.tallies, uniquingKeysWith: +)
+            found += group.stretch.tallies
         }
         log.quarantine(block, found, of: segment)
         let last = min(block.stretch.last, lastAppended)

@@ -6,17 +6,17 @@ struct LogStretch: Equatable {
     var first: SequenceNumber
     var last: SequenceNumber
     /// How much it holds of each route.
-    var tallies: [RouteNumber: Tally]
+    var tallies: RouteTallies
     var ages: GroupAges
 
     /// Events and bytes of all routes.
-    var tally: Tally { tallies.values.reduce(.zero, +) }
+    var tally: Tally { tallies.total }
 
     /// Takes in a stretch that lies behind.
     mutating func add(_ next: LogStretch) {
         first = min(first, next.first)
         last = max(last, next.last)
-        for (route, tally) in next.tallies { tallies[route, default: .zero] += tally }
+        tallies += next.tallies
         ages.add(next.ages)
     }
 }
@@ -43,8 +43,7 @@ extension LogReader {
             firstReceipt: try take(), lastReceipt: try take(), firstExpiry: try take(), lastExpiry: try take())
         guard first <= last, let tallies = TallyBlob.decode(try takePiece()) else { throw Unsound() }
         return LogStretch(
-            first: first, last: last, tallies: tallies.reduce(into: [:]) { $0[$1.route, default: .zero] += $1.tally },
-            ages: ages)
+            first: first, last: last, tallies: tallies, ages: ages)
     }
 }
 

@@ -36,10 +36,9 @@ struct LogIndex: Equatable {
     }
 
     /// Some of what a block held is lost.
-    mutating func lose(_ lost: [RouteNumber: Tally], at offset: Int) {
+    mutating func lose(_ lost: RouteTallies, at offset: Int) {
         guard let index = blocks.firstIndex(where: { $0.range.lowerBound == offset }) else { return }
-        for (route, tally) in lost { blocks[index].stretch.tallies[route, default: .zero] -= tally }
-        blocks[index].stretch.tallies = blocks[index].stretch.tallies.filter { $0.value.events > 0 }
+        blocks[index].stretch.tallies = blocks[index].stretch.tallies - lost
         weight = LogIndex.weight(of: blocks)
     }
 
@@ -50,7 +49,7 @@ struct LogIndex: Equatable {
 
     /// How many events it holds.
     var count: Int {
-        blocks.reduce(0) { sum, block in block.stretch.tallies.values.reduce(sum) { $0 + $1.events } }
+        blocks.reduce(0) { $0 + $1.stretch.tally.events }
     }
 
     /// The first event, and the last.

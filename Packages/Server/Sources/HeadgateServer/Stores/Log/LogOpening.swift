@@ -74,7 +74,7 @@ struct LogOpening {
     /// Counts what each dispatcher has not settled from what the blocks say they hold; few need to be looked into.
     private func unsettled(
         _ recovered: LogRecovery.Outcome, of dispatchers: [StoredDispatcher]
-    ) throws(LogRecovery.Fault) -> [DispatcherNumber: [RouteNumber: Tally]] {
+    ) throws(LogRecovery.Fault) -> [DispatcherNumber: RouteTallies] {
         var count = BacklogCount(dispatchers: dispatchers, routes: recovered.state.routes)
         let sealed = recovered.state.segments.compactMap { recovered.sealed[$0.number] }
         for segment in (sealed + [recovered.front.segment]).reversed() where !count.isComplete {
@@ -92,13 +92,11 @@ struct LogOpening {
 
     private func tallies(
         _ block: LogBlock, _ segment: LogSegment, _ isAsked: (SequenceNumber) -> Bool
-    ) throws(DiskFault) -> [RouteNumber: Tally] {
-        var tallies: [RouteNumber: Tally] = [:]
+    ) throws(DiskFault) -> RouteTallies {
+        var tallies = RouteTallies()
         try segment.visitGroups(block) { group in
             guard let events = group.chunk else { return }
-            for event in events where isAsked(event.sequenceNumber) {
-                tallies[event.route, default: .zero] += Tally(events: 1, bytes: event.byteCount)
-            }
+            for event in events where isAsked(event.sequenceNumber) { tallies.add(event) }
         }
         return tallies
     }

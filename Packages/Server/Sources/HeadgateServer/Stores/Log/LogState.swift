@@ -17,7 +17,7 @@ struct LogState {
     /// The segments that are written no more, by what they hold.
     var segments: [LogSegmentEntry] = []
     /// What was found damaged, by segment and the place of the block.
-    var damaged: [LogPlace: [RouteNumber: Tally]] = [:]
+    var damaged: [LogPlace: RouteTallies] = [:]
 
     init() {}
 
@@ -82,7 +82,7 @@ struct LogState {
             letters.remove { gone.contains($0.number) }
         case .forgotten(let numbers): for number in numbers { forget(number) }
         case .replaced(let numbers, let copy, let places): replace(numbers, copy, places)
-        case .damaged(let place, let lost): damaged[place, default: [:]].merge(lost, uniquingKeysWith: +)
+        case .damaged(let place, let lost): damaged[place, default: [:]] += lost
         }
     }
 
@@ -149,7 +149,7 @@ struct LogState {
     /// Bytes of the events of a stretch that may still be needed: at most as many as it holds, and at least as many as are.
     func neededBytes(of stretch: LogStretch) -> Int {
         stretch.tallies.reduce(0) { sum, entry in
-            isNeeded(entry.key, in: stretch) ? sum + entry.value.bytes + entry.value.events * 48 : sum
+            isNeeded(entry.route, in: stretch) ? sum + entry.tally.bytes + entry.tally.events * 48 : sum
         }
     }
 
@@ -262,7 +262,7 @@ extension LogReader {
         let damaged = try takeAll { (reader) throws(Unsound) in
             let place = try reader.takePlace()
             guard let lost = TallyBlob.decode(try reader.takePiece()) else { throw Unsound() }
-            return (place, lost.reduce(into: [:]) { $0[$1.route, default: Tally.zero] += $1.tally })
+            return (place, lost)
         }
         state.damaged = Dictionary(damaged) { $1 }
         return state

@@ -368,14 +368,14 @@ final class SegmentLog {
     /// What a block should hold and does not is damaged (Behaviour Q8). Who read it may have had it for long: what was missed of it since
     /// is not missed again.
     /// - Parameter found: what of it is sound.
-    func quarantine(_ block: LogBlock, _ found: [RouteNumber: Tally], of segment: LogSegment) {
+    func quarantine(_ block: LogBlock, _ found: RouteTallies, of segment: LogSegment) {
         // Behind a mend segments are others, which know again of all that their summaries say.
         guard (try? mend()) != nil, let segment = sealed[segment.number] ?? (segment === front.segment ? segment : nil),
             let held = segment.index.present(block)?.stretch.tallies
         else { return }
-        let lost = held.merging(found, uniquingKeysWith: -).filter { $0.value.events > 0 }
+        let lost = held - found
         guard !lost.isEmpty else { return }
-        quarantinedEvents += lost.values.reduce(0) { $0 + $1.events }
+        quarantinedEvents += lost.total.events
         let offset = block.range.lowerBound
         if let bytes = try? segment.read(block.range) { files.putAside(bytes, as: "\(segment.number)-\(offset)") }
         segment.index.lose(lost, at: offset)

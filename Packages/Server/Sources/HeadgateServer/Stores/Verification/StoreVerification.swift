@@ -85,7 +85,7 @@ private struct StoreSurvey {
             "events: \(events), the last number given is \(state.lastSequenceNumber)",
         ]
         lines += state.dispatchers.sorted { $0.number < $1.number }.map { dispatcher in
-            let waiting = state.unsettled[dispatcher.number]?.values.reduce(.zero, +) ?? .zero
+            let waiting = state.unsettled[dispatcher.number]?.total ?? .zero
             let gone = dispatcher.orphanedSince == nil ? "" : ", not configured any more"
             return "  \(dispatcher.id): \(waiting.events) wait, \(waiting.bytes) bytes\(gone)"
         }

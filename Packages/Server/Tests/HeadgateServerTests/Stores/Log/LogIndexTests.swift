@@ -6,7 +6,7 @@ import Testing
 @Suite("The index of a segment")
 struct LogIndexTests {
     private func stretch(_ numbers: ClosedRange<SequenceNumber>, routes: ClosedRange<RouteNumber>) -> LogStretch {
-        let tallies = Dictionary(uniqueKeysWithValues: routes.map { ($0, Tally(events: 1, bytes: 9)) })
+        let tallies = routes.reduce(into: RouteTallies()) { $0.add(Tally(events: 1, bytes: 9), route: $1) }
         return LogStretch(first: numbers.lowerBound, last: numbers.upperBound, tallies: tallies, ages: GroupAges())
     }
 

@@ -134,6 +134,6 @@ private final class History {
             place = chunk.lastSequenceNumber
         }
         #expect(found == Array((last - 29)...last), "\(seed)")
-        #expect(opened.state.unsettled.values.flatMap(\.values).allSatisfy { $0.events == 30 }, "\(seed)")
+        #expect(opened.state.unsettled.values.joined().allSatisfy { $0.tally.events == 30 }, "\(seed)")
     }
 }

@@ -12,10 +12,10 @@ enum Groups {
         newRoutes: [RouteNumber: [DispatcherNumber]] = [:], recentIDs: RecentIDs? = nil
     ) -> AppendGroup {
         var writer = RecordWriter()
-        var tallies: [RouteNumber: Tally] = [:]
+        var tallies = RouteTallies()
         for (number, route) in events {
             let bytes = write(number, route, size, received, timeToLive, into: &writer)
-            tallies[route, default: .zero] += Tally(events: 1, bytes: bytes)
+            tallies.add(Tally(events: 1, bytes: bytes), route: route)
         }
         let chunk = Chunk(bytes: writer.take(), lastSequenceNumber: events.last?.number ?? 0)
         return AppendGroup(
