@@ -137,7 +137,13 @@ final class Dispatcher {
     }
 
     private func goThroughLook() {
-        while machine.isLooking, let orders = machine.step(conditions, from: surroundings.events) { perform(orders) }
+        var now = conditions
+        while machine.isLooking, let orders = machine.step(now, from: surroundings.events) {
+            // What nobody was told of has changed nothing outside.
+            guard !orders.isEmpty else { continue }
+            perform(orders)
+            now = conditions
+        }
     }
 
     private var conditions: DeliveryConditions {
