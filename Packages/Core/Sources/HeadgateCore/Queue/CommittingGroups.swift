@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// The groups that the store is committing, the oldest first (Behaviour Q5).
 ///
 /// Each goes on from the one before it (``AppendGroup/behind``), since it may hold repeats of what that one holds: where a group
@@ -42,7 +44,7 @@ struct CommittingGroups {
     /// Takes out the one that the store has answered; nil where none is on its way.
     mutating func takeOldest() -> CommittingGroup? {
         guard !groups.isEmpty else { return nil }
-        let group = groups.removeFirst()
+        let group = groups.takeFirst()
         tally -= group.tally
         byteCount -= group.group.chunk.bytes.count
         return group

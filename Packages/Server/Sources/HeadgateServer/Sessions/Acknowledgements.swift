@@ -31,7 +31,7 @@ struct Acknowledgements {
 
     /// Takes out those whose group is safe, or could not be stored.
     mutating func takeOldest() -> GroupAcknowledgements {
-        let oldest = groups.removeFirst()
+        let oldest = groups.takeFirst()
         usual = (oldest.count, oldest.bytes.count)
         return oldest
     }

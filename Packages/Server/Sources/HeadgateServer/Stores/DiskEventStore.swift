@@ -178,9 +178,9 @@ public final class DiskEventStore: EventStore {
         case .size(let bytes): diskBytes = bytes
         case .closed:
             isOpen = false
-            waiting.removeFirst().take(outcome)
+            waiting.takeFirst().take(outcome)
         case .done, .read, .surveyed, .letters, .purged:
-            waiting.removeFirst().take(outcome)
+            waiting.takeFirst().take(outcome)
         }
     }
 }
