@@ -19,6 +19,17 @@ struct SimulationTests {
         }
     }
 
+    @Test("Q1, Q3, Q5, Q7, Q8, D10: whatever its disk does, a store has what it acknowledged, and nothing else")
+    func storesHold() {
+        for seed in Seeds.first(SimulationTests.usual * 3) {
+            let outcome = Outcome(ofStore: seed)
+            guard outcome.violation == nil else {
+                Issue.record("\(outcome.told(lines: 40))")
+                return
+            }
+        }
+    }
+
     @Test("The same seed is the same history")
     func repeatable() {
         for seed in Seeds.first(2).prefix(10) {

@@ -26,6 +26,20 @@ struct Outcome {
         }
     }
 
+    /// Has a history of a store alone happen.
+    init(ofStore seed: Seed, isDetailed: Bool = false) {
+        self.seed = seed
+        let history = StoreHistory(seed: seed)
+        record = history.record
+        record.isDetailed = isDetailed
+        do {
+            try history.run()
+            violation = nil
+        } catch {
+            violation = error
+        }
+    }
+
     /// What people want to know of a history that broke a promise.
     func told(lines: Int) -> String {
         let complaint = violation.map { "\($0)" } ?? "all held"
@@ -41,8 +55,7 @@ struct Coverage {
         counts.merge(record.counts, uniquingKeysWith: +)
     }
 
-    /// What never happened, and so was not tried.
-    var missing: [Situation] { Situation.allCases.filter { counts[$0, default: 0] == 0 } }
-
-    var lines: [String] { Situation.allCases.map { "\($0.rawValue) \(counts[$0, default: 0])" } }
+    func lines(of situations: [Situation]) -> [String] {
+        situations.map { "\($0.rawValue) \(counts[$0, default: 0])" }
+    }
 }

@@ -32,6 +32,14 @@ enum Situation: String, CaseIterable {
     case writeAmbushed, forgettingAmbushed, settingsKept, settingsNotKept
     case keyUsed, keyRefused, keyRefusedAgain, boardPut, boardTaken
     case rulesChanged, ruledOut, changedBeforeStore, changedBeforeSending, droppedBeforeStore, droppedBeforeSending
+
+    /// What has to happen in histories of a store alone.
+    static let ofStores: [Situation] = [
+        .segmentBegun, .segmentForgotten, .segmentCopied, .logRecovered, .writtenAtOnce, .syncedAhead, .diskFilled,
+        .ioError,
+        .syncFailed, .killed, .powerLost, .startFailed, .stoppedInOrder, .unansweredKept, .unpacked, .lettersListed,
+        .lettersPurged, .requeued, .storeMoved, .moveInterrupted, .moveGivenUp,
+    ]
 }
 
 /// Something that must not be.

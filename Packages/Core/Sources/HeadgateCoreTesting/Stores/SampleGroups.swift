@@ -3,7 +3,7 @@ import HeadgateData
 
 extension AppendGroup {
     /// A group as the queue would make it.
-    static func sample(
+    public static func sample(
         _ events: [(number: SequenceNumber, route: RouteNumber)], size: Int = 40, received: Int64 = 1_000,
         timeToLive: Duration? = nil, newRoutes: [RouteNumber: [DispatcherNumber]] = [:], recentIDs: RecentIDs? = nil
     ) -> AppendGroup {
@@ -24,7 +24,7 @@ extension AppendGroup {
     }
 
     /// A group of consecutive events of one route.
-    static func sample(
+    public static func sample(
         _ numbers: ClosedRange<SequenceNumber>, route: RouteNumber = 1, size: Int = 40, received: Int64 = 1_000,
         timeToLive: Duration? = nil, newRoutes: [RouteNumber: [DispatcherNumber]] = [:], recentIDs: RecentIDs? = nil
     ) -> AppendGroup {

@@ -27,9 +27,9 @@ struct LogIDs {
 
         var isWritten: Bool { written == file.size }
 
-        /// Writes so many bytes more.
+        /// Writes so many bytes more, its header at once.
         mutating func step(_ bytes: Int) throws(DiskFault) {
-            let piece = written..<min(written + bytes, file.size)
+            let piece = written..<min(written + max(bytes, LogHeader.size), file.size)
             try content.lend { (content) throws(DiskFault) in
                 try handle.write(UnsafeRawBufferPointer(rebasing: content[piece]), at: piece.lowerBound)
             }

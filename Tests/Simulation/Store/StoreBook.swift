@@ -1,0 +1,251 @@
+import HeadgateCore
+
+/// What a store was asked for and has answered: what it must have after a start, and what it may have. The model of a history of a store alone.
+///
+/// Numbers are given once within a life, as the queue gives them; each thing is looked at by itself.
+struct StoreBook {
+    /// An event that was offered under a number.
+    struct Offer: Equatable {
+        let record: [UInt8]
+        let route: RouteNumber
+    }
+
+    struct LetterKey: Hashable {
+        let dispatcher: DispatcherNumber
+        let number: SequenceNumber
+
+        init(dispatcher: DispatcherNumber, number: SequenceNumber) {
+            (self.dispatcher, self.number) = (dispatcher, number)
+        }
+
+        init(_ letter: StoredLetter) {
+            self.init(dispatcher: letter.letter.dispatcher, number: letter.letter.sequenceNumber)
+        }
+    }
+
+    private(set) var dispatchers: [DispatcherNumber: Perhaps<StoredDispatcher>] = [:]
+    private(set) var routes: [RouteNumber: Perhaps<[DispatcherNumber]>] = [:]
+    private(set) var events: [SequenceNumber: Perhaps<Offer>] = [:]
+    /// All that was ever offered under a number.
+    private var offers: [SequenceNumber: [Offer]] = [:]
+    private(set) var letters: [LetterKey: Perhaps<DeadLetter>] = [:]
+    private(set) var letterNumbers: [LetterNumber: LetterKey] = [:]
+    private(set) var ids: [SequenceNumber: Perhaps<RecentIDs>] = [:]
+    private(set) var kept: [String: Perhaps<[UInt8]>] = [:]
+    /// The newest event that is stored.
+    private(set) var newest: SequenceNumber = 0
+    /// The highest that was asked to be forgotten: events that nobody needs, and ids.
+    private var trimmed: SequenceNumber = 0
+    private var forgotten: SequenceNumber = 0
+
+    // MARK: What is asked, once it is known what came of it
+
+    /// - Parameter isDone: whether it was answered well.
+    mutating func append(_ group: AppendGroup, _ isDone: Bool) {
+        for (route, members) in group.newRoutes { routes[route, default: Perhaps()].change(isDone) { _ in members } }
+        for dispatcher in group.groundwork.dispatchers {
+            // What the store has already stays as it is, but for since when a dispatcher is gone.
+            dispatchers[dispatcher.number, default: Perhaps()].change(isDone) { known in
+                var next = known ?? dispatcher
+                next.orphanedSince = dispatcher.orphanedSince
+                return next
+            }
+        }
+        for (name, value) in group.groundwork.kept { kept[name, default: Perhaps()].change(isDone) { $0 ?? value } }
+        if let ids = group.recentIDs {
+            self.ids[ids.lastSequenceNumber, default: Perhaps()].change(isDone) { _ in ids }
+        }
+        forgotten = max(forgotten, group.forgottenIDs)
+        for number in group.requeued { letterNumbers[number].map { removeLetter($0, isDone) } }
+        for event in group.chunk {
+            let offer = Offer(record: event.record, route: event.route)
+            events[event.sequenceNumber, default: Perhaps()].change(isDone) { _ in offer }
+            offers[event.sequenceNumber, default: []].append(offer)
+        }
+        if isDone { newest = group.chunk.lastSequenceNumber }
+    }
+
+    mutating func write(_ changes: [StoreChange], _ isDone: Bool) {
+        for change in changes { write(change, isDone) }
+    }
+
+    private mutating func write(_ change: StoreChange, _ isDone: Bool) {
+        switch change {
+        case .dispatcher(let dispatcher):
+            dispatchers[dispatcher.number, default: Perhaps()].change(isDone) { _ in dispatcher }
+        case .forgetDispatcher(let number):
+            dispatchers[number, default: Perhaps()].change(isDone) { _ in nil }
+            for key in letters.keys where key.dispatcher == number { removeLetter(key, isDone) }
+        case .settled(let number, let settled):
+            dispatchers[number, default: Perhaps()].change(isDone) { known in
+                var next = known
+                next?.settled = settled
+                return next
+            }
+        case .deadLetter(let letter):
+            let key = LetterKey(dispatcher: letter.dispatcher, number: letter.sequenceNumber)
+            letters[key, default: Perhaps()].change(isDone) { _ in letter }
+        case .trim(let through): trimmed = max(trimmed, through)
+        case .forgetRoutes(let numbers):
+            for number in numbers { routes[number, default: Perhaps()].change(isDone) { _ in nil } }
+        case .forgetIDs(let through): forgotten = max(forgotten, through)
+        case .keep(let name, let value): kept[name, default: Perhaps()].change(isDone) { _ in value }
+        }
+    }
+
+    mutating func purge(_ query: LetterQuery, _ isDone: Bool) {
+        for (number, key) in letterNumbers {
+            guard case .some(let letter?) = letters[key]?.values.first(where: { $0 != nil }) else { continue }
+            if query.includes(StoredLetter(number: number, letter: letter)) { removeLetter(key, isDone) }
+        }
+    }
+
+    private mutating func removeLetter(_ key: LetterKey, _ isDone: Bool) {
+        letters[key, default: Perhaps()].change(isDone) { _ in nil }
+    }
+
+    // MARK: What is needed
+
+    /// Those that must be there, and that somebody waits for for certain, ascending.
+    func needed(after place: SequenceNumber) -> [SequenceNumber] {
+        events.compactMap { number, event in
+            guard number > max(place, trimmed), event.isThere, let route = event.values.first??.route else {
+                return nil
+            }
+            return isNeeded(number, route) ? number : nil
+        }.sorted()
+    }
+
+    private func isNeeded(_ number: SequenceNumber, _ route: RouteNumber) -> Bool {
+        guard let members = routes[route]?.values.first ?? nil else { return false }
+        return members.contains { member in
+            dispatchers[member]?.values.allSatisfy { $0?.settled.contains(number) == false } == true
+        }
+    }
+
+    // MARK: What is found
+
+    /// What a read gave: of each event what was offered, in order.
+    /// - Parameter isLax: whether it may be what was there earlier.
+    func check(_ chunk: Chunk, isLax: Bool = false, _ record: Record) {
+        var last: SequenceNumber = 0
+        for event in chunk {
+            let offer = Offer(record: event.record, route: event.route)
+            let isOffered =
+                isLax ? offers[event.sequenceNumber]?.contains(offer) : events[event.sequenceNumber]?.mayBe(offer)
+            record.insist(isOffered == true, "\(event.sequenceNumber) is not what was offered")
+            record.insist(event.sequenceNumber > last, "\(event.sequenceNumber) comes behind \(last)")
+            last = event.sequenceNumber
+        }
+    }
+
+    /// What letters were read. From then on their numbers are known.
+    mutating func check(_ found: [StoredLetter], _ record: Record) {
+        for letter in found {
+            let key = LetterKey(letter)
+            record.insist(
+                letters[key]?.mayBe(letter.letter) == true,
+                "the letter \(letter.number), of \(key.number), is not one that was put aside")
+            let known = letterNumbers[letter.number]
+            record.insist(known == nil || known == key, "the number \(letter.number) is given to another letter")
+        }
+        learn(found)
+    }
+
+    /// The number of a letter that was lost is given again.
+    mutating func forgetLetterNumbers() { letterNumbers = [:] }
+
+    mutating func learn(_ found: [StoredLetter]) {
+        for letter in found { letterNumbers[letter.number] = LetterKey(letter) }
+    }
+
+    /// A start gave this. All of it is certain from then on.
+    /// - Parameter isLax: whether the newest may be gone.
+    mutating func reopened(
+        _ state: StoredState, _ chunks: [Chunk], _ table: [StoredLetter], isLax: Bool, _ record: Record
+    ) {
+        checkWhole(state, chunks, isLax, record)
+        if isLax {
+            forgetLetterNumbers()
+            learn(table)
+        } else {
+            check(table, record)
+        }
+        let found = chunks.flatMap { $0.map(\.sequenceNumber) }
+        if found.contains(where: { events[$0]?.isThere == false }) { record.count(.unansweredKept) }
+        let missing = Set(needed(after: 0)).subtracting(found)
+        if isLax {
+            // What was lost is the newest.
+            let first = missing.min() ?? .max
+            let behind = found.filter { $0 > first && events[$0]?.isThere == true }
+            record.insist(behind.isEmpty, "\(first) is lost, and \(behind) behind it are not")
+        } else {
+            record.insist(missing.isEmpty, "\(missing.sorted()) are lost")
+            record.insist(state.lastSequenceNumber >= newest, "\(newest) may be given again")
+            checkValues(state, table, record)
+        }
+        adopt(state, chunks, table)
+    }
+
+    /// What holds of every start.
+    private func checkWhole(_ state: StoredState, _ chunks: [Chunk], _ isLax: Bool, _ record: Record) {
+        record.insist(state.warnings.isEmpty, "the store is not what it was: \(state.warnings)")
+        for chunk in chunks { check(chunk, isLax: isLax, record) }
+        let all = chunks.flatMap { Array($0) }
+        record.insist(Set(all.map(\.sequenceNumber)).count == all.count, "events are there twice")
+        record.insist((all.map(\.sequenceNumber).max() ?? 0) <= state.lastSequenceNumber, "a number may be given again")
+        for dispatcher in state.dispatchers {
+            let waiting = all.filter { event in
+                !dispatcher.settled.contains(event.sequenceNumber)
+                    && state.routes[event.route]?.contains(dispatcher.number) == true
+            }
+            let counted = state.unsettled[dispatcher.number] ?? [:]
+            let there = RouteTallies(waiting)
+            record.insist(
+                counted == there, "\(counted.total) are counted for \(dispatcher.id), and there are \(there.total)")
+            let end = dispatcher.settled.ranges.last?.upperBound ?? dispatcher.position
+            record.insist(end <= state.lastSequenceNumber, "\(end) is settled, and no number yet")
+        }
+        for event in all where isNeeded(event.sequenceNumber, event.route) {
+            record.insist(state.routes[event.route] != nil, "nobody knows whom \(event.sequenceNumber) is for")
+        }
+    }
+
+    private func checkValues(_ state: StoredState, _ table: [StoredLetter], _ record: Record) {
+        for (number, dispatcher) in dispatchers {
+            let found = state.dispatchers.first { $0.number == number }
+            record.insist(
+                dispatcher.mayBe(found), "dispatcher \(number) is \(found as Any), not one of \(dispatcher.values)")
+        }
+        for (route, members) in routes {
+            record.insist(members.mayBe(state.routes[route]), "route \(route) is \(state.routes[route] as Any)")
+        }
+        for (name, value) in kept {
+            record.insist(value.mayBe(state.kept[name]), "\(name) is \(state.kept[name] as Any)")
+        }
+        for (number, ids) in ids where number > forgotten {
+            let found = state.recentIDs.first { $0.lastSequenceNumber == number }
+            record.insist(ids.mayBe(found), "the ids of \(number) are \(found == nil ? "lost" : "others")")
+        }
+        let keys = Set(table.map { LetterKey($0) })
+        record.insist(keys.count == table.count, "a letter is there twice")
+        for (key, letter) in letters where letter.isThere {
+            record.insist(keys.contains(key), "the letter of \(key.number) for \(key.dispatcher) is lost")
+        }
+        let made = Set(state.dispatchers.map(\.number)).subtracting(dispatchers.keys)
+        record.insist(made.isEmpty, "the store made up \(made)")
+    }
+
+    private mutating func adopt(_ state: StoredState, _ chunks: [Chunk], _ table: [StoredLetter]) {
+        dispatchers = Dictionary(uniqueKeysWithValues: state.dispatchers.map { ($0.number, Perhaps($0)) })
+        routes = state.routes.mapValues { Perhaps($0) }
+        kept = state.kept.mapValues { Perhaps($0) }
+        ids = Dictionary(state.recentIDs.map { ($0.lastSequenceNumber, Perhaps($0)) }) { $1 }
+        let found = chunks.flatMap { Array($0) }
+        events = Dictionary(
+            found.map { ($0.sequenceNumber, Perhaps(Offer(record: $0.record, route: $0.route))) },
+            uniquingKeysWith: { $1 })
+        newest = state.lastSequenceNumber
+        letters = Dictionary(table.map { (LetterKey($0), Perhaps($0.letter)) }) { $1 }
+    }
+}

@@ -1,0 +1,279 @@
+import HeadgateCore
+import HeadgateCoreTesting
+import HeadgateData
+import HeadgateSeeds
+
+@testable import HeadgateServer
+
+/// A history of a store alone: what a queue may ask of it, in any order, on a disk that does what it likes, with crashes at every call. It has
+/// none of the rest of a service, so that many more crashes fit into the same time.
+final class StoreHistory {
+    let record: Record
+    private let platter = Platter()
+    private let durability: Durability
+    private let segmentSize: Int
+    /// Whether a start may ask for another kind of store than there is.
+    private let changesKind: Bool
+    /// How small the disk is; nil: it has room for all.
+    private let room: DiskRoom?
+    private var disk: SimulatedDisk
+    private var desk: SimulatedStoreDesk
+    private var queue: StoreQueue
+    private var isOpen = false
+    /// Whether the end of this life has been seen to.
+    private var isOver = true
+
+    /// How many steps a history has, before all has to come to rest.
+    static let steps = 120
+
+    init(seed: Seed) {
+        record = Record(seed: seed)
+        durability = record.oneIn(3) ? .normal : .full
+        room = record.oneIn(4) ? DiskRoom(record) : nil
+        segmentSize = room?.segmentSize ?? record.pick([1, 2, 4, 16]) << 10
+        changesKind = room == nil && record.oneIn(6)
+        platter.room = room?.bytes
+        disk = SimulatedDisk(platter, record)
+        desk = SimulatedStoreDesk(options: StoreOptions(directory: "/data"), disk, SimulatedScheduler(), record)
+        queue = StoreQueue(sizes: room == nil ? [0, 40, 300, 900] : [300, 2_000, 2_000])
+    }
+
+    func run() throws {
+        for step in 1...StoreHistory.steps where record.violation == nil {
+            record.beginStep(step)
+            if isOpen { act() } else { start(isWell: record.oneIn(3)) }
+            if disk.isDown, !isOver { end(.killed) }
+        }
+        record.beginStep(StoreHistory.steps + 1)
+        if record.violation == nil { rest() }
+        if let violation = record.violation { throw violation }
+    }
+
+    // MARK: Lives
+
+    private func start(isWell: Bool) {
+        isOver = false
+        disk = SimulatedDisk(platter, record)
+        if !isWell { trouble() }
+        var options = StoreOptions(directory: "/data", durability: durability)
+        options.disk = disk
+        if changesKind { options.kind = record.pick([.log, .log, .sqlite]) }
+        options.logVersion = record.pick([.words, .xxh3, .newest, .newest])
+        options.leastPacked = record.pick([1, 400, 4_096])
+        (options.segmentSize, options.blockSize, options.mostUnfiledIDBytes) = (segmentSize, 512, 256)
+        options.leastSegmentSize = room?.leastSegmentSize ?? segmentSize
+        let scheduler = SimulatedScheduler()
+        options.wall = { Timestamp(milliseconds: 0) }
+        desk = SimulatedStoreDesk(options: options, disk, scheduler, record)
+        do throws(StoreFault) {
+            let content = try desk.open {}
+            guard !disk.isDown else { return }
+            isOpen = true
+            var state = content.state
+            // A move that the disk does not allow is no damage.
+            state.warnings.removeAll { $0.hasPrefix("the event store stays ") }
+            let (chunks, letters) = disk.whileWell { (desk.readAll().chunks, desk.readAllLetters()) }
+            record.note("started: \(state.lastSequenceNumber) is the last, \(letters.count) letters")
+            queue.began(state, chunks, letters, record)
+        } catch {
+            record.count(.startFailed)
+            record.note("does not start: \(error.message)")
+            let isToBlame = disk.hasFailed || disk.isDown || disk.mood.failsToSync != nil || disk.mood.isFull
+            record.insist(isToBlame, "it does not start: \(error.message)")
+            end(.killed)
+        }
+    }
+
+    private func trouble() {
+        if record.oneIn(2) { disk.callsToLive = record.number(0...40) }
+        if record.oneIn(6) { disk.callsToFault = record.number(0...20) }
+        if record.oneIn(6) { disk.mood.failsToSync = record.pick([1, 2, 5]) }
+        if record.oneIn(8) { disk.mood.fails = record.pick([3, 20]) }
+        if record.oneIn(10) { disk.mood.isFull = true }
+    }
+
+    private func end(_ end: LifeEnd) {
+        record.note("gone: \(end)")
+        disk.end()
+        desk.end()
+        if end == .powerless || record.oneIn(2) {
+            record.count(.powerLost)
+            platter.losePower(record)
+            queue.ended(.powerless(durability))
+        } else {
+            record.count(.killed)
+            queue.ended(.orderly)
+        }
+        (isOpen, isOver) = (false, true)
+    }
+
+    // MARK: Steps
+
+    private func act() {
+        switch record.number(0...99) {
+        case 0...2 where room != nil: fill()
+        case 0...29: ask(queue.group(record))
+        case 30...49: ask(queue.settling(record))
+        case 50...57: ask(queue.somethingElse(record))
+        case 58...79: turn()
+        case 80...83: read()
+        case 84...85: readLetters()
+        case 86...90: trouble()
+        case 91...94: calm()
+        case 95: stop()
+        default: end(record.oneIn(2) ? .killed : .powerless)
+        }
+    }
+
+    private func ask(_ job: StoreJob?) {
+        guard let job else { return }
+        desk.put(job)
+        queue.asked(job)
+        record.note("asks for \(job.inWords)")
+        if record.oneIn(2) { turn() }
+    }
+
+    /// Events come until there is no room, and nobody settles any.
+    private func fill() {
+        for _ in 0..<100 where !disk.isDown && record.violation == nil {
+            ask(queue.group(record))
+            turn()
+            guard !queue.lacksRoom else { return record.count(.diskFilled) }
+        }
+    }
+
+    private func turn() {
+        desk.takeTurn()
+        let outcomes = desk.takeOutcomes()
+        guard !disk.isDown else { return }
+        for outcome in outcomes { queue.answered(outcome, record) }
+    }
+
+    private func calm() {
+        (disk.mood, disk.callsToFault, disk.callsToLive) = (SimulatedDisk.Mood(), nil, nil)
+    }
+
+    private func read() {
+        desk.put(.read(after: queue.readFrom(record)))
+        queue.asked(.read(after: 0))
+        turn()
+    }
+
+    @discardableResult
+    private func look() -> [StoredLetter] {
+        let letters = disk.whileWell { desk.readAllLetters() }
+        queue.found(letters, record)
+        if !letters.isEmpty { record.count(.lettersListed) }
+        return letters
+    }
+
+    private func readLetters() {
+        let letters = look()
+        guard !letters.isEmpty, record.oneIn(2) else { return }
+        var query = LetterQuery(dispatcher: record.oneIn(2) ? letters[0].letter.dispatcher : nil, limit: .max)
+        query.through = letters[record.number(0...letters.count - 1)].number
+        ask(.purgeLetters(query))
+    }
+
+    /// Everything that was asked for is done, and the daemon ends.
+    private func stop() {
+        desk.put(.close)
+        queue.asked(.close)
+        for _ in 0..<20 where desk.isOpen && !disk.isDown { turn() }
+        guard !disk.isDown else { return }
+        record.insist(!desk.isOpen, "it does not close")
+        record.count(.stoppedInOrder)
+        record.note("stopped")
+        disk.end()
+        desk.end()
+        queue.ended(.orderly)
+        (isOpen, isOver) = (false, true)
+    }
+
+    // MARK: Coming to rest
+
+    /// Nothing goes wrong any more. All is settled, events are taken, and a start has what there is.
+    private func rest() {
+        if !isOpen { start(isWell: true) }
+        guard isOpen else { return }
+        calm()
+        quiet()
+        if room != nil { makeRoom() }
+        let before = queue.book.newest
+        for _ in 0..<5 where queue.book.newest == before {
+            ask(queue.group(record))
+            quiet()
+        }
+        record.insist(queue.book.newest > before, "no event is taken")
+        readOn()
+        stop()
+        if record.violation == nil { start(isWell: true) }
+    }
+
+    private func quiet() {
+        for _ in 0..<300 where desk.hasWork && record.violation == nil { turn() }
+        record.insist(!desk.hasWork, "it never rests")
+    }
+
+    /// All is settled bit by bit, and letters are deleted: then there is room.
+    private func makeRoom() {
+        look()
+        ask(.purgeLetters(LetterQuery(limit: .max)))
+        quiet()
+        while record.violation == nil, let job = queue.settlingSome(record) {
+            ask(job)
+            if record.oneIn(4) { quiet() }
+        }
+        quiet()
+        for _ in 0..<2 {
+            ask(queue.settlingAll())
+            quiet()
+        }
+        record.insist(!queue.lacksRoom, "there is no room to say that all is settled")
+        look()
+        ask(.purgeLetters(LetterQuery(limit: .max)))
+        quiet()
+    }
+
+    /// Whoever reads on gets all that is needed.
+    private func readOn() {
+        let needed = queue.book.needed(after: 0)
+        var (found, place): ([SequenceNumber], SequenceNumber) = ([], 0)
+        while record.violation == nil {
+            queue.lastRead = nil
+            desk.put(.read(after: place))
+            queue.asked(.read(after: place))
+            quiet()
+            guard let chunk = queue.lastRead else { break }
+            record.insist(chunk.lastSequenceNumber > place, "what is read behind \(place) ends there")
+            found += chunk.map(\.sequenceNumber)
+            place = chunk.lastSequenceNumber
+        }
+        let missing = Set(needed).subtracting(found)
+        record.insist(missing.isEmpty, "\(missing.sorted()) are needed, and not read")
+    }
+}
+
+extension StoreJob {
+    fileprivate var inWords: String {
+        switch self {
+        case .append(let group):
+            "\(group.chunk.firstSequenceNumber)...\(group.chunk.lastSequenceNumber) behind \(group.behind)"
+        case .write(let changes): changes.map(\.inWords).joined(separator: ", ")
+        case .purgeLetters(let query): "no letters through \(query.through)"
+        default: "something"
+        }
+    }
+}
+
+extension StoreChange {
+    fileprivate var inWords: String {
+        switch self {
+        case .settled(let number, let settled):
+            "\(number) at \(settled.position) \(settled.ranges.map { "\($0.lowerBound)-\($0.upperBound)" })"
+        case .deadLetter(let letter): "letter of \(letter.sequenceNumber) for \(letter.dispatcher)"
+        case .dispatcher(let dispatcher): "\(dispatcher.id) at \(dispatcher.position)"
+        default: "\(self)"
+        }
+    }
+}

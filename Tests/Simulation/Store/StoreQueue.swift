@@ -1,0 +1,352 @@
+import HeadgateCore
+import HeadgateCoreTesting
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// What a queue asks of its store, by the terms that it keeps: numbers ascend, groups go on from those before them, nothing is settled that is
+/// not stored, and what nobody needs any more is only said once that is said of all.
+struct StoreQueue {
+    /// What must be there as long as the machine has power.
+    private(set) var book = StoreBook()
+    /// What must be there without: changes alone are not synced, but what lies before an event that is safe is.
+    private var safeBook = StoreBook()
+    private var unsynced: [(asked: Asked, isDone: Bool)] = []
+    /// Whether there was no room for what was answered last.
+    private(set) var lacksRoom = false
+    /// What the last read gave.
+    var lastRead: Chunk?
+    /// What is not answered, in order.
+    private var waiting: [Asked] = []
+    /// The number that was given last in this life.
+    private var given: SequenceNumber = 0
+    private var lastRoute: RouteNumber = 0
+    private var lastDispatcher: DispatcherNumber = 0
+    /// What each dispatcher has settled, as it was said last.
+    private var settled: [DispatcherNumber: Settled] = [:]
+    /// Those that are given up, which the store does not know for certain.
+    private var givenUp: Set<DispatcherNumber> = []
+    private var routes: [RouteNumber: [DispatcherNumber]] = [:]
+    private var newRoutes: [RouteNumber: [DispatcherNumber]] = [:]
+    private var groundwork = Groundwork()
+    /// Those that have died.
+    private var dead: Set<StoreBook.LetterKey> = []
+    /// Letters that were read and are there for all that is known.
+    private var letters: [LetterNumber] = []
+    /// How large events may be, in bytes.
+    private let sizes: [Int]
+    /// How the last life ended.
+    private var end = End.orderly
+
+    /// What is left of a life.
+    enum End {
+        /// All that was written.
+        case orderly
+        /// What is safe without power; with `normal` only what was synced by chance.
+        case powerless(Durability)
+    }
+
+    private enum Asked {
+        /// - Parameter isDoomed: whether one before it could not be stored.
+        case group(AppendGroup, isDoomed: Bool)
+        case write([StoreChange])
+        case purge(LetterQuery)
+        case read
+        case close
+
+        func enter(into book: inout StoreBook, isDone: Bool) {
+            switch self {
+            case .group(let group, _): book.append(group, isDone)
+            case .write(let changes): book.write(changes, isDone)
+            case .purge(let query): book.purge(query, isDone)
+            case .read, .close: break
+            }
+        }
+    }
+
+    init(sizes: [Int]) {
+        self.sizes = sizes
+    }
+
+    // MARK: Lives
+
+    mutating func began(_ state: StoredState, _ chunks: [Chunk], _ table: [StoredLetter], _ record: Record) {
+        if case .powerless(.full) = end { book = safeBook }
+        book.reopened(state, chunks, table, isLax: isLax, record)
+        (safeBook, unsynced, end) = (book, [], .orderly)
+        given = state.lastSequenceNumber
+        routes = state.routes
+        (newRoutes, groundwork, waiting, givenUp) = ([:], Groundwork(), [], [])
+        settled = Dictionary(uniqueKeysWithValues: state.dispatchers.map { ($0.number, $0.settled) })
+        lastDispatcher = max(lastDispatcher, state.dispatchers.map(\.number).max() ?? 0)
+        lastRoute = max(lastRoute, state.routes.keys.max() ?? 0)
+        letters = table.map(\.number)
+    }
+
+    private var isLax: Bool {
+        if case .powerless(let durability) = end { durability != .full } else { false }
+    }
+
+    mutating func ended(_ end: End) {
+        for asked in waiting { finish(asked, isDone: false) }
+        waiting = []
+        guard case .powerless = end else { return }
+        for (asked, _) in unsynced { asked.enter(into: &safeBook, isDone: false) }
+        safeBook.forgetLetterNumbers()
+        (unsynced, self.end) = ([], end)
+    }
+
+    // MARK: Asking
+
+    mutating func asked(_ job: StoreJob) {
+        switch job {
+        case .append(let group): waiting.append(.group(group, isDoomed: false))
+        case .write(let changes): waiting.append(.write(changes))
+        case .purgeLetters(let query): waiting.append(.purge(query))
+        case .read: waiting.append(.read)
+        case .close: waiting.append(.close)
+        case .readLetters, .readAged, .survey: preconditionFailure("nobody asks for that")
+        }
+    }
+
+    /// Events that nobody has offered yet; nil where there is nobody whom they are for.
+    mutating func group(_ record: Record) -> StoreJob? {
+        if settled.isEmpty || record.oneIn(20) { addDispatcher(record) }
+        if routes.isEmpty || record.oneIn(10) { addRoute(record) }
+        let known = routes.keys.sorted()
+        let count = record.oneIn(3) ? record.number(2...12) : 1
+        let events = (1...count).map { _ -> (number: SequenceNumber, route: RouteNumber) in
+            given += record.oneIn(30) ? 2 : 1
+            return (given, record.pick(known))
+        }
+        let hasIDs = record.oneIn(3)
+        let ids = RecentIDs(
+            lastSequenceNumber: given, receivedStamp: given, count: count,
+            bytes: (0..<count * 32).map { UInt8(truncatingIfNeeded: Int(given) + $0) })
+        let sample = AppendGroup.sample(
+            events, size: record.pick(sizes), newRoutes: newRoutes, recentIDs: hasIDs ? ids : nil)
+        var requeued: [LetterNumber] = []
+        if !letters.isEmpty, record.oneIn(6) { requeued = [letters.remove(at: record.number(0...letters.count - 1))] }
+        let group = sample.with(
+            behind: newestOnItsWay ?? book.newest, groundwork: groundwork,
+            forgottenIDs: record.oneIn(20) ? SequenceNumber(record.number(0...Int(book.newest))) : 0, requeued: requeued
+        )
+        newRoutes = [:]
+        return .append(group)
+    }
+
+    /// The newest event that is on its way and may get there.
+    private var newestOnItsWay: SequenceNumber? {
+        for case .group(let group, let isDoomed) in waiting.reversed() {
+            return isDoomed ? nil : group.chunk.lastSequenceNumber
+        }
+        return nil
+    }
+
+    private mutating func addDispatcher(_ record: Record) {
+        lastDispatcher += 1
+        let dispatcher = StoredDispatcher(
+            number: lastDispatcher, id: "d\(lastDispatcher)", settled: Settled(through: book.newest))
+        settled[lastDispatcher] = dispatcher.settled
+        groundwork.dispatchers.append(dispatcher)
+        if record.oneIn(3) { groundwork.kept["with\(lastDispatcher)"] = [UInt8(truncatingIfNeeded: lastDispatcher)] }
+    }
+
+    private mutating func addRoute(_ record: Record) {
+        lastRoute += 1
+        var members = settled.keys.filter { _ in record.oneIn(2) }.sorted()
+        if members.isEmpty { members = [record.pick(settled.keys.sorted())] }
+        routes[lastRoute] = members
+        newRoutes[lastRoute] = members
+    }
+
+    /// A dispatcher has settled some more, of which one may have died.
+    mutating func settling(_ record: Record) -> StoreJob? {
+        guard let number = saved.randomElement(record), let known = settled[number] else { return nil }
+        let end = max(known.position, book.newest)
+        let position = SequenceNumber(
+            record.number(Int(known.position)...Int(record.oneIn(3) ? end : min(end, known.position + 6))))
+        var ranges = known.ranges
+        if record.oneIn(4), position < end {
+            let first = SequenceNumber(record.number(Int(position) + 1...Int(end)))
+            ranges.append(first...min(end, first + SequenceNumber(record.number(0...5))))
+        }
+        var next = Settled(through: position, and: ranges)
+        if next.ranges.count > 4 { next = Settled(through: next.ranges[1].upperBound, and: next.ranges) }
+        settled[number] = next
+        var changes = [StoreChange.settled(number, next)]
+        let died = StoreBook.LetterKey(dispatcher: number, number: position)
+        if position > known.position, record.oneIn(3), dead.insert(died).inserted {
+            changes.append(.deadLetter(letter(died, record)))
+        }
+        if record.oneIn(3) { changes = allSettled + changes.dropFirst() + [trim] }
+        return .write(changes)
+    }
+
+    /// Some dispatcher has settled a few more; nil where all have settled all.
+    mutating func settlingSome(_ record: Record) -> StoreJob? {
+        let newest = book.newest
+        let behind = saved.filter { (settled[$0]?.position ?? newest) < newest }
+        guard let number = behind.randomElement(record), let known = settled[number] else { return nil }
+        let position = min(newest, known.position + SequenceNumber(record.number(1...5)))
+        let next = Settled(through: position, and: known.ranges)
+        settled[number] = next
+        return .write(record.oneIn(3) ? allSettled + [trim] : [.settled(number, next)])
+    }
+
+    private func letter(_ key: StoreBook.LetterKey, _ record: Record) -> DeadLetter {
+        DeadLetter(
+            dispatcher: key.dispatcher, sequenceNumber: key.number, reason: .maxAttempts, status: 503, answer: "busy",
+            attempts: 3, firstFailedAt: Timestamp(milliseconds: 5), diedAt: Timestamp(milliseconds: 6),
+            record: AppendGroup.sample(key.number...key.number, size: record.pick([10, 200, 600])).chunk.bytes)
+    }
+
+    /// All have settled all that is stored.
+    mutating func settlingAll() -> StoreJob {
+        for number in saved { settled[number] = Settled(through: max(book.newest, settled[number]?.position ?? 0)) }
+        return .write(allSettled + [trim])
+    }
+
+    private var allSettled: [StoreChange] {
+        givenUp.sorted().map { .forgetDispatcher($0) } + saved.map { .settled($0, settled[$0] ?? Settled(through: 0)) }
+    }
+
+    /// The dispatchers that the store knows, or may know: others have settled nothing.
+    private var saved: [DispatcherNumber] {
+        settled.keys.filter { number in !groundwork.dispatchers.contains { $0.number == number } }.sorted()
+    }
+
+    /// With what each has settled in the same write: what nobody needs is never said alone.
+    private var trim: StoreChange { .trim(through: settled.values.map(\.position).min() ?? book.newest) }
+
+    mutating func somethingElse(_ record: Record) -> StoreJob? {
+        switch record.number(0...6) {
+        case 0:
+            return .write([
+                .keep("name\(record.number(1...3))", record.oneIn(3) ? nil : [UInt8(record.number(0...255))])
+            ])
+        case 1: return .write([.forgetIDs(through: SequenceNumber(record.number(0...Int(book.newest))))])
+        case 2: return forgetRoute(record)
+        case 3: return forgetDispatcher(record)
+        case 4:
+            guard let number = settled.keys.sorted().randomElement(record),
+                let known = book.dispatchers[number]?.values.first ?? nil
+            else { return nil }
+            let since: Int64? = record.oneIn(2) ? Int64(record.number(1...9)) : nil
+            return .write([
+                .dispatcher(
+                    StoredDispatcher(
+                        number: number, id: known.id, settled: settled[number] ?? known.settled, orphanedSince: since))
+            ])
+        default:
+            addDispatcher(record)
+            guard record.oneIn(2), let dispatcher = groundwork.dispatchers.last else { return nil }
+            return .write([.dispatcher(dispatcher)])
+        }
+    }
+
+    /// A route is forgotten of which nothing is left or on its way.
+    private mutating func forgetRoute(_ record: Record) -> StoreJob? {
+        guard waiting.isEmpty, let route = routes.keys.sorted().randomElement(record), newRoutes[route] == nil else {
+            return nil
+        }
+        let isWaitedFor = book.events.contains { number, event in
+            event.values.contains { $0?.route == route } && isNeeded(number, by: routes[route] ?? [])
+        }
+        guard !isWaitedFor else { return nil }
+        routes[route] = nil
+        return .write([.forgetRoutes([route])])
+    }
+
+    private func isNeeded(_ number: SequenceNumber, by members: [DispatcherNumber]) -> Bool {
+        members.contains { member in
+            book.dispatchers[member]?.values.contains { $0?.settled.contains(number) == false } == true
+        }
+    }
+
+    private mutating func forgetDispatcher(_ record: Record) -> StoreJob? {
+        guard waiting.isEmpty, settled.count > 1, let number = settled.keys.sorted().randomElement(record) else {
+            return nil
+        }
+        settled[number] = nil
+        groundwork.dispatchers.removeAll { $0.number == number }
+        givenUp.insert(number)
+        return .write([.forgetDispatcher(number)])
+    }
+
+    func readFrom(_ record: Record) -> SequenceNumber { SequenceNumber(record.number(0...Int(book.newest))) }
+
+    // MARK: Answers
+
+    mutating func found(_ table: [StoredLetter], _ record: Record) {
+        book.check(table, record)
+        safeBook.learn(table)
+        letters = table.map(\.number)
+    }
+
+    mutating func answered(_ outcome: StoreOutcome, _ record: Record) {
+        switch outcome {
+        case .size: return
+        case .quarantined(let events): return record.insist(false, "\(events) events are damaged")
+        case .lettersDropped(let letters): return record.insist(false, "letters are dropped: \(letters)")
+        default: break
+        }
+        guard !waiting.isEmpty else { return record.insist(false, "nobody has asked for \(outcome)") }
+        let asked = waiting.removeFirst()
+        if case .done(let fault) = outcome { lacksRoom = if case .noRoom? = fault { true } else { false } }
+        switch (asked, outcome) {
+        case (.group(let group, let isDoomed), .done(let fault)):
+            record.note("\(group.chunk.lastSequenceNumber): \(fault?.message ?? "stored")")
+            record.insist(
+                fault != nil || !isDoomed, "\(group.chunk.lastSequenceNumber) goes on from what is not stored")
+            finish(asked, isDone: fault == nil)
+            if fault == nil { saved(group) } else { doom(group) }
+            if fault == nil, !group.requeued.isEmpty { record.count(.requeued) }
+        case (.write(let changes), .done(let fault)):
+            record.note("a change: \(fault?.message ?? "written")")
+            finish(asked, isDone: fault == nil)
+            if fault == nil { for case .forgetDispatcher(let number) in changes { givenUp.remove(number) } }
+        case (.purge, .purged(let result)):
+            let count = try? result.get()
+            if count ?? 0 > 0 { record.count(.lettersPurged) }
+            finish(asked, isDone: count != nil)
+        case (.read, .read(.success(let chunk))):
+            lastRead = chunk
+            if let chunk { book.check(chunk, record) }
+        case (.read, .read(.failure)), (.close, .closed): break
+        default: record.insist(false, "answered out of order: \(outcome)")
+        }
+    }
+
+    private mutating func finish(_ asked: Asked, isDone: Bool) {
+        asked.enter(into: &book, isDone: isDone)
+        unsynced.append((asked, isDone))
+        guard case .group = asked, isDone else { return }
+        for (asked, isDone) in unsynced { asked.enter(into: &safeBook, isDone: isDone) }
+        unsynced = []
+    }
+
+    private mutating func saved(_ group: AppendGroup) {
+        groundwork.dispatchers.removeAll { dispatcher in
+            group.groundwork.dispatchers.contains { $0.number == dispatcher.number }
+        }
+        for name in group.groundwork.kept.keys { groundwork.kept[name] = nil }
+    }
+
+    /// Those on their way behind it go on from it.
+    private mutating func doom(_ group: AppendGroup) {
+        var unsaved = group.newRoutes
+        for (place, asked) in waiting.enumerated() {
+            guard case .group(let next, _) = asked else { continue }
+            waiting[place] = .group(next, isDoomed: true)
+            unsaved.merge(next.newRoutes) { $1 }
+        }
+        for (route, members) in unsaved where routes[route] != nil { newRoutes[route] = members }
+    }
+}
+
+extension Array {
+    fileprivate func randomElement(_ record: Record) -> Element? {
+        isEmpty ? nil : record.pick(self)
+    }
+}
