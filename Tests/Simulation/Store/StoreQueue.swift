@@ -154,7 +154,7 @@ struct StoreQueue {
 
     private mutating func addRoute(_ record: Record) {
         lastRoute += 1
-        var members = settled.keys.filter { _ in record.oneIn(2) }.sorted()
+        var members = settled.keys.sorted().filter { _ in record.oneIn(2) }
         if members.isEmpty { members = [record.pick(settled.keys.sorted())] }
         routes[lastRoute] = members
         newRoutes[lastRoute] = members
