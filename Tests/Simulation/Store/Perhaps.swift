@@ -23,7 +23,4 @@ struct Perhaps<Value: Equatable> {
 
     /// Whether it is known that there is one.
     var isThere: Bool { !values.contains(nil) }
-
-    /// Whether there may be one.
-    var mayBeThere: Bool { values != [nil] }
 }
