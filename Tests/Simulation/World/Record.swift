@@ -36,8 +36,8 @@ enum Situation: String, CaseIterable {
     /// What has to happen in histories of a store alone.
     static let ofStores: [Situation] = [
         .segmentBegun, .segmentForgotten, .segmentCopied, .logRecovered, .writtenAtOnce, .syncedAhead, .diskFilled,
-        .ioError, .syncFailed, .killed, .powerLost, .startFailed, .stoppedInOrder, .unansweredKept, .unpacked, .lettersListed,
-        .lettersPurged, .requeued, .storeMoved, .moveInterrupted, .moveGivenUp,
+        .ioError, .syncFailed, .killed, .powerLost, .startFailed, .stoppedInOrder, .unansweredKept, .unpacked,
+        .lettersListed, .lettersPurged, .requeued, .storeMoved, .moveInterrupted, .moveGivenUp,
     ]
 }
 
