@@ -73,7 +73,9 @@ final class StoreHistory {
             // A move that the disk does not allow is no damage.
             state.warnings.removeAll { $0.hasPrefix("the event store stays ") }
             let (chunks, letters) = disk.whileWell { (desk.readAll().chunks, desk.readAllLetters()) }
-            record.note("started: \(state.lastSequenceNumber) is the last, \(letters.count) letters")
+            record.note(
+                "started: \(state.lastSequenceNumber) is the last, dispatchers \(state.dispatchers.map(\.number).sorted()), "
+                    + "\(letters.count) letters")
             queue.began(state, chunks, letters, record)
         } catch {
             record.count(.startFailed)
@@ -97,6 +99,7 @@ final class StoreHistory {
         disk.end()
         desk.end()
         if end == .powerless || record.oneIn(2) {
+            record.note("and without power")
             record.count(.powerLost)
             platter.losePower(record)
             queue.ended(.powerless(durability))

@@ -24,6 +24,9 @@ struct StoreQueue {
     private var lastDispatcher: DispatcherNumber = 0
     /// What each dispatcher has settled, as it was said last.
     private var settled: [DispatcherNumber: Settled] = [:]
+    /// What dispatchers have settled bit by bit, as it was said in this life, and in the one before: what it lost comes about again.
+    private var said: [[StoreChange]] = []
+    private var saidBefore: [[StoreChange]] = []
     /// Those that are given up, which the store does not know for certain.
     private var givenUp: Set<DispatcherNumber> = []
     private var routes: [RouteNumber: [DispatcherNumber]] = [:]
@@ -81,6 +84,8 @@ struct StoreQueue {
         lastDispatcher = max(lastDispatcher, state.dispatchers.map(\.number).max() ?? 0)
         lastRoute = max(lastRoute, state.routes.keys.max() ?? 0)
         letters = table.map(\.number)
+        if !said.isEmpty { saidBefore = said }
+        said = []
     }
 
     private var isLax: Bool {
@@ -162,6 +167,10 @@ struct StoreQueue {
 
     /// A dispatcher has settled some more, of which one may have died.
     mutating func settling(_ record: Record) -> StoreJob? {
+        if !saidBefore.isEmpty, record.oneIn(2) {
+            let changes = saidBefore.removeFirst()
+            if settleAgain(changes) { return .write(changes) }
+        }
         guard let number = saved.randomElement(record), let known = settled[number] else { return nil }
         let end = max(known.position, book.newest)
         let position = SequenceNumber(
@@ -179,8 +188,19 @@ struct StoreQueue {
         if position > known.position, record.oneIn(3), dead.insert(died).inserted {
             changes.append(.deadLetter(letter(died, record)))
         }
-        if record.oneIn(3) { changes = allSettled + changes.dropFirst() + [trim] }
+        if record.oneIn(3) { changes = allSettled + changes.dropFirst() + [trim] } else { said.append(changes) }
         return .write(changes)
+    }
+
+    /// - Returns: whether that is something new.
+    private mutating func settleAgain(_ changes: [StoreChange]) -> Bool {
+        guard case .settled(let number, let next)? = changes.first, saved.contains(number), let known = settled[number],
+            next.position > known.position, max(next.position, next.ranges.last?.upperBound ?? 0) <= book.newest,
+            Settled(through: next.position, and: known.ranges + next.ranges) == next
+        else { return false }
+        settled[number] = next
+        said.append(changes)
+        return true
     }
 
     /// Some dispatcher has settled a few more; nil where all have settled all.

@@ -19,7 +19,8 @@ struct LogFrame: Equatable {
         case closed = 5
         /// Ids of clients.
         case ids = 6
-        /// What a start has written anew ends here. All before it was on the disk when the header was written, if not the header itself.
+        /// Here a start goes on. All before it was on the disk when the frame was written, or when the header was that the start has written, if not
+        /// the header itself.
         case foundation = 7
         /// The same as a group, in pieces that may be packed.
         case packed = 8

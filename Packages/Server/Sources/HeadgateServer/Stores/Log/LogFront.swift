@@ -21,6 +21,8 @@ final class LogFront {
     @exclusivity(unchecked) private var pendingWeight = 0
     /// Where the summary lies; 0 where there is none.
     @exclusivity(unchecked) private var summary = 0
+    /// Where a start went on, and the checksum of the frame before that; nil where it did not.
+    private var resumed: (end: Int, last: UInt64)?
 
     /// Begins a segment with a state, which is laid.
     init(_ segment: LogSegment, _ header: LogHeader, _ state: LogState) {
@@ -117,6 +119,31 @@ final class LogFront {
         }
         (end, last) = (next, lastPending)
         if synced { certain = end }
+    }
+
+    /// Goes on where the daemon stopped in order, in place of what says so: that must not count once more with what lies behind it from this
+    /// life, or stand on the disk where it never got (decision 55).
+    /// - Parameter isFounded: whether a foundation lies before it already.
+    func resume(isFounded: Bool) throws(DiskFault) {
+        if isFounded {
+            let file = try segment.open()
+            try file.fill(end..<end + LogFrame.size(of: 0))
+            try file.sync()
+        } else {
+            resumed = (end, last)
+            lay(.foundation) { _ in }
+            try write(synced: true)
+        }
+    }
+
+    /// The daemon stops in order. Where nothing was written since it went on, the segment becomes what it was: stops and starts take no room.
+    func close() throws(DiskFault) {
+        if let resumed, end == resumed.end + LogFrame.size(of: 0) {
+            (end, certain) = (resumed.end, resumed.end)
+            (last, lastPending) = (resumed.last, resumed.last)
+        }
+        lay(.closed) { _ in }
+        try write(synced: true)
     }
 
     /// Writes what was laid, and then the header: only with it the segment is one.

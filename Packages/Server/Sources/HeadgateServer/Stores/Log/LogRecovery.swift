@@ -190,14 +190,22 @@ struct LogRecovery {
         if isWhole, let last = survey.frames.last, last.frame.kind == .closed,
             replay.doubtful.isEmpty || replay.doubtful.first?.offset == last.offset
         {
-            // Where another segment could not be begun, this one has its summary already.
-            let summary = survey.frames.last { $0.frame.kind == .summary }
-            let front = LogFront(
-                replay.tail, replay.reading.source.header, end: last.offset, last: last.frame.previous,
-                summary: summary?.offset ?? 0)
+            let front = front(replay, end: last.offset, last: last.frame.previous)
+            let isFounded = survey.frames.dropLast().last?.frame.kind == .foundation
+            try Fault.of { () throws(DiskFault) in try front.resume(isFounded: isFounded) }
             return try outcome(replay.state, front, next: inventory.newest + 1, inventory)
         }
         return try rewrite(replay, inventory)
+    }
+
+    /// - Parameters:
+    ///   - end: where the next frame goes.
+    ///   - last: the checksum of the frame before.
+    private func front(_ replay: Replay, end: Int, last: UInt64) -> LogFront {
+        // Where another segment could not be begun, this one has its summary already.
+        let summary = replay.reading.survey.frames.last { $0.frame.kind == .summary }
+        return LogFront(
+            replay.tail, replay.reading.source.header, end: end, last: last, summary: summary?.offset ?? 0)
     }
 
     private mutating func rewrite(_ replay: Replay, _ inventory: LogInventory) throws(Fault) -> Outcome {
@@ -255,8 +263,7 @@ struct LogRecovery {
             try reading.source.header.bytes.lend { (bytes) throws(DiskFault) in try file.write(bytes, at: 0) }
             try file.sync()
         }
-        let summary = frames.last { $0.frame.kind == .summary }?.offset ?? 0
-        let front = LogFront(tail, reading.source.header, end: end, last: last.frame.checksum, summary: summary)
+        let front = front(replay, end: end, last: last.frame.checksum)
         return try outcome(state, front, next: inventory.newest + 1, inventory)
     }
 

@@ -161,8 +161,7 @@ final class SegmentLog {
     /// The daemon stops in order: all is on the disk, and nothing has to be written anew at the next start.
     func close() throws(DiskFault) {
         try sync()
-        front.lay(.closed) { _ in }
-        try write(synced: true)
+        try front.close()
     }
 
     /// Goes on with what is on the disk beyond doubt, and writes the rest anew, as a start does.

@@ -12,8 +12,11 @@ final class FaultyDisk: Disk, @unchecked Sendable {
     fileprivate(set) var leftCache: [String] = []
     /// Whether syncing fails.
     var failsToSync = false
-    /// Bytes that all files may have together.
+    /// Whether removing a file fails.
+    var failsToRemove = false
+    /// Bytes that all files may have together, and have.
     var room = Int.max
+    var taken: Int { sizes.values.reduce(0, +) }
     private var sizes: [String: Int] = [:]
     private let disk = SystemDisk()
     private let onSync: @Sendable () -> Void
@@ -30,7 +33,7 @@ final class FaultyDisk: Disk, @unchecked Sendable {
     fileprivate func reach(_ end: Int, _ path: String) throws(DiskFault) {
         let more = end - (sizes[path] ?? disk.size(of: path))
         guard more > 0 else { return }
-        guard sizes.values.reduce(0, +) + more <= room else { throw DiskFault(code: ENOSPC) }
+        guard taken + more <= room else { throw DiskFault(code: ENOSPC) }
         sizes[path] = end
     }
 
@@ -54,6 +57,7 @@ final class FaultyDisk: Disk, @unchecked Sendable {
     func list(_ directory: String) throws(DiskFault) -> [String] { try disk.list(directory) }
     func rename(_ path: String, to new: String) throws(DiskFault) { try disk.rename(path, to: new) }
     func remove(_ path: String) throws(DiskFault) {
+        if failsToRemove { throw DiskFault(code: 5) }
         try disk.remove(path)
         sizes[path] = nil
     }
@@ -105,5 +109,7 @@ private final class FaultyFile: DiskFile {
 
     func leaveCache() { disk.leftCache.append(path) }
 
-    func lock() throws(DiskFault) -> Bool { try file.lock() }
+    /// Nobody else uses the directory of a test. A lock that is given up stays for a moment where another test is starting a process, which has
+    /// all files open until it is one.
+    func lock() throws(DiskFault) -> Bool { true }
 }
