@@ -30,17 +30,16 @@ final class LogEngine: StoreEngine {
     // MARK: Events and changes
 
     func commit(_ jobs: ArraySlice<StoreJob>) -> Result<Int, StoreFault> {
-        var result = write(jobs)
-        // Nothing is refused for want of room that is taken by what nobody needs.
-        if case .failure(.noRoom) = result, makesRoom() { result = write(jobs) }
+        let result = write(LogEntries(jobs: jobs, newest: log.state.lastSequenceNumber))
         if case .success(let count) = result { noteWrites(jobs.prefix(count)) }
         return result
     }
 
-    private func write(_ jobs: ArraySlice<StoreJob>) -> Result<Int, StoreFault> {
-        attempt { () throws(DiskFault) in
-            try log.write(LogEntries(jobs: jobs, newest: log.state.lastSequenceNumber))
-        }
+    /// Nothing is refused for want of room that is taken by what nobody needs.
+    private func write(_ entries: some Sequence<LogEntry>) -> Result<Int, StoreFault> {
+        let result = attempt { () throws(DiskFault) in try log.write(entries) }
+        guard case .failure(.noRoom) = result, makesRoom() else { return result }
+        return attempt { () throws(DiskFault) in try log.write(entries) }
     }
 
     /// Gives up at once what is not needed any more and has waited for others to go with.
@@ -147,10 +146,7 @@ final class LogEngine: StoreEngine {
     func purgeLetters(_ query: LetterQuery) -> Result<Int, StoreFault> {
         let numbers = log.state.letters.meant(by: query).prefix(query.limit).map(\.number)
         guard !numbers.isEmpty else { return .success(0) }
-        return attempt { () throws(DiskFault) in
-            _ = try log.write([.changes([.lettersGone(numbers)])])
-            return numbers.count
-        }
+        return write([.changes([.lettersGone(numbers)])]).map { _ in numbers.count }
     }
 
     func takeOver(_ letters: [StoredLetter]) throws(StoreFault) {

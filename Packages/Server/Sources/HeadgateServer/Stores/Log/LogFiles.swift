@@ -37,6 +37,8 @@ final class LogFiles {
     private var unready: UnreadyFile?
     /// Whether there are files whose names a power failure may take.
     private var hasNewNames = false
+    /// Files that could not be removed, which take room.
+    private var unremoved: Set<UInt32> = []
 
     /// So many files are kept ready, not more.
     private static let mostSpare = 2
@@ -107,6 +109,7 @@ final class LogFiles {
     }
 
     private func begin(_ size: Int) throws(DiskFault) -> UnreadyFile {
+        for file in unremoved { unlink(file) }
         let number = try makeEmpty()
         do throws(DiskFault) {
             let handle = try open(number)
@@ -114,7 +117,7 @@ final class LogFiles {
             return UnreadyFile(
                 file: LogFile(number: number, size: size), handle: handle, filled: isFilled ? 0 : size)
         } catch {
-            try? disk.remove(path(number))
+            unlink(number)
             throw error
         }
     }
@@ -126,7 +129,7 @@ final class LogFiles {
             guard file.isFull else { return }
             try syncNames()
         } catch {
-            try? disk.remove(path(file.file.number))
+            unlink(file.file.number)
             throw error
         }
         note(file.file)
@@ -224,9 +227,14 @@ final class LogFiles {
     /// segment that did not come to be, whose number another one gets.
     func remove(_ file: LogFile) {
         isOutOfRoom = false
-        // What stays is found at the next start.
-        try? disk.remove(path(file.number))
+        unlink(file.number)
         leave(file)
+    }
+
+    /// What stays is tried again before another file is made, and found at the next start.
+    private func unlink(_ file: UInt32) {
+        try? disk.remove(path(file))
+        if disk.exists(path(file)) { unremoved.insert(file) } else { unremoved.remove(file) }
     }
 }
 

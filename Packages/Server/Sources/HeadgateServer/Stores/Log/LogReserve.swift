@@ -2,7 +2,8 @@
 /// for another file, nobody could write down that some are needed no more (decisions 51 and 52).
 ///
 /// Its first quarter is for all that is not an event. The second is not for what is settled, of which one word does as well as many. The third is
-/// for what makes room, and the last for the log's own word that segments are given up.
+/// for dead letters that are deleted, which may hold a segment together with what is not settled yet. Of the last, one half is for what makes
+/// room, and the other for the log's own word that segments are given up.
 struct LogReserve {
     let bytes: Int
 
@@ -21,18 +22,24 @@ struct LogReserve {
         case settled
         /// Anything else that is asked for.
         case asked
+        /// Dead letters are deleted.
+        case deleted
         /// The log's own words.
         case own
     }
 
     /// Bytes that have to be left.
-    /// - Parameter makesRoom: whether a segment is not needed any more once it is written.
+    /// - Parameter makesRoom: whether there is room for another file once it is written.
     func left(by claim: Claim, makesRoom: Bool = false) -> Int {
-        switch claim {
-        case .events: bytes
-        case .own: 0
-        case .settled, .asked: makesRoom ? bytes / 4 : claim == .settled ? bytes / 4 * 3 : bytes / 2
-        }
+        let left =
+            switch claim {
+            case .events: bytes
+            case .settled: bytes / 4 * 3
+            case .asked: bytes / 2
+            case .deleted: bytes / 4
+            case .own: 0
+            }
+        return makesRoom ? min(left, bytes / 8) : left
     }
 }
 
@@ -50,7 +57,8 @@ extension LogChange {
         switch self {
         case .asked(.settled), .asked(.trim), .asked(.forgetRoutes), .asked(.forgetIDs): .settled
         case .asked, .letter: .asked
-        case .lettersGone, .forgotten, .replaced, .damaged: .own
+        case .lettersGone: .deleted
+        case .forgotten, .replaced, .damaged: .own
         }
     }
 }

@@ -111,12 +111,15 @@ final class SegmentLog {
             || front.hasRoom(beside: reserve.left(by: entry.claim, makesRoom: true)) && makesRoom(entry)
     }
 
-    /// Whether a segment is not needed any more once an entry is written. What was not needed before is about to be given up already.
+    /// Whether there is room for another file once an entry is written, or no segment is needed any more but the one that is written to. What was
+    /// not needed before is about to be given up already.
     private func makesRoom(_ entry: LogEntry) -> Bool {
         guard case .changes(let changes) = entry else { return false }
         var next = state
         next.apply(changes, in: front.segment.place(front.next), bounds: options.letterBounds)
-        return unneeded(next, except: standIn).count > unneeded(state, except: standIn).count
+        let unneeded = (before: unneeded(state, except: standIn), then: unneeded(next, except: standIn))
+        let bytes = unneeded.then.map(\.file.size).reduce(0, +) - unneeded.before.map(\.file.size).reduce(0, +)
+        return bytes >= options.leastSegmentSize || bytes > 0 && unneeded.then.count == next.segments.count
     }
 
     private func write(synced: Bool, isReplacement: Bool = false) throws(DiskFault) {
