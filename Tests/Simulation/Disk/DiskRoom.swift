@@ -108,17 +108,22 @@ final class Fillers: Actor {
         isCalm = true
     }
 
-    /// How often dead letters have waited in vain.
+    /// How often something has waited in vain to be written down.
     private var waits = 0
     private static let patience = 300
 
+    /// Dead letters may hold all segments, with nothing left to say what is settled: then a person deletes them.
     func goOn() -> Bool {
-        waits = service?.gate.settlements.hasLetters == true ? waits + 1 : 0
-        return false
+        waits = service?.gate.settlements.isIdle == false ? waits + 1 : 0
+        guard waits == Fillers.patience, service?.gate.settlements.hasLetters == false, let client = world.idle() else {
+            return false
+        }
+        askToPurge(client)
+        return true
     }
 
     /// Whether there is no room for dead letters, which take as much as their events.
-    var lacksRoomForLetters: Bool { waits > Fillers.patience }
+    var lacksRoomForLetters: Bool { waits > Fillers.patience && service?.gate.settlements.hasLetters == true }
 
     /// What found no room has been written since, but for dead letters.
     var isQuiet: Bool { service?.gate.settlements.isIdle == true || lacksRoomForLetters }
@@ -141,10 +146,16 @@ final class Fillers: Actor {
     /// Dead letters take their room rightly.
     private func purgeLetters() {
         guard let client = world.idle() else { return }
-        var isPurged = false
-        client.ask("dead_letters.purge", "{}") { isPurged = $0 != nil }
-        client.connection.tell(most: 5_000)
+        isPurged = false
+        askToPurge(client)
         for _ in 0..<10 { world.goOn(lettingTimePass: true) }
         record.expect(isPurged, "dead letters cannot be deleted on a small disk")
+    }
+
+    private var isPurged = false
+
+    private func askToPurge(_ client: SimulatedClient) {
+        client.ask("dead_letters.purge", "{}") { [unowned self] in isPurged = $0 != nil }
+        client.connection.tell(most: 5_000)
     }
 }

@@ -152,8 +152,8 @@ final class World {
 
     /// Starts a daemon on what there is. A disk that is not well may keep it from starting: then it is well.
     private func begin() {
-        for _ in 0..<20 where service == nil {
-            guard let started = attempt() else {
+        for tries in 1...World.mostStarts where service == nil {
+            guard let started = attempt(isWell: tries == World.mostStarts) else {
                 record.count(.startFailed)
                 record.note("the start fails")
                 lose(store.disk.isDown && record.oneIn(2) ? .powerless : .killed)
@@ -168,9 +168,12 @@ final class World {
         record.insist(service != nil, "the daemon does not start")
     }
 
-    private func attempt() -> Service? {
+    /// So many starts in a row may be kept from coming to their end, but for the last.
+    private static let mostStarts = 20
+
+    private func attempt(isWell: Bool) -> Service? {
         do {
-            return try start()
+            return try start(isWell: isWell)
         } catch {
             // What SQLite sees to be damaged is set aside.
             let isSeen = ["malformed", "not a database", "damaged"].contains { "\(error)".contains($0) }
