@@ -65,6 +65,8 @@ final class Service {
         self.loop = loop
         self.configuration = configuration
         places = loaded.places
+        // Who waits for the disk sleeps for that, and more for what else there is (decision 56).
+        loop?.isBusyPolling = settings.durability != .full
         log = Log(scheduler: scheduler, output: LogOutput(settings.logFormat, isQuiet: loop == nil))
         (started, startedAt) = (scheduler.now, scheduler.wall)
         store = ServiceStore(

@@ -42,6 +42,32 @@ import Testing
         #expect(ranBeforeTimer.map { $0 < 10_000 } == true)
     }
 
+    @Test("a loop that looks on before it sleeps is woken by others, serves its timers, and ends")
+    func looksOn() async throws {
+        let loops = try (0..<2).map { try EventLoop.onNewThread(named: "test-\($0)") }
+        let left = Atomic(3)
+        let ended = { @Sendable in
+            if left.subtract(1, ordering: .relaxed).newValue == 0 { for loop in loops { loop.stop() } }
+        }
+        for loop in loops {
+            loop.submit {
+                loop.isBusyPolling = true
+                var timer: LoopTimer?
+                timer = LoopTimer(on: loop) {
+                    timer = nil
+                    ended()
+                }
+                timer?.arm(after: .milliseconds(1))
+            }
+        }
+        @Sendable func pass(_ left: Int) {
+            loops[left % 2].submit { left == 0 ? ended() : pass(left - 1) }
+        }
+        pass(5_000)
+        for loop in loops { await loop.waitUntilClosed() }
+        #expect(left.load(ordering: .relaxed) == 0)
+    }
+
     @Test("a loop that was stopped before it ran runs what was submitted before, and ends")
     func stopBeforeRun() throws {
         let ran = Atomic(0)

@@ -34,6 +34,9 @@ public final class EventLoop: @unchecked Sendable {
     /// Who wants something done when the turn is over.
     @exclusivity(unchecked) private var partner: (any LoopPartner)?
     @exclusivity(unchecked) private var isStopping = false
+    /// Whether the loop may look on for a moment before it sleeps: worth while where nothing that it does waits for a disk. Set before it runs.
+    public var isBusyPolling = false
+    @exclusivity(unchecked) private var busyPoll = BusyPoll()
     private let hasEnded = Guarded(false)
 
     /// A loop of the calling thread.
@@ -173,13 +176,35 @@ extension EventLoop {
     /// - Returns: the partner, in the latter case.
     private func serve() -> (any LoopPartner)? {
         while !isStopping {
-            uv_run(raw, partner == nil ? UV_RUN_ONCE : UV_RUN_NOWAIT)
+            if partner != nil { uv_run(raw, UV_RUN_NOWAIT) } else { waitAndTurn() }
             guard let partner else { continue }
             self.partner = nil
             guard workBetweenTurns(partner) else { return partner }
         }
         shutDown()
         return nil
+    }
+
+    /// Waits until there is something to be done, and does it.
+    private func waitAndTurn() {
+        guard isBusyPolling else { return _ = uv_run(raw, UV_RUN_ONCE) }
+        let begin = monotonicNow
+        if busyPoll.looks() {
+            let isFound = looksOn(until: begin + BusyPoll.longest)
+            busyPoll.looked(isFound: isFound)
+            if isFound { return _ = uv_run(raw, UV_RUN_NOWAIT) }
+        }
+        uv_run(raw, UV_RUN_ONCE)
+        busyPoll.slept(for: monotonicNow - begin)
+    }
+
+    /// - Returns: whether there is something to be done.
+    private func looksOn(until end: Int64) -> Bool {
+        var queue = pollfd(fd: uv_backend_fd(raw), events: Int16(POLLIN), revents: 0)
+        repeat {
+            if uv_backend_timeout(raw) == 0 || poll(&queue, 1, 0) != 0 { return true }
+        } while monotonicNow < end
+        return false
     }
 
     /// - Returns: whether the loop still is this thread's.
