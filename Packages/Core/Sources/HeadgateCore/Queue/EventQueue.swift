@@ -49,11 +49,12 @@ public final class EventQueue {
     /// Remembers what was stored.
     private let trace: EventTrace?
 
-    /// Most bytes of a group; with more, senders are asked to wait for the next.
-    static let mostGroupBytes = 4 << 20
+    /// Most bytes that are on their way to the store.
+    static let mostCommittingBytes = 4 << 20
     /// With so many bytes a group does not wait for the end of its turn, unless others are on their way.
     static let muchBytes = 64 << 10
-    /// Nor does it with so many, although others are: still larger ones take memory that the system has to give anew each time.
+    /// Nor does it with so many, although others are: still larger ones take memory that the system has to give anew each time. Where no more may
+    /// be on their way senders are asked to wait.
     static let veryMuchBytes = 512 << 10
     static let recentBytes = 2 << 20
 
@@ -137,7 +138,10 @@ public final class EventQueue {
     // MARK: Accepting
 
     /// Whether the group in the making has no room: those who send should wait for ``whenCommitted(_:)``.
-    public var isGroupFull: Bool { gathering.byteCount >= EventQueue.mostGroupBytes }
+    public var isGroupFull: Bool {
+        gathering.byteCount >= EventQueue.veryMuchBytes
+            && !committing.hasRoom(for: gathering.byteCount, most: EventQueue.mostCommittingBytes)
+    }
 
     /// Gives an event its place, or says why not. What was offered in one turn is committed together, unless it is much.
     public func admit(_ event: TrackedEvent) -> Admission {
@@ -269,7 +273,7 @@ public final class EventQueue {
     }
 
     private func commit() {
-        guard !gathering.isIdle, committing.hasRoom(for: gathering.byteCount, most: EventQueue.mostGroupBytes)
+        guard !gathering.isIdle, committing.hasRoom(for: gathering.byteCount, most: EventQueue.mostCommittingBytes)
         else { return }
         let waiters = endGathering()
         guard let chunk = gathering.takeChunk() else {
