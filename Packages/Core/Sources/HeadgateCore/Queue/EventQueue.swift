@@ -35,6 +35,9 @@ public final class EventQueue {
     private var toldForgotten = 0
     @exclusivity(unchecked) private var recent: RecentChunks
     @exclusivity(unchecked) private var isCommitDue = false
+    /// Who waits until the group in the making has room.
+    private var senders = SenderLine()
+    private var isCallingSenders = false
     /// What the clocks said when the first event of this turn came.
     @exclusivity(unchecked) private var arrival: Receipt?
     /// How long clients waited for the acknowledgements of events that were stored (Behaviour O1).
@@ -137,7 +140,7 @@ public final class EventQueue {
 
     // MARK: Accepting
 
-    /// Whether the group in the making has no room: those who send should wait for ``whenCommitted(_:)``.
+    /// Whether the group in the making has no room: those who send should wait for ``whenRoom(_:)``.
     public var isGroupFull: Bool {
         gathering.byteCount >= EventQueue.veryMuchBytes
             && !committing.hasRoom(for: gathering.byteCount, most: EventQueue.mostCommittingBytes)
@@ -252,6 +255,21 @@ public final class EventQueue {
         atEndOfTurn()
     }
 
+    /// Calls `work` at the end of a turn in which the group in the making has room that nobody has taken who asked before.
+    public func whenRoom(_ work: @escaping () -> Void) {
+        senders.add(work)
+        callSenders()
+    }
+
+    private func callSenders() {
+        guard !senders.isEmpty, !isCallingSenders, !isGroupFull else { return }
+        isCallingSenders = true
+        scheduler.soon { [self] in
+            isCallingSenders = false
+            while !isGroupFull, let sender = senders.takeFirst() { sender() }
+        }
+    }
+
     // MARK: Committing
 
     private func atEndOfTurn() {
@@ -264,6 +282,7 @@ public final class EventQueue {
         isCommitDue = false
         arrival = nil
         commit()
+        callSenders()
     }
 
     /// Much does not wait for the turn's end: a store that has nothing to do begins while the rest of the turn comes.
@@ -293,6 +312,7 @@ public final class EventQueue {
         if let fault { fail(group, fault) } else { succeed(group) }
         // What is gathered in this turn goes at its end.
         if !isCommitDue { commit() }
+        callSenders()
     }
 
     private func succeed(_ group: CommittingGroup) {
@@ -330,7 +350,7 @@ public final class EventQueue {
 
     /// Lets go of all who wait, and are never told: they hold the daemon, which is gone while its process goes on.
     func forgetWaiters() {
-        (committing, gathering) = (CommittingGroups(), GatheringGroup())
+        (committing, gathering, senders) = (CommittingGroups(), GatheringGroup(), SenderLine())
     }
 
     // MARK: Reading

@@ -138,4 +138,23 @@ struct BoundedMemoryTests {
         bench.settle()
         #expect(!bench.gate.events.isGroupFull)
     }
+
+    @Test(
+        "X3: of those who wait for room in a group as many go on as there is room for, in the order in which they came")
+    func sendersGoOn() {
+        let bench = GateBench()
+        let large = EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 100_000))"}"#)
+        while !bench.gate.events.isGroupFull { bench.track(large) }
+        var went: [Int] = []
+        for sender in 0..<200 {
+            bench.gate.events.whenRoom {
+                #expect(!bench.gate.events.isGroupFull)
+                went.append(sender)
+                bench.track(large)
+            }
+        }
+        #expect(went.isEmpty)
+        bench.settle()
+        #expect(went == Array(0..<200))
+    }
 }

@@ -153,9 +153,9 @@ final class Session {
         case .room:
             unreadSince = service.scheduler.now
             service.sessions.counters.count(.pausedReadings)
-        case .commit:
+        case .group:
             unreadSince = service.scheduler.now
-            service.gate.events.whenCommitted { _ in self.perform(self.machine.groupCommitted()) }
+            service.gate.events.whenRoom { self.perform(self.machine.groupHasRoom()) }
         case .turn: service.scheduler.nextTurn { self.perform(self.machine.turnCame()) }
         case .endOfTurn: service.scheduler.soon { self.perform(self.machine.turnEnded()) }
         }

@@ -29,8 +29,8 @@ struct SessionMachine {
     enum Awaited: Equatable {
         /// Room in its account: facts of that come by themselves.
         case room
-        /// The commit of the group that is full. Tell ``groupCommitted()``.
-        case commit
+        /// Room in the group of events in the making. Tell ``groupHasRoom()``, at the end of a turn.
+        case group
         /// A later turn of the loop, in which it has a share again. Tell ``turnCame()``.
         case turn
         /// The end of this turn: what made room may be a message of another session, whose line is still in the one decoder,
@@ -121,7 +121,7 @@ struct SessionMachine {
             var account = account
             account.outputBytes = now.outputBytes
             return account.fullPart(within: limits)
-        case .paused(until: .commit): return .storing
+        case .paused(until: .group): return .storing
         case .paused, .open, .taking, .over, .closed: return nil
         }
     }
@@ -161,7 +161,7 @@ struct SessionMachine {
             return .letProviderGo
         }
         if !hasRoom { return stop(until: .room, isPaused) }
-        if now.isGroupFull { return stop(until: .commit, isPaused) }
+        if now.isGroupFull { return stop(until: .group, isPaused) }
         if share.isUsedUp { return stop(until: .turn, isPaused) }
         reading = .open
         return isPaused ? .resumeReading : closeIfDone()
@@ -216,10 +216,10 @@ struct SessionMachine {
 
     // MARK: What is awaited
 
-    mutating func groupCommitted() -> Order {
-        guard reading == .paused(until: .commit) else { return .nothing }
-        reading = .paused(until: .endOfTurn)
-        return .stayPaused(until: .endOfTurn)
+    mutating func groupHasRoom() -> Order {
+        guard reading == .paused(until: .group) else { return .nothing }
+        reading = .taking(whilePaused: true)
+        return .takeLines
     }
 
     mutating func turnCame() -> Order {

@@ -187,12 +187,18 @@ extension EventLoop {
 
     /// Waits until there is something to be done, and does it.
     private func waitAndTurn() {
-        guard isBusyPolling else { return _ = uv_run(raw, UV_RUN_ONCE) }
+        guard isBusyPolling else {
+            _ = uv_run(raw, UV_RUN_ONCE)
+            return
+        }
         let begin = monotonicNow
         if busyPoll.looks() {
             let isFound = looksOn(until: begin + BusyPoll.longest)
             busyPoll.looked(isFound: isFound)
-            if isFound { return _ = uv_run(raw, UV_RUN_NOWAIT) }
+            if isFound {
+                _ = uv_run(raw, UV_RUN_NOWAIT)
+                return
+            }
         }
         uv_run(raw, UV_RUN_ONCE)
         busyPoll.slept(for: monotonicNow - begin)

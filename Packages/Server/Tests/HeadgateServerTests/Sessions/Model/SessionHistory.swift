@@ -23,7 +23,7 @@ struct SessionHistory {
 
     // The service.
     private var isGroupFull = false
-    private var awaitsCommit = 0
+    private var awaitsGroup = 0
     private var awaitsTurn = 0
     private var awaitsEndOfTurn = 0
     private var asked = 0
@@ -144,9 +144,9 @@ struct SessionHistory {
 
     private mutating func commit() throws(Violation) {
         isGroupFull = false
-        let waiting = awaitsCommit
-        awaitsCommit = 0
-        for _ in 0..<waiting { try perform(machine.groupCommitted()) }
+        let waiting = awaitsGroup
+        awaitsGroup = 0
+        for _ in 0..<waiting { try perform(machine.groupHasRoom()) }
     }
 
     /// Lets the ends of turns come, and the turns after them.
@@ -301,7 +301,7 @@ struct SessionHistory {
     private mutating func goOn(after awaited: SessionMachine.Awaited) {
         switch awaited {
         case .room: break
-        case .commit: awaitsCommit += 1
+        case .group: awaitsGroup += 1
         case .turn: awaitsTurn += 1
         case .endOfTurn: awaitsEndOfTurn += 1
         }

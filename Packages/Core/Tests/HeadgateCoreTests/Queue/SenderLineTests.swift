@@ -1,0 +1,30 @@
+import HeadgateSeeds
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("Those who wait for room in a group")
+struct SenderLineTests {
+    @Test("whatever comes and goes, they are taken in the order in which they came", arguments: Seeds.first(10))
+    func anyHistory(seed: Seed) {
+        var random = SeededRandom(seed: seed)
+        var (line, model): (SenderLine, [Int]) = (SenderLine(), [])
+        var (next, taken): (Int, [Int]) = (0, [])
+        for _ in 0..<200 {
+            for _ in 0..<Int.random(in: 0...100, using: &random) {
+                let number = next
+                line.add { taken.append(number) }
+                model.append(number)
+                next += 1
+            }
+            for _ in 0..<Int.random(in: 0...100, using: &random) {
+                let work = line.takeFirst()
+                #expect((work == nil) == model.isEmpty, "\(seed)")
+                guard let work else { break }
+                work()
+                #expect(taken.last == model.removeFirst(), "\(seed)")
+            }
+            #expect(line.isEmpty == model.isEmpty, "\(seed)")
+        }
+    }
+}
