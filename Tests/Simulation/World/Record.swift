@@ -3,7 +3,7 @@ import HeadgateSeeds
 /// What happens rarely, and has to happen in some history: a case is all that a new one needs.
 enum Situation: String, CaseIterable {
     case duplicate, cutLine, garbage, lineTooLong, batch, halfClosed, lostClient
-    case tooManyConnections, slowReader, pausedReading
+    case tooManyConnections, slowReader, pausedReading, groupFull
     case storeMoved, moveInterrupted, moveGivenUp, moveTroubled
     case diedAtTurnover, segmentBegun, segmentForgotten, segmentCopied, logRecovered, copyAmbushed
     case writtenAtOnce, syncedAhead, storeHeld, diskFilled, diedFull, diedBeforeLetters, refusedByFullDisk

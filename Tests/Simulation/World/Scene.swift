@@ -48,6 +48,8 @@ struct Scene {
     let hasPrograms: Bool
     /// What stands before a dispatcher; nil: nothing does.
     let key: KeyTerms?
+    /// How large groups of events become: so small, at times, that clients wait for room in one.
+    let groups: GroupBounds
 
     init(_ record: Record) {
         let first = FarSide.Terms(record)
@@ -74,6 +76,8 @@ struct Scene {
         segmentSize = diskRoom?.segmentSize ?? record.pick([1, 1, 3, 6]) << 10
         hasSlowSyncs = record.oneIn(5)
         hasPrograms = record.oneIn(3)
+        // Who waits for room in a group waits for the disk, and all that it asks for behind that.
+        groups = !hasSlowSyncs && record.oneIn(3) ? .small(record) : GroupBounds()
         let mostAge = record.oneIn(3) ? record.pick([2, 5, 60]) : nil
         self.mostAge = mostAge.map { Int64($0) * 1_000 }
         settings = [
@@ -142,5 +146,14 @@ struct Scene {
         if let retention { store["orphan_retention_s"] = .number(DataNumber(retention)) }
         if let mostAge { store["max_age_s"] = .number(DataNumber(mostAge)) }
         return .object(store)
+    }
+}
+
+extension GroupBounds {
+    fileprivate static func small(_ record: Record) -> GroupBounds {
+        var bounds = GroupBounds()
+        bounds.veryMuch = record.pick([500, 1_000, 2_000])
+        (bounds.much, bounds.mostCommitting) = (bounds.veryMuch / 2, bounds.veryMuch * record.number(1...3))
+        return bounds
     }
 }

@@ -136,6 +136,7 @@ final class World {
         crowd.read()
         checkAges()
         guard let service else { return }
+        if service.gate.events.isGroupFull { record.count(.groupFull) }
         let backlog = service.gate.events.backlog
         ledger.orphans?.checkForgotten { backlog.unsettled(of: $0).events }
         guard store.desk.isIdle else { return }
@@ -219,7 +220,7 @@ final class World {
         if let rules = ledger.rules { configuration.addTransformerKind(MarkKind(account: rules)) }
         let service = try Service(
             scheduler: scheduler, loop: nil, configuration: configuration, loaded: try configuration.load(),
-            chance: { [record] in record.fraction() })
+            groups: scene.groups, chance: { [record] in record.fraction() })
         try service.listen()
         record.note("the daemon starts")
         return service

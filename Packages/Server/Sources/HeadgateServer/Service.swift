@@ -55,10 +55,11 @@ final class Service {
     /// - Parameters:
     ///   - loop: the event loop behind the scheduler. Without one there is no socket, nobody watches the machine's network,
     ///     and nothing speaks HTTP: clients and network are brought by ``accept(_:)`` and ``networkChanged(_:)``.
+    ///   - groups: how large groups of events become.
     ///   - chance: gives numbers from 0 to 1, for the length of waits.
     init(
         scheduler: any ServiceScheduler, loop: EventLoop?, configuration: ServerConfiguration, loaded: LoadedSettings,
-        chance: @escaping () -> Double = { Double.random(in: 0...1) }
+        groups: GroupBounds = GroupBounds(), chance: @escaping () -> Double = { Double.random(in: 0...1) }
     ) throws(StartFault) {
         let settings = loaded.settings
         self.scheduler = scheduler
@@ -77,7 +78,7 @@ final class Service {
         boards = Boards(scheduler: scheduler, log: log)
         gate = Headgate(
             scheduler: scheduler, store: store.store, state: consume state, limits: settings.store,
-            surroundings: .ofService(boards: boards, chance: chance))
+            surroundings: .ofService(boards: boards, groups: groups, chance: chance))
         programBoards = ProgramBoards(boards, gate: gate)
         workforces = Workforces(gate: gate)
         sessions = SessionRegistry(scheduler: scheduler, limits: settings.limits)
@@ -280,11 +281,13 @@ extension Service: SettingsFollower {
 
 extension GateSurroundings {
     /// What the gate has of libraries, and of the service around it.
-    fileprivate static func ofService(boards: Boards, chance: @escaping () -> Double) -> GateSurroundings {
+    fileprivate static func ofService(
+        boards: Boards, groups: GroupBounds, chance: @escaping () -> Double
+    ) -> GateSurroundings {
         let scanner = JSONScanner(maxDepth: JSONScanner.greatestDepth)
         return GateSurroundings(
             chance: chance, timeZone: ZoneInfo().rules, patternCompiler: RE2Compiler(),
             readObject: { bytes in (try? scanner.scan(bytes)).flatMap { DataObject(dataItem: $0.item) } },
-            boardActivator: boards)
+            groups: groups, boardActivator: boards)
     }
 }

@@ -11,6 +11,8 @@ public struct GateSurroundings {
     /// How stored events are read so that they can be transformed before they are sent: gives the members of a JSON object,
     /// nil when it is none (Behaviour P4).
     public var readObject: (UnsafeRawBufferPointer) -> DataObject?
+    /// How large groups of events become.
+    public var groups: GroupBounds
     /// Runs the boards that stand before dispatchers (Behaviour A9). Without one they wait.
     public weak var boardActivator: (any BoardActivator)?
 
@@ -19,12 +21,13 @@ public struct GateSurroundings {
         timeZone: @escaping (String?) -> TimeZoneRules? = TimeZoneRules.named,
         patternCompiler: (any PatternCompiler)? = nil,
         readObject: @escaping (UnsafeRawBufferPointer) -> DataObject? = { _ in nil },
-        boardActivator: (any BoardActivator)? = nil
+        groups: GroupBounds = GroupBounds(), boardActivator: (any BoardActivator)? = nil
     ) {
         self.chance = chance
         self.timeZone = timeZone
         self.patternCompiler = patternCompiler ?? NoPatternCompiler()
         self.readObject = readObject
+        self.groups = groups
         self.boardActivator = boardActivator
     }
 }

@@ -55,7 +55,8 @@ public final class Headgate {
         turn = TurnRecord(scheduler: scheduler)
         let (known, keptValues) = (state.dispatchers, state.kept)
         events = EventQueue(
-            scheduler: scheduler, store: store, limits: limits, state: consume state, trace: trace)
+            scheduler: scheduler, store: store, limits: limits, state: consume state, bounds: surroundings.groups,
+            trace: trace)
         settlements = Settlements(scheduler: scheduler, store: store)
         coordinator = BarrierCoordinator(scheduler: scheduler, turn: turn)
         flushes = Flushes(scheduler: scheduler, coordinator: coordinator, turn: turn)

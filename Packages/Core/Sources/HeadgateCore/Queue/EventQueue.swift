@@ -21,6 +21,7 @@ public final class EventQueue {
     @exclusivity(unchecked) var groundwork = Groundwork()
     /// What the sweeper has looked through.
     @exclusivity(unchecked) var sweep = Sweep()
+    private let bounds: GroupBounds
     /// The group in the making.
     @exclusivity(unchecked) private var gathering = GatheringGroup()
     /// Tells the group in the making apart from those before it: what came after a commit had begun is not in that
@@ -52,20 +53,14 @@ public final class EventQueue {
     /// Remembers what was stored.
     private let trace: EventTrace?
 
-    /// Most bytes that are on their way to the store.
-    static let mostCommittingBytes = 4 << 20
-    /// With so many bytes a group does not wait for the end of its turn, unless others are on their way.
-    static let muchBytes = 64 << 10
-    /// Nor does it with so many, although others are: still larger ones take memory that the system has to give anew each time. Where no more may
-    /// be on their way senders are asked to wait.
-    static let veryMuchBytes = 512 << 10
     static let recentBytes = 2 << 20
 
     public init(
         scheduler: any Scheduler, store: any EventStore, limits: StoreLimits, state: consuming StoredState,
-        trace: EventTrace? = nil
+        bounds: GroupBounds = GroupBounds(), trace: EventTrace? = nil
     ) {
         self.scheduler = scheduler
+        self.bounds = bounds
         self.trace = trace
         self.store = store
         (self.limits, maxAge) = (limits, limits.maxAge.wholeMilliseconds)
@@ -142,8 +137,8 @@ public final class EventQueue {
 
     /// Whether the group in the making has no room: those who send should wait for ``whenRoom(_:)``.
     public var isGroupFull: Bool {
-        gathering.byteCount >= EventQueue.veryMuchBytes
-            && !committing.hasRoom(for: gathering.byteCount, most: EventQueue.mostCommittingBytes)
+        gathering.byteCount >= bounds.veryMuch
+            && !committing.hasRoom(for: gathering.byteCount, most: bounds.mostCommitting)
     }
 
     /// Gives an event its place, or says why not. What was offered in one turn is committed together, unless it is much.
@@ -287,12 +282,12 @@ public final class EventQueue {
 
     /// Much does not wait for the turn's end: a store that has nothing to do begins while the rest of the turn comes.
     private func commitMuch() {
-        let most = committing.isEmpty ? EventQueue.muchBytes : EventQueue.veryMuchBytes
+        let most = committing.isEmpty ? bounds.much : bounds.veryMuch
         if gathering.byteCount >= most { commit() }
     }
 
     private func commit() {
-        guard !gathering.isIdle, committing.hasRoom(for: gathering.byteCount, most: EventQueue.mostCommittingBytes)
+        guard !gathering.isIdle, committing.hasRoom(for: gathering.byteCount, most: bounds.mostCommitting)
         else { return }
         let waiters = endGathering()
         guard let chunk = gathering.takeChunk() else {
