@@ -2,8 +2,8 @@ import Testing
 
 @testable import HeadgateTransport
 
-/// Clients that ask for the next thing after so many microseconds, and a loop that looks on or sleeps meanwhile.
-@Suite("Looking on before sleeping") struct BusyPollTests {
+/// Clients that ask for the next thing after so many microseconds, and a loop that polls or sleeps meanwhile.
+@Suite("Polling before sleeping") struct BusyPollTests {
     /// What came of some waits.
     private struct Waits {
         var found = 0
@@ -18,9 +18,9 @@ import Testing
         var waits = Waits()
         for pause in pauses {
             var passed: Int64 = 0
-            if poll.looks() {
+            if poll.polls() {
                 let isFound = pause <= BusyPoll.longest
-                poll.looked(isFound: isFound)
+                poll.polled(isFound: isFound)
                 if isFound {
                     waits.found += 1
                     continue
@@ -41,14 +41,14 @@ import Testing
         #expect(waits.found + waits.inVain == 0)
     }
 
-    @Test("who asks again at once is looked for, from the second time on")
+    @Test("who asks again at once is polled for, from the second time on")
     func quickClient() {
         var poll = BusyPoll()
         let waits = waits(repeatElement(8_000, count: 10_000), &poll)
         #expect(waits.found == 9_999 && waits.slept == 1)
     }
 
-    @Test("who asks again a little later than one looks on is looked for ever more rarely")
+    @Test("who asks again a little later than one polls is polled for ever more rarely")
     func almostQuickClient() {
         var poll = BusyPoll()
         let waits = waits(repeatElement(40_000, count: 100_000), &poll)
@@ -63,7 +63,7 @@ import Testing
         #expect(waits.found >= 900, "\(waits)")
     }
 
-    @Test("one long pause does not end it, and costs one look")
+    @Test("one long pause does not end it, and costs polling once")
     func oneLongPause() {
         var poll = BusyPoll()
         _ = waits(repeatElement(8_000, count: 10), &poll)

@@ -42,8 +42,8 @@ import Testing
         #expect(ranBeforeTimer.map { $0 < 10_000 } == true)
     }
 
-    @Test("a loop that looks on before it sleeps is woken by others, serves its timers, and ends")
-    func looksOn() async throws {
+    @Test("a loop that polls before it sleeps is woken by others, serves its timers, and ends")
+    func pollsBeforeItSleeps() async throws {
         let loops = try (0..<2).map { try EventLoop.onNewThread(named: "test-\($0)") }
         let left = Atomic(3)
         let ended = { @Sendable in

@@ -1,26 +1,26 @@
-/// Decides whether a loop looks on for a moment before it sleeps (decision 56).
+/// Decides whether a loop polls for a moment before it sleeps (decision 56).
 ///
-/// To sleep and to be woken takes longer than many a client needs to ask for the next thing. Looking on takes the processor
+/// To sleep and to be woken takes longer than many a client needs to ask for the next thing. Polling takes the processor
 /// meanwhile. So it is done where the last wait was short, for no longer than such a wait, and where nothing came of it several times only now
 /// and then.
 struct BusyPoll {
-    /// So long one looks on, in nanoseconds.
+    /// So long one polls, in nanoseconds.
     static let longest: Int64 = 20_000
-    /// A sleep with what was done behind it that took no longer, in nanoseconds, could have been a look: most of it was falling asleep and
+    /// A sleep with what was done behind it that took no longer, in nanoseconds, could have been polling: most of it was falling asleep and
     /// waking.
     static let shortSleep: Int64 = 100_000
-    /// Looks in vain in a row that make those after them rarer.
+    /// So often in vain in a row makes it rarer still.
     private static let mostInVain = 10
 
     /// Whether the last wait was short.
     private var isWorthWhile = false
-    /// So many looks in a row were in vain.
+    /// How often in a row it was in vain.
     private var inVain = 0
-    /// So many waits are slept through before the next look.
+    /// So many waits are slept through before it is tried again.
     private var pause = 0
 
-    /// Whether to look on before the next sleep.
-    mutating func looks() -> Bool {
+    /// Whether to poll before the next sleep.
+    mutating func polls() -> Bool {
         guard pause == 0 else {
             pause -= 1
             return false
@@ -29,7 +29,7 @@ struct BusyPoll {
     }
 
     /// - Parameter isFound: whether something came.
-    mutating func looked(isFound: Bool) {
+    mutating func polled(isFound: Bool) {
         inVain = isFound ? 0 : min(inVain + 1, BusyPoll.mostInVain)
         pause = isFound ? 0 : 1 << inVain
     }

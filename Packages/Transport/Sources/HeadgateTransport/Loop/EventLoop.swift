@@ -34,7 +34,7 @@ public final class EventLoop: @unchecked Sendable {
     /// Who wants something done when the turn is over.
     @exclusivity(unchecked) private var partner: (any LoopPartner)?
     @exclusivity(unchecked) private var isStopping = false
-    /// Whether the loop may look on for a moment before it sleeps: worth while where nothing that it does waits for a disk. Set before it runs.
+    /// Whether the loop may poll for a moment before it sleeps: worth while where nothing that it does waits for a disk. Set before it runs.
     public var isBusyPolling = false
     @exclusivity(unchecked) private var busyPoll = BusyPoll()
     private let hasEnded = Guarded(false)
@@ -192,9 +192,9 @@ extension EventLoop {
             return
         }
         let begin = monotonicNow
-        if busyPoll.looks() {
-            let isFound = looksOn(until: begin + BusyPoll.longest)
-            busyPoll.looked(isFound: isFound)
+        if busyPoll.polls() {
+            let isFound = polls(until: begin + BusyPoll.longest)
+            busyPoll.polled(isFound: isFound)
             if isFound {
                 _ = uv_run(raw, UV_RUN_NOWAIT)
                 return
@@ -205,7 +205,7 @@ extension EventLoop {
     }
 
     /// - Returns: whether there is something to be done.
-    private func looksOn(until end: Int64) -> Bool {
+    private func polls(until end: Int64) -> Bool {
         var queue = pollfd(fd: uv_backend_fd(raw), events: Int16(POLLIN), revents: 0)
         repeat {
             if uv_backend_timeout(raw) == 0 || poll(&queue, 1, 0) != 0 { return true }
