@@ -35,7 +35,7 @@ final class LogFiles {
     @exclusivity(unchecked) private(set) var isOutOfRoom = false
     /// One that is being made ready.
     private var unready: UnreadyFile?
-    /// Whether there are files whose names a power failure may take.
+    /// Whether there are names that a power failure may take, or bring back.
     private var hasNewNames = false
     /// Files that could not be removed, which take room.
     private var unremoved: Set<UInt32> = []
@@ -169,7 +169,7 @@ final class LogFiles {
         return newest
     }
 
-    /// Makes the names of new files stay.
+    /// Makes the names of new files stay, and those of removed ones go.
     func syncNames() throws(DiskFault) {
         guard hasNewNames else { return }
         try disk.syncDirectory(directory)
@@ -234,7 +234,14 @@ final class LogFiles {
     /// What stays is tried again before another file is made, and found at the next start.
     private func unlink(_ file: UInt32) {
         try? disk.remove(path(file))
+        hasNewNames = true
         if disk.exists(path(file)) { unremoved.insert(file) } else { unremoved.remove(file) }
+    }
+
+    /// Sees to it that what was removed does not come back when the power goes, and says nothing of what it was where it could not be removed.
+    func makeRemovalsCertain() throws(DiskFault) {
+        for file in unremoved { try wipe(LogFile(number: file, size: 0)) }
+        try syncNames()
     }
 }
 

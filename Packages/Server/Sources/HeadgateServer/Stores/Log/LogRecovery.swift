@@ -74,6 +74,8 @@ struct LogRecovery {
         for file in inventory.all where !used.contains(file) && !lost.contains(file) && !blank.contains(file) {
             files.remove(file)
         }
+        // One that says that it is the newest, and was wiped by a sync that failed, would be gone on with if it came back.
+        try Fault.of { () throws(DiskFault) in try files.makeRemovalsCertain() }
         return try setAside(outcome)
     }
 

@@ -14,6 +14,8 @@ final class FaultyDisk: Disk, @unchecked Sendable {
     var failsToSync = false
     /// Whether removing a file fails.
     var failsToRemove = false
+    /// Whether something was removed that may come back when the power goes.
+    private(set) var hasUncertainRemovals = false
     /// Bytes that all files may have together, and have.
     var room = Int.max
     var taken: Int { sizes.values.reduce(0, +) }
@@ -60,8 +62,9 @@ final class FaultyDisk: Disk, @unchecked Sendable {
         if failsToRemove { throw DiskFault(code: 5) }
         try disk.remove(path)
         sizes[path] = nil
+        hasUncertainRemovals = true
     }
-    func syncDirectory(_ path: String) throws(DiskFault) {}
+    func syncDirectory(_ path: String) throws(DiskFault) { hasUncertainRemovals = false }
 }
 
 private final class FaultyFile: DiskFile {
