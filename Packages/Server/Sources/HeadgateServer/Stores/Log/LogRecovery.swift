@@ -68,15 +68,17 @@ struct LogRecovery {
         // What was never needed makes room at once. All else waits until what says so is on the disk.
         let blank = inventory.blank.filter { !known.contains($0) }
         blank.forEach(files.remove)
-        let outcome = try finish(replay, inventory)
+        var outcome = try finish(replay, inventory)
+        // One that says that it is the newest, and was wiped by a sync that failed, would be gone on with if it came back.
+        try Fault.of { () throws(DiskFault) in try files.makeRemovalsCertain() }
+        outcome = try setAside(outcome)
+        // From here on nothing may fail: it would be tried again with what is removed now.
         let used = Set(
             outcome.state.segments.map(\.file) + outcome.state.ids.files.map(\.file) + [outcome.front.segment.file])
         for file in inventory.all where !used.contains(file) && !lost.contains(file) && !blank.contains(file) {
             files.remove(file)
         }
-        // One that says that it is the newest, and was wiped by a sync that failed, would be gone on with if it came back.
-        try Fault.of { () throws(DiskFault) in try files.makeRemovalsCertain() }
-        return try setAside(outcome)
+        return outcome
     }
 
     /// The highest number that may have been given: the highest of which anything is said, also by what is not beyond doubt, which a
