@@ -34,7 +34,8 @@ public final class EventLoop: @unchecked Sendable {
     /// Who wants something done when the turn is over.
     @exclusivity(unchecked) private var partner: (any LoopPartner)?
     @exclusivity(unchecked) private var isStopping = false
-    /// Whether the loop may poll for a moment before it sleeps: worth while where nothing that it does waits for a disk. Set before it runs.
+    /// Whether the loop may poll for a moment before it sleeps: worth while where nothing that it does waits for a disk (decision 56). For the loop's
+    /// own thread.
     public var isBusyPolling = false
     @exclusivity(unchecked) private var busyPoll = BusyPoll()
     private let hasEnded = Guarded(false)
@@ -176,7 +177,7 @@ extension EventLoop {
     /// - Returns: the partner, in the latter case.
     private func serve() -> (any LoopPartner)? {
         while !isStopping {
-            if partner != nil { uv_run(raw, UV_RUN_NOWAIT) } else { waitAndTurn() }
+            if partner == nil { waitAndTurn() } else { turn(UV_RUN_NOWAIT) }
             guard let partner else { continue }
             self.partner = nil
             guard workBetweenTurns(partner) else { return partner }
@@ -187,22 +188,18 @@ extension EventLoop {
 
     /// Waits until there is something to be done, and does it.
     private func waitAndTurn() {
-        guard isBusyPolling else {
-            _ = uv_run(raw, UV_RUN_ONCE)
-            return
-        }
+        guard isBusyPolling else { return turn(UV_RUN_ONCE) }
         let begin = monotonicNow
         if busyPoll.polls() {
             let isFound = polls(until: begin + BusyPoll.longest)
             busyPoll.polled(isFound: isFound)
-            if isFound {
-                _ = uv_run(raw, UV_RUN_NOWAIT)
-                return
-            }
+            if isFound { return turn(UV_RUN_NOWAIT) }
         }
-        uv_run(raw, UV_RUN_ONCE)
+        turn(UV_RUN_ONCE)
         busyPoll.slept(for: monotonicNow - begin)
     }
+
+    private func turn(_ mode: uv_run_mode) { uv_run(raw, mode) }
 
     /// - Returns: whether there is something to be done.
     private func polls(until end: Int64) -> Bool {

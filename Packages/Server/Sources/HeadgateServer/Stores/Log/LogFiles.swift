@@ -36,7 +36,7 @@ final class LogFiles {
     /// One that is being made ready.
     private var unready: UnreadyFile?
     /// Whether there are names that a power failure may take, or bring back.
-    private var hasNewNames = false
+    private var hasUncertainNames = false
     /// Files that could not be removed, which take room.
     private var unremoved: Set<UInt32> = []
 
@@ -164,16 +164,16 @@ final class LogFiles {
     /// A file of nothing yet, for what is written once.
     func makeEmpty() throws(DiskFault) -> UInt32 {
         newest += 1
-        hasNewNames = true
+        hasUncertainNames = true
         _ = try disk.open(path(newest), creating: true)
         return newest
     }
 
     /// Makes the names of new files stay, and those of removed ones go.
     func syncNames() throws(DiskFault) {
-        guard hasNewNames else { return }
+        guard hasUncertainNames else { return }
         try disk.syncDirectory(directory)
-        hasNewNames = false
+        hasUncertainNames = false
     }
 
     // MARK: Not needed any more
@@ -234,7 +234,7 @@ final class LogFiles {
     /// What stays is tried again before another file is made, and found at the next start.
     private func unlink(_ file: UInt32) {
         try? disk.remove(path(file))
-        hasNewNames = true
+        hasUncertainNames = true
         if disk.exists(path(file)) { unremoved.insert(file) } else { unremoved.remove(file) }
     }
 

@@ -68,10 +68,10 @@ struct LogRecovery {
         // What was never needed makes room at once. All else waits until what says so is on the disk.
         let blank = inventory.blank.filter { !known.contains($0) }
         blank.forEach(files.remove)
-        var outcome = try finish(replay, inventory)
+        let finished = try finish(replay, inventory)
         // One that says that it is the newest, and was wiped by a sync that failed, would be gone on with if it came back.
         try Fault.of { () throws(DiskFault) in try files.makeRemovalsCertain() }
-        outcome = try setAside(outcome)
+        let outcome = try setAside(finished)
         // From here on nothing may fail: it would be tried again with what is removed now.
         let used = Set(
             outcome.state.segments.map(\.file) + outcome.state.ids.files.map(\.file) + [outcome.front.segment.file])
