@@ -11,6 +11,11 @@ final class FollowState {
         self.path = path
     }
 
+    deinit {
+        // Closing alone would leave the lock to a program that another thread is just starting.
+        if let held { flock(held.number, LOCK_UN) }
+    }
+
     /// Takes the state, unless that was done before.
     /// - Returns: what was kept; nil when nothing was.
     func load() throws(FollowFault) -> FollowedPlace? {

@@ -69,4 +69,20 @@ struct FileSenderTests {
             #expect(await stage.send("{}") == .delivered)
         }
     }
+
+    @Test("K2: a file is free when its sender is gone, though a program that is just being started has it open")
+    func freeAtOnce() async throws {
+        let folder = try ScratchFolder()
+        let path = folder("events.ndjson")
+        var child: StartingProgram?
+        try await SenderStage.file(FileSettings(path: path)) { stage in
+            #expect(await stage.send("{}") == .delivered)
+            child = StartingProgram(has: path)
+        }
+        #expect(child?.descriptors.isEmpty == false)
+        try await SenderStage.file(FileSettings(path: path)) { stage in
+            #expect(await stage.send("{}") == .delivered)
+        }
+        withExtendedLifetime(child) {}
+    }
 }

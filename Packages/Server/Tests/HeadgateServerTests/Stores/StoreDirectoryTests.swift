@@ -22,6 +22,15 @@ struct StoreDirectoryTests {
         second.close()
     }
 
+    @Test("Q9: the directory is free when its store is closed, though a program that is just being started has its files")
+    func freeAtOnce() throws {
+        try scene.open()
+        let child = StartingProgram(has: scene.directory + "/headgate.lock")
+        #expect(!child.descriptors.isEmpty)
+        #expect(try scene.reopen().warnings.isEmpty)
+        withExtendedLifetime(child) {}
+    }
+
     @Test("Q9: files are the owner's alone, and a missing directory is made, with those above it")
     func modes() throws {
         scene.options.directory += "/deeper/still"

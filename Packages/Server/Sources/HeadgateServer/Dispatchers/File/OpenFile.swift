@@ -29,6 +29,8 @@ final class OpenFile {
     }
 
     deinit {
+        // Closing alone would leave the lock to a program that another thread is just starting.
+        flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 

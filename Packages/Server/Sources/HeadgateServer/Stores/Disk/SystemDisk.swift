@@ -89,6 +89,7 @@ private final class SystemFile: DiskFile {
     /// The way past the page cache; nil where there is none, or it has not been needed.
     private var direct: DirectWriter?
     private var isDirectTried = false
+    private var isLocked = false
 
     /// Files that are made are their owner's alone (Behaviour Q9).
     init(_ path: String, flags: Int32, _ context: SystemDisk.Context) throws(DiskFault) {
@@ -100,6 +101,9 @@ private final class SystemFile: DiskFile {
     deinit {
         // The number of the descriptor is another file's soon.
         try? endSync()
+        // Closing alone would leave the lock to a program that another thread is just starting: until it runs, it has
+        // all that was open.
+        if isLocked { flock(descriptor, LOCK_UN) }
         close(descriptor)
     }
 
@@ -185,9 +189,9 @@ private final class SystemFile: DiskFile {
     }
 
     func lock() throws(DiskFault) -> Bool {
-        guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return true }
-        guard errno == EWOULDBLOCK else { throw .last }
-        return false
+        isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0
+        guard isLocked || errno == EWOULDBLOCK else { throw .last }
+        return isLocked
     }
 }
 

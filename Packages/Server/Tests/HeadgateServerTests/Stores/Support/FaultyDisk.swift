@@ -112,7 +112,5 @@ private final class FaultyFile: DiskFile {
 
     func leaveCache() { disk.leftCache.append(path) }
 
-    /// Nobody else uses the directory of a test. A lock that is given up stays for a moment where another test is starting a process, which has
-    /// all files open until it is one.
-    func lock() throws(DiskFault) -> Bool { true }
+    func lock() throws(DiskFault) -> Bool { try file.lock() }
 }
