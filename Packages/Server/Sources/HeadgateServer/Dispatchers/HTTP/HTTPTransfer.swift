@@ -159,12 +159,18 @@ final class HTTPTransfer {
     private func setMethod() {
         guard request.method == .post else { return set(CURLOPT_HTTPGET, 1) }
         set(CURLOPT_POST, 1)
+        set(CURLOPT_UPLOAD_BUFFERSIZE, min(max(Self.usualPiece, request.body.count), Self.largestPiece))
         // The pointer outlives the closure: the array is a constant of this object and so neither moved nor freed
         // before the transfer ends, and arrays have no other storage than their own on Linux. This spares a copy.
         request.body.withUnsafeBytes { bytes in
             set { ccurl_set_body($0, bytes.baseAddress, bytes.count) }
         }
     }
+
+    /// Bytes of a body that libcurl hands over in one turn of the loop, as it would by itself.
+    private static let usualPiece = 64 * 1024
+    /// The same of a large body: each piece costs a turn, and memory while the request is on its way.
+    private static let largestPiece = 256 * 1024
 
     /// libcurl copies the bytes.
     private func set(_ option: CURLoption, _ bytes: [UInt8]) {
