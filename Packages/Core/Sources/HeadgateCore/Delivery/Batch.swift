@@ -102,10 +102,11 @@ public struct Batch: Sendable, Equatable {
             (self.sequenceNumber, self.range, self.attempt) = (sequenceNumber, range, attempt)
         }
 
-        /// A stored event that does not stand in a body yet.
-        init(_ event: StoredEvent, attempt: Int) {
-            spelling = .stored(event.chunk, offset: event.idOffset, count: Int(event.header.idLength))
-            (sequenceNumber, range, self.attempt) = (event.sequenceNumber, 0..<0, attempt)
+        /// A stored event.
+        init(_ event: consuming StoredEvent, attempt: Int, range: Range<Int>) {
+            let (offset, count) = (event.idOffset, Int(event.header.idLength))
+            (sequenceNumber, self.range, self.attempt) = (event.sequenceNumber, range, attempt)
+            spelling = .stored((consume event).chunk, offset: offset, count: count)
         }
 
         /// The id's JSON string, quotes and all, as it is spelled in the body.
@@ -139,8 +140,9 @@ extension Batch {
 
     /// FNV-1a of 64 bits, taken over whole numbers instead of bytes.
     private var sequenceDigest: UInt64 {
-        events.reduce(0xCBF2_9CE4_8422_2325) { digest, event in
-            (digest ^ UInt64(bitPattern: event.sequenceNumber)) &* 0x100_0000_01B3
+        // By their places: each event that is handed over counts as one more owner of its chunk.
+        events.indices.reduce(0xCBF2_9CE4_8422_2325) { digest, place in
+            (digest ^ UInt64(bitPattern: events[place].sequenceNumber)) &* 0x100_0000_01B3
         }
     }
 
@@ -168,16 +170,19 @@ extension Batch {
 
 extension Batch.Event {
     /// The id itself, the same however its JSON string is spelled.
-    public var plainId: String {
-        let spelled = id.withoutQuotes
+    public var plainId: String { id.plainText }
+}
+
+extension String {
+    /// What a JSON string says, the same however it is spelled.
+    var plainText: String {
+        let spelled = withoutQuotes
         guard spelled.utf8.contains(UInt8(ascii: "\\")) else { return String(spelled) }
         var bytes: [UInt8] = []
         Array(spelled.utf8).withUnsafeBytes { JSONUnescaper($0).append(to: &bytes) }
         return String(decoding: bytes, as: UTF8.self)
     }
-}
 
-extension String {
     /// What stands between the quotes of a JSON string, as it is spelled.
     var withoutQuotes: Substring {
         // By bytes: a mark that follows the quote makes one character with it.

@@ -29,10 +29,13 @@ struct BatchBuilder {
     /// Adds an event if it fits. The first always does: over the limit it goes alone.
     /// - Parameter transformed: the event's JSON when it is not sent as it is stored (Behaviour P4, K1).
     /// - Returns: whether the event is in.
-    mutating func add(_ entry: QueueEntry, annotation: QueuedAnnotation?, transformed: [UInt8]? = nil) -> Bool {
+    mutating func add(
+        _ entry: consuming QueueEntry, annotation: QueuedAnnotation?, transformed: [UInt8]? = nil
+    ) -> Bool {
         let attempt = entry.progress.attempts + 1
-        var event = Batch.Event(entry.event, attempt: attempt)
-        guard hasRoom, ids?.contains(event.plainId) != true else { return false }
+        guard hasRoom else { return false }
+        let id = ids == nil ? nil : entry.event.id.plainText
+        if let id, ids?.contains(id) == true { return false }
         let before = body.bytes.count
         if !events.isEmpty { body.raw(format.separator) }
         let start = body.bytes.count
@@ -47,9 +50,8 @@ struct BatchBuilder {
             return false
         }
         isOversize = isOver
-        event.range = start..<body.bytes.count
-        events.append(event)
-        ids?.insert(event.plainId)
+        if let id { ids?.insert(id) }
+        events.append(Batch.Event((consume entry).event, attempt: attempt, range: start..<body.bytes.count))
         return true
     }
 
@@ -76,6 +78,8 @@ struct BatchInMaking {
     private var annotations: QueuedAnnotations
     private let cloudEvents: CloudEventForm?
     private let chain: TransformationChain
+    /// Whether all go out as they lie in the store.
+    private let isPlain: Bool
     private let surroundings: Dispatcher.Surroundings
     private let dispatcherId: String
 
@@ -89,6 +93,7 @@ struct BatchInMaking {
         cloudEvents = format.cloudEvents
         self.surroundings = surroundings
         chain = surroundings.transformations.chain(for: dispatcherId)
+        isPlain = chain.isEmpty && cloudEvents == nil
         annotations = machine.annotations(networkConnectionType: surroundings.turn.host?.networkConnectionType)
         // Room for as many events as wait if all are as large as the first.
         let size = (machine.queue.firstWaiting?.event.byteCount ?? 0) + BatchInMaking.expectedAddition
@@ -99,17 +104,18 @@ struct BatchInMaking {
 
     /// Adds an event as it is to go out, or to the dropped ones.
     /// - Returns: whether others may follow.
-    mutating func add(_ entry: QueueEntry) -> Bool {
-        let annotation = annotations.annotation(of: entry.sequenceNumber)
+    mutating func add(_ entry: consuming QueueEntry) -> Bool {
+        let number = entry.sequenceNumber
+        let annotation = annotations.annotation(of: number)
         let isAdded: Bool
-        switch rendition(of: entry, annotation) {
-        case .stored: isAdded = builder.add(entry, annotation: annotation)
-        case .transformed(let json): isAdded = builder.add(entry, annotation: annotation, transformed: json)
+        switch isPlain ? .stored : rendition(of: entry, annotation) {
+        case .stored: isAdded = builder.add(consume entry, annotation: annotation)
+        case .transformed(let json): isAdded = builder.add(consume entry, annotation: annotation, transformed: json)
         case .nothing:
-            dropped.append(entry.sequenceNumber)
+            dropped.append(number)
             isAdded = true
         }
-        if isAdded { last = entry.sequenceNumber }
+        if isAdded { last = number }
         return isAdded
     }
 
@@ -126,7 +132,6 @@ struct BatchInMaking {
     /// Does the transformations that stand between the store and this dispatcher, and lays what comes of them as the
     /// destination wants each event.
     private func rendition(of entry: QueueEntry, _ annotation: QueuedAnnotation?) -> Rendition {
-        guard !chain.isEmpty || cloudEvents != nil else { return .stored }
         var stored = JSONWriter()
         entry.event.write(into: &stored, attempt: entry.progress.attempts + 1, annotation: annotation)
         guard let members = stored.bytes.withUnsafeBytes(surroundings.transformations.readObject) else {

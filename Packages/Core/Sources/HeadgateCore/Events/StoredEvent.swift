@@ -18,6 +18,9 @@ public struct StoredEvent {
     /// Bytes of the stored JSON, which is what the store's limit counts (Behaviour Q4).
     public var byteCount: Int { Int(header.length) - RecordHeader.size }
 
+    /// Where the next record begins in the chunk.
+    var end: Int { offset + Int(header.length) }
+
     /// What it counts in the store.
     var tally: Tally { Tally(events: 1, bytes: byteCount) }
 
@@ -147,9 +150,7 @@ public final class Chunk: Sendable {
     }
 
     /// Where the record behind `event` begins.
-    public func offset(after event: StoredEvent) -> Int {
-        event.offset + Int(event.header.length)
-    }
+    public func offset(after event: StoredEvent) -> Int { event.end }
 }
 
 extension Chunk: Sequence {

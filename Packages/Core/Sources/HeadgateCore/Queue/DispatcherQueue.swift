@@ -6,8 +6,8 @@ protocol EventSource {
     func unsettledCount(of dispatcher: DispatcherNumber) -> Int
     /// The events behind a place if they are in memory.
     func recentChunk(after sequenceNumber: SequenceNumber) -> Chunk?
-    /// Whether an event is meant for a dispatcher.
-    func isEvent(_ event: StoredEvent, for dispatcher: DispatcherNumber) -> Bool
+    /// Whether a route leads to a dispatcher.
+    func isRoute(_ route: RouteNumber, to dispatcher: DispatcherNumber) -> Bool
     /// Whether the sweeper has passed an event and settled it for all who had not read it.
     func hasPassed(_ event: StoredEvent) -> Bool
     /// What is too old now (Behaviour Q4).
@@ -156,6 +156,8 @@ struct DispatcherQueue {
         _ count: Int, bytes: Int = .max, from source: some EventSource, _ hasPassedOver: inout Bool
     ) -> Bool {
         var waiting = hand.count - hand.inFlightCount
+        // Mostly all that lie together go to the same.
+        var route: (number: RouteNumber, isTaken: Bool)?
         while waiting < count, hand.waitingBytes < bytes {
             guard let event = nextEvent() else { return false }
             if let done = before.range(around: event.sequenceNumber) {
@@ -165,13 +167,14 @@ struct DispatcherQueue {
             // What is missing in between was lost.
             if event.sequenceNumber > readPosition + 1 { hand.pass(through: event.sequenceNumber - 1) }
             readPosition = event.sequenceNumber
-            guard source.isEvent(event, for: number) else { continue }
+            if route?.number != event.route { route = (event.route, source.isRoute(event.route, to: number)) }
+            guard route?.isTaken == true else { continue }
             if source.hasPassed(event) {
                 hand.pass(through: readPosition)
                 hasPassedOver = true
             } else {
-                hand.append(event)
                 older.take(event)
+                hand.append(event)
                 waiting += 1
             }
         }
@@ -204,15 +207,12 @@ struct DispatcherQueue {
     }
 
     private mutating func nextEvent() -> StoredEvent? {
-        while let chunk {
-            guard let event = chunk.event(at: offset) else {
-                move(to: chunk.lastSequenceNumber)
-                self.chunk = nil
-                return nil
-            }
-            offset = chunk.offset(after: event)
+        while let event = chunk?.event(at: offset) {
+            offset = event.end
             if event.sequenceNumber > readPosition { return event }
         }
+        if let chunk { move(to: chunk.lastSequenceNumber) }
+        chunk = nil
         return nil
     }
 

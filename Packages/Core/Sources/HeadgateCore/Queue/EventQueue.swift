@@ -419,8 +419,8 @@ private struct Receipt {
 extension EventQueue: EventSource {
     func unsettledCount(of dispatcher: DispatcherNumber) -> Int { backlog.unsettled(of: dispatcher).events }
 
-    func isEvent(_ event: StoredEvent, for dispatcher: DispatcherNumber) -> Bool {
-        routes.dispatchers(of: event.route).contains(dispatcher)
+    func isRoute(_ route: RouteNumber, to dispatcher: DispatcherNumber) -> Bool {
+        routes.dispatchers(of: route).contains(dispatcher)
     }
 
     func hasPassed(_ event: StoredEvent) -> Bool { sweep.hasPassed(event) }

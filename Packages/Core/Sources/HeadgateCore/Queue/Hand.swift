@@ -59,7 +59,7 @@ struct Hand {
     // MARK: Coming
 
     /// Takes an event in hand, behind all others.
-    mutating func append(_ event: StoredEvent) {
+    mutating func append(_ event: consuming StoredEvent) {
         clearAway()
         take(event, Progress(), isFree: true)
     }
@@ -137,8 +137,8 @@ struct Hand {
     }
 
     private mutating func remove(at place: Int, to removed: inout [SettledEvent]) {
-        guard let event = events[place] else { return }
-        events[place] = nil
+        // Taken out, and not copied: nobody else counts the owners of its chunk.
+        guard let event = events[place].take() else { return }
         held.remove(place)
         holes.insert(place)
         count -= 1
@@ -218,7 +218,7 @@ struct Hand {
     }
 
     /// The sooner of the store's limit and the event's own time to live (Behaviour Q4).
-    private func end(of event: StoredEvent) -> Int64 {
+    private func end(of event: borrowing StoredEvent) -> Int64 {
         let (byAge, isNever) = event.receivedStamp.addingReportingOverflow(maxAge)
         let expiry = event.header.expiryStamp
         return min(isNever ? .max : byAge, expiry == 0 ? .max : expiry)
@@ -308,10 +308,11 @@ struct Hand {
         self = rest
     }
 
-    private mutating func take(_ event: StoredEvent, _ progress: Progress, isFree: Bool) {
+    private mutating func take(_ event: consuming StoredEvent, _ progress: Progress, isFree: Bool) {
         let place = events.count
+        let (bytes, end) = (event.byteCount, end(of: event))
         numbers.append(event.sequenceNumber)
-        events.append(event)
+        events.append(consume event)
         self.progress.append(progress)
         held.insert(place)
         count += 1
@@ -319,10 +320,10 @@ struct Hand {
             inFlightCount += 1
             return
         }
-        waitingBytes += event.byteCount
+        waitingBytes += bytes
         waiting.insert(place)
         if isFree { free.insert(place) }
-        ends.set(place, to: end(of: event))
+        ends.set(place, to: end)
     }
 
     /// Nothing is in hand: all places are free. The sets of those that are used are empty, and keep their memory.

@@ -40,7 +40,7 @@ struct DeliveryRun {
         }
 
         func unsettledCount(of dispatcher: DispatcherNumber) -> Int { unsettled }
-        func isEvent(_ event: StoredEvent, for dispatcher: DispatcherNumber) -> Bool { true }
+        func isRoute(_ route: RouteNumber, to dispatcher: DispatcherNumber) -> Bool { true }
         func hasPassed(_ event: StoredEvent) -> Bool { false }
         var ageLimit: AgeLimit { .none }
         var maxAge: Int64 { .max / 2 }
