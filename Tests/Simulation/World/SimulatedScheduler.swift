@@ -5,7 +5,7 @@ import HeadgateData
 @testable import HeadgateServer
 
 /// A service's scheduler without a loop: time passes and turns end when the history says so, on the caller's thread.
-final class SimulatedScheduler: ServiceScheduler {
+final class SimulatedScheduler: Scheduler {
     private let clock = ManualScheduler()
     private var next: [() -> Void] = []
     /// By how much the wall clock was set, in all.

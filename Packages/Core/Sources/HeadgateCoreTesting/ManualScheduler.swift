@@ -17,6 +17,8 @@ public final class ManualScheduler: Scheduler {
 
     /// What waits for the turn's end, by its phases.
     private var waiting: [[() -> Void]] = TurnPhase.allCases.map { _ in [] }
+    /// What waits for the next turn's end.
+    private var next: [() -> Void] = []
     private var scheduled: [Int: (deadline: Instant, work: () -> Void)] = [:]
     private var nextKey = 0
 
@@ -30,6 +32,10 @@ public final class ManualScheduler: Scheduler {
 
     public func atEndOfTurn(_ phase: TurnPhase, _ work: @escaping () -> Void) {
         waiting[phase.rawValue].append(work)
+    }
+
+    public func nextTurn(_ work: @escaping () -> Void) {
+        next.append(work)
     }
 
     public func schedule(at deadline: Instant, _ work: @escaping () -> Void) -> any Disposable {
@@ -49,13 +55,22 @@ public final class ManualScheduler: Scheduler {
 
     /// Ends the turn, and every turn that follows from it.
     public func settle() {
-        while !waiting.allSatisfy(\.isEmpty) {
+        repeat { endTurn() } while !isOver
+    }
+
+    private var isOver: Bool { waiting.allSatisfy(\.isEmpty) }
+
+    /// Ends the turn. What waits for the next turn's end is put there.
+    public func endTurn() {
+        while !isOver {
             for phase in waiting.indices {
                 let work = waiting[phase]
                 waiting[phase] = []
                 for piece in work { piece() }
             }
         }
+        waiting[TurnPhase.facts.rawValue] += next
+        next = []
     }
 
     /// Moves both clocks, stopping at each deadline on the way.
@@ -79,6 +94,7 @@ public final class ManualScheduler: Scheduler {
     /// The process is started anew: all that was to happen is gone, and the clocks go on.
     public func restart() {
         waiting = TurnPhase.allCases.map { _ in [] }
+        next = []
         scheduled = [:]
     }
 

@@ -3,14 +3,8 @@ import HeadgateCore
 import HeadgateData
 import HeadgateTransport
 
-/// A scheduler on which a service runs: sessions take turns on it.
-protocol ServiceScheduler: Scheduler {
-    /// Runs `work` at the end of the next turn: others have theirs before.
-    func nextTurn(_ work: @escaping () -> Void)
-}
-
 /// The scheduler of a service: its event loop (Behaviour B11). Not final: the tests have one whose time stands still.
-class LoopScheduler: ServiceScheduler {
+class LoopScheduler: Scheduler {
     let loop: EventLoop
     let boot = LoopScheduler.bootID()
 

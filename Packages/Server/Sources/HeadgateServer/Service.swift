@@ -10,7 +10,7 @@ import HeadgateWire
 /// What it does is done by its parts, each with its own state; it puts them together, and is what sessions and methods
 /// know of the daemon.
 final class Service {
-    let scheduler: any ServiceScheduler
+    let scheduler: any Scheduler
     /// The event loop behind the scheduler, if there is one.
     let loop: EventLoop?
     let gate: Headgate
@@ -58,7 +58,7 @@ final class Service {
     ///   - groups: how large groups of events become.
     ///   - chance: gives numbers from 0 to 1, for the length of waits.
     init(
-        scheduler: any ServiceScheduler, loop: EventLoop?, configuration: ServerConfiguration, loaded: LoadedSettings,
+        scheduler: any Scheduler, loop: EventLoop?, configuration: ServerConfiguration, loaded: LoadedSettings,
         groups: GroupBounds = GroupBounds(), chance: @escaping () -> Double = { Double.random(in: 0...1) }
     ) throws(StartFault) {
         let settings = loaded.settings

@@ -84,6 +84,12 @@ struct DeliveryMachine {
         max(0, source.unsettledCount(of: queue.number) - queue.inFlightCount)
     }
 
+    /// Whether what waits is less than a batch: each costs as much as many of its events, so what is about to be stored may
+    /// well go with it.
+    func mayGetMore(in source: some EventSource) -> Bool {
+        !isStopping && (1..<max(1, dispatchLimit)).contains(pending(in: source))
+    }
+
     /// What waits at most in one batch: a part of a batch that was too large needs no company (Behaviour D6).
     var dispatchLimit: Int { limit.isHalf(queue.oldestWaiting) ? 1 : limit.most }
 
@@ -330,8 +336,8 @@ struct DeliveryMachine {
     mutating func answered(_ number: Int, _ result: SendResult, at moment: DeliveryMoment) -> [Order] {
         guard let flight = flights.end(number) else { return [] }
         if result.isAnswer { answerClock.heard(from: flight.batch.sentAt, to: moment.now) }
-        guard case .each(let outcomes) = result else { return outcome(of: flight, result, moment) + [.lookAgain] }
-        return outcome(of: flight.batch, each: outcomes, moment) + [.lookAgain]
+        guard case .each(let outcomes) = result else { return outcome(of: flight, result, moment) + [.lookForMore] }
+        return outcome(of: flight.batch, each: outcomes, moment) + [.lookForMore]
     }
 
     private mutating func outcome(

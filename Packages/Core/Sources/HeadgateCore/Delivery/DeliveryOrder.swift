@@ -49,6 +49,8 @@ enum DeliveryOrder: Equatable {
     case endHold
     /// Look again at the end of the turn.
     case lookAgain
+    /// Look again: where the next batch may get more in the next turn at the end of that.
+    case lookForMore
 }
 
 /// How an event's way ends.

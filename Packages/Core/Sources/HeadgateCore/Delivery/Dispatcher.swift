@@ -276,6 +276,8 @@ final class Dispatcher {
         case .hold(let cause): manual.hold(cause: cause)
         case .endHold: manual.endHold()
         case .lookAgain: surroundings.turn.look(id)
+        case .lookForMore where machine.mayGetMore(in: surroundings.events): surroundings.turn.lookNextTurn(id)
+        case .lookForMore: surroundings.turn.look(id)
         }
     }
 

@@ -17,6 +17,9 @@ public protocol Scheduler: AnyObject {
     /// Runs `work` on the scheduler at the end of its present turn, once all facts of the turn are in: in a phase of that end,
     /// and behind what was added to the phase before.
     func atEndOfTurn(_ phase: TurnPhase, _ work: @escaping () -> Void)
+    /// Runs `work` on the scheduler at the end of its next turn, in which what is ready by then is taken in first. That turn
+    /// comes at once.
+    func nextTurn(_ work: @escaping () -> Void)
     /// Runs `work` on the scheduler once `deadline` has come. Disposing the result cancels it.
     func schedule(at deadline: Instant, _ work: @escaping () -> Void) -> any Disposable
     /// Whether the caller is on the scheduler. From any thread.

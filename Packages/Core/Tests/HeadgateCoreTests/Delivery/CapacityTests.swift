@@ -42,6 +42,33 @@ import Testing
         #expect(bench.sender.sent.prefix(2) == [[1, 2], [3, 4, 5]])
     }
 
+    @Test("D1: what is being stored when an answer comes goes with the few that wait, who do so for a turn at most")
+    func company() {
+        let bench = GateBench { $0.dispatchLimit = 3 }
+        bench.track(1)
+        bench.track(2)
+        bench.track(EventDraft())
+        bench.sender.answer()
+        bench.scheduler.endTurn()
+        #expect(bench.sender.sent == [[1], [2, 3, 4]])
+        bench.track(2)
+        bench.sender.answer()
+        bench.scheduler.endTurn()
+        #expect(bench.sender.sent.count == 2)
+        bench.scheduler.endTurn()
+        #expect(bench.sender.sent.last == [5, 6])
+    }
+
+    @Test("D1: a whole batch waits for nothing behind an answer")
+    func wholeBatch() {
+        let bench = GateBench { $0.dispatchLimit = 2 }
+        bench.track(1)
+        bench.track(2)
+        bench.sender.answer()
+        bench.scheduler.endTurn()
+        #expect(bench.sender.sent == [[1], [2, 3]])
+    }
+
     @Test("D9: a batch tells the most attempts that one of its events has had")
     func attempt() {
         let bench = GateBench()

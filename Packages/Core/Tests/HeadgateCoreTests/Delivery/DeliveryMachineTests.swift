@@ -47,7 +47,7 @@ struct DeliveryMachineTests {
         let orders = run.answer(1, .status(503), chance: 0.5)
         #expect(
             orders == [
-                .countRetried(1), .wait(until: start + .milliseconds(250), cause: "HTTP 503"), .lookAgain,
+                .countRetried(1), .wait(until: start + .milliseconds(250), cause: "HTTP 503"), .lookForMore,
             ])
         #expect(run.machine.lastError == "HTTP 503" && run.machine.counters[.failed] == 1)
         #expect(run.machine.pending(in: run.shelf) == 1)
@@ -57,7 +57,7 @@ struct DeliveryMachineTests {
     func dead() throws {
         var run = try machine(events: 1)
         _ = run.look(through: .max)
-        #expect(run.answer(1, .status(400)).map(\.name) == ["keep", "settle", "lookAgain"])
+        #expect(run.answer(1, .status(400)).map(\.name) == ["keep", "settle", "lookForMore"])
         #expect(run.letters.map(\.reason) == [.refusedStatus] && run.letters.map(\.attempts) == [1])
     }
 
@@ -98,6 +98,18 @@ struct DeliveryMachineTests {
         }
     }
 
+    @Test("D1: another turn may bring more to what is less than a batch, and to one that goes on")
+    func mayGetMore() throws {
+        var run = try machine(events: 25)
+        for (waiting, mayGetMore) in [(0, false), (1, true), (24, true), (25, false)] {
+            run.shelf.show(waiting)
+            #expect(run.machine.mayGetMore(in: run.shelf) == mayGetMore)
+        }
+        run.shelf.show(1)
+        run.machine.stop()
+        #expect(!run.machine.mayGetMore(in: run.shelf))
+    }
+
     @Test("D11: one that stops takes no more")
     func stopped() throws {
         var run = try machine(events: 2) { $0.dispatchLimit = 1 }
@@ -115,9 +127,9 @@ struct DeliveryMachineTests {
         #expect(run.look(through: nil).contains(.wantBoard))
         _ = run.look(through: .max)
         #expect(run.inFlight[1]?.output == ["token": "x"])
-        #expect(run.answer(1, .status(401)) == [.renewBoard(sentUnder: 4), .lookAgain])
+        #expect(run.answer(1, .status(401)) == [.renewBoard(sentUnder: 4), .lookForMore])
         _ = run.look(through: .max)
-        #expect(run.answer(2, .status(401)).map(\.name) == ["renewBoard", "keep", "settle", "lookAgain"])
+        #expect(run.answer(2, .status(401)).map(\.name) == ["renewBoard", "keep", "settle", "lookForMore"])
     }
 
     @Test("Q6: what is not in memory is asked for once, and a store that fails is left alone for a while")

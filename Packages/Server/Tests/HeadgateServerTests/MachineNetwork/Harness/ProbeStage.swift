@@ -100,6 +100,7 @@ private final class AlarmTeller: Scheduler {
     var boot: String { clock.boot }
     var isCurrent: Bool { clock.isCurrent }
     func atEndOfTurn(_ phase: TurnPhase, _ work: @escaping () -> Void) { clock.atEndOfTurn(phase, work) }
+    func nextTurn(_ work: @escaping () -> Void) { clock.nextTurn(work) }
     func submit(_ work: @escaping @Sendable () -> Void) { clock.submit(work) }
     func preconditionOnScheduler() { clock.preconditionOnScheduler() }
 
