@@ -6,27 +6,35 @@ import HeadgateData
 @testable import HeadgateServer
 
 /// Whole HTTP answers, through libcurl: whatever a server sends ends the request, with an answer or without, and nothing
-/// counts as delivered that was not answered whole.
+/// counts as delivered that was not answered whole. The next request by the same handle, where there may be one, comes to the
+/// same.
 enum HTTPTarget {
     /// What a server sends before it closes the connection.
     static func run(_ input: UnsafeRawBufferPointer) -> Int32 {
         guard input.count > 0 else { return -1 }
-        look(outcome(of: input), of: Array(input))
+        let handle = HTTPHandle(to: HTTPRequest.Target(url: "http://127.0.0.1:1/"), userAgent: "fuzz", noProxy: "*")
+        let (outcome, mayGoOn) = outcome(of: input, by: handle)
+        look(outcome, of: Array(input))
+        guard mayGoOn else { return 0 }
+        handle.rest()
+        precondition(self.outcome(of: input, by: handle).outcome == outcome, "not the same once more")
         return 0
     }
 
     private static let limit = 64
 
-    private static func outcome(of input: UnsafeRawBufferPointer) -> HTTPOutcome {
-        var request = HTTPRequest(url: "http://127.0.0.1:1/", body: Array("[]".utf8))
-        request.answerHeaders = ["Retry-After", "ETag"]
-        request.answerLimit = limit
-        let transfer = HTTPTransfer(request) { _ in }
-        transfer.configure(userAgent: "fuzz", noProxy: "*")
-        precondition(transfer.optionError == CURLE_OK)
-        let code = fuzz_socket_perform(transfer.easy, input.bindMemory(to: UInt8.self).baseAddress, input.count)
+    /// - Returns: what came of a request, and whether there may be another by this handle.
+    private static func outcome(
+        of input: UnsafeRawBufferPointer, by handle: HTTPHandle
+    ) -> (outcome: HTTPOutcome, mayGoOn: Bool) {
+        let request = HTTPRequest(
+            target: handle.target, body: Array("[]".utf8), answerHeaders: ["Retry-After", "ETag"], answerLimit: limit)
+        let transfer = HTTPTransfer(request, by: handle) { _ in }
+        transfer.prepare()
+        precondition(handle.optionError == CURLE_OK)
+        let code = fuzz_socket_perform(handle.easy, input.bindMemory(to: UInt8.self).baseAddress, input.count)
         precondition(code >= 0, "no socket")
-        return transfer.outcome(CURLcode(UInt32(code)))
+        return (transfer.outcome(CURLcode(UInt32(code))), code == 0)
     }
 
     private static func look(_ outcome: HTTPOutcome, of sent: [UInt8]) {

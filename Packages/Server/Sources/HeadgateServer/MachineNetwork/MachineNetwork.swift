@@ -132,10 +132,9 @@ final class NetworkProbe {
 
     private func ask() {
         lastAsked = scheduler.now
-        var request = HTTPRequest(url: settings.url, method: .get)
-        request.timeout = settings.timeout
-        request.connectTimeout = settings.timeout
-        transfer = http.send(request) { [weak self] in self?.take($0) }
+        let target = HTTPRequest.Target(
+            url: settings.url, method: .get, timeout: settings.timeout, connectTimeout: settings.timeout)
+        transfer = http.send(HTTPRequest(target: target)) { [weak self] in self?.take($0) }
     }
 
     private func take(_ outcome: HTTPOutcome) {

@@ -48,7 +48,7 @@ final class RemoteSettings {
     }
 
     private func fetch() {
-        var request = HTTPRequest(url: source.url, method: .get)
+        var request = HTTPRequest(target: HTTPRequest.Target(url: source.url, method: .get))
         request.answerHeaders = [RemoteSettings.tagName]
         request.answerLimit = RemoteSettings.longest
         if let tag { request.fields.append(HTTPField(name: "If-None-Match", value: tag)) }

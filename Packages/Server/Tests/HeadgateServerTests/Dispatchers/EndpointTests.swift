@@ -68,8 +68,8 @@ struct LoopbackTests {
         "K1: no proxy stands before an endpoint on loopback, however it is spelt",
         arguments: ["[::ffff:7f00:1]", "0x7f.1"])
     func proxies(host: String) {
-        #expect(HTTPSettings(endpoint: "http://\(host)").emptyRequest.isLoopback)
-        #expect(!HTTPSettings(endpoint: "http://a.example").emptyRequest.isLoopback)
+        #expect(HTTPSettings(endpoint: "http://\(host)").target.isLoopback)
+        #expect(!HTTPSettings(endpoint: "http://a.example").target.isLoopback)
     }
 
     @Test("B20: any other is", arguments: elsewhere)

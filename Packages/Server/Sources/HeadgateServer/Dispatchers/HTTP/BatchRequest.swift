@@ -13,23 +13,22 @@ extension HTTPSettings {
         }
     }
 
-    /// A request without a batch: what is the same for all of them, and takes its time to find out.
-    var emptyRequest: HTTPRequest {
-        var request = HTTPRequest(url: endpoint, method: method, timeout: timeout, connectTimeout: connectTimeout)
-        request.unixSocket = unixSocket
-        request.isLoopback = isLoopback
-        return request
+    /// What is the same for all requests but for files, and takes its time to find out.
+    var target: HTTPRequest.Target {
+        HTTPRequest.Target(
+            url: endpoint, method: method, timeout: timeout, connectTimeout: connectTimeout, unixSocket: unixSocket,
+            isLoopback: isLoopback)
     }
 
     /// The request that takes a batch to the destination.
-    /// - Parameter empty: ``emptyRequest``.
-    func request(for batch: Batch, headers: ResolvedHeaders, from empty: HTTPRequest) -> HTTPRequest {
+    /// - Parameter target: ``target``.
+    func request(for batch: Batch, headers: ResolvedHeaders, to target: HTTPRequest.Target) -> HTTPRequest {
         var headers = headers
-        var request = empty
-        request.isSentOnce = batch.isOversize || !isRepeated
+        var request = HTTPRequest(target: target)
+        request.target.isSentOnce = batch.isOversize || !isRepeated
         headers.addDefault("Idempotency-Key", batch.idempotencyHeader)
         switch method {
-        case .get: request.url = EventURL(endpoint: endpoint, event: batch.body).text
+        case .get: request.target.url = EventURL(endpoint: endpoint, event: batch.body).text
         case .post: request.body = body(of: batch, &headers)
         }
         request.fields = headers.fields

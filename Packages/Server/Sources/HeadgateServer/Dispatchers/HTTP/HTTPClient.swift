@@ -19,6 +19,8 @@ final class HTTPClient {
     private let userAgent: String
     private let noProxy = ProxyExceptions.ofEnvironment
     private var transfers: [UnsafeMutableRawPointer: HTTPTransfer] = [:]
+    /// Handles of requests that have ended well, the last behind the others.
+    private var idle: [HTTPHandle] = []
 
     /// - Parameter userAgent: The `User-Agent` of all requests that bring none.
     init(loop: EventLoop, userAgent: String) {
@@ -42,28 +44,38 @@ final class HTTPClient {
     /// all when it is cancelled or the client closed.
     @discardableResult
     func send(_ request: HTTPRequest, then: @escaping (HTTPOutcome) -> Void) -> HTTPTransfer {
-        let transfer = HTTPTransfer(request, then)
-        transfers[transfer.easy] = transfer
-        transfer.configure(userAgent: userAgent, noProxy: noProxy)
-        guard transfer.optionError == CURLE_OK else {
-            end(transfer, cause: transfer.optionError.cause(connectError: 0))
+        let handle = takeHandle(to: request.target)
+        let transfer = HTTPTransfer(request, by: handle, then)
+        transfers[handle.easy] = transfer
+        transfer.prepare()
+        guard handle.optionError == CURLE_OK else {
+            end(transfer, cause: handle.optionError.cause(connectError: 0))
             return transfer
         }
-        let code = curl_multi_add_handle(multi, transfer.easy)
+        let code = curl_multi_add_handle(multi, handle.easy)
         if code != CURLM_OK { end(transfer, cause: String(cString: curl_multi_strerror(code))) }
         return transfer
     }
 
     /// Gives a request up; what it would have come to is not told. One that has ended already is none of its business.
     func cancel(_ transfer: HTTPTransfer) {
-        guard transfers.removeValue(forKey: transfer.easy) != nil else { return }
-        curl_multi_remove_handle(multi, transfer.easy)
+        guard remove(transfer) else { return }
+        curl_multi_remove_handle(multi, transfer.handle.easy)
+    }
+
+    /// - Returns: whether it was on its way. Its handle may be another's by now.
+    private func remove(_ transfer: HTTPTransfer) -> Bool {
+        let easy = transfer.handle.easy
+        guard transfers[easy] === transfer else { return false }
+        transfers[easy] = nil
+        return true
     }
 
     /// Gives all requests up and closes all connections. Call it before the loop stops.
     func close() {
         guard let multi else { return }
         for transfer in Array(transfers.values) { cancel(transfer) }
+        idle = []
         curl_multi_cleanup(multi)
         self.multi = nil
         timer = nil
@@ -79,20 +91,41 @@ final class HTTPClient {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
             let code = message.pointee.data.result
             guard let transfer = transfers.removeValue(forKey: easy) else { continue }
+            let outcome = transfer.outcome(code)
             curl_multi_remove_handle(multi, easy)
-            transfer.then(transfer.outcome(code))
+            keep(transfer.handle, after: code)
+            transfer.then(outcome)
         }
     }
 
     private func end(_ transfer: HTTPTransfer, cause: String) {
         loop.atEndOfTurn { [weak self] in
-            guard self?.transfers.removeValue(forKey: transfer.easy) != nil else { return }
+            guard self?.remove(transfer) == true else { return }
             transfer.then(.failed(cause: cause))
         }
     }
 
     private static let mostIdleConnections = 256
     private static let isPrepared: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    // MARK: Handles
+
+    private func takeHandle(to target: HTTPRequest.Target) -> HTTPHandle {
+        guard let place = idle.lastIndex(where: { $0.target == target }) else {
+            return HTTPHandle(to: target, userAgent: userAgent, noProxy: noProxy)
+        }
+        return idle.remove(at: place)
+    }
+
+    /// Keeps the handle of a request that has ended. One that failed may have come to anything.
+    private func keep(_ handle: HTTPHandle, after code: CURLcode) {
+        guard code == CURLE_OK else { return }
+        handle.rest()
+        idle.append(handle)
+        if idle.count > Self.mostIdleHandles { idle.removeFirst() }
+    }
+
+    private static let mostIdleHandles = 8
 
     // MARK: The loop
 

@@ -9,7 +9,7 @@ final class HTTPSender: Sender {
 
     private let settings: HTTPSettings
     private let client: HTTPClient
-    private let emptyRequest: HTTPRequest
+    private let target: HTTPRequest.Target
     private let endpointSecrets: [String]
     /// Nil when no request needs any.
     private let files: RequestFiles?
@@ -33,7 +33,7 @@ final class HTTPSender: Sender {
         self.settings = settings
         self.client = client
         format = settings.batchFormat
-        emptyRequest = settings.emptyRequest
+        target = settings.target
         endpointSecrets = URLCredentials(url: settings.endpoint)?.secrets ?? []
         let paths = settings.files
         files = paths.isEmpty ? nil : try RequestFiles(paths, loop: client.loop, reader: reader)
@@ -87,8 +87,8 @@ final class HTTPSender: Sender {
     private func transfer(_ flight: Int, _ batch: Batch, _ contents: RequestFiles.Contents) throws {
         let headers = try ResolvedHeaders(settings.headers, output: batch.output, files: contents)
         let mask = SecretMask(headers.secrets + endpointSecrets)
-        var request = settings.request(for: batch, headers: headers, from: emptyRequest)
-        request.tls = try TLSFiles(settings.tls, contents)
+        var request = settings.request(for: batch, headers: headers, to: target)
+        request.target.tls = try TLSFiles(settings.tls, contents)
         request.answerHeaders = [Self.retryAfter]
         // One byte more shows whether the excerpt would end inside a character.
         request.answerLimit = Self.excerptLimit + max(1, mask.longest)

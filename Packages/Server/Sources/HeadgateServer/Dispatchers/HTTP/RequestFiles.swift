@@ -96,7 +96,7 @@ extension HTTPSettings {
 
 /// What the files of a dispatcher's `tls` hold, in PEM. libcurl gets the bytes: it would read files on the loop, and wait for
 /// whatever they lie on.
-struct TLSFiles {
+struct TLSFiles: Equatable {
     /// Whom to trust; nil: the system's authorities.
     private(set) var authorities: [UInt8]?
     /// What to show a server that asks for it.

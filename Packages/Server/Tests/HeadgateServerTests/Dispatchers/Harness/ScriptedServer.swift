@@ -107,7 +107,9 @@ struct ReceivedRequest: Sendable {
         for line in lines {
             guard let colon = line.firstIndex(of: ":") else { return nil }
             let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
-            headers[line[..<colon].lowercased()] = value
+            let name = line[..<colon].lowercased()
+            // What comes twice is seen twice.
+            headers[name] = headers[name].map { "\($0), \(value)" } ?? value
         }
     }
 }
