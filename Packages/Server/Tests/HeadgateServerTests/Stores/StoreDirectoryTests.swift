@@ -22,7 +22,7 @@ struct StoreDirectoryTests {
         second.close()
     }
 
-    @Test("Q9: the directory is free when its store is closed, though a program that is just being started has its files")
+    @Test("Q9: a directory is free when its store is closed, though a program that is just starting has its files")
     func freeAtOnce() throws {
         try scene.open()
         let child = StartingProgram(has: scene.directory + "/headgate.lock")
