@@ -64,6 +64,8 @@ int fuzz_socket_perform(void *easy, const uint8_t *bytes, size_t count) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, answer);
     if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PREREQDATA, &server);
+    // A connection is no part of the transfer, and tells the next one of what its server has said.
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
     if (code == CURLE_OK) code = curl_easy_perform(easy);
     if (server.connection >= 0) close(server.connection);
     return (int)code;

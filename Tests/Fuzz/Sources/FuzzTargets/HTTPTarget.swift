@@ -17,7 +17,8 @@ enum HTTPTarget {
         look(outcome, of: Array(input))
         guard mayGoOn else { return 0 }
         handle.rest()
-        precondition(self.outcome(of: input, by: handle).outcome == outcome, "not the same once more")
+        let again = self.outcome(of: input, by: handle)
+        precondition(again.outcome == outcome, "not the same once more: \(outcome), then \(again)")
         return 0
     }
 
