@@ -19,8 +19,8 @@ class Session:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, env=environment, start_new_session=True
         )
         os.set_blocking(self._shell.stdout.fileno(), False)
-        # A command that fails ends the shell, and what it said is still to be told.
-        self._write(f"set -o pipefail; trap 'cat {self._output} 2>/dev/null; rm -f {self._output}' EXIT\n")
+        # A command that fails ends the shell, whose output goes to the file then, and what it said is still to be told.
+        self._write(f"set -o pipefail; exec 3>&1; trap 'cat {self._output} >&3 2>/dev/null; rm -f {self._output}' EXIT\n")
 
     def run(self, script, patience, is_last_chance=True):
         """Runs a script until its first command that fails.
