@@ -7,7 +7,6 @@ import HeadgateData
 /// A service's scheduler without a loop: time passes and turns end when the history says so, on the caller's thread.
 final class SimulatedScheduler: Scheduler {
     private let clock = ManualScheduler()
-    private var next: [() -> Void] = []
     /// By how much the wall clock was set, in all.
     private var jumped: Int64 = 0
 
@@ -24,7 +23,7 @@ final class SimulatedScheduler: Scheduler {
     }
 
     func nextTurn(_ work: @escaping () -> Void) {
-        next.append(work)
+        clock.nextTurn(work)
     }
 
     func schedule(at deadline: Instant, _ work: @escaping () -> Void) -> any Disposable {
@@ -39,12 +38,10 @@ final class SimulatedScheduler: Scheduler {
 
     /// Ends the turn, phase by phase. What waits for the next turn's end is put there.
     func endTurn() {
-        clock.settle()
-        for work in next { clock.atEndOfTurn(.facts, work) }
-        next = []
+        clock.endTurn()
     }
 
-    /// Moves both clocks, and does on the way what is due.
+    /// Moves both clocks, and does on the way what is due, with all that follows from it.
     func advance(by duration: Duration) {
         clock.advance(by: duration)
     }
@@ -52,13 +49,11 @@ final class SimulatedScheduler: Scheduler {
     /// The process is gone, and all that was to happen with it.
     func restart() {
         clock.restart()
-        next = []
     }
 
     /// The machine is without power for a while.
     func reboot(after duration: Duration) {
         clock.reboot(after: duration)
-        next = []
     }
 
     /// The machine sleeps.

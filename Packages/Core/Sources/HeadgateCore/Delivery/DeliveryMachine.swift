@@ -84,10 +84,11 @@ struct DeliveryMachine {
         max(0, source.unsettledCount(of: queue.number) - queue.inFlightCount)
     }
 
-    /// Whether what waits is less than a batch: each costs as much as many of its events, so what is about to be stored may
+    /// Whether fewer events wait than a batch may have: each batch costs as much as many of them, so what is about to be stored may
     /// well go with it.
     func mayGetMore(in source: some EventSource) -> Bool {
-        !isStopping && (1..<max(1, dispatchLimit)).contains(pending(in: source))
+        let waiting = pending(in: source)
+        return !isStopping && waiting > 0 && waiting < min(dispatchLimit, limit.current)
     }
 
     /// What waits at most in one batch: a part of a batch that was too large needs no company (Behaviour D6).

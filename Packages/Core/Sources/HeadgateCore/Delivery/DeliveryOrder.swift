@@ -49,7 +49,7 @@ enum DeliveryOrder: Equatable {
     case endHold
     /// Look again at the end of the turn.
     case lookAgain
-    /// Look again: where the next batch may get more in the next turn at the end of that.
+    /// Look again at the end of the turn; where another may bring more to the next batch, at the end of that.
     case lookForMore
 }
 

@@ -137,7 +137,7 @@ struct Hand {
     }
 
     private mutating func remove(at place: Int, to removed: inout [SettledEvent]) {
-        // Taken out, and not copied: nobody else counts the owners of its chunk.
+        // Moved out: a copy would count as one more owner of its chunk.
         guard let event = events[place].take() else { return }
         held.remove(place)
         holes.insert(place)

@@ -110,6 +110,25 @@ struct DeliveryMachineTests {
         #expect(!run.machine.mayGetMore(in: run.shelf))
     }
 
+    @Test("D1, D6: what was too large makes a whole batch of fewer events, and its halves wait for nothing")
+    func mayGetMoreAfterHalving() throws {
+        var run = try machine(events: 25)
+        _ = run.look(through: .max)
+        run.answer(1, .status(413))
+        #expect(!run.machine.mayGetMore(in: run.shelf))
+        for number in 2...3 {
+            _ = run.look(through: .max)
+            run.answer(number, .delivered)
+        }
+        #expect(run.ended.count == 25)
+        let whole = try #require(
+            (1..<25).first { waiting in
+                run.shelf.unsettled = waiting
+                return !run.machine.mayGetMore(in: run.shelf)
+            })
+        #expect(whole == 14)
+    }
+
     @Test("D11: one that stops takes no more")
     func stopped() throws {
         var run = try machine(events: 2) { $0.dispatchLimit = 1 }

@@ -117,9 +117,10 @@ final class HTTPClient {
         return idle.remove(at: place)
     }
 
-    /// Keeps the handle of a request that has ended. One that failed may have come to anything.
+    /// Keeps the handle of a request that has ended, if another may go the same way: the URL of a GET has its event in it. One that
+    /// failed may have come to anything.
     private func keep(_ handle: HTTPHandle, after code: CURLcode) {
-        guard code == CURLE_OK else { return }
+        guard code == CURLE_OK, handle.target.method == .post else { return }
         handle.rest()
         idle.append(handle)
         if idle.count > Self.mostIdleHandles { idle.removeFirst() }

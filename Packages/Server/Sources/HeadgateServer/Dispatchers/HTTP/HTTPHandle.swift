@@ -40,7 +40,7 @@ final class HTTPHandle {
         if target.method == .post { setBody(request.body) }
     }
 
-    /// The request is over: nothing of it is left but its target.
+    /// The request is over: nothing of what it sent is left. Who reads the answer is told anew with the next.
     func rest() {
         set { ccurl_set_list($0, CURLOPT_HTTPHEADER, nil) }
         curl_slist_free_all(lines)
