@@ -69,35 +69,39 @@ def send_lines(path: pathlib.Path, count: int) -> int:
     return blocks * CONNECTIONS * WINDOW
 
 
-def wait_for(sink: CountingSink, count: int) -> None:
+def wait_for(delivered: Callable[[], int], count: int) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while sink.count() < count:
+    while delivered() < count:
         if time.monotonic() > deadline:
-            raise BenchmarkError(f"the sink has {sink.count()} events instead of {count}")
+            raise BenchmarkError(f"{delivered()} events are there instead of {count}")
         time.sleep(0.002)
 
 
-def measure(server: Server, sink: CountingSink, send: Callable[[], int]) -> dict[str, float]:
+def measure(server: Server, send: Callable[[], int], delivered: Callable[[], int]) -> dict[str, float]:
     """Events a second until the last one is delivered, and microseconds of the server's processor for each."""
     os.sync()
     with server:
-        before, cpu, start = sink.count(), server.cpu_seconds(), time.monotonic()
+        before, cpu, start = delivered(), server.cpu_seconds(), time.monotonic()
         total = send()
-        wait_for(sink, before + total)
+        wait_for(delivered, before + total)
         seconds, cpu = time.monotonic() - start, server.cpu_seconds() - cpu
     return {"total": total, "rate": total / seconds, "cpu": cpu / total * 1e6}
 
 
 def measure_headgate(arguments: argparse.Namespace, loadgen: pathlib.Path, sink: CountingSink) -> dict[str, float]:
-    daemon = Headgate(arguments.disk, arguments.headgated, delivering=True, dispatcher=http_dispatcher(sink, BATCH))
-    load = Load(CONNECTIONS, WINDOW)
-    return measure(daemon, sink, lambda: int(generate(loadgen, daemon, load, arguments.seconds)["total"]))
+    compression = {arguments.compress: True} if arguments.compress else {}
+    dispatcher = {**http_dispatcher(sink, BATCH), **compression}
+    daemon = Headgate(arguments.disk, arguments.headgated, delivering=True, dispatcher=dispatcher)
+    load = Load(CONNECTIONS, arguments.window, noise=bool(compression))
+    # The sink counts lines, of which compressed bodies have none.
+    delivered = daemon.delivered if compression else sink.count
+    return measure(daemon, lambda: int(generate(loadgen, daemon, load, arguments.seconds)["total"]), delivered)
 
 
 def measure_syslog(arguments: argparse.Namespace, sink: CountingSink, count: int) -> dict[str, float]:
     """The same of about as many lines."""
     server = SyslogNg(arguments.disk, sink.endpoint)
-    return measure(server, sink, lambda: send_lines(server.socket_path, count))
+    return measure(server, lambda: send_lines(server.socket_path, count), sink.count)
 
 
 def print_runs(name: str, runs: list[dict[str, float]]) -> None:
@@ -109,11 +113,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="Tools/bench live", description=__doc__)
     parser.add_argument("--pairs", type=int, default=5, help="pairs of runs (5)")
     parser.add_argument("--seconds", type=float, default=2, help="how long events come in each run (2)")
+    parser.add_argument("--window", type=int, default=WINDOW, help=f"unanswered requests of each connection ({WINDOW})")
+    parser.add_argument("--compress", choices=("gzip", "zstd"), help="how Headgate compresses bodies of noise (not at all)")
     parser.add_argument("--headgated", type=pathlib.Path, help="a built daemon ($HEADGATED; else a release build)")
     parser.add_argument("--disk", type=pathlib.Path, help="where the daemon keeps its data (.build/bench)")
     arguments = parser.parse_args()
-    if arguments.pairs < 1 or arguments.seconds <= 0:
-        parser.error("--pairs must be 1 or more, and --seconds more than 0")
+    if arguments.pairs < 1 or arguments.window < 1 or arguments.seconds <= 0:
+        parser.error("--pairs and --window must be 1 or more, and --seconds more than 0")
     if not shutil.which("syslog-ng"):
         raise BenchmarkError("syslog-ng is missing: apt-get install syslog-ng-core syslog-ng-mod-http")
     arguments.headgated = find_program("headgated", arguments.headgated)
@@ -125,7 +131,7 @@ def main() -> None:
             ours.append(measure_headgate(arguments, programs / "loadgen", sink))
             theirs.append(measure_syslog(arguments, sink, int(ours[-1]["total"])))
             print(f"pair {pair}: {ours[-1]['rate']:,.0f} / {theirs[-1]['rate']:,.0f}", file=sys.stderr)
-    print(f"{CONNECTIONS} × {WINDOW}, {SIZE} bytes each, {BATCH} a batch; medians of {arguments.pairs} pairs; {os.cpu_count()} CPUs.\n")
+    print(f"{CONNECTIONS} × {arguments.window}, {SIZE} bytes each, {BATCH} a batch; medians of {arguments.pairs} pairs; {os.cpu_count()} CPUs.\n")
     print_runs("Headgate", ours)
     print_runs("syslog-ng", theirs)
     ratios = [one["rate"] / other["rate"] for one, other in zip(ours, theirs)]

@@ -74,7 +74,7 @@ enum Gzip {
 
 /// The Zstandard format (RFC 8878).
 enum Zstandard {
-    /// The fastest of the usual levels, as for gzip: all of the daemon waits meanwhile.
+    /// The fastest of the usual levels, as for gzip: on a small machine a thread that compresses takes from all others.
     private static let level: Int32 = 1
 
     /// The bytes, compressed; nil when there was no memory.

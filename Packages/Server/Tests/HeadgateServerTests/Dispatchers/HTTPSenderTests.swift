@@ -68,35 +68,6 @@ struct HTTPSenderTests {
         #expect(request.headers["content-type"] == nil)
     }
 
-    @Test("K1: gzip gives the same bytes back")
-    func gzip() async throws {
-        let server = try ScriptedServer { _ in .ok }
-        defer { server.stop() }
-        let event = #"{"text":"\#(String(repeating: "again and ", count: 1000))"}"#
-        try await SenderStage.http(HTTPSettings(endpoint: server.url, gzip: true)) { stage in
-            #expect(await stage.send(event, event) == .delivered)
-        }
-        let request = try #require(server.requests.first)
-        #expect(request.headers["content-encoding"] == "gzip")
-        #expect(request.body.count < 2000)
-        #expect(try MachineDecoder.gzip.decompressed(request.body) == "[\(event),\(event)]")
-    }
-
-    @Test("K1: zstd gives the same bytes back")
-    func zstd() async throws {
-        let server = try ScriptedServer { _ in .ok }
-        defer { server.stop() }
-        let event = #"{"text":"\#(String(repeating: "again and ", count: 1000))"}"#
-        try await SenderStage.http(HTTPSettings(endpoint: server.url, zstd: true)) { stage in
-            #expect(await stage.send(event, event) == .delivered)
-        }
-        let request = try #require(server.requests.first)
-        #expect(request.headers["content-encoding"] == "zstd")
-        #expect(request.headers["content-type"] == "application/json")
-        #expect(request.body.count < 2000)
-        #expect(try MachineDecoder.zstd.decompressed(request.body) == "[\(event),\(event)]")
-    }
-
     @Test(
         "K1: a body of CloudEvents says which of their two JSON formats it is",
         arguments: [

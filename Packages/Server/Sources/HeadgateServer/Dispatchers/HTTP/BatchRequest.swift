@@ -21,44 +21,32 @@ extension HTTPSettings {
     }
 
     /// The request that takes a batch to the destination.
-    /// - Parameter target: ``target``.
-    func request(for batch: Batch, headers: ResolvedHeaders, to target: HTTPRequest.Target) -> HTTPRequest {
+    /// - Parameters:
+    ///   - body: the batch's, in the form in which it is sent.
+    ///   - target: ``target``.
+    func request(
+        for batch: Batch, _ body: EncodedBody, headers: ResolvedHeaders, to target: HTTPRequest.Target
+    ) -> HTTPRequest {
         var headers = headers
         var request = HTTPRequest(target: target)
         request.target.isSentOnce = batch.isOversize || !isRepeated
         headers.addDefault("Idempotency-Key", batch.idempotencyHeader)
         switch method {
         case .get: request.target.url = EventURL(endpoint: endpoint, event: batch.body).text
-        case .post: request.body = body(of: batch, &headers)
+        case .post:
+            request.body = body.bytes
+            headers.addDefault("Content-Type", format.contentType)
+            if let coding = body.coding { headers.addDefault("Content-Encoding", coding.rawValue) }
         }
         request.fields = headers.fields
         return request
     }
 
-    /// The body, and the headers that say what it is.
-    private func body(of batch: Batch, _ headers: inout ResolvedHeaders) -> [UInt8] {
-        headers.addDefault("Content-Type", format.contentType)
-        guard let coding = contentCoding, let compressed = coding.compressed(batch.body) else { return batch.body }
-        headers.addDefault("Content-Encoding", coding.rawValue)
-        return compressed
-    }
-
-    private var contentCoding: ContentCoding? {
+    /// How its bodies are compressed; nil: they are not, or there are none.
+    var contentCoding: ContentCoding? {
+        guard method == .post else { return nil }
         if zstd { return .zstd }
         return gzip ? .gzip : nil
-    }
-}
-
-/// How a body is compressed, by the name that HTTP has for it.
-private enum ContentCoding: String {
-    case gzip
-    case zstd
-
-    func compressed(_ bytes: [UInt8]) -> [UInt8]? {
-        switch self {
-        case .gzip: Gzip.compressed(bytes)
-        case .zstd: Zstandard.compressed(bytes)
-        }
     }
 }
 

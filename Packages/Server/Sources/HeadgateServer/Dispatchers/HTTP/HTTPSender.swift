@@ -11,6 +11,8 @@ final class HTTPSender: Sender {
     private let client: HTTPClient
     private let target: HTTPRequest.Target
     private let endpointSecrets: [String]
+    /// Nil when bodies are sent as they are.
+    private let compressor: BodyCompressor?
     /// Nil when no request needs any.
     private let files: RequestFiles?
     private var inFlight: [Int: Flight] = [:]
@@ -26,15 +28,20 @@ final class HTTPSender: Sender {
     /// - Parameters:
     ///   - client: Shared by all dispatchers of the service.
     ///   - reader: How the files are read that requests need.
+    ///   - encoder: How a body is compressed, where that is asked for.
     init(
         _ settings: HTTPSettings, client: HTTPClient,
-        reader: @escaping RequestFiles.Reader = { SmallFile($0).contents(upTo: $1) }
+        reader: @escaping RequestFiles.Reader = { SmallFile($0).contents(upTo: $1) },
+        encoder: @escaping BodyCompressor.Encoder = { EncodedBody($0, by: $1) }
     ) throws(TransportError) {
         self.settings = settings
         self.client = client
         format = settings.batchFormat
         target = settings.target
         endpointSecrets = URLCredentials(url: settings.endpoint)?.secrets ?? []
+        compressor = try settings.contentCoding.map { coding throws(TransportError) in
+            try BodyCompressor(coding, loop: client.loop, encoder: encoder)
+        }
         let paths = settings.files
         files = paths.isEmpty ? nil : try RequestFiles(paths, loop: client.loop, reader: reader)
     }
@@ -43,25 +50,21 @@ final class HTTPSender: Sender {
         let flight = nextFlight
         nextFlight += 1
         inFlight[flight] = Flight(then: then)
-        guard let files else { return start(flight, with: batch, [:]) }
-        files.read(within: min(settings.connectTimeout, settings.timeout)) { [weak self] contents in
-            // It may have been interrupted meanwhile.
-            guard let self, inFlight[flight] != nil else { return }
-            guard let contents else { return end(flight, .noAnswer(cause: Self.lateFiles)) }
-            start(flight, with: batch, contents)
-        }
+        guard let compressor else { return readFiles(flight, batch, EncodedBody(batch.body)) }
+        compressor.compress(batch.body) { [weak self] body in self?.readFiles(flight, batch, body) }
     }
 
     func interrupt() {
-        let given = inFlight.keys.sorted()
+        let given = inFlight.sorted { $0.key < $1.key }
         cancelTransfers()
-        client.loop.atEndOfTurn {
-            for flight in given { self.end(flight, .interrupted) }
-        }
+        // At once: a body or files that are ready in this turn must not start one.
+        inFlight = [:]
+        client.loop.atEndOfTurn { for (_, flight) in given { flight.then(.interrupted) } }
     }
 
     /// The connections stay: they are the client's, and others may use them.
     func close() {
+        compressor?.close()
         files?.close()
         cancelTransfers()
         inFlight = [:]
@@ -75,19 +78,32 @@ final class HTTPSender: Sender {
 
     // MARK: One batch
 
-    private func start(_ flight: Int, with batch: Batch, _ contents: RequestFiles.Contents) {
+    private func readFiles(_ flight: Int, _ batch: Batch, _ body: EncodedBody) {
+        guard let files else { return start(flight, batch, body, [:]) }
+        files.read(within: min(settings.connectTimeout, settings.timeout)) { [weak self] contents in
+            guard let self else { return }
+            guard let contents else { return end(flight, .noAnswer(cause: Self.lateFiles)) }
+            start(flight, batch, body, contents)
+        }
+    }
+
+    /// It may have been interrupted while it waited for its body or its files.
+    private func start(_ flight: Int, _ batch: Batch, _ body: EncodedBody, _ contents: RequestFiles.Contents) {
+        guard inFlight[flight] != nil else { return }
         do {
-            try transfer(flight, batch, contents)
+            try transfer(flight, batch, body, contents)
         } catch {
             let cause = Self.cause(of: error)
             client.loop.atEndOfTurn { self.end(flight, .noAnswer(cause: cause)) }
         }
     }
 
-    private func transfer(_ flight: Int, _ batch: Batch, _ contents: RequestFiles.Contents) throws {
+    private func transfer(
+        _ flight: Int, _ batch: Batch, _ body: EncodedBody, _ contents: RequestFiles.Contents
+    ) throws {
         let headers = try ResolvedHeaders(settings.headers, output: batch.output, files: contents)
         let mask = SecretMask(headers.secrets + endpointSecrets)
-        var request = settings.request(for: batch, headers: headers, to: target)
+        var request = settings.request(for: batch, body, headers: headers, to: target)
         request.target.tls = try TLSFiles(settings.tls, contents)
         request.answerHeaders = [Self.retryAfter]
         // One byte more shows whether the excerpt would end inside a character.

@@ -21,13 +21,16 @@ actor SenderStage {
     }
 
     /// Runs `body` with a sender of kind `http`, and checks afterwards that the loop closes clean.
-    /// - Parameter reader: how the files are read that requests need.
+    /// - Parameters:
+    ///   - reader: how the files are read that requests need.
+    ///   - encoder: how bodies are compressed.
     static func http(
         _ settings: HTTPSettings, reader: @escaping RequestFiles.Reader = { SmallFile($0).contents(upTo: $1) },
+        encoder: @escaping BodyCompressor.Encoder = { EncodedBody($0, by: $1) },
         _ body: (SenderStage) async throws -> Void
     ) async throws {
         let stage = try SenderStage()
-        try await stage.openHTTP(settings, reader)
+        try await stage.openHTTP(settings, reader, encoder)
         try await play(stage, body)
     }
 
@@ -86,8 +89,10 @@ actor SenderStage {
         isOversize = true
     }
 
-    func interrupt() {
+    /// - Parameter then: runs in the same turn of the loop, which waits for it.
+    func interrupt(then: @Sendable () -> Void = {}) {
         sender?.interrupt()
+        then()
     }
 
     private func send(_ events: [String]) async -> SendResult {
@@ -109,10 +114,12 @@ actor SenderStage {
         hasReturned = true
     }
 
-    private func openHTTP(_ settings: HTTPSettings, _ reader: @escaping RequestFiles.Reader) throws {
+    private func openHTTP(
+        _ settings: HTTPSettings, _ reader: @escaping RequestFiles.Reader, _ encoder: @escaping BodyCompressor.Encoder
+    ) throws {
         let client = HTTPClient(loop: loop, userAgent: "headgate/test")
         self.client = client
-        sender = try HTTPSender(settings, client: client, reader: reader)
+        sender = try HTTPSender(settings, client: client, reader: reader, encoder: encoder)
     }
 
     private func openFile(_ settings: FileSettings) throws {

@@ -1,0 +1,130 @@
+import Foundation
+import HeadgateTransport
+import Testing
+
+@testable import HeadgateCore
+@testable import HeadgateServer
+
+/// Bodies are compressed beside the loop.
+@Suite("http dispatcher: compression", .timeLimit(.minutes(5)))
+struct HTTPCompressionTests {
+    @Test("K1: gzip and zstd give the same bytes back", arguments: [ContentCoding.gzip, .zstd])
+    func whole(coding: ContentCoding) async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        let event = #"{"text":"\#(String(repeating: "again and ", count: 1000))"}"#
+        try await SenderStage.http(Self.settings(server, coding)) { stage in
+            #expect(await stage.send(event, event) == .delivered)
+        }
+        let request = try #require(server.requests.first)
+        #expect(request.headers["content-encoding"] == coding.rawValue)
+        #expect(request.headers["content-type"] == "application/json")
+        #expect(request.body.count < 2000)
+        let decoder = coding == .gzip ? MachineDecoder.gzip : .zstd
+        #expect(try decoder.decompressed(request.body) == "[\(event),\(event)]")
+    }
+
+    @Test("K1: a body that cannot be compressed goes as it is, and does not say otherwise")
+    func impossible() async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        let encoder: BodyCompressor.Encoder = { body, _ in EncodedBody(body) }
+        try await SenderStage.http(Self.settings(server), encoder: encoder) { stage in
+            #expect(await stage.send("{}") == .delivered)
+        }
+        let request = try #require(server.requests.first)
+        #expect(request.headers["content-encoding"] == nil)
+        #expect(request.text == "[{}]")
+    }
+
+    @Test("K1: with GET there is no body, and nothing to be compressed")
+    func get() async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        var settings = Self.settings(server)
+        settings.method = .get
+        try await SenderStage.http(settings) { stage in #expect(await stage.send("{}") == .delivered) }
+        #expect(server.requests.first?.headers["content-encoding"] == nil)
+    }
+
+    @Test("K1: the loop goes on while a body is being compressed, and batches go in their order")
+    func beside() async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        let encoder = SlowEncoder()
+        try await SenderStage.http(Self.settings(server), encoder: encoder.encoder) { stage in
+            async let results = stage.sendTogether([["{\"n\":1}"], ["{\"n\":2}"]])
+            await encoder.begins()
+            // This turn is one of the loop's.
+            await stage.makeOversize()
+            encoder.goOn(times: 2)
+            #expect(await results == [.delivered, .delivered])
+        }
+        #expect(server.requests.map(\.text) == ["[{\"n\":1}]", "[{\"n\":2}]"])
+    }
+
+    @Test("D11: interrupting ends a batch whose body is being compressed, and it does not go when that is done")
+    func interrupted() async throws {
+        let server = try ScriptedServer { _ in .ok }
+        defer { server.stop() }
+        let encoder = SlowEncoder()
+        try await SenderStage.http(Self.settings(server), encoder: encoder.encoder) { stage in
+            async let results = stage.sendTogether([["{\"n\":1}"], ["{\"n\":2}"]])
+            await encoder.begins()
+            await stage.interrupt {
+                // Once the second has begun, the first is back on the loop, whose turn is not over.
+                encoder.goOn(times: 1)
+                encoder.awaitBegin()
+            }
+            #expect(await results == [.interrupted, .interrupted])
+            encoder.goOn(times: 2)
+            #expect(await stage.send("{\"n\":3}") == .delivered)
+        }
+        #expect(server.requests.map(\.text) == ["[{\"n\":3}]"])
+    }
+
+    @Test("D11: a sender may be closed while a body is being compressed")
+    func closed() async throws {
+        let encoder = SlowEncoder()
+        let settings = HTTPSettings(endpoint: "http://127.0.0.1:1/", gzip: true)
+        try await SenderStage.http(settings, encoder: encoder.encoder) {
+            await $0.start("{}") { _ in Issue.record("told after the end") }
+            await encoder.begins()
+        }
+        encoder.goOn(times: 1)
+    }
+
+    private static func settings(_ server: ScriptedServer, _ coding: ContentCoding = .gzip) -> HTTPSettings {
+        HTTPSettings(endpoint: server.url, gzip: coding == .gzip, zstd: coding == .zstd)
+    }
+}
+
+/// Takes as long for a body as it is told to, and leaves it as it is.
+private final class SlowEncoder: Sendable {
+    private let begun = DispatchSemaphore(value: 0)
+    private let leave = DispatchSemaphore(value: 0)
+
+    var encoder: BodyCompressor.Encoder {
+        { [begun, leave] body, _ in
+            begun.signal()
+            leave.wait()
+            return EncodedBody(body)
+        }
+    }
+
+    /// Waits until one more body is being compressed, holding the thread.
+    func awaitBegin() { begun.wait() }
+
+    /// Waits for that from an asynchronous test.
+    func begins() async {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                self.awaitBegin()
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Lets so many bodies through.
+    func goOn(times: Int) { for _ in 0..<times { leave.signal() } }
+}
