@@ -165,7 +165,7 @@ struct DeliveryMachine {
         let some = purges.isEmpty ? 1 : queue.count + 256
         let bytes = queue.waitingBytes + settings.mostBytesAhead
         let orders = readAhead.prepare(some, bytes: bytes, in: &queue, from: source).orders
-        if let drop = drop(source) { return orders + [drop] }
+        if let drop = drop(now, source) { return orders + [drop] }
         look = isAll ? .over : .sending(hasDropped: false)
         return now.isDepthWatched ? orders + [.tellDepth] : orders
     }
@@ -185,7 +185,7 @@ struct DeliveryMachine {
             look = .resting
             return orders
         }
-        if let drop = drop(source) {
+        if let drop = drop(now, source) {
             look = .sending(hasDropped: true)
             return orders + [drop]
         }
@@ -221,8 +221,8 @@ struct DeliveryMachine {
 
     /// What in hand is to go: what is too old, by the store's limit or its own time to live (Behaviour Q4, D12), or purged.
     /// What is on its way is left.
-    private mutating func drop(_ source: some EventSource) -> Order? {
-        let old = queue.due(at: source.ageLimit.endedBy, maxAge: source.maxAge)
+    private mutating func drop(_ now: DeliveryConditions, _ source: some EventSource) -> Order? {
+        let old = queue.due(at: now.stamp, maxAge: source.maxAge)
         if !old.isEmpty { return .settle(old, as: .expired) }
         let purged = purges.isEmpty ? SequenceSet() : purges.take(from: queue)
         return purged.isEmpty ? nil : .settle(purged, as: .purged)

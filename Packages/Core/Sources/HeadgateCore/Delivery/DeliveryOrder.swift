@@ -78,6 +78,8 @@ struct BatchRoom: Equatable {
 
 /// What stands outside of a dispatcher, and decides whether a batch may go.
 struct DeliveryConditions {
+    /// The moment on the age scale.
+    var stamp: Int64
     /// Up to which event may be sent now; nil when the way is closed. A flush opens it for what it covers (Behaviour F1).
     var openThrough: SequenceNumber?
     /// What the destination can take (Behaviour K3).

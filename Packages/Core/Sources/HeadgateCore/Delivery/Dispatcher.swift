@@ -124,31 +124,33 @@ final class Dispatcher {
     // MARK: Facts
 
     /// Something may have changed: what may be sent now is sent, and how much waits is told.
-    func look() {
+    /// - Parameter stamp: the moment on the age scale.
+    func look(at stamp: Int64) {
         machine.beginLook()
-        goThroughLook()
+        goThroughLook(at: stamp)
         nextExpiry = machine.firstEnd(maxAge: surroundings.events.maxAge).map(surroundings.events.ages.instant)
     }
 
     /// Has the next event in hand, lets go of what is too old or purged, and tells how much waits.
-    func freshen() {
+    func freshen(at stamp: Int64) {
         machine.beginFreshening()
-        goThroughLook()
+        goThroughLook(at: stamp)
     }
 
-    private func goThroughLook() {
-        var now = conditions
+    private func goThroughLook(at stamp: Int64) {
+        var now = conditions(at: stamp)
         while machine.isLooking, let orders = machine.step(now, from: surroundings.events) {
             // What nobody was told of has changed nothing outside.
             guard !orders.isEmpty else { continue }
             perform(orders)
-            now = conditions
+            now = conditions(at: stamp)
         }
     }
 
-    private var conditions: DeliveryConditions {
+    private func conditions(at stamp: Int64) -> DeliveryConditions {
         DeliveryConditions(
-            openThrough: openThrough, capacity: sender.capacity, isDepthWatched: surroundings.depths.isWatched(id))
+            stamp: stamp, openThrough: openThrough, capacity: sender.capacity,
+            isDepthWatched: surroundings.depths.isWatched(id))
     }
 
     private var openThrough: SequenceNumber? {

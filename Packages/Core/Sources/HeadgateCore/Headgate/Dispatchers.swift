@@ -4,7 +4,11 @@ final class Dispatchers {
     @exclusivity(unchecked) private(set) var routeToAll = RouteTable.nobody
     /// All that the store knows.
     let known: KnownDispatchers
-    @exclusivity(unchecked) private var configured: [String: Dispatcher] = [:]
+    @exclusivity(unchecked) private var configured: [String: Dispatcher] = [:] {
+        didSet { present = configured.values.sorted { $0.id < $1.id } }
+    }
+    /// Those that are configured, in alphabetical order.
+    @exclusivity(unchecked) private(set) var present: [Dispatcher] = []
     @exclusivity(unchecked) private var leaving: [String: Dispatcher] = [:]
     /// How many have been made.
     private var made = 0
@@ -19,13 +23,10 @@ final class Dispatchers {
     // MARK: Which there are
 
     /// The ids of those that are configured, in alphabetical order.
-    var ids: [String] { configured.keys.sorted() }
-
-    /// Those that are configured, in no order.
-    var present: some Collection<Dispatcher> { configured.values }
+    var ids: [String] { present.map(\.id) }
 
     /// Those that were removed and have something on its way among them, in alphabetical order.
-    var all: [Dispatcher] { (Array(configured.values) + Array(leaving.values)).sorted { $0.id < $1.id } }
+    var all: [Dispatcher] { (present + Array(leaving.values)).sorted { $0.id < $1.id } }
 
     /// One that is configured.
     subscript(id: String) -> Dispatcher? { configured[id] }
@@ -34,7 +35,7 @@ final class Dispatchers {
     func there(_ id: String) -> Dispatcher? { configured[id] ?? leaving[id] }
 
     func isConfigured(_ number: DispatcherNumber) -> Bool {
-        configured.values.contains { $0.number == number }
+        present.contains { $0.number == number }
     }
 
     /// Adds one. One that the store knows goes on where it was; one that has not left yet comes back as it is.
@@ -108,7 +109,7 @@ final class Dispatchers {
 
     /// The route to all of them is another one by now.
     func renewRoute() {
-        routeToAll = surroundings.events.routes.number(of: configured.values.map(\.number))
+        routeToAll = surroundings.events.routes.number(of: present.map(\.number))
     }
 
     // MARK: The turn
@@ -120,8 +121,10 @@ final class Dispatchers {
 
     /// These look now. What is removed is let go.
     func look(_ ids: [String]) {
-        for id in ids { configured[id]?.look() }
-        ids.forEach(finishLeaving)
+        // One moment for all: to ask the clock takes as long as most of a look.
+        let stamp = surroundings.events.presentStamp()
+        for id in ids { configured[id]?.look(at: stamp) }
+        if !leaving.isEmpty { ids.forEach(finishLeaving) }
     }
 
     /// A group was stored, with so much of each route, behind an event.
@@ -130,13 +133,13 @@ final class Dispatchers {
             return stored(counts(tallies), behind: previous)
         }
         let numbers = surroundings.events.routes.dispatchers(of: route)
-        for dispatcher in configured.values where numbers.contains(dispatcher.number) {
+        for dispatcher in present where numbers.contains(dispatcher.number) {
             stored(tally.events, for: dispatcher, behind: previous)
         }
     }
 
     private func stored(_ counts: [DispatcherNumber: Int], behind previous: SequenceNumber) {
-        for dispatcher in configured.values {
+        for dispatcher in present {
             guard let count = counts[dispatcher.number] else { continue }
             stored(count, for: dispatcher, behind: previous)
         }
@@ -163,7 +166,8 @@ final class Dispatchers {
     /// Evicts the oldest events that are not in flight until the store is within its limits (Behaviour Q4, D12).
     func makeRoom() {
         guard surroundings.events.limits.overflow == .dropOldest, isOverfull else { return }
-        for dispatcher in configured.values { dispatcher.freshen() }
+        let stamp = surroundings.events.presentStamp()
+        for dispatcher in present { dispatcher.freshen(at: stamp) }
         while isOverfull, evictOldest() {}
     }
 
@@ -172,8 +176,8 @@ final class Dispatchers {
     /// - Returns: false when there is none to evict, or it is not known yet which is the oldest: a dispatcher reads on,
     ///   and looks again when it has.
     private func evictOldest() -> Bool {
-        guard !configured.values.contains(where: \.isFrontUnread) else { return false }
-        let oldest = configured.values.compactMap { $0.queue.firstWaiting?.sequenceNumber }.min()
+        guard !present.contains(where: \.isFrontUnread) else { return false }
+        let oldest = present.compactMap { $0.queue.firstWaiting?.sequenceNumber }.min()
         // Nobody reads the queue of a removed dispatcher: to make room it is given up whole.
         let orphan = orphansWithEvents.min { $0.position < $1.position }
         if let orphan, orphan.position < oldest ?? .max {
@@ -182,7 +186,7 @@ final class Dispatchers {
             return true
         }
         guard let oldest else { return false }
-        for dispatcher in configured.values where dispatcher.queue.firstWaiting?.sequenceNumber == oldest {
+        for dispatcher in present where dispatcher.queue.firstWaiting?.sequenceNumber == oldest {
             dispatcher.evict(oldest)
             surroundings.turn.look(dispatcher.id)
         }
@@ -235,7 +239,7 @@ final class Dispatchers {
 
     /// When the first of what waits in hand becomes too old, as of the last look.
     var nextExpiry: Instant? {
-        configured.values.reduce(nil) { next, dispatcher in
+        present.reduce(nil) { next, dispatcher in
             guard let next, let expiry = dispatcher.nextExpiry else { return next ?? dispatcher.nextExpiry }
             return min(next, expiry)
         }
@@ -243,7 +247,7 @@ final class Dispatchers {
 
     /// Whether there are events that nobody has in hand.
     var hasUnread: Bool {
-        if configured.values.contains(where: { $0.unread > 0 }) { return true }
+        if present.contains(where: { $0.unread > 0 }) { return true }
         guard !leaving.isEmpty || known.count > configured.count else { return false }
         return oldestUnread != nil
     }

@@ -61,7 +61,13 @@ final class TurnRecord {
     private func end() {
         isEndDue = false
         swap(&toLook, &looking)
-        if looking.count > 1 { looking = Set(looking).sorted() }
+        // They mostly are in order: one group was stored, or one behind the other.
+        looking.sort()
+        var last: String?
+        looking.removeAll { id in
+            defer { last = id }
+            return id == last
+        }
         host?.turnEnded(toLook: looking)
         looking.removeAll(keepingCapacity: true)
     }

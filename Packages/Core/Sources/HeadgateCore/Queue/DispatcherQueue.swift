@@ -10,8 +10,6 @@ protocol EventSource {
     func isRoute(_ route: RouteNumber, to dispatcher: DispatcherNumber) -> Bool
     /// Whether the sweeper has passed an event and settled it for all who had not read it.
     func hasPassed(_ event: StoredEvent) -> Bool
-    /// What is too old now (Behaviour Q4).
-    var ageLimit: AgeLimit { get }
     /// How old events may become, in milliseconds.
     var maxAge: Int64 { get }
 }

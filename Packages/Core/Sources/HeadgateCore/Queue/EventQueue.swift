@@ -424,9 +424,7 @@ extension EventQueue: EventSource {
     }
 
     func hasPassed(_ event: StoredEvent) -> Bool { sweep.hasPassed(event) }
-}
 
-extension EventSource {
     /// Whether an event is of no more use. Who returns later reads on behind what the sweeper has passed: so that counts
     /// here as well.
     func isTooOld(_ event: StoredEvent) -> Bool { ageLimit.isExceeded(by: event) || hasPassed(event) }

@@ -42,7 +42,6 @@ struct DeliveryRun {
         func unsettledCount(of dispatcher: DispatcherNumber) -> Int { unsettled }
         func isRoute(_ route: RouteNumber, to dispatcher: DispatcherNumber) -> Bool { true }
         func hasPassed(_ event: StoredEvent) -> Bool { false }
-        var ageLimit: AgeLimit { .none }
         var maxAge: Int64 { .max / 2 }
 
         func recentChunk(after sequenceNumber: SequenceNumber) -> Chunk? {
@@ -83,7 +82,7 @@ struct DeliveryRun {
     {
         machine.beginLook()
         var all: [DeliveryOrder] = []
-        let conditions = DeliveryConditions(openThrough: newest, capacity: capacity)
+        let conditions = DeliveryConditions(stamp: .min, openThrough: newest, capacity: capacity)
         while let orders = machine.step(conditions, from: shelf) { all += perform(orders) }
         for case .send(let batch) in all {
             expect(batch.events.allSatisfy { $0.sequenceNumber <= newest ?? 0 }, "sent though the way is closed")
