@@ -62,7 +62,8 @@ final class World {
         crowd = Crowd(record, scheduler, ledger, hasFloods: scene.storeKind == .log)
         let barrierClients = BarrierClients(record, crowd, sides, workSide)
         let nature = Nature(record, scheduler, ledger.ages, sides)
-        nature.isDiskBusy = { [unowned self] in !store.desk.isIdle }
+        // Who tries for ever to write letters for which there is no room keeps nobody from anything else.
+        nature.isDiskBusy = { [unowned self] in !store.desk.isIdle && fillers?.lacksRoomForLetters != true }
         let people = Operator(record, scheduler, crowd, sides, ledger, scene, file)
         actors = [
             crowd, Destinations(record, sides), people,
