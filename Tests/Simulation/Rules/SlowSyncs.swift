@@ -132,6 +132,8 @@ final class SlowSyncs: Actor, Duty {
         let before = side.sent.count
         side.take()
         for _ in 0..<4 { world.scheduler.endTurn() }
+        // Few events may wait so long for more.
+        world.scheduler.advance(by: .milliseconds(1))
         if side.sent.count > before { record.count(.sentInSync) }
         let summary = service?.gate.dispatcherSummaries.first { $0.id == side.id }
         guard let summary, summary.isOpen, !side.hasWaiting, !desk.isReading else { return }

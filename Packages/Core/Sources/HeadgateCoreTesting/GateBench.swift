@@ -98,9 +98,15 @@ public final class GateBench {
 
     // MARK: Time
 
-    /// Ends the turn, and all that follow from it.
+    /// Ends the turn, and all that follow from it. What would follow within a millisecond has that: few events wait so long for
+    /// more behind an answer.
     public func settle() {
         scheduler.settle()
+        let linger = Duration.milliseconds(1)
+        for _ in 0..<10_000 {
+            guard let next = scheduler.nextDeadline, next <= scheduler.now + linger else { return }
+            advance(by: linger)
+        }
     }
 
     /// Moves the clocks.

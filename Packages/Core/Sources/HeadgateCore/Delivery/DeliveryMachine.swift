@@ -87,8 +87,11 @@ struct DeliveryMachine {
     /// Whether fewer events wait than a batch may have: each batch costs as much as many of them, so what is about to be stored may
     /// well go with it.
     func mayGetMore(in source: some EventSource) -> Bool {
-        let waiting = pending(in: source)
-        return !isStopping && waiting > 0 && waiting < min(dispatchLimit, limit.current)
+        let unsettled = source.unsettled(of: queue.number)
+        let waiting = unsettled.events - queue.inFlightCount
+        guard !isStopping, waiting > 0, waiting < min(dispatchLimit, limit.current) else { return false }
+        // What they take in the store is about what they take in a batch.
+        return unsettled.bytes - flights.bytes < settings.byteLimit
     }
 
     /// What waits at most in one batch: a part of a batch that was too large needs no company (Behaviour D6).

@@ -49,7 +49,7 @@ enum DeliveryOrder: Equatable {
     case endHold
     /// Look again at the end of the turn.
     case lookAgain
-    /// Look again at the end of the turn; where another may bring more to the next batch, at the end of that.
+    /// Look again at the end of the turn, or where more may come to the next batch, a moment later.
     case lookForMore
 }
 

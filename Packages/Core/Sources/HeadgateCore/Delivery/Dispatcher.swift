@@ -27,6 +27,7 @@ final class Dispatcher {
     private var retiring = RetiringSenders()
     /// Stands before it where its settings name a board (Behaviour A9).
     @exclusivity(unchecked) private var activationGate: ActivationGate?
+    @exclusivity(unchecked) private var linger = Linger()
     private var purgeWaiters: [Purges.Number: (Int) -> Void] = [:]
     private let surroundings: Surroundings
     @exclusivity(unchecked) private var seenWay: SeenWay?
@@ -126,6 +127,7 @@ final class Dispatcher {
     /// Something may have changed: what may be sent now is sent, and how much waits is told.
     /// - Parameter stamp: the moment on the age scale.
     func look(at stamp: Int64) {
+        linger.end()
         machine.beginLook()
         goThroughLook(at: stamp)
         nextExpiry = machine.firstEnd(maxAge: surroundings.events.maxAge).map(surroundings.events.ages.instant)
@@ -172,6 +174,7 @@ final class Dispatcher {
     /// So many events for it were stored behind another.
     func stored(_ count: Int, behind previous: SequenceNumber) {
         machine.stored(count, behind: previous, in: surroundings.events)
+        if !linger.isUnderWay || !mayLinger { surroundings.turn.look(id) }
     }
 
     /// Goes on under other settings (Behaviour S3). What is on its way ends with the sender that has it.
@@ -214,6 +217,7 @@ final class Dispatcher {
 
     /// Nothing of it is on its way any more, and it is let go.
     func close() {
+        linger.end()
         perform(machine.expireAll(surroundings.events.isTooOld))
         backoff.open()
         closeSender()
@@ -278,9 +282,19 @@ final class Dispatcher {
         case .hold(let cause): manual.hold(cause: cause)
         case .endHold: manual.endHold()
         case .lookAgain: surroundings.turn.look(id)
-        case .lookForMore where machine.mayGetMore(in: surroundings.events): surroundings.turn.lookNextTurn(id)
-        case .lookForMore: surroundings.turn.look(id)
+        case .lookForMore: lookForMore()
         }
+    }
+
+    private func lookForMore() {
+        guard mayLinger else { return surroundings.turn.look(id) }
+        linger.begin(on: surroundings.scheduler) { [turn = surroundings.turn, id] in turn.look(id) }
+    }
+
+    /// Whether few events may wait for more: no barrier holds them or looks at how many there are, and no flush waits for them.
+    private var mayLinger: Bool {
+        way.isOpen && surroundings.flushes.target(for: id) == nil && !surroundings.depths.isWatched(id)
+            && machine.mayGetMore(in: surroundings.events)
     }
 
     /// Lays events into a batch. What transformations drop is settled; with nothing left of these, those behind them have

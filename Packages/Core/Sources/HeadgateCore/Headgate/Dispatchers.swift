@@ -134,20 +134,15 @@ final class Dispatchers {
         }
         let numbers = surroundings.events.routes.dispatchers(of: route)
         for dispatcher in present where numbers.contains(dispatcher.number) {
-            stored(tally.events, for: dispatcher, behind: previous)
+            dispatcher.stored(tally.events, behind: previous)
         }
     }
 
     private func stored(_ counts: [DispatcherNumber: Int], behind previous: SequenceNumber) {
         for dispatcher in present {
             guard let count = counts[dispatcher.number] else { continue }
-            stored(count, for: dispatcher, behind: previous)
+            dispatcher.stored(count, behind: previous)
         }
-    }
-
-    private func stored(_ count: Int, for dispatcher: Dispatcher, behind previous: SequenceNumber) {
-        dispatcher.stored(count, behind: previous)
-        surroundings.turn.look(dispatcher.id)
     }
 
     /// How many events each dispatcher gets of several routes.

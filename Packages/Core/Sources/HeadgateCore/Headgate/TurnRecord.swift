@@ -42,11 +42,6 @@ final class TurnRecord {
         scheduler.atEndOfTurn(.dispatch) { self.end() }
     }
 
-    /// A dispatcher has to look at the end of the next turn, or sooner where there is other cause.
-    func lookNextTurn(_ dispatcher: String) {
-        scheduler.nextTurn { self.look(dispatcher) }
-    }
-
     /// The way to a dispatcher may be another one: a barrier's state has changed, or a flush begins or ends.
     func wayChanged(_ dispatcher: String) {
         look(dispatcher)

@@ -2,8 +2,8 @@
 protocol EventSource {
     /// The newest event that is stored.
     var lastStored: SequenceNumber { get }
-    /// How many events a dispatcher has not settled.
-    func unsettledCount(of dispatcher: DispatcherNumber) -> Int
+    /// What a dispatcher has not settled.
+    func unsettled(of dispatcher: DispatcherNumber) -> Tally
     /// The events behind a place if they are in memory.
     func recentChunk(after sequenceNumber: SequenceNumber) -> Chunk?
     /// Whether a route leads to a dispatcher.

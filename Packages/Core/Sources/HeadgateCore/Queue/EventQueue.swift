@@ -417,7 +417,7 @@ private struct Receipt {
 }
 
 extension EventQueue: EventSource {
-    func unsettledCount(of dispatcher: DispatcherNumber) -> Int { backlog.unsettled(of: dispatcher).events }
+    func unsettled(of dispatcher: DispatcherNumber) -> Tally { backlog.unsettled(of: dispatcher) }
 
     func isRoute(_ route: RouteNumber, to dispatcher: DispatcherNumber) -> Bool {
         routes.dispatchers(of: route).contains(dispatcher)
@@ -428,4 +428,9 @@ extension EventQueue: EventSource {
     /// Whether an event is of no more use. Who returns later reads on behind what the sweeper has passed: so that counts
     /// here as well.
     func isTooOld(_ event: StoredEvent) -> Bool { ageLimit.isExceeded(by: event) || hasPassed(event) }
+}
+
+extension EventSource {
+    /// How many events a dispatcher has not settled.
+    func unsettledCount(of dispatcher: DispatcherNumber) -> Int { unsettled(of: dispatcher).events }
 }

@@ -42,21 +42,63 @@ import Testing
         #expect(bench.sender.sent.prefix(2) == [[1, 2], [3, 4, 5]])
     }
 
-    @Test("D1: what is being stored when an answer comes goes with the few that wait, who do so for a turn at most")
-    func company() {
+    @Test("D1: behind an answer few events wait until they are a whole batch, for a millisecond at most")
+    func linger() {
         let bench = GateBench { $0.dispatchLimit = 3 }
+        bench.track(2)
         bench.track(1)
-        bench.track(2)
-        bench.track(EventDraft())
         bench.sender.answer()
-        bench.scheduler.endTurn()
-        #expect(bench.sender.sent == [[1], [2, 3, 4]])
-        bench.track(2)
+        trackOne(bench)
+        #expect(bench.sender.sent == [[1, 2]])
+        trackOne(bench)
+        #expect(bench.sender.sent == [[1, 2], [3, 4, 5]])
+        trackOne(bench)
         bench.sender.answer()
-        bench.scheduler.endTurn()
+        bench.advance(by: .microseconds(999))
         #expect(bench.sender.sent.count == 2)
-        bench.scheduler.endTurn()
-        #expect(bench.sender.sent.last == [5, 6])
+        bench.advance(by: .microseconds(1))
+        #expect(bench.sender.sent.last == [6])
+        // It does not linger any more.
+        bench.sender.answer()
+        trackOne(bench)
+        #expect(bench.sender.sent.last == [7])
+    }
+
+    @Test("D1: a batch that is whole by what it takes waits for nothing behind an answer")
+    func wholeByBytes() {
+        let bench = GateBench { $0.byteLimit = 2_000 }
+        bench.track(1)
+        bench.track(1, EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 2_000))"}"#))
+        bench.sender.answer()
+        bench.scheduler.settle()
+        #expect(bench.sender.sent == [[1], [2]])
+    }
+
+    @Test("D13, F1: what lingers does so no more where a barrier closes or a flush begins", arguments: [true, false])
+    func lingerEnds(isFlush: Bool) {
+        let bench = GateBench { $0.annotateQueued = true }
+        bench.track(1)
+        bench.track(1)
+        bench.sender.answer()
+        bench.scheduler.settle()
+        #expect(bench.sender.sent == [[1]])
+        if isFlush {
+            _ = bench.gate.flush(timeout: nil) { _ in }
+            bench.scheduler.settle()
+            return #expect(bench.sender.sent == [[1], [2]])
+        }
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        trackOne(bench)
+        _ = bench.gate.resume("collect") { _ in }
+        bench.scheduler.settle()
+        let body = String(decoding: bench.sender.batches.last?.body ?? [], as: UTF8.self)
+        #expect(body.ranges(of: "was_queued").count == 2)
+    }
+
+    /// No time passes.
+    private func trackOne(_ bench: GateBench) {
+        bench.track(EventDraft())
+        bench.scheduler.settle()
     }
 
     @Test("D1: a whole batch waits for nothing behind an answer")

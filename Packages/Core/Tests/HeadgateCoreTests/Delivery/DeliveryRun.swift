@@ -39,7 +39,9 @@ struct DeliveryRun {
             unsettled = count
         }
 
-        func unsettledCount(of dispatcher: DispatcherNumber) -> Int { unsettled }
+        func unsettled(of dispatcher: DispatcherNumber) -> Tally {
+            Tally(events: unsettled, bytes: all.prefix(unsettled).reduce(0) { $0 + $1.byteCount })
+        }
         func isRoute(_ route: RouteNumber, to dispatcher: DispatcherNumber) -> Bool { true }
         func hasPassed(_ event: StoredEvent) -> Bool { false }
         var maxAge: Int64 { .max / 2 }

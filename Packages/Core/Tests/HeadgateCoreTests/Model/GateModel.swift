@@ -203,7 +203,8 @@ extension GateModel {
             let first = dispatcher.unsettled.min()
         else { return }
         let isFlushed = flushTarget(of: dispatcher.id) >= first && isOpenForFlush(dispatcher)
-        let isOpen = isOpen(dispatcher, pending: summary.pending)
+        let lingers = dispatcher.lingersUntil >= now && summary.pending < dispatcher.settings.dispatchLimit
+        let isOpen = isOpen(dispatcher, pending: summary.pending) && !lingers
         expect(!isFlushed && !isOpen, "\(dispatcher.id): idle, though \(first) may go")
     }
 

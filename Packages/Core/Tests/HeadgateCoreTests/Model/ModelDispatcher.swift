@@ -13,6 +13,8 @@ struct ModelDispatcher {
     var attempts: [SequenceNumber: Int] = [:]
     var failures = 0
     var waitsUntil = Instant(nanoseconds: 0)
+    /// Behind an answer few events may wait for more so long (decision 59).
+    var lingersUntil = Instant(nanoseconds: 0)
     var isPaused = false
     var isPauseFlushable = false
     var halvedThrough: SequenceNumber = 0
@@ -28,6 +30,7 @@ struct ModelDispatcher {
         _ sequenceNumbers: [SequenceNumber], _ result: SendResult, at now: Instant, chance: Double
     ) {
         inFlight.subtract(sequenceNumbers)
+        lingersUntil = now + .milliseconds(1)
         switch result {
         case .delivered: deliver(sequenceNumbers)
         case .refused(let refusal) where refusal.meaning == .tooLarge && sequenceNumbers.count > 1:
