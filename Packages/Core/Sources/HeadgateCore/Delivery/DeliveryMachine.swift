@@ -86,10 +86,11 @@ struct DeliveryMachine {
 
     /// Whether fewer events wait than a batch may have: each batch costs as much as many of them, so what is about to be stored may
     /// well go with it.
-    func mayGetMore(in source: some EventSource) -> Bool {
+    func mayGetMore(in source: some EventSource, for capacity: SenderCapacity) -> Bool {
         let unsettled = source.unsettled(of: queue.number)
         let waiting = unsettled.events - queue.inFlightCount
-        guard !isStopping, waiting > 0, waiting < min(dispatchLimit, limit.current) else { return false }
+        let whole = min(dispatchLimit, limit.current, capacity.events)
+        guard !isStopping, waiting > 0, waiting < whole else { return false }
         // What they take in the store is about what they take in a batch.
         return unsettled.bytes - flights.bytes < settings.byteLimit
     }

@@ -294,7 +294,7 @@ final class Dispatcher {
     /// Whether few events may wait for more: no barrier holds them or looks at how many there are, and no flush waits for them.
     private var mayLinger: Bool {
         way.isOpen && surroundings.flushes.target(for: id) == nil && !surroundings.depths.isWatched(id)
-            && machine.mayGetMore(in: surroundings.events)
+            && machine.mayGetMore(in: surroundings.events, for: sender.capacity)
     }
 
     /// Lays events into a batch. What transformations drop is settled; with nothing left of these, those behind them have

@@ -98,16 +98,17 @@ struct DeliveryMachineTests {
         }
     }
 
-    @Test("D1: another turn may bring more to what is less than a batch, and to one that goes on")
+    @Test("D1: more may come to what is less than a batch, and to one that goes on")
     func mayGetMore() throws {
         var run = try machine(events: 25)
         for (waiting, mayGetMore) in [(0, false), (1, true), (24, true), (25, false)] {
             run.shelf.show(waiting)
-            #expect(run.machine.mayGetMore(in: run.shelf) == mayGetMore)
+            #expect(run.machine.mayGetMore(in: run.shelf, for: SenderCapacity()) == mayGetMore)
         }
-        run.shelf.show(1)
+        run.shelf.show(5)
+        #expect(!run.machine.mayGetMore(in: run.shelf, for: SenderCapacity(events: 5)))
         run.machine.stop()
-        #expect(!run.machine.mayGetMore(in: run.shelf))
+        #expect(!run.machine.mayGetMore(in: run.shelf, for: SenderCapacity()))
     }
 
     @Test("D1, D6: what was too large makes a whole batch of fewer events, and its halves wait for nothing")
@@ -115,7 +116,7 @@ struct DeliveryMachineTests {
         var run = try machine(events: 25)
         _ = run.look(through: .max)
         run.answer(1, .status(413))
-        #expect(!run.machine.mayGetMore(in: run.shelf))
+        #expect(!run.machine.mayGetMore(in: run.shelf, for: SenderCapacity()))
         for number in 2...3 {
             _ = run.look(through: .max)
             run.answer(number, .delivered)
@@ -124,7 +125,7 @@ struct DeliveryMachineTests {
         let whole = try #require(
             (1..<25).first { waiting in
                 run.shelf.unsettled = waiting
-                return !run.machine.mayGetMore(in: run.shelf)
+                return !run.machine.mayGetMore(in: run.shelf, for: SenderCapacity())
             })
         #expect(whole == 14)
     }
