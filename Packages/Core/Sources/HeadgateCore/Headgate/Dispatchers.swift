@@ -120,9 +120,8 @@ final class Dispatchers {
     }
 
     /// These look now. What is removed is let go.
-    func look(_ ids: [String]) {
-        // One moment for all: to ask the clock takes as long as most of a look.
-        let stamp = surroundings.events.presentStamp()
+    /// - Parameter stamp: the moment on the age scale.
+    func look(_ ids: [String], at stamp: Int64) {
         for id in ids { configured[id]?.look(at: stamp) }
         if !leaving.isEmpty { ids.forEach(finishLeaving) }
     }
@@ -159,9 +158,9 @@ final class Dispatchers {
     // MARK: Making room
 
     /// Evicts the oldest events that are not in flight until the store is within its limits (Behaviour Q4, D12).
-    func makeRoom() {
+    /// - Parameter stamp: the moment on the age scale.
+    func makeRoom(at stamp: Int64) {
         guard surroundings.events.limits.overflow == .dropOldest, isOverfull else { return }
-        let stamp = surroundings.events.presentStamp()
         for dispatcher in present { dispatcher.freshen(at: stamp) }
         while isOverfull, evictOldest() {}
     }

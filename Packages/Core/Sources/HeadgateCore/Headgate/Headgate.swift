@@ -282,9 +282,11 @@ public final class Headgate {
 extension Headgate: GateHost {
     func turnEnded(toLook ids: [String]) {
         guard stopping?.isClosing != true else { return }
-        clock.keepIfJumped()
-        dispatchers.makeRoom()
-        dispatchers.look(ids)
+        // One moment for all that is done now: to ask the clocks takes as long as most of it.
+        let present = events.clockPair()
+        clock.keepIfJumped(present)
+        dispatchers.makeRoom(at: present.stamp)
+        dispatchers.look(ids, at: present.stamp)
         changeSubject.send(.progress)
         housekeeping.schedule()
         stopping?.look()

@@ -54,9 +54,9 @@ final class ClockKeeper {
         keep(events.clockPair())
     }
 
-    func keepIfJumped() {
-        let pair = events.clockPair()
-        if pair.isApart(from: kept) { keep(pair) }
+    /// - Parameter present: where the age scale stands now.
+    func keepIfJumped(_ present: ClockPair) {
+        if present.isApart(from: kept) { keep(present) }
     }
 
     private func keep(_ pair: ClockPair) {

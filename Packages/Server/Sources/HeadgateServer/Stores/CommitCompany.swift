@@ -52,13 +52,13 @@ struct CommitCompany {
     /// Whether it should be looked at once what came while the disk was at work.
     var wantsLook: Bool { told != nil }
 
-    /// Whether events at hand should wait until it is looked again.
-    mutating func waits(with events: Int, at now: Instant) -> Bool {
+    /// Whether events at hand should wait until it is looked again. The clock is asked only where somebody may be waited for.
+    mutating func waits(with events: Int, at now: @autoclosure () -> Instant) -> Bool {
         if let told {
             (expected, self.told) = (told + events, nil)
         }
         guard let deadline, expected > 1, events > 0 else { return false }
-        if events < expected, now < deadline, looks < CommitCompany.mostLooks {
+        if events < expected, now() < deadline, looks < CommitCompany.mostLooks {
             looks += 1
             return true
         }
