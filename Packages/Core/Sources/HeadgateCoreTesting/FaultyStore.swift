@@ -66,6 +66,9 @@ public final class FaultyStore: EventStore {
         held.removeFirst()()
     }
 
+    /// The process is killed: nobody waits for an answer any more.
+    func forgetHeld() { held = [] }
+
     public func read(
         after sequenceNumber: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void
     ) {

@@ -55,6 +55,8 @@ public final class GateBench {
     /// What the process loses when it is killed is lost; what the store kept comes back.
     /// - Parameter furnish: puts barriers before the dispatchers, in the first turn.
     public func restart(_ furnish: (GateBench) throws -> Void = { _ in }) throws {
+        scheduler.restart()
+        store.forgetHeld()
         build(try store.open())
         try furnish(self)
         settle()
