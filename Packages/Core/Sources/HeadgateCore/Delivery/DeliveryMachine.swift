@@ -219,8 +219,8 @@ struct DeliveryMachine {
         guard settings.annotateQueued, now.openThrough == nil, pending(in: source) > 0,
             queue.oldestWaiting <= source.lastStored
         else { return ended }
-        let held = Order.noteHeld(queue.oldestWaiting...source.lastStored)
-        return ended.isEmpty ? [held] : [held] + ended
+        let held = flights.notAway(of: queue.oldestWaiting...source.lastStored).map(Order.noteHeld)
+        return ended.isEmpty ? held : held + ended
     }
 
     /// What in hand is to go: what is too old, by the store's limit or its own time to live (Behaviour Q4, D12), or purged.

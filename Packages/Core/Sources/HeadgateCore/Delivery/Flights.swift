@@ -24,6 +24,18 @@ struct Flights {
         all.values.lazy.map(\.batch).first { $0.events.contains { $0.sequenceNumber == sequenceNumber } }
     }
 
+    /// What is left of a stretch without the events that are on their way: with several batches, some may be behind one that waits.
+    func notAway(of stretch: ClosedRange<SequenceNumber>) -> [ClosedRange<SequenceNumber>] {
+        let batches = all.values.lazy.map(\.batch.events).filter { $0.last.map { $0.sequenceNumber >= stretch.lowerBound } ?? false }
+        let away = batches.joined().map(\.sequenceNumber).filter(stretch.contains)
+        var (left, start): ([ClosedRange<SequenceNumber>], SequenceNumber) = ([], stretch.lowerBound)
+        for number in away.sorted() {
+            if start < number { left.append(start...number - 1) }
+            start = number + 1
+        }
+        return start <= stretch.upperBound ? left + [start...stretch.upperBound] : left
+    }
+
     /// Sends off a batch, which gets its number.
     mutating func begin(_ builder: inout BatchBuilder, under opening: BoardOpening?, at now: Instant) -> Batch {
         lastNumber += 1

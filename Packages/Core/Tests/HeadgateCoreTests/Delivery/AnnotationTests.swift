@@ -149,6 +149,29 @@ struct AnnotationTests {
             ])
     }
 
+    @Test("D13: nor did it where others before that event waited")
+    func onItsWayBehindOthers() {
+        let bench = GateBench { ($0.dispatchLimit, $0.inFlight) = (1, 2) }
+        let door = SwitchBarrier(.open)
+        bench.gate.registerScopedBarrier(door, id: "door", scopes: [.all])
+        for key in ["x", "x", "y"] { bench.track(1, EventDraft(key: key)) }
+        #expect(bench.sender.sent == [[1], [3]])
+        door.set(.closed)
+        bench.settle()
+        door.set(.open)
+        bench.settle()
+        bench.sender.answer(.delivered, to: 1)
+        bench.sender.answer(.status(503), to: 2)
+        bench.advance(by: .seconds(1))
+        bench.sender.answer()
+        bench.settle()
+        let reasons = bench.sender.batches.suffix(2).map { batch in
+            String(decoding: batch.body, as: UTF8.self).ranges(of: "door").count
+        }
+        #expect(bench.sender.sent.suffix(2) == [[2], [3]])
+        #expect(reasons == [1, 0])
+    }
+
     @Test("D13: annotate_queued switches it off")
     func switchedOff() {
         let bench = GateBench { $0.annotateQueued = false }

@@ -49,6 +49,7 @@ final class GateModel {
         checkWay(numbers, dispatcher)
         checkOrder(numbers, dispatcher)
         checkAttempts(batch, dispatcher)
+        checkReasons(batch, dispatcher)
         dispatchers[id]?.inFlight.formUnion(numbers)
     }
 

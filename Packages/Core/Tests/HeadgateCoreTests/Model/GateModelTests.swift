@@ -5,7 +5,7 @@ import Testing
 struct GateModelTests {
     private static let steps = 40
 
-    @Test("B1, B2, B6, F1–F4, P1, Q2–Q5, Q7, D1–D9: whatever happens, the rules hold", arguments: ModelProfile.all)
+    @Test("B1, B2, B6, F1–F4, P1, Q2–Q5, Q7, D1–D9, D13: whatever happens, the rules hold", arguments: ModelProfile.all)
     func rulesHold(profile: ModelProfile) {
         for seed in Seeds.first(20) {
             do {

@@ -42,13 +42,16 @@ final class GateRun {
     func run(steps: Int) throws {
         for _ in 0..<steps {
             try step()
+            model.noteMayBeHeld()
             if !random.oneIn(4) { try look() }
         }
         try rest()
     }
 
     private func look() throws {
-        bench.settle()
+        // Now and then without the moment for which few events wait for more.
+        if random.oneIn(2) { bench.settle() } else { bench.scheduler.settle() }
+        model.noteHeld()
         model.checkCounts()
         if let failure = model.failure { throw failure }
     }

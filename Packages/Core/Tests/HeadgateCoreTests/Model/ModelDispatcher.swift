@@ -13,6 +13,9 @@ struct ModelDispatcher {
     var attempts: [SequenceNumber: Int] = [:]
     var failures = 0
     var waitsUntil = Instant(nanoseconds: 0)
+    /// The reasons for which barriers have held an event, for certain; and those for which they may have.
+    var held: [SequenceNumber: Set<String>] = [:]
+    var mayBeHeld: [SequenceNumber: Set<String>] = [:]
     /// Behind an answer few events may wait for more so long (decision 59).
     var lingersUntil = Instant(nanoseconds: 0)
     var isPaused = false
