@@ -26,8 +26,10 @@ struct Flights {
 
     /// What is left of a stretch without the events that are on their way: with several batches, some may be behind one that waits.
     func notAway(of stretch: ClosedRange<SequenceNumber>) -> [ClosedRange<SequenceNumber>] {
-        let batches = all.values.lazy.map(\.batch.events).filter { $0.last.map { $0.sequenceNumber >= stretch.lowerBound } ?? false }
-        let away = batches.joined().map(\.sequenceNumber).filter(stretch.contains)
+        let behind = all.values.lazy.map(\.batch.events).filter { events in
+            events.last.map { $0.sequenceNumber >= stretch.lowerBound } ?? false
+        }
+        let away = behind.joined().map(\.sequenceNumber).filter(stretch.contains)
         var (left, start): ([ClosedRange<SequenceNumber>], SequenceNumber) = ([], stretch.lowerBound)
         for number in away.sorted() {
             if start < number { left.append(start...number - 1) }
