@@ -42,7 +42,7 @@ enum HTTPTarget {
         switch outcome {
         case .failed(let cause): precondition(!cause.isEmpty)
         case .answered(let answer):
-            precondition((200...999).contains(answer.status) && answer.body.count <= limit)
+            precondition((200...999).contains(answer.status) && answer.body.count <= limit, "\(answer.status)")
             if answer.fault == nil { mustBeWhole(sent) }
             let wait = answer.headers["Retry-After"].flatMap { RetryAfter.wait($0, at: Timestamp(milliseconds: 0)) }
             precondition(wait.map { $0 >= .zero } ?? true)

@@ -50,6 +50,7 @@ struct HTTPAnswerTests {
         "D3: what does not begin as an HTTP answer is none",
         arguments: [
             "HTTP/x 200 OK", "HTTP/ 200 OK", "HTTP/1.1.1 200 OK", "HTTP/1.1 OK", "HTTP/1.1 +20 OK", "HTTP/nonsense",
+            "HTTP/2 4043No\r\u{0}",
         ])
     func noStatusLine(line: String) async throws {
         let answer = ScriptedReply.last(line + "\r\nContent-Length: 0\r\n\r\n")

@@ -1,9 +1,11 @@
 /// What has come of the head of an answer, line by line, as far as libcurl's word is not enough: it takes a head that breaks
-/// off for a whole one, and `HTTP/` with anything behind it for a success.
+/// off for a whole one, and `HTTP/` with anything behind it for a success; and it tells a status of what it has not taken for an answer.
 struct AnswerHead {
-    /// Whether all that came began as an HTTP answer does.
-    private(set) var isSound = true
+    /// Whether something came, and all of it began as an HTTP answer does.
+    var isSound: Bool { hasBegun && !isBroken }
+
     private var hasBegun = false
+    private var isBroken = false
     private var isWhole = false
 
     /// Why the answer is not whole; nil when its head is.
@@ -21,7 +23,7 @@ struct AnswerHead {
         guard !hasBegun || text.starts(with: AnswerHead.beginning) else { return }
         hasBegun = true
         isWhole = false
-        isSound = isSound && AnswerHead.isStatusLine(text)
+        isBroken = isBroken || !AnswerHead.isStatusLine(text)
     }
 
     private static func withoutEnd(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer.SubSequence {
