@@ -1,5 +1,5 @@
-/// The time for which few events wait for more behind an answer, until they are a whole batch: each batch costs as much as many
-/// of them, and while one is on its way others come (decision 59).
+/// The time for which few events wait for more behind an answer, until they are a whole batch: a request costs the same whatever
+/// it holds, and while one is on its way others come (decision 59).
 struct Linger {
     /// No longer than this.
     static let longest = Duration.milliseconds(1)
