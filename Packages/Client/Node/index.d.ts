@@ -1,6 +1,13 @@
 // Times given to the client are milliseconds. Whatever goes to the daemon or comes from it has the protocol's names
 // (Docs/Protocol.md), so what ends in `_ms` goes to it as it is.
 
+declare global {
+    // As newer versions of TypeScript have it.
+    interface SymbolConstructor {
+        readonly asyncDispose: unique symbol;
+    }
+}
+
 /** A JSON object. Whole numbers beyond what a double holds are bigint, in what is sent as in what comes. */
 export type JSONObject = {[name: string]: any};
 
@@ -20,6 +27,15 @@ export class HeadgateError extends Error {
     readonly data: JSONObject;
 }
 
+/** The version of this package, which is that of the daemon it comes with. */
+export const version: string;
+
+/**
+ * What a client knows of its connection: the daemon has greeted; the connection was lost or could not be made, and the
+ * client tries again while calls wait; the client was closed.
+ */
+export type State = "connected" | "disconnected" | "closed";
+
 /** How a client treats its connection. Infinity waits for ever. */
 export interface Options {
     /** The daemon's socket; by default in the usual places (`usualSocket`). */
@@ -28,13 +44,18 @@ export interface Options {
     namespace?: string;
     /**
      * How long a call waits for the first connection. One attempt is always made, and 0 makes no other. A daemon that is
-     * found stopping counts as a lost connection. Default: Infinity.
+     * found stopping counts as a lost connection. Default: 30 000.
      */
     connectTimeout?: number;
     /** How long calls wait for a connection that was lost to come back; 0 does not wait. Default: Infinity. */
     reconnectTimeout?: number;
     /** How long the daemon may take to answer `hello`. Default: 10 000. */
     greetingTimeout?: number;
+    /**
+     * How long the program is kept at its end for events of `trackSoon` that are not acknowledged. Those that are left then
+     * are told to `onDropped`, and a warning says how many they are. Default: 5 000.
+     */
+    exitTimeout?: number;
     /** How many calls may be unanswered; one more fails with `buffer_full`. Default: 16 384. */
     maxUnanswered?: number;
     /** How many bytes of calls may be unanswered. One call is always let through. Default: 8 MiB. */
@@ -43,40 +64,48 @@ export interface Options {
     backoffBase?: number;
     /** The longest wait between two attempts to connect. Default: 5 000. */
     backoffCap?: number;
-    /** Told of each event of `trackSoon` that is not stored, and why. */
+    /**
+     * Called with each event of `trackSoon` that is not stored, and the reason. Without it the first one becomes a warning.
+     * An error that it throws becomes a warning.
+     */
     onDropped?: (error: Error, event: Event) => void;
+    /** Called when the state of the connection changes; the error says why it is `disconnected`. It may call the client. */
+    onState?: (state: State, error: HeadgateError | null) => void;
 }
 
 /** How long a caller waits. */
 export interface Patience {
-    /** Then the call fails with `timed_out`, or with why there is no connection. Default: for ever. */
-    timeout?: number;
+    /**
+     * Then the call fails with `timed_out`, or with why there is no connection. A wait for room fails with `buffer_full`.
+     * Default, and where it is null: for ever.
+     */
+    timeout?: number | null;
     /**
      * When it is aborted the call fails with the signal's reason. What was not written yet is taken back; what was may
      * have been done.
      */
-    signal?: AbortSignal;
+    signal?: AbortSignal | null;
 }
 
-/** What may be said of an event besides its name and its data. */
+/** What may be said of an event besides its name and its data. A member that is null is not sent. */
 export interface EventOptions {
     /** By which a repeat is told (Behaviour Q7); by default a new UUIDv7. */
-    id?: string;
+    id?: string | null;
     /** Events of one key keep their order also where several batches are on their way. */
-    key?: string;
+    key?: string | null;
     /** When it happened, in RFC 3339; by default when the daemon receives it. */
-    time?: string | Date;
+    time?: string | Date | null;
     /** To which dispatchers alone it goes; an unknown one is an error. */
-    dispatchers?: readonly string[];
+    dispatchers?: readonly string[] | null;
     /** After how long it is not worth being delivered, from its receipt. */
-    ttl_ms?: number;
+    ttl_ms?: number | null;
 }
 
 /** An event: the params of `track`. */
 export interface Event extends EventOptions {
     /** Its name, which is not empty. */
     event: string;
-    data?: object;
+    data?: object | null;
 }
 
 /** An event is stored, or there is nothing to be stored. */
@@ -149,7 +178,8 @@ export type Outcome = "delivered" | "retry" | "dead";
 export type Outcomes = {[id: string]: Outcome} | Map<string, Outcome>;
 
 /**
- * Delivers a batch. What it throws has all events of the batch retried. The signal is aborted when the connection is lost,
+ * Delivers a batch. What it throws has all events of the batch retried, and so has a result that is neither outcomes nor
+ * nothing, such as false. The signal is aborted when the connection is lost,
  * for then the batch goes to another worker, and when the client is closed.
  */
 export type Work = (
@@ -162,7 +192,15 @@ export interface WorkerOptions extends Patience {
     credit?: number;
     /** The most events in a batch. */
     limit?: number;
-    /** Told why, if the daemon refuses the subscription on a later connection: the worker gets nothing more then. */
+    /**
+     * Called with the reason when the daemon refuses the subscription on a later connection, once until it is granted again.
+     * The client asks again after each `backoffCap`. A warning says the same.
+     */
+    onRefused?: (error: HeadgateError) => void;
+    /**
+     * Called with the reason when the subscription ends other than by `unsubscribe` or `close`: the worker gets nothing more.
+     * That is so when `reconnectTimeout` is over, or when the client is destroyed.
+     */
     onEnd?: (error: HeadgateError) => void;
 }
 
@@ -180,13 +218,14 @@ export class Client {
     readonly socketPath: string;
 
     /** Tracks an event; done when the daemon has stored it (Behaviour P1). */
-    track(event: string, data?: object, options?: EventOptions & Patience): Promise<Receipt>;
+    track(event: string, data?: object | null, options?: EventOptions & Patience): Promise<Receipt>;
 
     /**
-     * Tracks an event of which nobody waits to hear. False when there is no room for it, or the client is closed: then it is dropped. Whatever is
-     * dropped, now or later, is told to `onDropped`.
+     * Tracks an event without a promise. False if the event is not taken, since there is no room for it, it is no JSON, or
+     * the client is closed. `onDropped` is called with every event that is dropped, now or later. At its end the program is
+     * kept for such events for `exitTimeout`; a program that calls `process.exit` loses what is not acknowledged, and says so.
      */
-    trackSoon(event: string, data?: object, options?: EventOptions): boolean;
+    trackSoon(event: string, data?: object | null, options?: EventOptions): boolean;
 
     /**
      * Tracks events each on its own, in their order, many on their way at once. Gives what came of each, in the same
@@ -225,10 +264,13 @@ export class Client {
     /** How many calls are not answered; workers are not counted. */
     readonly unanswered: number;
 
-    /** Done when there is room. */
+    /** Done when there is room. Fails with `buffer_full` when the timeout is over. */
     room(patience?: Patience): Promise<void>;
 
-    /** Done when all calls are answered. */
+    /**
+     * Done when all calls are answered: all events of this client are stored then. Elsewhere this is called `flush`; the
+     * client's `flush` has the daemon send what it has queued.
+     */
     drain(patience?: Patience): Promise<void>;
 
     /**
@@ -240,6 +282,9 @@ export class Client {
 
     /** Closes the connection at once. Calls under way, and later ones, fail with `closed`. */
     destroy(): void;
+
+    /** `close`, for `await using`. */
+    [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** A UUIDv7 (RFC 9562), greater than all that this process has made before. */

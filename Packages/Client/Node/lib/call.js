@@ -2,28 +2,32 @@
 
 const {HeadgateError} = require("./error.js");
 const {encode} = require("./json.js");
-
-// What Node's timers take, in milliseconds: some 25 days.
-const LONGEST_TIMER = 2 ** 31 - 1;
+const {watch} = require("./patience.js");
+const {notify} = require("./program.js");
 
 /** A request that is neither answered nor given up. Its number is the request's id on every connection. */
 class Call {
     number = 0;
     line = "";
     bytes = 0;
-    /** Whether it is written on the present connection, and not answered. */
+    /** True while it is written on the present connection, and not answered. */
     written = false;
-    /** Whether it is about what the present connection has: on another one it would mean something else. */
+    /** True if it is about what the present connection has: on another one it would mean something else. */
     bound = false;
     #settle = {};
     #stop = () => {};
 
-    /** repeatable: whether it may be written again after a connection broke under it. */
+    /** repeatable: true if it may be written again after a connection broke under it. */
     constructor(method, params, repeatable) {
         this.method = method;
         this.params = params;
         this.repeatable = repeatable;
         this.answer = new Promise((resolve, reject) => (this.#settle = {resolve, reject}));
+    }
+
+    /** False for an event for which nobody waits. */
+    get isAttended() {
+        return true;
     }
 
     /** Writes it down under its number, so that a later change of what was given does not matter. */
@@ -34,15 +38,8 @@ class Call {
     }
 
     /** Ends it when its time is over or its caller wants no more of it. */
-    watch({timeout, signal}, end) {
-        let timer;
-        if (timeout !== undefined && timeout <= LONGEST_TIMER) timer = setTimeout(() => end(late()), timeout);
-        const abort = () => end(signal.reason);
-        signal?.addEventListener("abort", abort, {once: true});
-        this.#stop = () => {
-            clearTimeout(timer);
-            signal?.removeEventListener("abort", abort);
-        };
+    watch(patience, end) {
+        this.#stop = watch(patience, late, end);
     }
 
     resolve(result) {
@@ -56,19 +53,42 @@ class Call {
     }
 }
 
+/** An event for which nobody waits: `dropped` is called with the error if it is not stored. */
+class Unattended extends Call {
+    constructor(params, dropped) {
+        super("track", params, true);
+        this.dropped = dropped;
+    }
+
+    get isAttended() {
+        return false;
+    }
+
+    resolve(result) {
+        if (typeof result.id !== "string") this.reject(HeadgateError.local("bad_answer", "a result of track without id"));
+    }
+
+    reject(error) {
+        notify(this.dropped, error);
+    }
+}
+
 /** A call that is made again on each connection, since what it asks for lasts as long as a connection. */
 class Standing extends Call {
-    /** Whether it is granted on the present connection. */
+    /** True if it is granted on the present connection. */
     granted = false;
-    /** Whether it ever was: its caller has been told. */
+    /** True if it ever was: its caller has been told. */
     wasGranted = false;
+    /** True if the daemon refused it after it was granted, and has not granted it since. */
+    isRefused = false;
 
     /**
-     * ended: called with the error when it is refused or given up after it was granted. leaving: makes the call that gives
-     * it back.
+     * refused: called with the error when the daemon refuses it on a later connection, once until it is granted again.
+     * ended: called with the error when it is given up after it was granted. leaving: makes the call that gives it back.
      */
-    constructor(method, params, ended, leaving) {
+    constructor(method, params, {refused, ended, leaving}) {
         super(method, params, true);
+        this.refused = refused;
         this.ended = ended;
         this.leaving = leaving;
     }
@@ -79,4 +99,4 @@ function late() {
     return HeadgateError.local("timed_out", "no answer came in time");
 }
 
-module.exports = {Call, Standing, late};
+module.exports = {Call, Standing, Unattended};

@@ -1,21 +1,23 @@
 "use strict";
 
-const {Call} = require("./call.js");
+const {Call, Unattended} = require("./call.js");
 const {Connection} = require("./connection.js");
 const {HeadgateError} = require("./error.js");
 const {newId} = require("./ids.js");
+const {milliseconds} = require("./patience.js");
 const {usualSocket} = require("./place.js");
+const {notify, warn} = require("./program.js");
 const {Workers, given} = require("./worker.js");
 
-const USUAL = {
-    connectTimeout: Infinity,
+const TIMES = {
+    connectTimeout: 30_000,
     reconnectTimeout: Infinity,
     greetingTimeout: 10_000,
-    maxUnanswered: 16_384,
-    maxUnansweredBytes: 8 << 20,
+    exitTimeout: 5_000,
     backoffBase: 50,
     backoffCap: 5_000,
 };
+const COUNTS = {maxUnanswered: 16_384, maxUnansweredBytes: 8 << 20};
 
 // written by Tools/protocol: repeatable
 const REPEATABLE = new Set([
@@ -24,37 +26,43 @@ const REPEATABLE = new Set([
 ]);
 // end of what Tools/protocol has written
 
-/** A client of the daemon. What each method promises is said in index.d.ts. */
+/** A client of the daemon. index.d.ts says what each method promises. */
 class Client {
     #connection;
     #workers;
     #onDropped;
     #closing = null;
 
-    constructor(name, version = "", {socketPath, namespace, onDropped, ...options} = {}) {
+    constructor(name, version = "", {socketPath, namespace, onDropped, onState, ...options} = {}) {
         if (typeof name !== "string") throw new TypeError("a client's name is a string");
         this.socketPath = socketPath || usualSocket();
         const client = given({name, version: version || undefined});
-        const hello = given({client, protocol: 1, namespace});
-        this.#onDropped = onDropped;
-        this.#connection = new Connection(this.socketPath, hello, {...USUAL, ...given(options)}, (...request) =>
+        const hello = given({client, protocol: 1, namespace: namespace ?? undefined});
+        this.#onDropped = readCallback("onDropped", onDropped) ?? warnOfDrops();
+        const onChange = readCallback("onState", onState);
+        this.#connection = new Connection(this.socketPath, hello, {...readOptions(options), onState: onChange}, (...request) =>
             this.#workers.take(...request)
         );
         this.#workers = new Workers(this.#connection);
     }
 
-    async track(event, data, {timeout, signal, ...more} = {}) {
+    async track(event, data, options) {
+        const {timeout, signal, ...more} = options ?? {};
         return this.#track({event, data, ...more}, {timeout, signal});
     }
 
-    trackSoon(event, data, more = {}) {
-        const params = withId({event, data, ...more});
-        const isTaken = this.#connection.accepts;
-        this.#track(params, {}).catch((error) => this.#onDropped?.(error, params));
-        return isTaken;
+    trackSoon(event, data, more) {
+        const given = {event, data, ...more};
+        try {
+            const params = withId(given);
+            return this.#connection.beginUnattended(new Unattended(params, (error) => this.#onDropped(error, params)));
+        } catch (error) {
+            notify(this.#onDropped, error, given);
+            return false;
+        }
     }
 
-    async trackEach(events, patience = {}) {
+    async trackEach(events, patience) {
         const outcomes = [];
         for await (const event of events) {
             await this.room(patience);
@@ -63,7 +71,7 @@ class Client {
         return Promise.all(outcomes);
     }
 
-    async trackMany(events, patience = {}) {
+    async trackMany(events, patience) {
         const params = {events: [...events].map(withId)};
         const result = await this.#connection.begin(new Call("track_many", params, true), patience);
         if (!Array.isArray(result.ids)) throw HeadgateError.local("bad_answer", "a result of track_many without ids");
@@ -78,7 +86,8 @@ class Client {
         return {id, seq, duplicate: duplicate === true, unrouted: unrouted === true};
     }
 
-    async flush({timeout, signal, ...params} = {}) {
+    async flush(options) {
+        const {timeout, signal, ...params} = options ?? {};
         const result = await this.call("flush", params, {timeout, signal});
         if (!params.wait) return {flush: result.flush};
         if (!["settled", "timeout", "cancelled"].includes(result.ended)) {
@@ -91,12 +100,12 @@ class Client {
         return this.call("status", {}, patience);
     }
 
-    async call(method, params = {}, patience = {}) {
-        return this.#connection.begin(new Call(method, given(params), REPEATABLE.has(method)), patience);
+    async call(method, params, patience) {
+        return this.#connection.begin(new Call(method, given(params ?? {}), REPEATABLE.has(method)), patience);
     }
 
     async subscribe(dispatcher, work, options) {
-        await this.#workers.subscribe(dispatcher, work, options);
+        await this.#workers.subscribe(dispatcher, work, options ?? {});
     }
 
     async unsubscribe(dispatcher, patience) {
@@ -112,11 +121,16 @@ class Client {
     }
 
     async room(patience) {
-        await this.#connection.until(() => this.#connection.hasRoom, patience);
+        const late = () => HeadgateError.local("buffer_full", this.#connection.because("no room came free in time"));
+        await this.#connection.until(() => this.#connection.hasRoom, patience, late);
     }
 
     async drain(patience) {
-        await this.#connection.until(() => this.#connection.underWay === 0, patience);
+        const late = () => {
+            const text = `${this.unanswered} calls were not answered in time`;
+            return HeadgateError.local("timed_out", this.#connection.because(text));
+        };
+        await this.#connection.until(() => this.#connection.underWay === 0, patience, late);
     }
 
     close(patience = {timeout: 5_000}) {
@@ -146,9 +160,38 @@ class Client {
     }
 }
 
+/** The options with the usual in place of what is not given; throws a TypeError for one of the wrong kind. */
+function readOptions(options) {
+    const read = {};
+    for (const [name, usual] of Object.entries(TIMES)) read[name] = milliseconds(name, options[name] ?? usual);
+    for (const [name, usual] of Object.entries(COUNTS)) {
+        read[name] = options[name] ?? usual;
+        if (typeof read[name] !== "number" || !(read[name] >= 1)) throw new TypeError(`${name} is a number from 1`);
+    }
+    return read;
+}
+
+function readCallback(name, value) {
+    if ((value ?? null) !== null && typeof value !== "function") throw new TypeError(`${name} is a function`);
+    return value ?? undefined;
+}
+
+/** For a client without `onDropped`: says once that an event was dropped. */
+function warnOfDrops() {
+    let hasWarned = false;
+    return (error) => {
+        if (hasWarned) return;
+        hasWarned = true;
+        warn(`an event was dropped: ${error.message}. The option onDropped is told of each`, "HEADGATE_DROPPED");
+    };
+}
+
+/** The params of `track`. What is null is not there. */
 function withId(event) {
     const {event: name, data, id, ...more} = event;
-    return given({event: name, data, id: id ?? newId(), ...more});
+    if (more.time instanceof Date && Number.isNaN(more.time.getTime())) throw new TypeError("time is an invalid Date");
+    const members = {event: name, data, id: id ?? newId(), ...more};
+    return Object.fromEntries(Object.entries(members).filter(([, value]) => (value ?? null) !== null));
 }
 
 module.exports = {Client};

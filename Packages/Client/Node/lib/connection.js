@@ -3,15 +3,21 @@
 const net = require("node:net");
 
 const {Backoff} = require("./backoff.js");
-const {Standing, late} = require("./call.js");
+const {Standing} = require("./call.js");
 const {HeadgateError, isObject} = require("./error.js");
 const {decode, encode} = require("./json.js");
 const {Limits} = require("./limits.js");
 const {Lines} = require("./lines.js");
+const {readPatience, timer, watch} = require("./patience.js");
+const {addressFault, isPermanent} = require("./place.js");
+const {notify, textOf, unwatchEnd, warn, watchEnd} = require("./program.js");
 
 const LONGEST_ANSWER = 256 << 20;
 const UTF8 = new TextDecoder("utf-8", {fatal: true});
 const BROKEN = "the connection broke before the answer came";
+// How often in a row a fault that waiting does not cure is met before it ends the calls of a client that was connected once:
+// while a daemon starts again its folder may be shut for a moment.
+const FAULTS_BEFORE_THE_END = 5;
 
 /**
  * Decides when to connect, what to write, what to write again, and what becomes of every call.
@@ -21,21 +27,29 @@ const BROKEN = "the connection broke before the answer came";
  */
 class Connection {
     // idle: not connected, and nothing to send. greeting: the answer to `hello` is waited for. open: calls are written as
-    // they come. draining: the daemon is about to close; what is written is still answered, nothing more is written.
-    // waiting: for the next attempt to connect. closed: for good.
+    // they come. draining: this connection is about to end; what is written is still answered, and what the daemon asked is
+    // answered, but no call is written. waiting: for the next attempt to connect. closed: for good.
     #phase = "idle";
     #calls = new Map();
     #waiting = [];
     #heldBytes = 0;
     #unanswered = 0;
     #underWay = 0;
+    #unattended = 0;
     #lastNumber = 0;
     #limits = new Limits();
     #backoff;
     #wasConnected = false;
     #lastFailure = null;
+    #faults = 0;
+    #state = "idle";
+    #hasWarned = false;
     #socket = null;
-    #present = new AbortController();
+    // The requests of the daemon on this connection that are not answered, and the signal of its end.
+    #present = {owed: 0, aborter: new AbortController()};
+    // True on a connection that is left because the daemon's limits have changed; true until a call is answered after that.
+    #isRelearning = false;
+    #hasRelearned = false;
     #lines = new Lines();
     #output = [];
     #timer = null;
@@ -43,6 +57,8 @@ class Connection {
     #isScheduled = false;
     #waiters = new Set();
     #isLeaving = false;
+    // While it is there the process is kept for events for which nobody waits.
+    #hold = null;
 
     /**
      * takeRequest: called with each request of the daemon, a function that writes the answer to it, and a signal that is
@@ -61,59 +77,82 @@ class Connection {
         return this.#calls.size < this.options.maxUnanswered && this.#heldBytes < this.options.maxUnansweredBytes;
     }
 
-    /** Whether a call that is made now is taken. */
-    get accepts() {
-        return this.hasRoom && !this.#isLeaving && this.#phase !== "closed";
-    }
-
     /** How many calls but the standing ones are not answered. */
     get underWay() {
         return this.#underWay;
     }
 
+    /** A text, with the reason why there is no connection if there is none. */
+    because(text) {
+        return this.#isConnected || !this.#lastFailure ? text : `${text}: ${this.#lastFailure.message}`;
+    }
+
+    get #isConnected() {
+        return this.#phase === "open" || this.#phase === "draining";
+    }
+
     /** Makes a call; what comes of it is told to its promise. */
-    begin(call, {timeout, signal} = {}) {
+    begin(call, given) {
         try {
-            signal?.throwIfAborted();
-            if (this.#phase === "closed" || this.#isLeaving) throw HeadgateError.local("closed", "the client is closed");
-            if (!this.hasRoom) throw HeadgateError.local("buffer_full", "too many calls are unanswered");
-            call.encode(++this.#lastNumber);
+            const patience = readPatience(given);
+            patience.signal?.throwIfAborted();
+            this.#admit(call);
+            call.watch(patience, (error) => this.#giveUp(call, error));
         } catch (error) {
             call.reject(error);
-            return call.answer;
         }
-        this.#add(call);
-        call.watch({timeout, signal}, (error) => this.#giveUp(call, error));
         return call.answer;
+    }
+
+    /** Makes a call for which nobody waits; false if it is not taken. */
+    beginUnattended(call) {
+        try {
+            this.#admit(call);
+            return true;
+        } catch (error) {
+            call.reject(error);
+            return false;
+        }
+    }
+
+    #admit(call) {
+        if (this.#phase === "closed" || this.#isLeaving) throw HeadgateError.local("closed", "the client is closed");
+        if (!this.hasRoom) throw HeadgateError.local("buffer_full", this.because("too many calls are unanswered"));
+        call.encode(++this.#lastNumber);
+        this.#add(call);
     }
 
     #add(call) {
         this.#calls.set(call.number, call);
         this.#heldBytes += call.bytes;
         if (!(call instanceof Standing)) this.#underWay++;
+        if (!call.isAttended && this.#unattended++ === 0) watchEnd(this);
         this.#waiting.push(call.number);
         if (this.#phase === "idle") this.#seek();
         this.#schedule();
     }
 
-    /** Ends when a condition holds, which is asked whenever a call has ended, or when the client is closed. */
-    async until(condition, {timeout, signal} = {}) {
-        signal?.throwIfAborted();
+    /**
+     * Ends when a condition holds, which is asked whenever a call has ended, or when the client is closed. late: makes the
+     * error of a caller whose time is over.
+     */
+    async until(condition, given, late) {
+        const patience = readPatience(given);
+        patience.signal?.throwIfAborted();
         if (condition() || this.#phase === "closed") return;
         const waiter = {condition};
         this.#waiters.add(waiter);
-        let timer, abort;
+        this.#keepProcess();
+        let stop;
         try {
             await new Promise((resolve, reject) => {
                 waiter.resolve = resolve;
-                if (timeout !== undefined && timeout < 2 ** 31) timer = setTimeout(() => reject(late()), timeout);
-                abort = () => reject(signal.reason);
-                signal?.addEventListener("abort", abort, {once: true});
+                stop = watch(patience, late, reject);
             });
         } finally {
-            clearTimeout(timer);
-            signal?.removeEventListener("abort", abort);
+            stop();
             this.#waiters.delete(waiter);
+            this.#keepProcess();
         }
     }
 
@@ -140,8 +179,51 @@ class Connection {
         this.#send();
         this.#disconnect(true);
         this.#phase = "closed";
+        this.#tell("closed", null);
         this.#failAll(HeadgateError.local("closed", "the client is closed"));
         this.#wake();
+    }
+
+    // The end of the program.
+
+    /** The program has nothing more to do: keeps it for events for which nobody waits, for a bounded time. */
+    holdProcess() {
+        if (this.#hold) return;
+        this.#hold = {clock: timer(this.options.exitTimeout, () => this.#endHold())};
+        this.#keepProcess();
+    }
+
+    #endHold() {
+        const error = HeadgateError.local("closed", this.because("the program ended before the answer came"));
+        warn(`${this.#unattended} events were not acknowledged when the program ended: ${error.message}`, "HEADGATE_LEFT");
+        for (const call of [...this.#calls.values()]) if (!call.isAttended) this.#finish(call, error);
+    }
+
+    /** The program ends at this moment: nothing can be waited for any more. */
+    endWithProcess() {
+        const error = HeadgateError.local("closed", this.because("the program ended before the answer came"));
+        try {
+            console.error(`headgate: ${this.#unattended} events were not acknowledged: ${error.message}`);
+            for (const call of this.#calls.values()) if (!call.isAttended) call.dropped(error);
+        } catch (failure) {
+            console.error(`headgate: a callback of the client failed: ${textOf(failure)}`);
+        }
+    }
+
+    // States.
+
+    #tell(state, error) {
+        if (this.#state === state) return;
+        this.#state = state;
+        notify(this.options.onState, state, error);
+    }
+
+    /** There is no connection, although one is wanted: it is said once until a call is answered again. */
+    #missing(error) {
+        this.#tell("disconnected", error);
+        if (this.#hasWarned) return;
+        this.#hasWarned = true;
+        warn(error.message, "HEADGATE_UNREACHABLE");
     }
 
     // What is done once all that happens at this moment has happened: many lines go in one piece.
@@ -156,7 +238,8 @@ class Connection {
     }
 
     #proceed() {
-        if (this.#phase === "draining" && this.#unanswered === 0) {
+        const isDone = this.#unanswered === 0 || this.#isRelearning;
+        if (this.#phase === "draining" && isDone && this.#present.owed === 0) {
             this.#send();
             this.#lose(HeadgateError.local("disconnected", BROKEN), true);
         }
@@ -186,7 +269,7 @@ class Connection {
 
     /** A connection on which nothing is waited for does not keep the program from ending. */
     #keepProcess() {
-        const isBusy = this.#calls.size > 0;
+        const isBusy = this.#calls.size > this.#unattended || this.#waiters.size > 0 || this.#hold !== null;
         for (const handle of [this.#socket, this.#timer]) isBusy ? handle?.ref() : handle?.unref();
     }
 
@@ -204,13 +287,16 @@ class Connection {
 
     #setTimer(milliseconds, then) {
         clearTimeout(this.#timer);
-        this.#timer = setTimeout(then, milliseconds);
+        this.#timer = timer(milliseconds, then);
+        this.#keepProcess();
     }
 
     #attempt() {
         if (this.#calls.size === 0) return this.#rest();
+        const fault = addressFault(this.path);
+        if (fault) return this.#couldNotConnect(this.#cannotConnect(fault), true);
         const socket = net.connect(this.path);
-        let cause = "the daemon closed the connection";
+        let cause = new Error("the daemon closed the connection");
         const ifPresent = (act) => (value) => socket === this.#socket && act(value);
         this.#socket = socket;
         this.#phase = "greeting";
@@ -218,7 +304,7 @@ class Connection {
         this.#output = [this.hello];
         socket.on("connect", ifPresent(() => this.#send()));
         socket.on("data", ifPresent((chunk) => this.#take(socket, chunk)));
-        socket.on("error", (error) => (cause = saying(error)));
+        socket.on("error", (error) => (cause = error));
         socket.on("close", ifPresent(() => this.#disconnected(cause)));
         const silent = "connected, but the daemon does not answer";
         this.#setTimer(this.options.greetingTimeout, () => this.#couldNotConnect(this.#cannotConnect(silent)));
@@ -228,10 +314,15 @@ class Connection {
         return HeadgateError.local("cannot_connect", `cannot connect to ${this.path}: ${cause}`);
     }
 
-    #couldNotConnect(error) {
+    /** isFault: true if waiting does not cure it. */
+    #couldNotConnect(error, isFault = false) {
         this.#disconnect();
         this.#lastFailure = error;
-        this.#retry();
+        this.#missing(error);
+        this.#faults = isFault ? this.#faults + 1 : 0;
+        if (this.#faults < (this.#wasConnected ? FAULTS_BEFORE_THE_END : 1)) return this.#retry();
+        this.#rest();
+        this.#failAll(error);
     }
 
     #greeted(result) {
@@ -242,7 +333,9 @@ class Connection {
         if (!this.#wasConnected) this.#backoff.rest();
         this.#wasConnected = true;
         this.#lastFailure = null;
+        this.#faults = 0;
         this.#phase = "open";
+        this.#tell("connected", null);
         this.#schedule();
     }
 
@@ -251,6 +344,7 @@ class Connection {
         if (error.reason === "shutting_down") return this.#foundStopping(error.message);
         if (error.reason === "limit") return this.#couldNotConnect(this.#cannotConnect(error.message));
         this.#disconnect();
+        this.#missing(error);
         this.#rest();
         this.#failAll(error);
     }
@@ -273,7 +367,8 @@ class Connection {
     }
 
     #disconnected(cause) {
-        if (this.#phase === "greeting") this.#couldNotConnect(this.#cannotConnect(cause));
+        const isFault = isPermanent(cause);
+        if (this.#phase === "greeting") this.#couldNotConnect(this.#cannotConnect(saying(cause)), isFault);
         else this.#lose(HeadgateError.local("disconnected", BROKEN));
     }
 
@@ -281,12 +376,13 @@ class Connection {
     #lose(error, isOrderly = false) {
         this.#disconnect(isOrderly);
         this.#lastFailure = error;
+        this.#tell("disconnected", error);
         for (const call of [...this.#calls.values()]) {
             call.granted &&= false;
             if (call.bound || (call.written && !call.repeatable)) this.#finish(call, error);
             else this.#unmark(call);
         }
-        for (const timer of this.#postponed) clearTimeout(timer);
+        for (const clock of this.#postponed) clearTimeout(clock);
         this.#postponed.clear();
         this.#waiting = [...this.#calls.keys()];
         this.#retry();
@@ -298,9 +394,10 @@ class Connection {
         const socket = this.#socket;
         this.#socket = null;
         this.#output = [];
+        this.#isRelearning = false;
         if (!socket) return;
-        this.#present.abort();
-        this.#present = new AbortController();
+        this.#present.aborter.abort();
+        this.#present = {owed: 0, aborter: new AbortController()};
         if (!isOrderly) return socket.destroy();
         // What the daemon says now counts no more; but its end of the connection has to be read.
         socket.resume();
@@ -363,20 +460,31 @@ class Connection {
 
     #takeCall({id, method, params}) {
         if (id === undefined) return method === "closing" ? this.#closing() : undefined;
-        const socket = this.#socket;
+        const present = this.#present;
+        present.owed++;
         // An answer on another connection than that of the question would answer something else.
         this.takeRequest(method, params, (answer) => {
-            if (socket !== this.#socket || !["open", "draining"].includes(this.#phase)) return;
-            this.#output.push(encode({jsonrpc: "2.0", id, ...answer}) + "\n");
+            present.owed--;
+            if (present !== this.#present || !this.#isConnected) return;
+            this.#output.push(this.#encodeAnswer(id, answer));
             this.#schedule();
-        }, this.#present.signal);
+        }, present.aborter.signal);
+    }
+
+    /** The line of an answer. In place of one that the daemon would not take it says so, with which the daemon goes on. */
+    #encodeAnswer(id, answer) {
+        const line = encode({jsonrpc: "2.0", id, ...answer}) + "\n";
+        const fault = this.#limits.fault({line, bytes: Buffer.byteLength(line)});
+        if (!fault) return line;
+        warn(`the answer of a worker is not sent: ${fault.message}`, "HEADGATE_ANSWER_REFUSED");
+        return encode({jsonrpc: "2.0", id, error: {code: -32603, message: `the answer: ${fault.message}`}}) + "\n";
     }
 
     #answered(number, result, error) {
         const call = this.#calls.get(number);
         if (!call?.written) return; // nobody waits for it any more
         if (error) return this.#refused(call, error);
-        this.#backoff.succeed();
+        this.#succeed();
         if (!isObject(result)) {
             const text = `a result of ${call.method} that is no object`;
             return this.#finish(call, HeadgateError.local("bad_answer", text));
@@ -384,7 +492,15 @@ class Connection {
         if (!(call instanceof Standing)) return this.#finish(call, null, result);
         this.#unmark(call);
         call.granted = call.wasGranted = true;
+        call.isRefused = false;
         call.resolve(result);
+    }
+
+    /** An answer to a call came. */
+    #succeed() {
+        this.#backoff.succeed();
+        this.#hasWarned = false;
+        if (!this.#isRelearning) this.#hasRelearned = false;
     }
 
     #refused(call, error) {
@@ -392,20 +508,24 @@ class Connection {
             this.#unmark(call);
             return this.#drain();
         }
-        this.#backoff.succeed();
+        this.#succeed();
+        if (!call.wasGranted) return this.#finish(call, error);
         // The daemon may not have noticed yet that the connection before is gone.
-        if (call.wasGranted && error.reason === "conflict") return this.#postpone(call);
-        this.#finish(call, error);
+        if (error.reason !== "conflict" && !call.isRefused) {
+            call.isRefused = true;
+            call.refused(error);
+        }
+        this.#postpone(call);
     }
 
     #postpone(call) {
         this.#unmark(call);
-        const timer = setTimeout(() => {
-            this.#postponed.delete(timer);
+        const clock = timer(this.options.backoffCap, () => {
+            this.#postponed.delete(clock);
             this.#waiting.push(call.number);
             this.#schedule();
-        }, this.options.backoffCap);
-        this.#postponed.add(timer);
+        });
+        this.#postponed.add(clock);
     }
 
     /**
@@ -415,23 +535,33 @@ class Connection {
     #gotNonsense(text) {
         const error = HeadgateError.local("bad_answer", `not an answer of the protocol: ${text}`);
         if (this.#phase === "greeting") return this.#couldNotConnect(error);
-        if (this.#phase !== "open" && this.#phase !== "draining") return;
+        if (!this.#isConnected) return;
         for (const call of [...this.#calls.values()]) if (call.written) this.#finish(call, error);
         this.#lose(error);
     }
 
     #gotAnonymousError(error) {
+        const isLimit = error.reason === "line_too_long" || error.reason === "limit";
         if (this.#phase === "greeting") this.#greetingRefused(error);
-        else this.#gotNonsense(error.message);
+        else if (isLimit && this.#isConnected && !this.#hasRelearned) this.#relearn();
+        else if (!this.#isRelearning) this.#gotNonsense(error.message);
+    }
+
+    /**
+     * The daemon takes less than it said when it greeted. The next greeting says how much, so this connection is left, once
+     * what the daemon asked on it is answered. If the next one brings the same it is nonsense.
+     */
+    #relearn() {
+        this.#isRelearning = this.#hasRelearned = true;
+        this.#drain();
     }
 
     // What becomes of calls.
 
     #giveUp(call, error) {
-        const isConnected = this.#phase === "open" || this.#phase === "draining";
         const isLate = error instanceof HeadgateError && error.reason === "timed_out";
         const isAsked = call instanceof Standing && call.written;
-        this.#finish(call, isLate && !isConnected && this.#lastFailure ? this.#lastFailure : error);
+        this.#finish(call, isLate && !this.#isConnected && this.#lastFailure ? this.#lastFailure : error);
         if (isAsked) this.#giveBack(call);
     }
 
@@ -457,12 +587,19 @@ class Connection {
         this.#unmark(call);
         this.#heldBytes -= call.bytes;
         if (!(call instanceof Standing)) this.#underWay--;
+        if (!call.isAttended && --this.#unattended === 0) this.#endWatch();
         // Calls that were given up while there is no daemon must not be remembered until there is one.
         if (this.#waiting.length > 2 * this.#calls.size + 1024) {
             this.#waiting = this.#waiting.filter((number) => this.#calls.has(number));
         }
         this.#wake();
         this.#schedule();
+    }
+
+    #endWatch() {
+        unwatchEnd(this);
+        clearTimeout(this.#hold?.clock);
+        this.#hold = null;
     }
 
     #finish(call, error, result) {

@@ -5,5 +5,6 @@ const {Client} = require("./client.js");
 const {HeadgateError} = require("./error.js");
 const {newId} = require("./ids.js");
 const {usualSocket} = require("./place.js");
+const {version} = require("../package.json");
 
-module.exports = {Client, HeadgateError, newId, usualSocket};
+module.exports = {Client, HeadgateError, newId, usualSocket, version};

@@ -17,4 +17,23 @@ function isDirectory(path) {
     return statSync(path, {throwIfNoEntry: false})?.isDirectory() ?? false;
 }
 
-module.exports = {usualSocket};
+// What a socket's address holds, without the NUL at its end.
+const LONGEST_PATH = process.platform === "linux" ? 107 : 103;
+
+/** Why a path cannot be a socket's, or null. */
+function addressFault(path) {
+    if (path.includes("\0")) return "the path has a NUL in it";
+    return Buffer.byteLength(path) > LONGEST_PATH ? "the path is too long for a socket" : null;
+}
+
+// What no waiting for the daemon cures.
+const PERMANENT = new Set([
+    "EACCES", "EPERM", "ENAMETOOLONG", "ENOTDIR", "ELOOP", "EPROTOTYPE", "EINVAL", "ENOTSOCK", "EAFNOSUPPORT",
+]);
+
+/** True if an error of a socket stays until somebody changes the path or the rights. */
+function isPermanent(error) {
+    return PERMANENT.has(error.code);
+}
+
+module.exports = {addressFault, isPermanent, usualSocket};

@@ -2,8 +2,10 @@
 
 const {Call, Standing} = require("./call.js");
 const {HeadgateError, isObject} = require("./error.js");
+const {notify, textOf, warn} = require("./program.js");
 
 const OUTCOMES = new Set(["delivered", "retry", "dead"]);
+const LONGEST_MESSAGE = 1_000;
 
 /** The workers of a client, by their dispatchers. */
 class Workers {
@@ -13,17 +15,24 @@ class Workers {
         this.connection = connection;
     }
 
-    async subscribe(dispatcher, work, {credit, limit, onEnd, ...patience} = {}) {
-        if (typeof work !== "function") throw new TypeError("a worker is a function");
+    async subscribe(dispatcher, work, {credit, limit, onEnd, onRefused, ...patience} = {}) {
+        for (const one of [work, onEnd ?? work, onRefused ?? work]) {
+            if (typeof one !== "function") throw new TypeError("a worker, onEnd and onRefused are functions");
+        }
         if (this.#table.has(dispatcher)) {
             throw HeadgateError.local("misuse", `${dispatcher} is served by this client already`);
         }
+        const refused = (error) => {
+            const text = `the daemon refuses the worker of ${dispatcher}, and is asked again: ${error.message}`;
+            warn(text, "HEADGATE_REFUSED");
+            notify(onRefused, error);
+        };
         const ended = (error) => {
             if (this.#table.get(dispatcher)?.standing === standing) this.#table.delete(dispatcher);
-            onEnd?.(error);
+            notify(onEnd, error);
         };
-        const params = given({id: dispatcher, credit, limit});
-        const standing = new Standing("dispatcher.subscribe", params, ended, () => leaving(dispatcher));
+        const told = {refused, ended, leaving: () => leaving(dispatcher)};
+        const standing = new Standing("dispatcher.subscribe", given({id: dispatcher, credit, limit}), told);
         const served = {standing, work, isRetired: false};
         this.#table.set(dispatcher, served);
         try {
@@ -57,7 +66,7 @@ class Workers {
         return [...this.#table.keys()];
     }
 
-    /** The daemon asks something. */
+    /** Answers what the daemon asks: every end of a handler is an answer. */
     async take(method, params, answer, signal) {
         if (method !== "dispatch") return answer({error: {code: -32601, message: `there is no method ${method}`}});
         const dispatcher = isObject(params) ? params.dispatcher : undefined;
@@ -73,7 +82,7 @@ class Workers {
         try {
             answer({result: read(await served.work(params, signal))});
         } catch (error) {
-            answer({error: {code: -32603, message: String(error)}});
+            answer({error: {code: -32603, message: textOf(error).slice(0, LONGEST_MESSAGE)}});
         }
     }
 }
@@ -85,12 +94,18 @@ function leaving(dispatcher) {
     return call;
 }
 
-/** What a worker's outcomes are to the daemon. */
+/** A worker's outcomes as the daemon wants them; throws a TypeError if they are none. */
 function read(outcomes) {
     if (outcomes === undefined || outcomes === null) return {};
-    const named = outcomes instanceof Map ? Object.fromEntries(outcomes) : outcomes;
+    const kind = Object.prototype.toString.call(outcomes);
+    if (kind !== "[object Object]" && kind !== "[object Map]") {
+        throw new TypeError(`a worker gives outcomes by the events' ids, or nothing: ${textOf(outcomes)}`);
+    }
+    const named = kind === "[object Map]" ? Object.fromEntries(outcomes) : {...outcomes};
     const unknown = Object.values(named).find((outcome) => !OUTCOMES.has(outcome));
-    if (unknown !== undefined) throw new TypeError(`not an outcome: ${unknown}`);
+    if (unknown !== undefined || Object.values(named).includes(undefined)) {
+        throw new TypeError(`not an outcome: ${textOf(unknown)}`);
+    }
     return Object.keys(named).length > 0 ? {outcomes: named} : {};
 }
 

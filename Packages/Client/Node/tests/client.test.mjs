@@ -248,23 +248,6 @@ test("a worker is told that its connection is lost, and its answer is dropped", 
     assert.equal(await second.isSilent(), true);
 });
 
-test("a worker that is refused later is told", async (t) => {
-    const [daemon, client] = await pair(t);
-    let end;
-    const ended = new Promise((resolve) => (end = resolve));
-    const granted = client.subscribe("jobs", () => {}, {credit: 3, onEnd: end});
-    const first = await daemon.greet();
-    const request = await first.request("dispatcher.subscribe");
-    assert.deepEqual(request.params, {id: "jobs", credit: 3});
-    first.answer(request, {});
-    await granted;
-    first.socket.destroy();
-    const second = await daemon.greet();
-    const {id} = await second.request("dispatcher.subscribe");
-    second.tell({id, error: {code: -32000, message: "gone", data: {reason: "not_found"}}});
-    assert.equal((await ended).reason, "not_found");
-});
-
 test("arguments that are no JSON are the caller's fault", async (t) => {
     const [, client] = await pair(t);
     const circle = {};

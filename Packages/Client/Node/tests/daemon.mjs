@@ -51,19 +51,33 @@ export class Daemon {
         const daemon = new Daemon();
         daemon.folder = await mkdtemp(join(tmpdir(), "headgate-"));
         daemon.path = join(daemon.folder, "d.sock");
-        daemon.server = net.createServer();
         daemon.sockets = [];
-        daemon.server.on("connection", (socket) => daemon.sockets.push(socket));
-        daemon.server.listen(daemon.path);
-        await once(daemon.server, "listening");
+        await daemon.listen();
         test.after(() => daemon.stop());
         return daemon;
     }
 
+    async listen() {
+        this.server = net.createServer();
+        this.server.on("connection", (socket) => this.sockets.push(socket));
+        this.server.listen(this.path);
+        await once(this.server, "listening");
+    }
+
+    /** Listens no more. */
+    async close() {
+        this.server.close();
+        await rm(this.path, {force: true});
+    }
+
+    async accept() {
+        const [socket] = await once(this.server, "connection");
+        return new Connection(socket);
+    }
+
     /** The next connection, greeted. */
     async greet() {
-        const [socket] = await once(this.server, "connection");
-        const connection = new Connection(socket);
+        const connection = await this.accept();
         connection.answer(await connection.request("hello"), {protocol: 1});
         return connection;
     }

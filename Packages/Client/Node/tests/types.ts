@@ -1,5 +1,5 @@
 // Is compiled only, as CommonJS and as a module: what a program may write, and what it may not.
-import {Batch, Client, HeadgateError, Receipt, newId, usualSocket} from "headgate";
+import {Batch, Client, HeadgateError, Receipt, State, newId, usualSocket, version} from "headgate";
 
 async function tracks(client: Client): Promise<void> {
     const receipt: Receipt = await client.track("signup", {plan: "free"}, {key: "user-7", timeout: 100});
@@ -15,17 +15,23 @@ async function tracks(client: Client): Promise<void> {
     // @ts-expect-error: an event has a name
     await client.trackMany([{data: {}}]);
     const left: number = await client.close({timeout: 100});
-    console.log(place, soon, word, none, left, usualSocket());
+    const disposed: Promise<void> = client[Symbol.asyncDispose]();
+    console.log(place, soon, word, none, left, usualSocket(), version, disposed);
 }
 
 async function works(client: Client): Promise<void> {
     await client.subscribe("jobs", async (batch: Batch) => ({[batch.events[0].id]: "dead"}), {credit: 4});
-    await client.subscribe("jobs", () => {});
+    await client.subscribe("jobs", () => {}, {onRefused: (error) => console.log(error.reason), timeout: null});
+    // @ts-expect-error: false is no outcome
+    await client.subscribe("jobs", () => false);
     // @ts-expect-error: there is no such outcome
     await client.subscribe("jobs", () => ({a: "eaten"}));
 }
 
-const client = new Client("shop", "2.1", {onDropped: (error, event) => console.log(error.message, event.event)});
+const client = new Client("shop", "2.1", {
+    onDropped: (error, event) => console.log(error.message, event.event),
+    onState: (state: State, error) => console.log(state, error?.reason),
+});
 void tracks(client).then(() => works(client));
 // @ts-expect-error: milliseconds are a number
 new Client("shop", "2.1", {connectTimeout: "1 s"});

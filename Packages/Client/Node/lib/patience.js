@@ -1,0 +1,50 @@
+"use strict";
+
+// Node's timers take this many milliseconds at most, some 25 days. A longer time is no bound.
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** Starts a timer; gives undefined, and never calls, if the time is longer than timers take. */
+function timer(milliseconds, act) {
+    return milliseconds <= LONGEST_TIMER ? setTimeout(act, milliseconds) : undefined;
+}
+
+/** Checks a time in milliseconds; throws a TypeError if the value is none. */
+function milliseconds(name, value) {
+    if (typeof value !== "number" || Number.isNaN(value)) throw new TypeError(`${name} is a number of milliseconds`);
+    return Math.max(0, value);
+}
+
+/** How long a caller waits: the checked members of what the caller gave. Null and undefined are no bound. */
+function readPatience(given) {
+    const {timeout, signal} = given ?? {};
+    const isSignal = typeof signal?.addEventListener === "function" && typeof signal.aborted === "boolean";
+    if ((signal ?? null) !== null && !isSignal) throw new TypeError("signal is an AbortSignal");
+    return {timeout: milliseconds("timeout", timeout ?? Infinity), signal: signal ?? undefined};
+}
+
+// What is done when a signal is aborted. A signal has one listener of this module, however many calls wait with it.
+const waiting = new WeakMap();
+
+/** Calls `act` when the signal is aborted; gives a function that takes this back. */
+function onAbort(signal, act) {
+    let acts = waiting.get(signal);
+    if (!acts) {
+        acts = new Set();
+        waiting.set(signal, acts);
+        signal.addEventListener("abort", () => [...acts].forEach((one) => one()), {once: true});
+    }
+    acts.add(act);
+    return () => acts.delete(act);
+}
+
+/** Calls `end` with an error when the time is over or the signal is aborted; gives a function that takes this back. */
+function watch({timeout, signal}, late, end) {
+    const clock = timer(timeout, () => end(late()));
+    const release = signal && onAbort(signal, () => end(signal.reason));
+    return () => {
+        clearTimeout(clock);
+        release?.();
+    };
+}
+
+module.exports = {milliseconds, readPatience, timer, watch};

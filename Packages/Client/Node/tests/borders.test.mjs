@@ -1,0 +1,331 @@
+// The client at its borders: a daemon that is not there, the end of the program, callbacks that fail, values that are odd.
+import assert from "node:assert/strict";
+import {execFile} from "node:child_process";
+import {once} from "node:events";
+import {mkdtemp, rm, writeFile} from "node:fs/promises";
+import {tmpdir} from "node:os";
+import {join} from "node:path";
+import {test} from "node:test";
+import {fileURLToPath} from "node:url";
+import {promisify} from "node:util";
+
+import {Client, HeadgateError} from "../index.mjs";
+import {Daemon} from "./daemon.mjs";
+
+const INDEX = fileURLToPath(new URL("../lib/index.js", import.meta.url));
+const reason = (word) => (error) => error instanceof HeadgateError && error.code === 0 && error.reason === word;
+
+/** A folder that goes with its test, in which there is no daemon. */
+async function folder(t) {
+    const path = await mkdtemp(join(tmpdir(), "headgate-"));
+    t.after(() => rm(path, {recursive: true}));
+    return path;
+}
+
+async function pair(t, options) {
+    const daemon = await Daemon.start(t);
+    const client = new Client("test", "1.0", {socketPath: daemon.path, backoffBase: 10, backoffCap: 50, ...options});
+    t.after(() => client.destroy());
+    return [daemon, client];
+}
+
+/** A client that works, with the connection on which that was granted. */
+async function working(t, work, options) {
+    const [daemon, client] = await pair(t);
+    const granted = client.subscribe("jobs", work, options);
+    const connection = await daemon.greet();
+    connection.answer(await connection.request("dispatcher.subscribe"), {});
+    await granted;
+    return [daemon, client, connection];
+}
+
+function dispatch(connection, events = []) {
+    connection.tell({id: "d", method: "dispatch", params: {dispatcher: "jobs", batch: "b", attempt: 1, events}});
+}
+
+/** The warnings of the client from now on. */
+function warnings(t) {
+    const heard = [];
+    const hear = (warning) => warning.name === "HeadgateWarning" && heard.push(warning);
+    process.on("warning", hear);
+    t.after(() => process.off("warning", hear));
+    return heard;
+}
+
+/** Runs a program of its own: `client` is a client of the daemon of this path. Gives what it wrote and how it ended. */
+function runProgram(path, text, exitTimeout) {
+    const program = `const {Client} = require(${JSON.stringify(INDEX)});
+        const client = new Client("a", "", {socketPath: ${JSON.stringify(path)}, exitTimeout: ${exitTimeout},
+            onDropped: (error, {event}) => console.log("dropped", event, error.reason)});
+        ${text}`;
+    return promisify(execFile)(process.execPath, ["-e", program], {timeout: 60_000});
+}
+
+test("a permanent fault is at once an error, and said", async (t) => {
+    const path = await folder(t);
+    await writeFile(join(path, "file"), "");
+    for (const socketPath of [join(path, "long".repeat(40)), join(path, "file", "d.sock"), join(path, "a\0b")]) {
+        const states = [];
+        const client = new Client("test", "", {socketPath, connectTimeout: Infinity, onState: (...told) => states.push(told)});
+        await assert.rejects(client.track("x"), reason("cannot_connect"));
+        await assert.rejects(client.track("y"), reason("cannot_connect"));
+        client.destroy();
+        await new Promise(setImmediate);
+        assert.deepEqual(states.map(([state, error]) => [state, error?.reason]), [
+            ["disconnected", "cannot_connect"], ["closed", undefined],
+        ]);
+    }
+});
+
+test("a daemon that is not there is said once, and its states are told", async (t) => {
+    const heard = warnings(t);
+    const states = [];
+    const [daemon, client] = await pair(t, {onState: (state) => states.push(state)});
+    const first = client.track("x");
+    const connection = await daemon.greet();
+    connection.acknowledge(await connection.request("track"));
+    await first;
+    await daemon.close();
+    connection.socket.destroy();
+    await assert.rejects(client.track("y", undefined, {timeout: 200}), reason("cannot_connect"));
+    await daemon.listen();
+    const again = client.track("z");
+    const second = await daemon.greet();
+    second.acknowledge(await second.request("track"));
+    await again;
+    assert.deepEqual(states, ["connected", "disconnected", "connected"]);
+    assert.deepEqual(heard.map(({code}) => code), ["HEADGATE_UNREACHABLE"]);
+});
+
+test("the first connection has an end to its patience", async (t) => {
+    const socketPath = join(await folder(t), "d.sock");
+    const client = new Client("test", "", {socketPath, connectTimeout: 50, backoffBase: 10});
+    await assert.rejects(client.track("x"), reason("cannot_connect"));
+});
+
+test("a wait for room that is over says so, and why there is no connection", async (t) => {
+    const socketPath = join(await folder(t), "d.sock");
+    const client = new Client("test", "", {socketPath, maxUnanswered: 1});
+    t.after(() => client.destroy());
+    client.track("x").catch(() => {});
+    await assert.rejects(client.room({timeout: 100}), (error) => reason("buffer_full")(error) && /cannot connect/.test(error.message));
+    await assert.rejects(client.drain({timeout: 1}), reason("timed_out"));
+});
+
+test("times that timers do not take are no bound, and null is none", async (t) => {
+    const [daemon, client] = await pair(t, {greetingTimeout: Infinity, connectTimeout: null, backoffCap: 2 ** 40});
+    const calls = [null, Infinity, 2 ** 40, undefined].map((timeout) => client.call("ping", {}, {timeout, signal: null}));
+    const connection = await daemon.accept();
+    const hello = await connection.request("hello");
+    await new Promise(setImmediate);
+    connection.answer(hello, {});
+    for (const call of calls) {
+        connection.answer(await connection.request("ping"), {});
+        await call;
+    }
+    await assert.rejects(client.track("x", {}, {timeout: NaN}), TypeError);
+    await assert.rejects(client.track("x", {}, {timeout: "1"}), TypeError);
+    await assert.rejects(client.track("x", {}, {signal: {}}), TypeError);
+    assert.equal(client.unanswered, 0, "what failed was not begun");
+    for (const options of [{connectTimeout: "1 s"}, {backoffBase: NaN}, {maxUnanswered: 0}, {onDropped: 1}, {onState: "x"}]) {
+        assert.throws(() => new Client("test", "", options), TypeError);
+    }
+});
+
+test("many calls with one signal warn of nothing", async (t) => {
+    const heard = [];
+    const hear = (warning) => heard.push(warning.name);
+    process.on("warning", hear);
+    t.after(() => process.off("warning", hear));
+    const [daemon, client] = await pair(t);
+    const {signal} = new AbortController();
+    const end = client.trackEach(Array.from({length: 30}, () => ({event: "x"})), {signal});
+    const connection = await daemon.greet();
+    for (let n = 0; n < 30; n++) connection.acknowledge(await connection.request("track"));
+    await end;
+    await new Promise(setImmediate);
+    assert.deepEqual(heard, []);
+});
+
+test("callbacks that throw end nothing", async (t) => {
+    const heard = warnings(t);
+    const fail = () => { throw Object.create(null); };
+    const reject = async () => { throw new Error("later"); };
+    const [daemon, client] = await pair(t, {maxUnanswered: 1, onDropped: fail, onState: reject});
+    const first = client.track("x");
+    assert.equal(client.trackSoon("lost"), false);
+    const connection = await daemon.greet();
+    connection.acknowledge(await connection.request("track"));
+    await first;
+    await new Promise(setImmediate);
+    assert.deepEqual(heard.map(({code}) => code), ["HEADGATE_CALLBACK_FAILED", "HEADGATE_CALLBACK_FAILED"]);
+});
+
+test("a client that is destroyed in a callback does not come back", async (t) => {
+    let destroyed;
+    const ended = new Promise((resolve) => (destroyed = resolve));
+    const [daemon, client] = await pair(t, {reconnectTimeout: 0, onState: (state) => state === "disconnected" && client.destroy()});
+    const granted = client.subscribe("jobs", () => {}, {onEnd: (error) => { client.destroy(); destroyed(error); throw error; }});
+    const connection = await daemon.greet();
+    connection.answer(await connection.request("dispatcher.subscribe"), {});
+    await granted;
+    let returned = false;
+    daemon.server.on("connection", () => (returned = true));
+    connection.tell({id: null, error: {code: -32700, message: "no"}});
+    await ended;
+    await assert.rejects(client.track("x"), reason("closed"));
+    assert.equal(returned, false);
+});
+
+test("what is odd in an event is told to its caller", async (t) => {
+    const [daemon, client] = await pair(t);
+    await assert.rejects(client.track("x", {}, {time: new Date(NaN)}), TypeError);
+    await assert.rejects(client.track("x", {toJSON() { throw new TypeError("no"); }}), TypeError);
+    const tracked = client.track("x", null, {key: null, time: null, dispatchers: null, ttl_ms: null, id: "1"});
+    const connection = await daemon.greet();
+    const request = await connection.request("track");
+    assert.deepEqual(request.params, {event: "x", id: "1"});
+    connection.acknowledge(request);
+    await tracked;
+});
+
+for (const [name, result] of [
+    ["false", false], ["true", true], ["a number", 0], ["a text", "dead"], ["a list", []], ["a set", new Set()],
+    ["an outcome that is not there", {"1": undefined}],
+]) {
+    test(`a worker that gives ${name} has its batch retried`, async (t) => {
+        const [, , connection] = await working(t, () => result);
+        dispatch(connection);
+        assert.equal((await connection.read()).error.code, -32603);
+    });
+}
+
+test("a worker that throws what has no text is answered for", async (t) => {
+    const [, , connection] = await working(t, () => { throw Object.create(null); });
+    dispatch(connection);
+    assert.equal((await connection.read()).error.code, -32603);
+});
+
+test("an answer that the daemon does not take is refused here", async (t) => {
+    warnings(t);
+    const [daemon, client] = await pair(t);
+    const works = [() => { throw new Error("x".repeat(5_000)); }, () => ({["i".repeat(3_000)]: "dead"})];
+    const granted = client.subscribe("jobs", () => works.shift()());
+    const connection = await daemon.accept();
+    connection.answer(await connection.request("hello"), {limits: {max_line_bytes: 2_000}});
+    connection.answer(await connection.request("dispatcher.subscribe"), {});
+    await granted;
+    for (let n = 0; n < 2; n++) {
+        dispatch(connection);
+        const answer = await connection.read();
+        assert.equal(answer.error.code, -32603);
+        assert.ok(JSON.stringify(answer).length < 2_000);
+    }
+});
+
+test("limits that were lowered are learnt, and what may be repeated is", async (t) => {
+    const [daemon, client] = await pair(t);
+    const small = client.track("small");
+    const first = await daemon.greet();
+    const request = await first.request("track");
+    const large = client.track("large", {text: "x".repeat(500)});
+    const pause = client.call("dispatcher.pause", {id: "collect"});
+    pause.catch(() => {});
+    large.catch(() => {});
+    await first.request("track");
+    await first.request("dispatcher.pause");
+    first.tell({id: null, error: {code: -32000, message: "too long", data: {reason: "line_too_long"}}});
+    const second = await daemon.accept();
+    second.answer(await second.request("hello"), {limits: {max_line_bytes: 300}});
+    const again = await second.request("track");
+    assert.equal(again.params.id, request.params.id);
+    second.acknowledge(again);
+    await small;
+    await assert.rejects(large, {reason: "line_too_long", code: -32000});
+    await assert.rejects(pause, reason("disconnected"));
+    assert.equal(await second.isSilent(), true);
+});
+
+test("limits that bring the same again are nonsense", async (t) => {
+    const [daemon, client] = await pair(t);
+    const tracked = client.track("x");
+    tracked.catch(() => {});
+    for (let n = 0; n < 2; n++) {
+        const connection = await daemon.greet();
+        await connection.request("track");
+        connection.tell({id: null, error: {code: -32000, message: "too deep", data: {reason: "limit"}}});
+    }
+    await assert.rejects(tracked, reason("bad_answer"));
+});
+
+test("D11: a handler's answer goes out before the connection of a daemon that stops is left", async (t) => {
+    let finish;
+    const [daemon, client, connection] = await working(t, () => new Promise((resolve) => (finish = resolve)));
+    dispatch(connection);
+    assert.equal(await connection.isSilent(), true);
+    connection.tell({method: "closing", params: {reason: "shutting_down"}});
+    assert.equal(await connection.isSilent(), true);
+    const ping = client.call("ping");
+    assert.equal(await connection.isSilent(), true);
+    finish({"1": "dead"});
+    assert.deepEqual((await connection.read()).result, {outcomes: {"1": "dead"}});
+    assert.equal(await connection.read(), undefined);
+    const second = await daemon.greet();
+    second.answer(await second.request("dispatcher.subscribe"), {});
+    second.answer(await second.request("ping"), {});
+    await ping;
+});
+
+test("a worker that is refused on a later connection is told once, and asks again", async (t) => {
+    const heard = warnings(t);
+    const refusals = [];
+    const [daemon, client, first] = await working(t, () => {}, {onRefused: ({reason}) => refusals.push(reason)});
+    first.socket.destroy();
+    const second = await daemon.greet();
+    for (let n = 0; n < 2; n++) {
+        const {id} = await second.request("dispatcher.subscribe");
+        second.tell({id, error: {code: -32000, message: "gone", data: {reason: "not_found"}}});
+    }
+    second.answer(await second.request("dispatcher.subscribe"), {});
+    dispatch(second);
+    assert.deepEqual((await second.read()).result, {});
+    assert.deepEqual(refusals, ["not_found"]);
+    assert.deepEqual(heard.map(({code}) => code), ["HEADGATE_REFUSED"]);
+    await client.unsubscribe("jobs", {signal: AbortSignal.abort()}).catch(() => {});
+});
+
+test("an event for which nobody waits keeps the program for a bounded time only", async (t) => {
+    const path = join(await folder(t), "d.sock");
+    const {stdout, stderr} = await runProgram(path, `client.trackSoon("kept");`, 20);
+    assert.equal(stdout, "dropped kept closed\n");
+    assert.match(stderr, /1 events were not acknowledged when the program ended.*there is no such socket/);
+});
+
+test("a program that ends has its events stored before", async (t) => {
+    const daemon = await Daemon.start(t);
+    const ended = runProgram(daemon.path, `for (let n = 0; n < 40; n++) client.trackSoon("e" + n);`, 60_000);
+    const connection = await daemon.greet();
+    for (let n = 0; n < 40; n++) {
+        const request = await connection.request("track");
+        assert.equal(request.params.event, `e${n}`);
+        connection.acknowledge(request);
+    }
+    const {stdout, stderr} = await ended;
+    assert.equal(stdout + stderr, "");
+});
+
+test("process.exit says what it loses", async (t) => {
+    const path = join(await folder(t), "d.sock");
+    const {stdout, stderr} = await runProgram(path, `client.trackSoon("lost"); process.exit(0);`, 60_000);
+    assert.equal(stdout, "dropped lost closed\n");
+    assert.match(stderr, /headgate: 1 events were not acknowledged/);
+});
+
+test("a wait for room is waited for, also where nobody waits for the events", async (t) => {
+    const daemon = await Daemon.start(t);
+    const text = `(async () => { for (let n = 0; n < 3; n++) { await small.room(); small.trackSoon("e" + n); } console.log("all"); })();`;
+    const ended = runProgram(daemon.path, `const small = new Client("b", "", {socketPath: client.socketPath, maxUnanswered: 1}); ${text}`, 60_000);
+    const connection = await daemon.greet();
+    for (let n = 0; n < 3; n++) connection.acknowledge(await connection.request("track"));
+    assert.equal((await ended).stdout, "all\n");
+});
