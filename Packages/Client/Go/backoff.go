@@ -36,9 +36,16 @@ func (b *backoff) isOver() bool {
 
 // wait is somewhere in the upper half, so that those who lost the daemon together do not come back together.
 func (b *backoff) wait() time.Duration {
-	longest := b.cap
-	if doublings := b.failures - 1; doublings < 32 && b.base<<doublings < b.cap {
-		longest = b.base << doublings
+	longest := b.base
+	for count := 1; count < b.failures && longest < b.cap; count++ {
+		if longest > b.cap/2 { // twice as long may be more than a Duration holds
+			longest = b.cap
+		} else {
+			longest *= 2
+		}
+	}
+	if longest > b.cap {
+		longest = b.cap
 	}
 	wait := longest/2 + time.Duration(rand.Int63n(int64(longest/2)+1))
 	if b.isPatient && !b.end.IsZero() && time.Until(b.end) < wait {

@@ -3,6 +3,7 @@ package headgate
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 )
 
 // call is a request that is neither answered nor given up. Its number is the request's id on every connection.
@@ -11,7 +12,9 @@ type call struct {
 	params     any
 	repeatable bool // whether it may be written again after a connection broke under it
 	bound      bool // about what the present connection has: on another one it would mean something else
+	isSoon     bool // an event for which nobody needs to wait
 	number     uint64
+	body       []byte // the message behind its number
 	line       []byte
 	written    bool // on the present connection, and not answered
 	standing   *standing
@@ -25,7 +28,9 @@ type call struct {
 type standing struct {
 	granted    bool // on the present connection
 	wasGranted bool // ever: its caller has been told
+	isRefused  bool // by the daemon after it was granted; not granted since
 	interrupt  func()
+	refused    func(*Error) // on a later connection; it is asked for again
 	ended      func(*Error)
 	leave      func() *call // makes the call that gives it back
 }
@@ -43,17 +48,26 @@ func (c *call) isDone() bool {
 	}
 }
 
-// encode writes it down under its number, so that a later change of what was given does not matter.
-func (c *call) encode(number uint64) error {
+// prepare encodes it, so that a later change of what was given does not matter. It runs the program's code where params have
+// methods of their own, so no lock is held meanwhile.
+func (c *call) prepare() error {
 	message := struct {
-		Version string `json:"jsonrpc"`
-		ID      uint64 `json:"id"`
-		Method  string `json:"method"`
-		Params  any    `json:"params"`
-	}{"2.0", number, c.method, c.params}
+		Method string `json:"method"`
+		Params any    `json:"params"`
+	}{c.method, c.params}
 	line, err := encode(message)
-	c.number, c.line = number, line
+	if err == nil {
+		c.body = line[1:] // without the brace
+	}
 	return err
+}
+
+// setNumber makes the line of a call that is prepared.
+func (c *call) setNumber(number uint64) {
+	c.number = number
+	c.line = append(strconv.AppendUint([]byte(`{"jsonrpc":"2.0","id":`), number, 10), ',')
+	c.line = append(c.line, c.body...)
+	c.body = nil
 }
 
 // encode gives a value as a line.
@@ -112,14 +126,14 @@ func readLimits(greeting json.RawMessage) limits {
 	return said
 }
 
-// fault says why a call cannot be sent; nil if it can.
-func (l limits) fault(c *call) *Error {
-	if len(c.line)-1 > l.lineBytes {
+// fault says why a line cannot be sent; nil if it can.
+func (l limits) fault(line []byte) *Error {
+	if len(line)-1 > l.lineBytes {
 		err := local(LineTooLong, "the message is longer than the %d bytes that the daemon takes", l.lineBytes)
 		err.Code = -32000
 		return err
 	}
-	if depth(c.line) > l.depth {
+	if depth(line) > l.depth {
 		err := local(Limit, "nested deeper than the %d levels that the daemon takes", l.depth)
 		err.Code = -32000
 		return err

@@ -60,21 +60,29 @@ func (c *Client) Track(ctx context.Context, event Event) (Receipt, error) {
 }
 
 // TrackSoon tracks an event without waiting for its acknowledgement. The events of one goroutine keep the order of these
-// calls. The context bounds the wait for room only.
+// calls. The context bounds the wait for room only. With an error there is no Pending.
 func (c *Client) TrackSoon(ctx context.Context, event Event) (*Pending, error) {
 	made := newCall("track", event.withID(), true)
-	return &Pending{made}, c.begin(ctx, made)
+	made.isSoon = true
+	if err := c.begin(ctx, made); err != nil {
+		return nil, err
+	}
+	return &Pending{made}, nil
 }
 
 // TryTrack is TrackSoon that never waits: it fails with BufferFull when there is no room.
 func (c *Client) TryTrack(event Event) (*Pending, error) {
 	made := newCall("track", event.withID(), true)
+	made.isSoon = true
 	c.connection.mutex.Lock()
 	defer c.connection.mutex.Unlock()
 	if !c.connection.hasRoom() {
-		return nil, local(BufferFull, "too many calls are unanswered")
+		return nil, local(BufferFull, "%s", c.connection.because("too many calls are unanswered"))
 	}
-	return &Pending{made}, c.connection.begin(made)
+	if err := c.connection.begin(made); err != nil {
+		return nil, err
+	}
+	return &Pending{made}, nil
 }
 
 // TrackEach tracks events each on its own, in their order, many on their way at once. It gives what came of each, in the
@@ -201,7 +209,8 @@ func (c *Client) Status(ctx context.Context) (json.RawMessage, error) {
 
 // MARK: The end
 
-// Drain waits until all calls are answered.
+// Drain waits until all calls are answered: all events of this client are stored then. Elsewhere this is called Flush; the
+// client's Flush has the daemon send what it has queued.
 func (c *Client) Drain(ctx context.Context) error {
 	connection := c.connection
 	connection.mutex.Lock()
@@ -222,7 +231,8 @@ func (c *Client) Unanswered() int {
 
 // Close takes no more calls, waits until all are answered and the workers have settled what they have, but no longer than
 // Options.CloseTimeout, then closes the connection. If calls were not answered the error says how many; they fail with
-// Closed, and their events may be stored or not. Further calls of Close do nothing.
+// Closed, and their events may be stored or not. How many of them were begun with TrackSoon or TryTrack is logged as well. A
+// program that ends without Close loses what is not acknowledged. Further calls of Close do nothing.
 func (c *Client) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.connection.options.CloseTimeout)
 	defer cancel()
@@ -241,8 +251,11 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	c.connection.isLeaving = true
 	c.connection.mutex.Unlock()
 	_ = c.Drain(ctx)
-	left := c.Unanswered()
-	c.connection.close()
+	left, soon := c.connection.left()
+	c.connection.close(ctx)
+	if soon > 0 {
+		c.connection.options.Logf("headgate: %d events were not acknowledged when the client was closed", soon)
+	}
 	if left > 0 {
 		return local(Closed, "%d calls were not answered", left)
 	}
@@ -264,8 +277,11 @@ func (c *Client) begin(ctx context.Context, made *call) error {
 	connection.mutex.Lock()
 	defer connection.mutex.Unlock()
 	mayBegin := func() bool { return connection.hasRoom() || connection.phase == closed || connection.isLeaving }
-	if ctx.Err() != nil || !connection.until(mayBegin, ctx.Done()) {
+	if ctx.Err() != nil {
 		return ended(ctx, nil)
+	}
+	if !connection.until(mayBegin, ctx.Done()) {
+		return ended(ctx, local(BufferFull, "%s", connection.because("no room came free in time")))
 	}
 	return connection.begin(made)
 }
@@ -275,10 +291,7 @@ func (c *Client) wait(ctx context.Context, made *call) (json.RawMessage, error) 
 	case <-made.done:
 	case <-ctx.Done():
 		c.connection.mutex.Lock()
-		failure := c.connection.lastFailure
-		if c.connection.phase == open || c.connection.phase == draining {
-			failure = nil
-		}
+		failure := c.connection.failure()
 		c.connection.mutex.Unlock()
 		c.connection.abandon(made)
 		if !made.isDone() {

@@ -85,8 +85,9 @@ func TestRoom(t *testing.T) {
 	expect(t, BufferFull, ReasonOf(err))
 	short, cancel := context.WithTimeout(background, time.Millisecond)
 	defer cancel()
-	_, err = client.TrackSoon(short, Event{Event: "c"})
-	expect(t, TimedOut, ReasonOf(err))
+	pending, err := client.TrackSoon(short, Event{Event: "c"})
+	expect(t, BufferFull, ReasonOf(err))
+	expect(t, (*Pending)(nil), pending)
 	expect(t, true, errors.Is(err, context.DeadlineExceeded))
 	waiting := inBackground(func() (Receipt, error) { return client.Track(background, Event{Event: "d"}) })
 	connection := daemon.greet()
@@ -263,22 +264,6 @@ func TestWorkerKnowsOfALostConnection(t *testing.T) {
 	second.expectSilence() // what was asked on the first connection is not answered on the second
 }
 
-func TestWorkerThatIsRefusedLater(t *testing.T) {
-	daemon, client := pair(t, Options{})
-	subscription, first := serve(t, daemon, client, nil)
-	_, err := client.Subscribe(background, "jobs", nil, WorkerOptions{})
-	expect(t, Misuse, ReasonOf(err))
-	succeed(t, subscription.Err())
-	first.stream.Close()
-	second := daemon.greet()
-	second.tell(map[string]any{"id": second.request("dispatcher.subscribe").ID, "error": map[string]any{
-		"code": -32000, "message": "gone", "data": map[string]any{"reason": "not_found"},
-	}})
-	<-subscription.Done()
-	expect(t, NotFound, ReasonOf(subscription.Err()))
-	succeed(t, subscription.Close())
-}
-
 func TestWorkerThatIsClosed(t *testing.T) {
 	daemon, client := pair(t, Options{CloseTimeout: Forever})
 	finish := make(chan struct{})
@@ -402,6 +387,14 @@ func TestSettlementThatThereIsNot(t *testing.T) {
 	dispatch(connection)
 	message, _ := connection.read()
 	expect(t, any(-32603.0), message.Error["code"])
+}
+
+func TestTwoWorkersOfADispatcher(t *testing.T) {
+	daemon, client := pair(t, Options{})
+	subscription, _ := serve(t, daemon, client, nil)
+	_, err := client.Subscribe(background, "jobs", nil, WorkerOptions{})
+	expect(t, Misuse, ReasonOf(err))
+	succeed(t, subscription.Err())
 }
 
 func TestDepth(t *testing.T) {

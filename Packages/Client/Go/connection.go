@@ -3,12 +3,14 @@ package headgate
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"net"
 	"os"
 	"sort"
 	"sync"
+	"syscall"
 	"time"
 	"unicode/utf8"
 )
@@ -19,11 +21,18 @@ const (
 	idle     phase = iota // not connected, and nothing to send
 	seeking               // connecting, greeting, or waiting for the next attempt
 	open                  // calls are written as they come
-	draining              // the daemon is about to close: what is written is still answered, nothing more is written
+	draining              // this link is about to end: what is written or asked is still answered, but no call is written
 	closed                // for good
 )
 
-const longestAnswer = 256 << 20
+const (
+	longestAnswer = 256 << 20
+	// How often in a row a fault that waiting does not cure is met before it ends the calls of a client that was connected
+	// once: while a daemon starts again its folder may be shut for a moment.
+	faultsBeforeTheEnd = 5
+	// How long Close waits, behind its time, for what it writes at last.
+	lastWrite = 20 * time.Millisecond
+)
 
 // connection decides when to connect, what to write, what to write again, and what becomes of every call.
 //
@@ -41,11 +50,17 @@ type connection struct {
 	heldBytes    int
 	unanswered   int
 	underWay     int // calls but the standing ones
+	reserved     int // calls that are being encoded, and have room already
 	lastNumber   uint64
 	limits       limits
 	backoff      backoff
 	wasConnected bool
 	lastFailure  *Error
+	faults       int // that waiting does not cure, in a row
+	state        State
+	hasWarned    bool
+	hasRelearned bool // the limits, since a call was answered
+	hooks        hooks
 	link         *link
 	isLeaving    bool
 	changed      chan struct{} // closed whenever a call has ended; made by who waits for that
@@ -59,6 +74,9 @@ type link struct {
 	wake   chan struct{} // has something when there is output, or the link is to end
 	output []byte
 	isOver bool // what is in the output still goes, then the link ends
+	owed   int  // requests of the daemon that are not answered
+	// whether it is left because the daemon's limits have changed
+	isRelearning bool
 }
 
 func newConnection(hello []byte, options Options) *connection {
@@ -71,18 +89,36 @@ func newConnection(hello []byte, options Options) *connection {
 // MARK: From any goroutine
 
 func (c *connection) hasRoom() bool {
-	return len(c.calls) < c.options.MaxUnanswered && c.heldBytes < c.options.MaxUnansweredBytes
+	return len(c.calls)+c.reserved < c.options.MaxUnanswered && c.heldBytes < c.options.MaxUnansweredBytes
 }
 
-// begin makes a call; with the mutex.
+// begin makes a call; with the mutex, which is given back while the call is encoded.
 func (c *connection) begin(made *call) error {
+	if err := c.prepare(made); err != nil {
+		return err
+	}
+	return c.insert(made)
+}
+
+// prepare encodes a call without the mutex, also where that panics or ends its goroutine.
+func (c *connection) prepare(made *call) error {
+	c.reserved++
+	c.mutex.Unlock()
+	defer func() {
+		c.mutex.Lock()
+		c.reserved--
+		c.notify()
+	}()
+	return made.prepare()
+}
+
+// insert puts a call that is prepared among the others; with the mutex.
+func (c *connection) insert(made *call) error {
 	if c.phase == closed || c.isLeaving {
 		return local(Closed, "the client is closed")
 	}
-	if err := made.encode(c.lastNumber + 1); err != nil {
-		return err
-	}
 	c.lastNumber++
+	made.setNumber(c.lastNumber)
 	c.calls[made.number] = made
 	c.heldBytes += len(made.line)
 	if made.standing == nil {
@@ -126,7 +162,9 @@ func (c *connection) abandon(made *call) {
 		return
 	}
 	if made.standing != nil && made.written {
-		_ = c.begin(made.standing.leave()) // fails only where the connection is about to end
+		leaving := made.standing.leave()
+		_ = leaving.prepare() // a text can be encoded
+		_ = c.insert(leaving) // fails only where the connection is about to end
 	}
 	c.remove(made)
 	c.proceed()
@@ -148,30 +186,111 @@ func (c *connection) withdraw(made *call) (isAsked, isGranted bool) {
 	return isAsked, isGranted
 }
 
-// answer writes an answer to what the daemon asked, if it is still the connection on which it did.
-func (c *connection) answer(to *link, line []byte) {
+// isPresent: whether it is still the connection that there is.
+func (c *connection) isPresent(one *link) bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if to == c.link {
-		to.write(line)
-	}
+	return c.link == one
 }
 
-// close ends all calls, and the connection, which still gets what has been written.
-func (c *connection) close() {
+// answer writes an answer to what the daemon asked, if it is still the connection on which it did. In place of one that the
+// daemon would not take it says so, with which the daemon goes on.
+func (c *connection) answer(to *link, id json.RawMessage, line []byte) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	to.owed--
+	if to != c.link {
+		return
+	}
+	if fault := c.limits.fault(line); fault != nil {
+		c.log("headgate: the answer of a worker is not sent: %s", fault.Message)
+		line = failed(id, "the answer: "+fault.Message)
+	}
+	to.write(line)
+	c.proceed()
+}
+
+// left is how many calls are not answered, and how many of them are events for which nobody needs to wait.
+func (c *connection) left() (all, soon int) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for _, made := range c.calls {
+		if made.isSoon {
+			soon++
+		}
+	}
+	return c.underWay, soon
+}
+
+// close ends all calls, and the connection, which still gets what has been written, within the context.
+func (c *connection) close(ctx context.Context) {
 	c.mutex.Lock()
 	if c.phase != closed {
 		if c.link != nil {
 			c.link.end()
+			until := time.Now().Add(lastWrite)
+			if end, isBound := ctx.Deadline(); isBound && end.After(until) && ctx.Err() == nil {
+				until = end
+			}
+			if until.Before(time.Now().Add(longestWrite)) {
+				c.link.stream.SetWriteDeadline(until)
+			}
 		}
 		c.link = nil
 		c.phase = closed
+		c.tell(StateClosed, nil)
 		close(c.closing)
 		c.failAll(local(Closed, "the client is closed"))
 		c.notify()
 	}
 	c.mutex.Unlock()
 	c.running.Wait()
+}
+
+// MARK: What the program is told; with the mutex
+
+func (c *connection) log(format string, arguments ...any) {
+	c.hooks.add(func() { c.options.Logf(format, arguments...) })
+}
+
+func (c *connection) tell(state State, err *Error) {
+	if c.state == state {
+		return
+	}
+	c.state = state
+	c.hooks.add(func() {
+		if err == nil {
+			c.options.OnState(state, nil) // not a nil *Error, which would be an error
+		} else {
+			c.options.OnState(state, err)
+		}
+	})
+}
+
+// missing: there is no connection, although one is wanted. It is logged once until a call is answered again.
+func (c *connection) missing(err *Error) {
+	c.lastFailure = err
+	c.tell(StateDisconnected, err)
+	if !c.hasWarned {
+		c.hasWarned = true
+		c.log("%s", err.Error())
+	}
+}
+
+// failure is why there is no connection; nil if there is one.
+func (c *connection) failure() *Error {
+	if c.phase == open || c.phase == draining {
+		return nil
+	}
+	return c.lastFailure
+}
+
+// because is a text, with the reason why there is no connection if there is none.
+func (c *connection) because(text string) string {
+	if failure := c.failure(); failure != nil {
+		return text + ": " + failure.Message
+	}
+	return text
 }
 
 // MARK: The goroutines
@@ -205,13 +324,23 @@ func (c *connection) keep() {
 
 // retry waits for the next attempt, and gives whether there is one.
 func (c *connection) retry(err *Error) bool {
+	if err.Reason == Disconnected || err.Reason == BadAnswer {
+		c.lastFailure = err
+		c.tell(StateDisconnected, err)
+	} else {
+		c.missing(err)
+	}
+	c.faults++
+	if !err.isFault {
+		c.faults = 0
+	}
 	var refused *refusedGreeting
-	if errors.As(err.cause, &refused) {
+	isOften := c.faults > 0 && (!c.wasConnected || c.faults >= faultsBeforeTheEnd)
+	if errors.As(err.cause, &refused) || isOften {
 		c.rest()
 		c.failAll(err)
 		return false
 	}
-	c.lastFailure = err
 	c.backoff.failures++
 	if len(c.calls) == 0 {
 		c.rest()
@@ -249,7 +378,9 @@ func (c *connection) connect() (*link, *bufio.Reader, *Error) {
 	until := time.Now().Add(c.options.GreetingTimeout)
 	stream, err := (&net.Dialer{Deadline: until}).Dial("unix", c.options.SocketPath)
 	if err != nil {
-		return nil, nil, c.cannotConnect(saying(err))
+		failure := c.cannotConnect(saying(err))
+		failure.isFault = isPermanent(err)
+		return nil, nil, failure
 	}
 	stop := make(chan struct{})
 	defer close(stop)
@@ -279,8 +410,9 @@ func (c *connection) connect() (*link, *bufio.Reader, *Error) {
 	if !c.wasConnected {
 		c.backoff.rest()
 	}
-	c.wasConnected, c.lastFailure, c.phase = true, nil, open
+	c.wasConnected, c.lastFailure, c.faults, c.phase = true, nil, 0, open
 	c.link = &link{stream: stream, wake: make(chan struct{}, 1)}
+	c.tell(StateConnected, nil)
 	return c.link, reader, nil
 }
 
@@ -344,12 +476,27 @@ func saying(err error) string {
 		return "there is no such socket"
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return "connected, but the daemon does not answer"
+	case errors.Is(err, syscall.EINVAL):
+		return "the path is too long for a socket"
 	}
 	var failure *net.OpError
 	if errors.As(err, &failure) {
 		return failure.Err.Error()
 	}
 	return "the daemon closed the connection"
+}
+
+// isPermanent: whether an error of the socket stays until somebody changes the path or the rights.
+func isPermanent(err error) bool {
+	for _, one := range []error{
+		syscall.EACCES, syscall.EPERM, syscall.EINVAL, syscall.ENAMETOOLONG, syscall.ENOTDIR, syscall.ELOOP,
+		syscall.EPROTOTYPE, syscall.ENOTSOCK, syscall.EAFNOSUPPORT,
+	} {
+		if errors.Is(err, one) {
+			return true
+		}
+	}
+	return false
 }
 
 // serve writes and reads until the link ends, and gives why it did.
@@ -439,9 +586,12 @@ func (l *link) write(line []byte) {
 	l.notify()
 }
 
+// longestWrite is how long a link that ends waits for a daemon that does not read.
+const longestWrite = time.Second
+
 func (l *link) end() {
 	l.isOver = true
-	l.stream.SetWriteDeadline(time.Now().Add(time.Second)) // nobody waits longer for a daemon that does not read
+	l.stream.SetWriteDeadline(time.Now().Add(longestWrite))
 	l.notify()
 }
 
@@ -454,7 +604,7 @@ func (l *link) notify() {
 
 // proceed writes what there is, or ends a link on which nothing more is to come.
 func (c *connection) proceed() {
-	if c.phase == draining && c.unanswered == 0 {
+	if c.phase == draining && (c.unanswered == 0 || c.link.isRelearning) && c.link.owed == 0 && !c.link.isOver {
 		c.link.end()
 	}
 	if c.phase != open {
@@ -465,7 +615,7 @@ func (c *connection) proceed() {
 		if c.calls[made.number] != made || made.written || isGranted {
 			continue
 		}
-		if err := c.limits.fault(made); err != nil {
+		if err := c.limits.fault(made.line); err != nil {
 			c.finish(made, nil, err)
 			continue
 		}
@@ -492,13 +642,36 @@ func (c *connection) take(present *link, messages []message) *Error {
 			c.phase = draining
 		case one.method != "":
 		case one.number == nil:
-			return nonsense("%s", one.failure.Message)
+			if !c.relearn(present, one.failure) {
+				return nonsense("%s", one.failure.Message)
+			}
 		default:
 			c.answered(present, one)
 		}
 	}
 	c.proceed()
 	return nil
+}
+
+// relearn: the daemon takes less than it said when it greeted. The next greeting says how much, so this link is left, once
+// what the daemon asked on it is answered. If the next one brings the same it is nonsense.
+func (c *connection) relearn(present *link, err *Error) bool {
+	isLimit := err.Reason == LineTooLong || err.Reason == Limit
+	if present.isRelearning || !isLimit || c.hasRelearned {
+		return present.isRelearning
+	}
+	present.isRelearning, c.hasRelearned = true, true
+	c.phase = draining
+	return true
+}
+
+// succeed: an answer to a call came.
+func (c *connection) succeed(present *link) {
+	c.backoff.succeed()
+	c.hasWarned = false
+	if !present.isRelearning {
+		c.hasRelearned = false
+	}
 }
 
 func (c *connection) answered(present *link, one message) {
@@ -510,7 +683,7 @@ func (c *connection) answered(present *link, one message) {
 		c.refused(present, made, one.failure)
 		return
 	}
-	c.backoff.succeed()
+	c.succeed(present)
 	if !isObject(one.result) {
 		c.finish(made, nil, local(BadAnswer, "a result of %s that is no object", made.method))
 		return
@@ -520,7 +693,7 @@ func (c *connection) answered(present *link, one message) {
 		return
 	}
 	c.unmark(made)
-	made.standing.granted = true
+	made.standing.granted, made.standing.isRefused = true, false
 	if !made.standing.wasGranted {
 		made.standing.wasGranted = true
 		made.result = one.result
@@ -534,14 +707,18 @@ func (c *connection) refused(present *link, made *call, err *Error) {
 		c.phase = draining
 		return
 	}
-	c.backoff.succeed()
-	// The daemon may not have noticed yet that the connection before is gone.
-	if made.standing != nil && made.standing.wasGranted && err.Reason == Conflict {
-		c.unmark(made)
-		time.AfterFunc(c.options.BackoffCap, func() { c.askAgain(present, made) })
+	c.succeed(present)
+	if made.standing == nil || !made.standing.wasGranted {
+		c.finish(made, nil, err)
 		return
 	}
-	c.finish(made, nil, err)
+	// A conflict: the daemon may not have noticed yet that the connection before is gone.
+	if err.Reason != Conflict && !made.standing.isRefused {
+		made.standing.isRefused = true
+		made.standing.refused(err)
+	}
+	c.unmark(made)
+	time.AfterFunc(c.options.BackoffCap, func() { c.askAgain(present, made) })
 }
 
 func (c *connection) askAgain(present *link, made *call) {

@@ -30,7 +30,7 @@ const (
 	Disconnected  Reason = "disconnected"   // under a call that must not be repeated: nobody knows whether it was done
 	TimedOut      Reason = "timed_out"      // the context's deadline; errors.Is says so as well
 	Closed        Reason = "closed"         // the client was closed before the answer came
-	BufferFull    Reason = "buffer_full"    // TryTrack only
+	BufferFull    Reason = "buffer_full"    // no room came free: at once for TryTrack, else until the context's deadline
 	BadAnswer     Reason = "bad_answer"     // the daemon said what the protocol does not know
 	Misuse        Reason = "misuse"         // such as two workers of a client for one dispatcher
 )
@@ -47,7 +47,8 @@ type Error struct {
 	// Data is what else the daemon said, a JSON object, or nil.
 	Data json.RawMessage
 
-	cause error
+	cause   error
+	isFault bool // waiting for the daemon does not cure it
 }
 
 func (e *Error) Error() string {

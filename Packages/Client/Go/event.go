@@ -3,13 +3,14 @@ package headgate
 import (
 	"encoding/json"
 	"time"
+	"unicode/utf8"
 )
 
 // An Event is something that happened.
 type Event struct {
 	// Event is its name, which is not empty.
 	Event string
-	// Data becomes a JSON object; nil is none.
+	// Data becomes a JSON object; nil is none, and so is what becomes null, such as a nil map.
 	Data any
 	// ID tells a repeat (Behaviour Q7); if it is empty it is a new UUIDv7.
 	ID string
@@ -23,17 +24,32 @@ type Event struct {
 	TTL *time.Duration
 }
 
-// MarshalJSON gives the params of `track`.
+// MarshalJSON gives the params of `track`. A name, id or key that is not UTF-8 is an error: encoding/json would make others
+// of them, and different ids the same.
 func (e Event) MarshalJSON() ([]byte, error) {
+	for _, text := range []string{e.Event, e.ID, e.Key} {
+		if !utf8.ValidString(text) {
+			return nil, local(Misuse, "a name, id or key that is not UTF-8: %q", text)
+		}
+	}
 	params := struct {
-		Event       string     `json:"event"`
-		Data        any        `json:"data,omitempty"`
-		ID          string     `json:"id,omitempty"`
-		Key         string     `json:"key,omitempty"`
-		Time        *time.Time `json:"time,omitempty"`
-		Dispatchers *[]string  `json:"dispatchers,omitempty"`
-		TTL         *int64     `json:"ttl_ms,omitempty"`
-	}{Event: e.Event, Data: e.Data, ID: e.ID, Key: e.Key}
+		Event       string          `json:"event"`
+		Data        json.RawMessage `json:"data,omitempty"`
+		ID          string          `json:"id,omitempty"`
+		Key         string          `json:"key,omitempty"`
+		Time        *time.Time      `json:"time,omitempty"`
+		Dispatchers *[]string       `json:"dispatchers,omitempty"`
+		TTL         *int64          `json:"ttl_ms,omitempty"`
+	}{Event: e.Event, ID: e.ID, Key: e.Key}
+	if e.Data != nil {
+		data, err := encode(e.Data)
+		if err != nil {
+			return nil, err
+		}
+		if string(data) != "null\n" {
+			params.Data = data
+		}
+	}
 	if !e.Time.IsZero() {
 		utc := e.Time.UTC()
 		params.Time = &utc

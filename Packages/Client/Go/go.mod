@@ -1,3 +1,3 @@
-module headgate
+module example.org/headgate
 
 go 1.19

@@ -1,6 +1,9 @@
 package headgate
 
-import "time"
+import (
+	"log"
+	"time"
+)
 
 // Forever is for as long as it takes.
 const Forever time.Duration = 1<<63 - 1
@@ -11,7 +14,7 @@ type Options struct {
 	SocketPath string
 	// Namespace is where the events' ids are told apart (Behaviour Q7); usually that of the user.
 	Namespace string
-	// ConnectTimeout is how long a call waits for the first connection; usually Forever. One attempt is always made; what is
+	// ConnectTimeout is how long a call waits for the first connection; usually 30 s. One attempt is always made; what is
 	// negative makes no other. A daemon that is found stopping counts as a lost connection.
 	ConnectTimeout time.Duration
 	// ReconnectTimeout is how long calls wait for a connection that was lost to come back; usually Forever. What is negative
@@ -21,6 +24,12 @@ type Options struct {
 	GreetingTimeout time.Duration
 	// CloseTimeout is how long Close waits for answers; usually 5 s.
 	CloseTimeout time.Duration
+	// OnState is called when the state of the connection changes; the error says why it is StateDisconnected. It is called by
+	// a goroutine of its own, and may call the client.
+	OnState func(state State, err error)
+	// Logf writes a line when the daemon cannot be reached, once until a call is answered again, and when an event or an
+	// answer of a worker is lost that nobody else is told of; usually log.Printf.
+	Logf func(format string, arguments ...any)
 	// MaxUnanswered is how many calls may be unanswered; usually 16 384. Who calls more waits for room.
 	MaxUnanswered int
 	// MaxUnansweredBytes is how many bytes of calls may be unanswered; usually 8 MiB. One call is always let through.
@@ -37,19 +46,30 @@ func (o Options) filled() Options {
 	if o.SocketPath == "" {
 		o.SocketPath = UsualSocket()
 	}
-	usually(&o.ConnectTimeout, Forever)
-	usually(&o.ReconnectTimeout, Forever)
+	if o.ConnectTimeout == 0 {
+		o.ConnectTimeout = 30 * time.Second
+	}
+	if o.ReconnectTimeout == 0 {
+		o.ReconnectTimeout = Forever
+	}
 	usually(&o.GreetingTimeout, 10*time.Second)
 	usually(&o.CloseTimeout, 5*time.Second)
 	usually(&o.MaxUnanswered, 16_384)
 	usually(&o.MaxUnansweredBytes, 8<<20)
 	usually(&o.BackoffBase, 50*time.Millisecond)
 	usually(&o.BackoffCap, 5*time.Second)
+	if o.OnState == nil {
+		o.OnState = func(State, error) {}
+	}
+	if o.Logf == nil {
+		o.Logf = log.Printf
+	}
 	return o
 }
 
+// usually puts the usual in place of what is not given, or makes no sense.
 func usually[Value int | time.Duration](value *Value, usual Value) {
-	if *value == 0 {
+	if *value <= 0 {
 		*value = usual
 	}
 }

@@ -1,10 +1,13 @@
 package headgate
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -41,7 +44,7 @@ const (
 )
 
 // A Handler delivers a batch. It names settlements by the events' ids; those that it does not name are delivered. An error
-// has all of them retried. The context ends when the connection is lost, for then the batch goes to another worker, and when
+// has all of them retried, and so has a handler that ends its goroutine (runtime.Goexit). The context ends when the connection is lost, for then the batch goes to another worker, and when
 // the client is closed. What panics ends the program, as in any goroutine.
 type Handler func(ctx context.Context, batch Batch) (map[string]Settlement, error)
 
@@ -51,12 +54,16 @@ type WorkerOptions struct {
 	Credit int
 	// Limit is the most events in a batch; 0 leaves it to the dispatcher.
 	Limit int
+	// OnRefused is called with the reason when the daemon refuses the subscription on a later connection, once until it is
+	// granted again. The client asks again after each BackoffCap, and logs it. It may call the client.
+	OnRefused func(err error)
 }
 
 // A Subscription is a worker's.
 type Subscription struct {
 	dispatcher string
 	handler    Handler
+	onRefused  func(error)
 	workers    *workers
 	call       *call
 	done       chan struct{}
@@ -81,12 +88,13 @@ func (c *Client) Subscribe(
 		params["limit"] = options.Limit
 	}
 	subscription := &Subscription{
-		dispatcher: dispatcher, handler: handler, workers: &c.workers,
+		dispatcher: dispatcher, handler: handler, onRefused: options.OnRefused, workers: &c.workers,
 		call: newCall("dispatcher.subscribe", params, true), done: make(chan struct{}),
 	}
 	subscription.ctx, subscription.cancel = context.WithCancel(context.Background())
 	subscription.call.standing = &standing{
-		interrupt: subscription.interrupt, ended: subscription.end, leave: subscription.leaving,
+		interrupt: subscription.interrupt, refused: subscription.refuse, ended: subscription.end,
+		leave: subscription.leaving,
 	}
 	if !c.workers.add(subscription) {
 		return nil, local(Misuse, "%s is served by this client already", dispatcher)
@@ -98,8 +106,7 @@ func (c *Client) Subscribe(
 	return subscription, nil
 }
 
-// Done is closed when the subscription has ended: it was closed, its client was, or the daemon refused it on a later
-// connection.
+// Done is closed when the subscription has ended: it was closed, its client was, or the client gave up the connection.
 func (s *Subscription) Done() <-chan struct{} { return s.done }
 
 // Err says why it has ended; nil if it was closed, or has not ended.
@@ -169,7 +176,15 @@ func (s *Subscription) interrupt() {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 }
 
-// end: the daemon refuses it on a later connection, or the client is closed.
+// refuse: the daemon refuses it on a later connection, and is asked again.
+func (s *Subscription) refuse(err *Error) {
+	s.workers.connection.log("headgate: the daemon refuses the worker of %s, and is asked again: %s", s.dispatcher, err.Message)
+	if s.onRefused != nil {
+		s.workers.connection.hooks.add(func() { s.onRefused(err) })
+	}
+}
+
+// end: the connection is given up, or the client is closed.
 func (s *Subscription) end(err *Error) {
 	if err.Reason != Closed {
 		s.err = err
@@ -248,7 +263,15 @@ func (w *workers) take(present *link, method string, id, params json.RawMessage)
 		return
 	}
 	ctx := subscription.context()
-	go func() { w.connection.answer(present, subscription.handle(ctx, id, params)) }()
+	present.owed++
+	go func() {
+		// It stands where the handler ends its goroutine: every end of a handler is an answer.
+		line := failed(id, "the handler ended its goroutine")
+		defer func() { w.connection.answer(present, id, line) }()
+		if w.connection.isPresent(present) {
+			line = subscription.handle(ctx, id, params)
+		}
+	}()
 }
 
 // judge gives the dispatcher whose batch it is, or a refusal.
@@ -269,6 +292,9 @@ func (w *workers) judge(method string, params json.RawMessage) (string, any) {
 func (s *Subscription) handle(ctx context.Context, id, params json.RawMessage) []byte {
 	var batch Batch
 	err := json.Unmarshal(params, &batch)
+	if err != nil {
+		s.workers.connection.options.Logf("headgate: a batch of %s that cannot be read: %s", s.dispatcher, err)
+	}
 	var settlements map[string]Settlement
 	if err == nil {
 		settlements, err = s.handler(ctx, batch)
@@ -279,12 +305,56 @@ func (s *Subscription) handle(ctx context.Context, id, params json.RawMessage) [
 		}
 	}
 	if err != nil {
-		return answer(id, "error", map[string]any{"code": -32603, "message": err.Error()})
+		return failed(id, err.Error())
 	}
 	if len(settlements) == 0 {
 		return answer(id, "result", struct{}{})
 	}
-	return answer(id, "result", map[string]any{"outcomes": settlements})
+	return answer(id, "result", map[string]any{"outcomes": outcomes(params, settlements)})
+}
+
+// outcomes are settlements under the ids as they stand in the batch: a half of a pair of surrogates is no text of Go's.
+func outcomes(params json.RawMessage, settlements map[string]Settlement) any {
+	if !bytes.Contains(params, []byte(`\u`)) {
+		return settlements
+	}
+	var batch struct {
+		Events []struct{ ID json.RawMessage }
+	}
+	_ = json.Unmarshal(params, &batch) // it was read before
+	left := map[string]Settlement{}
+	for id, settlement := range settlements {
+		left[id] = settlement
+	}
+	var members [][]byte
+	add := func(id json.RawMessage, settlement Settlement) {
+		members = append(members, append(append(append([]byte(nil), id...), ':'), strconv.Quote(string(settlement))...))
+	}
+	for _, event := range batch.Events {
+		var id string
+		if json.Unmarshal(event.ID, &id) != nil {
+			continue
+		}
+		if settlement, isNamed := settlements[id]; isNamed {
+			add(event.ID, settlement)
+			delete(left, id)
+		}
+	}
+	for id, settlement := range left {
+		name, _ := encode(id) // a string can be encoded
+		add(bytes.TrimSpace(name), settlement)
+	}
+	return json.RawMessage("{" + string(bytes.Join(members, []byte(","))) + "}")
+}
+
+const longestMessage = 1_000
+
+// failed is the answer of a handler that failed.
+func failed(id json.RawMessage, message string) []byte {
+	if len(message) > longestMessage {
+		message = strings.ToValidUTF8(message[:longestMessage], "")
+	}
+	return answer(id, "error", map[string]any{"code": -32603, "message": message})
 }
 
 func answer(id json.RawMessage, member string, value any) []byte {

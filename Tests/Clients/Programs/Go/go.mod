@@ -2,6 +2,6 @@ module certified
 
 go 1.19
 
-require headgate v1.0.0
+require example.org/headgate v0.2.0
 
-replace headgate => ../../../../Packages/Client/Go
+replace example.org/headgate => ../../../../Packages/Client/Go

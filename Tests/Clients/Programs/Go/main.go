@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"headgate"
+	"example.org/headgate"
 )
 
 var (
