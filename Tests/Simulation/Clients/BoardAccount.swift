@@ -21,12 +21,15 @@ final class BoardAccount {
         let moment: Int
         /// Whether somebody has served a board beyond doubt since it was asked for.
         let isServed: (String) -> Bool
+        /// True if the client that activates may run a barrier itself, so that this may be a circle (Behaviour A8).
+        let mayRunBarrier: () -> Bool
 
         fileprivate init(
-            _ call: BoardCall, timeout: Int, askedAt: Instant, moment: Int, isServed: @escaping (String) -> Bool
+            _ call: BoardCall, timeout: Int, askedAt: Instant, moment: Int, isServed: @escaping (String) -> Bool,
+            mayRunBarrier: @escaping () -> Bool
         ) {
             (self.call, self.timeout, self.askedAt, self.moment) = (call, timeout, askedAt, moment)
-            self.isServed = isServed
+            (self.isServed, self.mayRunBarrier) = (isServed, mayRunBarrier)
         }
     }
 
@@ -133,12 +136,15 @@ final class BoardAccount {
 
     // MARK: Those who activate
 
-    func asked(_ call: BoardCall, timeout: Int, isServed: @escaping (String) -> Bool) -> Activation {
+    func asked(
+        _ call: BoardCall, timeout: Int, isServed: @escaping (String) -> Bool, mayRunBarrier: @escaping () -> Bool
+    ) -> Activation {
         moment += 1
         // Nothing more is read of those whose connection is closed.
         for run in runs where run.certain == nil && !run.client.connection.isOpen { run.certain = moment }
         let activation = Activation(
-            call, timeout: timeout, askedAt: scheduler.now, moment: moment, isServed: isServed)
+            call, timeout: timeout, askedAt: scheduler.now, moment: moment, isServed: isServed,
+            mayRunBarrier: mayRunBarrier)
         activations.append(activation)
         return activation
     }
@@ -171,6 +177,9 @@ final class BoardAccount {
             record.count(.barrierLost)
             let board = failure.barrier ?? ""
             record.expect(!activation.isServed(board), "\(activation.call) has lost \(board), and that is served")
+        case ("activation_cycle", _):
+            record.count(.activatedWithinRun)
+            record.expect(activation.mayRunBarrier(), "\(activation.call) is a circle, and its client runs no barrier")
         case ("shutting_down", _), ("limit", _): break
         default: record.expect(false, "\(activation.call) is refused: \(failure)")
         }

@@ -95,6 +95,8 @@ final class BoardClients: Actor, Duty {
         let present = servings.filter(\.serves).map { (serving: $0, asked: $0.asked) }
         let activation = account.asked(call, timeout: timeout) { board in
             present.contains { $0.serving.board == board && $0.serving.serves && $0.serving.asked == $0.asked }
+        } mayRunBarrier: { [unowned self] in
+            servings.contains { $0.client === client && terms.isBarrier($0.board) }
         }
         let named = call.mainboard == "uid:0" ? "" : #","mainboard":"\#(call.mainboard)""#
         let params = #"{"board":"\#(board)","input":\#(input),"timeout_ms":\#(timeout),"wait_ms":\#(wait)\#(named)}"#
@@ -129,9 +131,10 @@ final class BoardClients: Actor, Duty {
 
     // MARK: What those who serve are asked
 
-    let methods: Set = ["board.run"]
+    let methods: Set = ["board.run", "board.barrier"]
 
     func came(_ method: String, _ params: DataObject, id: Int?, to client: SimulatedClient) {
+        if method == "board.barrier" { return choose(params, id, client) }
         // Others serve boards of their own.
         guard params["board"] != .string(KeyTerms.board), params["board"] != .string(SlowSyncs.board) else { return }
         let run = id.flatMap { BoardAccount.Run(params, to: client, request: $0, readAt: scheduler.now) }
@@ -140,6 +143,12 @@ final class BoardClients: Actor, Duty {
         run.isHung = record.oneIn(4)
         open.append(run)
         account.read(run)
+    }
+
+    private func choose(_ params: DataObject, _ id: Int?, _ client: SimulatedClient) {
+        record.expect(params["board"] == "guarded", "\(client.number) is asked for a barrier that it does not choose")
+        record.count(.barrierChosen)
+        if let id { client.answer(id, result: terms.choice) }
     }
 
     // MARK: The end

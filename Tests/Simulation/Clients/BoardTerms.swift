@@ -45,6 +45,8 @@ struct BoardTerms {
     private let door: Barrier
     /// Whether `guarded` asks that no gateway stand before it.
     private let bypasses: Bool
+    /// True if the processes of `guarded` are asked for the barrier of each activation.
+    private let isChosen: Bool
 
     init(_ record: Record) {
         gateway = record.oneIn(3) ? nil : Barrier("gate", record)
@@ -53,6 +55,7 @@ struct BoardTerms {
         door.isSticky = record.oneIn(4)
         self.door = door
         bypasses = record.oneIn(4)
+        isChosen = record.oneIn(3)
     }
 
     /// As the configuration file has them.
@@ -64,8 +67,15 @@ struct BoardTerms {
     /// The params of `board.serve`.
     func serving(_ board: String) -> String {
         guard board == "guarded" else { return #"{"board":"\#(board)"}"# }
-        return #"{"board":"guarded","bypass_gateway":\#(bypasses),"barrier":\#(door.json)}"#
+        let barrier = isChosen ? #""ask""# : door.json
+        return #"{"board":"guarded","bypass_gateway":\#(bypasses),"barrier":\#(barrier)}"#
     }
+
+    /// The answer of a process that is asked for the barrier of an activation of `guarded`.
+    var choice: String { #"{"barrier":\#(door.json)}"# }
+
+    /// True if a board is run as a barrier before others.
+    func isBarrier(_ board: String) -> Bool { board == door.board || board == gateway?.board }
 
     /// What must complete before a board, in order.
     func barriers(before board: String) -> [Barrier] {

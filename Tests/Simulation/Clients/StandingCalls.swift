@@ -135,6 +135,7 @@ final class StandingCalls {
         switch news {
         case .began: began(want)
         case .run(_, let request): request.answer(["done": true])
+        case .choose: record.expect(false, "\(name) is asked for a barrier, which it did not offer to choose")
         case .interrupted: want.isGranted = false
         case .ended(let error): ended(want, error)
         }

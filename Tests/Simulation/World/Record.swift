@@ -13,7 +13,8 @@ enum Situation: String, CaseIterable {
     case triedAgain, givenUp, neverTaken, split, toldApart, timedOut, answerLost
     case purged, paused, networkLost, flushSettled, flushTimedOut, clockJumped
     case workerLost, workerLate, workTakenOver, workOutdated, workShortened, workerLeft, workRefused
-    case boardRun, boardLate, boardTakenOver, notServed, providerLost, activationTimedOut
+    case boardRun, boardLate, boardTakenOver, notServed, providerLost, activationTimedOut, barrierChosen,
+        activatedWithinRun
     case barrierRefused, barrierTimedOut, barrierLost
     case slept, expired, waitedOut, scaleBent
     case streamInParts, streamLate, streamCut

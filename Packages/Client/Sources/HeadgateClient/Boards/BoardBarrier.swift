@@ -1,4 +1,5 @@
 import HeadgateData
+import HeadgateWire
 
 /// What stands before a board: another board that has to complete first (Behaviour A2–A5).
 public struct BoardBarrier: Sendable, Equatable {
@@ -54,7 +55,7 @@ public struct BoardBarrier: Sendable, Equatable {
         self.sticky = sticky
     }
 
-    /// The member `barrier` of `board.serve`.
+    /// The member `barrier` of `board.serve` and of the answer to `board.barrier`.
     var object: DataObject {
         var object: DataObject = [
             "board": .string(board), "option": .string(option.rawValue), "scope": .string(scope.rawValue),
@@ -63,5 +64,40 @@ public struct BoardBarrier: Sendable, Equatable {
         if onTimeout != .cancel { object["on_timeout"] = .string(onTimeout.rawValue) }
         object["sticky_ms"] = sticky.map { .number(DataNumber(Int($0.milliseconds))) }
         return object
+    }
+}
+
+/// The barrier of a board that this side serves (Protocol, `board.serve`).
+public enum ServedBarrier: Sendable, Equatable {
+    /// The same barrier for every activation; nil for none.
+    case fixed(BoardBarrier?)
+    /// The daemon asks for a barrier at each activation (`"barrier": "ask"`, Behaviour A2).
+    case chosen
+
+    /// The member `barrier` of `board.serve`; nil if it is left out.
+    var item: DataItem? {
+        switch self {
+        case .fixed(let barrier): barrier.map { .object($0.object) }
+        case .chosen: "ask"
+        }
+    }
+}
+
+/// An activation whose barrier this side chooses (Protocol, `board.barrier`).
+public struct BarrierChoice: Sendable, Equatable {
+    /// The name of the board that is activated.
+    public let board: String
+    /// The input of the activation; nil if there is none.
+    public let input: DataItem?
+    /// The mainboard of the activation.
+    public let mainboard: String?
+
+    /// Reads the params of `board.barrier`; returns nil if they are malformed.
+    init?(_ params: JSONView) {
+        guard let board = params.member("board")?.string else { return nil }
+        self.board = board
+        let given = params.member("input")?.item
+        input = given == .null ? nil : given
+        mainboard = params.member("mainboard")?.string
     }
 }

@@ -7,6 +7,8 @@ public enum BoardNews {
     case began
     /// The board is to be run; the request wants its answer: `complete`, or `fail`.
     case run(BoardActivation, DaemonRequest)
+    /// An activation needs its barrier (``ServedBarrier/chosen``); the request wants its answer: `choose`, or `fail`.
+    case choose(BarrierChoice, DaemonRequest)
     /// The connection is gone, for this reason, and with it the runs that were not answered. The next one is looked
     /// for, on which the board is served again.
     case interrupted(ClientError)
@@ -19,6 +21,11 @@ extension DaemonRequest {
     /// Says what came of a board's run.
     public func complete(_ outcome: BoardOutcome) {
         answer(outcome.object)
+    }
+
+    /// Chooses the barrier of an activation; nil for none.
+    public func choose(_ barrier: BoardBarrier?) {
+        answer(barrier.map { ["barrier": .object($0.object)] } ?? [:])
     }
 }
 

@@ -22,15 +22,41 @@ extension HeadgateClient {
         _ board: String, barrier: BoardBarrier? = nil, bypassGateway: Bool = false,
         onNews: @escaping @Sendable (ServingNews) -> Void = { _ in }, _ run: @escaping Run
     ) async throws {
+        try await serve(board, .fixed(barrier), bypassGateway, onNews, run) { _ in nil }
+    }
+
+    /// Serves a board whose barrier is chosen for each activation (Behaviour A2), until the task is cancelled.
+    /// - Parameters:
+    ///   - board: its name.
+    ///   - bypassGateway: whether no gateway is to stand before it, if the daemon's settings allow that (Behaviour A7).
+    ///   - onNews: told when the daemon knows of it and when the connection is gone, in order; not to be held up.
+    ///   - choose: returns the board that has to complete before an activation, or nil for none. An error fails the
+    ///     activation. It has the time of the activation's `timeout_ms`.
+    ///   - run: what it does.
+    /// - Throws: as the function with one barrier does.
+    public func serve(
+        _ board: String, bypassGateway: Bool = false,
+        onNews: @escaping @Sendable (ServingNews) -> Void = { _ in },
+        choosing choose: @escaping @Sendable (BarrierChoice) async throws -> BoardBarrier?, _ run: @escaping Run
+    ) async throws {
+        try await serve(board, .chosen, bypassGateway, onNews, run, choose)
+    }
+
+    private func serve(
+        _ board: String, _ barrier: ServedBarrier, _ bypassGateway: Bool,
+        _ onNews: @escaping @Sendable (ServingNews) -> Void, _ run: @escaping Run,
+        _ choose: @escaping @Sendable (BarrierChoice) async throws -> BoardBarrier?
+    ) async throws {
         guard connection.boards[board]?.isEnding ?? true else {
             throw ClientError.refused(RPCError(.conflict, "this client serves board \(board) already"))
         }
-        let queue = ServingQueue<BoardActivation>()
+        let queue = ServingQueue<BoardJob>()
         connection.serveBoard(board, barrier: barrier, bypassGateway: bypassGateway) { news in
             switch news {
             case .began: onNews(.began)
             case .interrupted(let error): onNews(.interrupted(error))
-            case .run(let activation, let request): queue.put(activation, request)
+            case .run(let activation, let request): queue.put(.run(activation), request)
+            case .choose(let choice, let request): queue.put(.choose(choice), request)
             case .ended(let error): queue.finish(error)
             }
         }
@@ -38,7 +64,12 @@ extension HeadgateClient {
         try await withThrowingDiscardingTaskGroup { group in
             for try await ticket in queue.tickets {
                 group.addTask {
-                    do { await self.complete(ticket, try await run(ticket.job)) } catch {
+                    do {
+                        switch ticket.job {
+                        case .run(let activation): await self.complete(ticket, try await run(activation))
+                        case .choose(let choice): await self.choose(ticket, try await choose(choice))
+                        }
+                    } catch {
                         await self.giveBack(ticket, error)
                     }
                 }
@@ -70,11 +101,21 @@ extension HeadgateClient {
         return try BoardOutcome(await object("board.activate", params, deadline))
     }
 
-    private func complete(_ ticket: ServingQueue<BoardActivation>.Ticket, _ outcome: BoardOutcome) {
+    /// One thing that the daemon asks of a board's process.
+    private enum BoardJob {
+        case run(BoardActivation)
+        case choose(BarrierChoice)
+    }
+
+    private func complete(_ ticket: ServingQueue<BoardJob>.Ticket, _ outcome: BoardOutcome) {
         ticket.request.complete(outcome)
     }
 
-    private func giveBack(_ ticket: ServingQueue<BoardActivation>.Ticket, _ error: any Error) {
+    private func choose(_ ticket: ServingQueue<BoardJob>.Ticket, _ barrier: BoardBarrier?) {
+        ticket.request.choose(barrier)
+    }
+
+    private func giveBack(_ ticket: ServingQueue<BoardJob>.Ticket, _ error: any Error) {
         ticket.request.giveBack("\(error)")
     }
 }
@@ -88,13 +129,18 @@ extension ClientConnection {
     ///   - bypassGateway: whether no gateway is to stand before it, if the daemon's settings allow that (Behaviour A7).
     ///   - tell: told on the loop, in order; `ended` comes once and last.
     public func serveBoard(
-        _ board: String, barrier: BoardBarrier? = nil, bypassGateway: Bool = false,
+        _ board: String, barrier: ServedBarrier = .fixed(nil), bypassGateway: Bool = false,
         _ tell: @escaping (BoardNews) -> Void
     ) {
         if let former = boards[board] { abandon(former.call) }
-        serve("board.run") { [weak self] params, request in self?.takeRun(params, request) }
+        serve("board.run") { [weak self] params, request in
+            self?.take(params.flatMap(BoardActivation.init), \.board, request) { .run($0, request) }
+        }
+        serve("board.barrier") { [weak self] params, request in
+            self?.take(params.flatMap(BarrierChoice.init), \.board, request) { .choose($0, request) }
+        }
         var params: DataObject = ["board": .string(board)]
-        params["barrier"] = barrier.map { .object($0.object) }
+        params["barrier"] = barrier.item
         if bypassGateway { params["bypass_gateway"] = true }
         let call = reserve()
         boards[board] = ServedBoard(call: call, tell: tell)
@@ -135,14 +181,14 @@ extension ClientConnection {
         }
     }
 
-    private func takeRun(_ params: JSONView?, _ request: DaemonRequest) {
-        guard let activation = params.flatMap(BoardActivation.init) else {
-            return request.fail(.invalidParams(path: "board", "must be a board's name"))
+    private func take<Job>(
+        _ job: Job?, _ board: (Job) -> String, _ request: DaemonRequest, _ news: (Job) -> BoardNews
+    ) {
+        guard let job else { return request.fail(.invalidParams(path: "board", "must be a board's name")) }
+        guard let served = boards[board(job)] else {
+            return request.fail(RPCError(.notFound, "board \(board(job)) is not served here"))
         }
-        guard let served = boards[activation.board] else {
-            return request.fail(RPCError(.notFound, "board \(activation.board) is not served here"))
-        }
-        served.tell(.run(activation, request))
+        served.tell(news(job))
     }
 }
 

@@ -51,6 +51,37 @@ import Testing
         }
     }
 
+    @Test("A2: the barrier of each activation is chosen by the program; an error in place of a choice is an error")
+    func chosenBarriers() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            let task = Task {
+                try await client.serve("till") { choice in
+                    guard choice.input != "throw" else { throw NoPaper() }
+                    return choice.input == nil ? nil : BoardBarrier("login")
+                } _: { _ in
+                    .done
+                }
+            }
+            await scene.daemon.wait { $0.requests.count == 1 }
+            for (number, input) in ["", #","input":{"n":1}"#, #","input":"throw""#].enumerated() {
+                await scene.daemon.tellAll(
+                    #"{"jsonrpc":"2.0","id":\#(number),"method":"board.barrier","params":{"board":"till"\#(input)}}"#)
+            }
+            await scene.daemon.wait { $0.results.count == 2 && $0.answers.count == 1 }
+            let record = await scene.daemon.record
+            #expect(record.requests.map(\.params) == [["board": "till", "barrier": "ask"]])
+            #expect(
+                Set(record.results) == [
+                    "0: {}", #"1: {"barrier":{"board":"login","option":"void","scope":"main"}}"#,
+                ])
+            #expect(record.answers == ["2: NoPaper()"])
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            await client.close()
+        }
+    }
+
     @Test("A2: what stands before it is said when it is served, and again after a restart; news tell of both")
     func servedAgain() async throws {
         try await withDaemon { scene in

@@ -11,6 +11,8 @@ struct Activation {
     var stage = Stage.unserved
     /// The barriers that are still before it, the next one first.
     var barriers: ArraySlice<ActivationBarrier> = []
+    /// True until the board's process has chosen the activation's barrier (Behaviour A2).
+    var needsChoice = false
     /// What has completed for it.
     var completed: Set<CycleIdentity> = []
 
@@ -28,6 +30,8 @@ struct Activation {
         case unserved
         /// For this cycle of a barrier.
         case held(cycle: Int)
+        /// For this process's choice of a barrier (Behaviour A2).
+        case choosing(run: Int, provider: Int)
         /// For the answer of this process.
         case running(run: Int, provider: Int)
     }
@@ -45,10 +49,14 @@ public struct ActivationRequest: Sendable, Equatable {
     public var client: Int?
     /// Whether the board is run as a barrier: another process takes it over when its own goes away (Behaviour A6).
     public var isBarrier = false
-    /// How long the board's process may take to answer, from when it was asked; nil: whoever asks looks after that.
+    /// The time that the board's process has for its answer, and for its choice of a barrier, from when it was asked; nil if
+    /// the caller keeps the time itself.
     public var timeout: Duration? = .seconds(30)
     /// How long to wait for a process that serves the board (Behaviour A1); nil: as long as it takes.
     public var wait: Duration? = .zero
+    /// The activation whose run makes this request, if the caller knows it; nil if the request comes from anywhere else. A board
+    /// that waits for that run itself can never go on (Behaviour A8).
+    public var within: Int?
 
     public init(board: String, mainboard: String) {
         self.board = board
@@ -72,6 +80,8 @@ struct ActivationPeer {
 public enum ActivationOrder: Sendable, Equatable {
     /// Ask a process to run a board, and report its answer by ``Activations/answered(_:by:with:at:)``.
     case run(BoardRun)
+    /// Ask a process to choose the barrier of an activation, and report its choice by ``Activations/chose(_:by:_:at:)``.
+    case choose(BoardRun)
     /// Nobody waits for that process's answer any more.
     case withdraw(run: Int, provider: Int)
     /// Tell whoever asked for this activation what came of it.

@@ -202,7 +202,7 @@ extension Activations {
     func barriers(before board: String, _ serving: BoardServing) -> [ActivationBarrier] {
         let bypasses = serving.bypassesGateway && gateways.allowsBypass
         let gateway = bypasses ? nil : gateways.barrier(before: board)
-        return [gateway, serving.barrier].compactMap(\.self).filter { $0.board != board }
+        return [gateway, serving.fixedBarrier].compactMap(\.self).filter { $0.board != board }
     }
 
     /// The circle that boards would wait in if this one were served so (Behaviour A8). A board that nobody serves waits for
@@ -229,6 +229,7 @@ extension Activations {
         guard let serving = boards.serving(request.board) else { return awaitProvider(id, request) }
         let barriers = barriers(before: request.board, serving)
         activations[id]?.barriers = barriers[...]
+        activations[id]?.needsChoice = serving.barrier == .chosen
         proceed(id)
     }
 
@@ -243,7 +244,7 @@ extension Activations {
             let identity = CycleIdentity(barrier, before: activation)
             if !hasCompleted(identity, barrier, for: activation) { return hold(id, by: barrier, identity) }
         }
-        run(id)
+        if activations[id]?.needsChoice == true { choose(id) } else { run(id) }
     }
 
     private mutating func end(_ id: Int, _ outcome: ActivationOutcome) {
@@ -263,7 +264,7 @@ extension Activations {
         switch activation.stage {
         case .unserved: stopAwaiting(activation)
         case .held(let cycle): leave(cycle, id)
-        case .running(let run, let provider):
+        case .choosing(let run, let provider), .running(let run, let provider):
             if finish(run, of: provider) != nil { orders.append(.withdraw(run: run, provider: provider)) }
         }
         return activation
@@ -391,23 +392,62 @@ extension Activations {
     public mutating func answered(
         _ run: Int, by provider: Int, with answer: BoardAnswer, at now: Instant
     ) -> [ActivationOrder] {
-        guard peers[provider]?.runs.contains(run) == true, let id = finish(run, of: provider) else { return [] }
+        guard let id = runs[run], activations[id]?.stage == .running(run: run, provider: provider) else { return [] }
+        _ = finish(run, of: provider)
         steps.append(.end(id, ActivationOutcome(answer)))
         return carryOut(at: now)
     }
 
+    /// A process has chosen the barrier of an activation, or answered with an error, which ends the activation. A late
+    /// choice, or one of another process, changes nothing (Behaviour A2, A5).
+    public mutating func chose(
+        _ run: Int, by provider: Int, _ choice: Result<ActivationBarrier?, ActivationFault>, at now: Instant
+    ) -> [ActivationOrder] {
+        guard let id = runs[run], activations[id]?.stage == .choosing(run: run, provider: provider) else { return [] }
+        _ = finish(run, of: provider)
+        switch choice {
+        case .failure(let fault): steps.append(.end(id, .failed(fault)))
+        case .success(let barrier): chose(id, barrier)
+        }
+        return carryOut(at: now)
+    }
+
+    /// The time of the choice is over. The barrier has a time of its own, and the run begins another.
+    private mutating func chose(_ id: Int, _ barrier: ActivationBarrier?) {
+        guard let request = activations[id]?.request else { return }
+        if request.timeout != nil { deadlines.remove(id) }
+        activations[id]?.needsChoice = false
+        activations[id]?.barriers = [barrier].compactMap(\.self).filter { $0.board != request.board }[...]
+        steps.append(.proceed(id))
+    }
+
+    /// Has a process choose the activation's barrier: its gateway is out of the way.
+    private mutating func choose(_ id: Int) {
+        guard let run = ask(id) else { return }
+        activations[id]?.stage = .choosing(run: run.run, provider: run.provider)
+        orders.append(.choose(run))
+    }
+
     /// Has a process run the board: everything before it is out of the way.
     private mutating func run(_ id: Int) {
-        guard let activation = activations[id] else { return }
+        guard let run = ask(id) else { return }
+        activations[id]?.stage = .running(run: run.run, provider: run.provider)
+        orders.append(.run(run))
+    }
+
+    /// Finds the process to ask, and begins its time. Ends the activation, and returns nil, if nobody serves the board.
+    private mutating func ask(_ id: Int) -> BoardRun? {
+        guard let activation = activations[id] else { return nil }
         let chosen = boards.choose(for: activation.request.board) { [peers] in peers[$0]?.runs.count ?? 0 }
-        guard let provider = chosen else { return end(id, .providerLost) }
+        guard let provider = chosen else {
+            end(id, .providerLost)
+            return nil
+        }
         lastRun += 1
-        let run = lastRun
-        runs[run] = id
-        changePeer(provider) { $0.runs.insert(run) }
-        activations[id]?.stage = .running(run: run, provider: provider)
+        runs[lastRun] = id
+        changePeer(provider) { [lastRun] in $0.runs.insert(lastRun) }
         if let timeout = activation.request.timeout, !deadlines.contains(id) { deadlines.set(id, at: now + timeout) }
-        orders.append(.run(BoardRun(run, of: activation, by: provider)))
+        return BoardRun(lastRun, of: activation, by: provider)
     }
 
     /// Nobody waits for an answer any more.
@@ -440,19 +480,22 @@ extension ActivationOutcome {
 /// How deep boards wait for each other (Behaviour A8). That is each activation's own matter: one that would wait too deep, or
 /// for itself, fails alone, and the cycles that it shares with others go on for these.
 extension Activations {
+    private var chains: WaitingChains { WaitingChains(activations: activations, cycles: cycles, peers: peers) }
+
     /// The depth at which a barrier stands when an activation waits for it. Those who wait for the activation, and for whom
     /// that is too deep, end.
     /// - Parameter cycle: the barrier's cycle under way; nil where one is about to begin.
     /// - Returns: nil when nobody is left who wants the barrier.
     private mutating func depth(of id: Int, waitingFor board: String, _ cycle: Int?) -> Int? {
+        let ahead = cycle.map { chains.chain(from: $0, to: id) } ?? []
+        endThoseWithinRun(of: ahead, at: id)
         guard let activation = activations[id] else { return nil }
-        let ahead = cycle.map { chain(from: $0, to: id) } ?? []
         let isCircle = ahead.last == id
         let deepest = isCircle ? -1 : limits.depth - max(ahead.count, 1)
         if activation.depth <= deepest { return activation.depth + 1 }
-        let boards = ahead.isEmpty ? [board] : self.boards(of: ahead)
+        let boards = ahead.isEmpty ? [board] : chains.boards(of: ahead)
         var depth: Int?
-        for way in ways(to: id) {
+        for way in chains.ways(to: id) {
             if way.count - 1 <= deepest { depth = max(depth ?? 0, way.count) } else { fail(way, before: boards) }
         }
         return depth
@@ -460,38 +503,26 @@ extension Activations {
 
     /// Somebody waits at this depth for a cycle, and so for all that it waits for.
     private mutating func deepen(_ cycle: Int, to depth: Int) {
-        for (place, id) in chain(from: cycle).enumerated() {
+        for (place, id) in chains.chain(from: cycle).enumerated() {
             guard let known = activations[id]?.depth, known < depth + place else { continue }
             activations[id]?.depth = depth + place
         }
     }
 
-    /// A cycle, the one that it waits for, and so on: to the last, or to this one.
-    private func chain(from cycle: Int, to end: Int? = nil) -> [Int] {
-        var chain = [cycle]
-        while let last = chain.last, last != end, case .held(let next)? = activations[last]?.stage {
-            // Where one has just ended those who waited for it may not have gone on yet.
-            guard cycles[next] != nil else { break }
-            chain.append(next)
+    /// Ends the activations that wait at `id` for a run that waits for them: the code of a barrier has activated a board that
+    /// is held by this very barrier (Behaviour A8).
+    private mutating func endThoseWithinRun(of ahead: [Int], at id: Int) {
+        guard !ahead.isEmpty else { return }
+        for way in chains.ways(to: id) where chains.isWithinRun(way[0], of: ahead) {
+            let boards = chains.boards(of: way)
+            end(way[0], .circle(Array((boards + chains.boards(of: ahead) + boards.prefix(1)).prefix(limits.depth + 2))))
         }
-        return chain
-    }
-
-    /// The ways to an activation: each from one that somebody asked for, over the cycles between, to it.
-    private func ways(to id: Int, and on: [Int] = []) -> [[Int]] {
-        guard let activation = activations[id] else { return [] }
-        guard activation.purpose == .cycle else { return [[id] + on] }
-        return cycles[id]?.waiters.flatMap { ways(to: $0.activation, and: [id] + on) } ?? []
     }
 
     /// Tells the boards from the activated one to the first that is too deep, or comes again.
     private mutating func fail(_ way: [Int], before ahead: [String]) {
-        let boards = boards(of: way)
+        let boards = chains.boards(of: way)
         let count = ahead.firstIndex(where: boards.contains).map { $0 + 1 } ?? ahead.count
         end(way[0], .circle(Array((boards + ahead.prefix(count)).prefix(limits.depth + 2))))
-    }
-
-    private func boards(of activations: [Int]) -> [String] {
-        activations.compactMap { self.activations[$0]?.request.board }
     }
 }

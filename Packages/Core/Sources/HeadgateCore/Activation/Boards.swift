@@ -62,14 +62,31 @@ public enum BoardName {
 
 /// How a process serves a board.
 public struct BoardServing: Sendable, Equatable {
-    /// What has to complete before the board is activated (Behaviour A2).
-    public var barrier: ActivationBarrier?
-    /// Whether it asks that no gateway stand before it (Behaviour A7).
-    public var bypassesGateway = false
+    /// The activation barrier of the board (Behaviour A2).
+    public var barrier: OwnBarrier
+    /// True if the process requests that no gateway stand before the board (Behaviour A7).
+    public var bypassesGateway: Bool
 
-    public init(barrier: ActivationBarrier? = nil, bypassesGateway: Bool = false) {
+    /// The activation barrier that a board has besides its gateway.
+    public enum OwnBarrier: Sendable, Equatable {
+        /// The same barrier for every activation; nil if there is none.
+        case fixed(ActivationBarrier?)
+        /// The board's process chooses a barrier, or none, for each activation from its input.
+        case chosen
+    }
+
+    public init(_ barrier: OwnBarrier, bypassesGateway: Bool = false) {
         self.barrier = barrier
         self.bypassesGateway = bypassesGateway
+    }
+
+    public init(barrier: ActivationBarrier? = nil, bypassesGateway: Bool = false) {
+        self.init(.fixed(barrier), bypassesGateway: bypassesGateway)
+    }
+
+    /// The barrier that every activation has; nil if there is none, or if it is chosen for each activation.
+    var fixedBarrier: ActivationBarrier? {
+        if case .fixed(let barrier) = barrier { barrier } else { nil }
     }
 }
 

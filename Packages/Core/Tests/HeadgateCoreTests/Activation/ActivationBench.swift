@@ -8,6 +8,8 @@ struct ActivationBench {
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
     /// What processes have been asked, in that order, and have neither answered nor been spared.
     private(set) var runs: [BoardRun] = []
+    /// The choices of barriers that processes were asked for and have not made, in the order of the requests.
+    private(set) var choices: [BoardRun] = []
     /// The ends of activations, in the order in which they came.
     private(set) var ends: [(activation: Int, outcome: ActivationOutcome)] = []
     private(set) var withdrawn: [Int] = []
@@ -53,8 +55,20 @@ struct ActivationBench {
         perform(machine.answered(run.run, by: run.provider, with: answer, at: now))
     }
 
+    /// The process that was asked first for a barrier of a board chooses one, or none.
+    mutating func choose(_ board: String, _ barrier: ActivationBarrier?) {
+        choose(board, with: .success(barrier))
+    }
+
+    mutating func choose(_ board: String, with choice: Result<ActivationBarrier?, ActivationFault>) {
+        guard let index = choices.firstIndex(where: { $0.board == board }) else { return }
+        let run = choices.remove(at: index)
+        perform(machine.chose(run.run, by: run.provider, choice, at: now))
+    }
+
     mutating func providerLeaves(_ provider: Int) {
         runs.removeAll { $0.provider == provider }
+        choices.removeAll { $0.provider == provider }
         perform(machine.providerLeft(provider, at: now))
     }
 
@@ -80,8 +94,10 @@ struct ActivationBench {
         for order in orders {
             switch order {
             case .run(let run): runs.append(run)
+            case .choose(let run): choices.append(run)
             case .withdraw(let run, _):
                 runs.removeAll { $0.run == run }
+                choices.removeAll { $0.run == run }
                 withdrawn.append(run)
             case .end(let activation, let outcome): ends.append((activation, outcome))
             }

@@ -18,12 +18,16 @@ struct ActivationRun {
     /// When barriers were last completed, or passed for being late.
     private var passed: [Passage: Instant] = [:]
     private var barriers: [String: ActivationBarrier] = [:]
+    /// The boards whose process chooses the barrier of each activation.
+    private var choosing: Set<String> = []
+    /// The choices that processes were asked for.
+    private var choices: [Int: BoardRun] = [:]
 
     private struct Asked {
         let board: String
         let mainboard: String
         let client: Int
-        let barriers: [ActivationBarrier]
+        var barriers: [ActivationBarrier]
         let since: Instant
     }
 
@@ -48,6 +52,7 @@ struct ActivationRun {
         machine = Activations(limits: limits)
         for (place, board) in ActivationRun.boards.enumerated() where place > 0 && !random.oneIn(3) {
             barriers[board] = barrier(ActivationRun.boards[Int.random(in: 0..<place, using: &random)])
+            if random.oneIn(3) { choosing.insert(board) }
         }
         guard let gateway = GatewayPattern("s*"), random.oneIn(2) else { return }
         machine.gateways = GatewayRules([gateway: .barrier(barrier("gate"))])
@@ -72,7 +77,7 @@ struct ActivationRun {
     }
 
     private mutating func step() throws(Violation) {
-        switch Int.random(in: 0..<20, using: &random) {
+        switch Int.random(in: 0..<22, using: &random) {
         case 0...2: try serve()
         case 3...8: try activate()
         case 9...14: try answer()
@@ -83,6 +88,7 @@ struct ActivationRun {
                 _ = machine.unserve(board, by: provider())
             }
         case 18: try answerLate()
+        case 20, 21: try choose()
         default: try pass(.milliseconds(Int.random(in: 1...10_000, using: &random)))
         }
     }
@@ -93,7 +99,7 @@ struct ActivationRun {
 
     private mutating func serve() throws(Violation) {
         guard let board = ActivationRun.boards.randomElement(using: &random) else { return }
-        let serving = BoardServing(barrier: barriers[board])
+        let serving = serving(board)
         let orders: [ActivationOrder]
         do {
             orders = try machine.serve(board, serving, by: provider(), at: now)
@@ -105,6 +111,20 @@ struct ActivationRun {
         try perform(orders)
     }
 
+    private func serving(_ board: String) -> BoardServing {
+        choosing.contains(board) ? BoardServing(.chosen) : BoardServing(barrier: barriers[board])
+    }
+
+    private mutating func choose() throws(Violation) {
+        guard let run = choices.values.sorted(by: { $0.run < $1.run }).randomElement(using: &random) else { return }
+        choices[run.run] = nil
+        let choice = random.oneIn(3) ? nil : barriers[run.board]
+        if let choice { underWay[run.activation]?.barriers.append(choice) }
+        let answer: Result<ActivationBarrier?, ActivationFault> =
+            random.oneIn(6) ? .failure(ActivationFault(message: "no")) : .success(choice)
+        try perform(machine.chose(run.run, by: run.provider, answer, at: now))
+    }
+
     private mutating func activate() throws(Violation) {
         guard let board = ActivationRun.boards.randomElement(using: &random) else { return }
         var request = ActivationRequest(board: board, mainboard: random.oneIn(2) ? "one" : "two")
@@ -113,7 +133,7 @@ struct ActivationRun {
         request.isBarrier = random.oneIn(6)
         request.timeout = .seconds(Int.random(in: 1...20, using: &random))
         if random.oneIn(3) { request.wait = .seconds(Int.random(in: 1...20, using: &random)) }
-        let standing = machine.barriers(before: board, BoardServing(barrier: barriers[board]))
+        let standing = machine.barriers(before: board, serving(board))
         let started: (activation: Int, orders: [ActivationOrder])
         do {
             started = try machine.activate(request, at: now)
@@ -138,7 +158,9 @@ struct ActivationRun {
 
     private mutating func answerLate() throws(Violation) {
         guard let run = spared.randomElement(using: &random) else { return }
-        let orders = machine.answered(run, by: provider(), with: .success(BoardResult(done: true)), at: now)
+        let orders =
+            machine.answered(run, by: provider(), with: .success(BoardResult(done: true)), at: now)
+            + machine.chose(run, by: provider(), .success(nil), at: now)
         if !orders.isEmpty { throw Violation(description: "the late answer \(run) counted") }
     }
 
@@ -148,8 +170,9 @@ struct ActivationRun {
         guard !underWay.values.contains(where: { $0.client == leaver }) else {
             throw Violation(description: "\(leaver) left, and its activations did not")
         }
-        for run in runs.values where run.provider == leaver {
+        for run in [runs, choices].flatMap(\.values) where run.provider == leaver {
             runs[run.run] = nil
+            choices[run.run] = nil
             spared.append(run.run)
         }
         try perform(machine.providerLeft(leaver, at: now))
@@ -186,8 +209,9 @@ struct ActivationRun {
         for order in orders {
             switch order {
             case .run(let run): try started(run)
+            case .choose(let run): choices[run.run] = run
             case .withdraw(let run, _):
-                guard runs.removeValue(forKey: run) != nil else {
+                guard runs.removeValue(forKey: run) ?? choices.removeValue(forKey: run) != nil else {
                     throw Violation(description: "withdrew \(run), which is not under way")
                 }
                 spared.append(run)
@@ -224,7 +248,9 @@ struct ActivationRun {
     private func check() throws(Violation) {
         let asked = machine.activations.values.filter { $0.purpose == .asker }.map(\.id)
         guard Set(asked) == Set(underWay.keys) else { throw Violation(description: "activations leaked or were lost") }
-        guard Set(machine.runs.keys) == Set(runs.keys) else { throw Violation(description: "runs leaked or were lost") }
+        guard Set(machine.runs.keys) == Set(runs.keys).union(choices.keys) else {
+            throw Violation(description: "runs leaked or were lost")
+        }
         guard machine.cycles.count == machine.joinable.count else { throw Violation(description: "a cycle leaked") }
         for number in machine.cycles.keys where !machine.deadlines.contains(number) {
             throw Violation(description: "cycle \(number) may live for ever")
@@ -250,7 +276,7 @@ struct ActivationRun {
         case .held(let cycle):
             let waits = machine.cycles[cycle]?.waiters.contains { $0.activation == activation.id } == true
             guard waits else { throw Violation(description: "\(activation.id) waits for a cycle that is over") }
-        case .running(let run, _):
+        case .choosing(let run, _), .running(let run, _):
             guard machine.runs[run] == activation.id else { throw Violation(description: "\(run) is lost") }
         }
     }
@@ -265,9 +291,11 @@ struct ActivationRun {
         guard depth <= machine.limits.depth else { throw Violation(description: "\(asker.id) waits too deep") }
     }
 
-    /// These boards wait for each other in no circle: one that is refused would have been too deep.
+    /// The boards wait for each other in no circle: an activation that is refused would have been too deep, or was made by a
+    /// process that runs a barrier of others.
     private func check(_ path: [String], of asked: Asked) throws(Violation) {
-        guard path.first == asked.board, path.count == machine.limits.depth + 2 else {
+        let isWithinRun = path.last == path.first && ActivationRun.providers.contains(asked.client)
+        guard path.first == asked.board, path.count == machine.limits.depth + 2 || isWithinRun else {
             throw Violation(description: "\(asked.board) was told the path \(path)")
         }
     }

@@ -5,6 +5,9 @@ import HeadgateData
 ///
 /// Whoever lets go of it without an answer has failed it, so that nobody waits for what will never come.
 public final class BoardTask {
+    /// The activation whose run the present code handles; nil elsewhere. Tasks that a handler begins inherit it.
+    @TaskLocal static var activation: Int?
+
     /// The board, its input, and for whom it is.
     public let run: BoardRun
     /// Whether somebody still waits for the answer.

@@ -5,8 +5,12 @@ import HeadgateData
 protocol BoardProvider: AnyObject {
     /// Whether it runs nothing.
     var isIdle: Bool { get }
+    /// True while the process leaves what it was sent unread, so that it gets nothing more (Behaviour X2).
+    var isOverfull: Bool { get }
     /// It is to run a board. ``Boards/answered(_:_:)`` is told what comes of it, later.
     func begin(_ run: BoardRun)
+    /// Chooses the barrier of an activation, and reports the choice to ``Boards/chose(_:_:)``, later (Behaviour A2).
+    func chooseBarrier(for run: BoardRun)
     /// Nobody waits for a run any more.
     func cancel(_ run: Int)
 }
@@ -129,7 +133,18 @@ final class Boards {
     private func perform(_ orders: [ActivationOrder]) {
         for order in orders {
             switch order {
-            case .run(let run): begin(run)
+            case .run(let run):
+                ask(run) {
+                    $0.begin(run)
+                } else: {
+                    $0.answered(run, .failure(.notReading))
+                }
+            case .choose(let run):
+                ask(run) {
+                    $0.chooseBarrier(for: run)
+                } else: {
+                    $0.chose(run, .failure(.notReading))
+                }
             case .withdraw(let run, let provider): providers[provider]?.cancel(run)
             case .end(let activation, let outcome): askers.removeValue(forKey: activation)?(outcome)
             }
@@ -137,14 +152,17 @@ final class Boards {
         arm()
     }
 
-    private func begin(_ run: BoardRun) {
-        guard let provider = providers[run.provider] else { return refused(run) }
-        provider.begin(run)
+    /// Asks the process of a run. A process that reads nothing fails the run, later: the machine's other orders come first.
+    private func ask(
+        _ run: BoardRun, _ ask: (any BoardProvider) -> Void, else fail: @escaping (Boards) -> Void
+    ) {
+        if let provider = providers[run.provider], !provider.isOverfull { return ask(provider) }
+        scheduler.soon { [weak self] in self.map(fail) }
     }
 
-    /// Who was to run it takes nothing. It is an answer like any other, but later: the machine's other orders come first.
-    func refused(_ run: BoardRun) {
-        scheduler.soon { [weak self] in self?.answered(run, .failure(.notReading)) }
+    /// The process of a run has chosen the barrier of its activation; an error ends the activation.
+    func chose(_ run: BoardRun, _ choice: Result<ActivationBarrier?, ActivationFault>) {
+        perform(machine.chose(run.run, by: run.provider, choice, at: scheduler.now))
     }
 
     /// What whoever was to run it has answered.

@@ -15,13 +15,15 @@ final class ClientProvider: BoardProvider {
     }
 
     var isIdle: Bool { requests.isEmpty }
+    var isOverfull: Bool { session.isOverfull }
 
     func begin(_ run: BoardRun) {
-        if session.isOverfull { return boards?.refused(run) ?? () }
-        requests[run.run] = session.ask(BoardMethods.run.name) {
-            $0.params(of: run)
-        } then: { [weak self] in
-            self?.answered(run, $0)
+        ask(BoardMethods.run, run, { $0.run(run) }) { [weak boards] in boards?.answered(run, BoardAnswer($0)) }
+    }
+
+    func chooseBarrier(for run: BoardRun) {
+        ask(BoardMethods.choice, run, { $0.choice(for: run) }) { [weak boards] in
+            boards?.chose(run, BoardMethods.choice(in: $0))
         }
     }
 
@@ -29,22 +31,35 @@ final class ClientProvider: BoardProvider {
         requests.removeValue(forKey: run).map(session.withdraw)
     }
 
-    private func answered(_ run: BoardRun, _ result: Result<JSONView, PeerFault>) {
-        requests[run.run] = nil
-        if case .failure(.gone) = result { return boards?.providerLeft(run.provider) ?? () }
-        boards?.answered(run, BoardAnswer(result))
+    private func ask(
+        _ message: ServerMessage, _ run: BoardRun, _ params: (inout JSONWriter) -> Void,
+        then: @escaping (Result<JSONView, PeerFault>) -> Void
+    ) {
+        requests[run.run] = session.ask(message.name, params: params) { [weak self] result in
+            self?.requests[run.run] = nil
+            if case .failure(.gone) = result { self?.boards?.providerLeft(run.provider) } else { then(result) }
+        }
     }
 }
 
 extension JSONWriter {
-    /// The params of `board.run`.
-    fileprivate mutating func params(of run: BoardRun) {
+    /// Writes the params of `board.run`.
+    fileprivate mutating func run(_ run: BoardRun) {
         beginObject()
         member("board", run.board)
         member("activation", "activation-\(run.activation)")
         member("input", item: run.input)
         member("mainboard", run.mainboard)
         member("as_barrier", run.isBarrier)
+        endObject()
+    }
+
+    /// Writes the params of `board.barrier`.
+    fileprivate mutating func choice(for run: BoardRun) {
+        beginObject()
+        member("board", run.board)
+        member("input", item: run.input)
+        member("mainboard", run.mainboard)
         endObject()
     }
 }
@@ -101,7 +116,7 @@ extension ActivationFault {
     /// A process that leaves what it is sent unread gets nothing more (Behaviour X2).
     static let notReading = ActivationFault(message: "its process does not read what it is sent")
 
-    fileprivate init(_ error: RPCError) {
+    init(_ error: RPCError) {
         var told: DataObject = ["code": .number(DataNumber(error.code)), "message": .string(error.message)]
         if !error.data.isEmpty { told["data"] = .object(error.data) }
         self.init(message: error.message, error: told)

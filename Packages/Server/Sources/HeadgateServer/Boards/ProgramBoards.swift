@@ -34,12 +34,36 @@ public final class ProgramBoards {
         _ board: String, behind barrier: ActivationBarrier? = nil, bypassesGateway: Bool = false,
         _ begin: @escaping (BoardTask) -> Void
     ) throws(BoardRefusal) -> ProgramBoard {
+        try serve(board, BoardServing(barrier: barrier, bypassesGateway: bypassesGateway), { _ in barrier }, begin)
+    }
+
+    /// Serves a board whose barrier is chosen for each activation (Behaviour A2).
+    /// - Parameters:
+    ///   - board: its name, of 1 to 128 bytes without `*` and control characters.
+    ///   - choose: called on the scheduler with the input of each activation. Returns the board that has to complete first,
+    ///     or nil if none has to. An error ends the activation as if the board itself had failed.
+    ///   - bypassesGateway: true to request that no gateway stand before the board (Behaviour A7).
+    ///   - begin: called on the scheduler for each run, which is to be answered at once or later.
+    /// - Returns: the served board, whose `unserve()` ends it; to be dropped if it is served as long as the server runs.
+    @discardableResult
+    public func serve(
+        _ board: String, behind choose: @escaping (DataItem) throws -> ActivationBarrier?,
+        bypassesGateway: Bool = false,
+        _ begin: @escaping (BoardTask) -> Void
+    ) throws(BoardRefusal) -> ProgramBoard {
+        try serve(board, BoardServing(.chosen, bypassesGateway: bypassesGateway), choose, begin)
+    }
+
+    private func serve(
+        _ board: String, _ serving: BoardServing, _ choose: @escaping (DataItem) throws -> ActivationBarrier?,
+        _ begin: @escaping (BoardTask) -> Void
+    ) throws(BoardRefusal) -> ProgramBoard {
         if let complaint = BoardName.complaint(about: board) { throw .name(complaint) }
         served += 1
         // Sessions have positive numbers.
-        let provider = ProgramBoard(board, number: -served, in: boards, begin)
+        let provider = ProgramBoard(board, number: -served, in: boards, choose, begin)
         do throws(ServingRefusal) {
-            try boards.serve(board, BoardServing(barrier: barrier, bypassesGateway: bypassesGateway), by: provider)
+            try boards.serve(board, serving, by: provider)
         } catch {
             throw .serving(error)
         }
@@ -59,7 +83,21 @@ public final class ProgramBoards {
         }
     }
 
-    /// Activates a board (Behaviour A1).
+    /// Serves a board whose runs are tasks and whose barrier is chosen for each activation.
+    @discardableResult
+    public func answer(
+        _ board: String, behind choose: @escaping (DataItem) throws -> ActivationBarrier?,
+        bypassesGateway: Bool = false,
+        with run: @escaping @Sendable (BoardRun) async throws -> BoardResult
+    ) throws(BoardRefusal) -> ProgramBoard {
+        let queue = SchedulerQueue(boards.scheduler)
+        return try serve(board, behind: choose, bypassesGateway: bypassesGateway) { task in
+            task.begin(on: queue, run)
+        }
+    }
+
+    /// Activates a board (Behaviour A1). The run of a barrier that activates a board behind the same barrier is a circle
+    /// (Behaviour A8), which is recognised as long as the call is made in the code that handles the run, or in a task of it.
     /// - Parameters:
     ///   - board: its name.
     ///   - input: what it is given.
@@ -75,6 +113,7 @@ public final class ProgramBoards {
     ) -> any Disposable {
         var request = ActivationRequest(board: board, mainboard: mainboard)
         (request.input, request.timeout, request.wait) = (input, timeout, wait)
+        request.within = BoardTask.activation
         let tell = { [scheduler = boards.scheduler] outcome in scheduler.soon { then(outcome) } }
         // The service itself is held to no limit, so that nothing but a stop refuses it.
         guard !gate.isStopping, let activation = try? boards.activate(request, then: tell) else {
@@ -99,6 +138,7 @@ public final class ProgramBoard: BoardProvider {
     public let name: String
     let number: Int
     private weak var boards: Boards?
+    private let choose: (DataItem) throws -> ActivationBarrier?
     private let handler: (BoardTask) -> Void
     /// What it is running, by the runs' numbers; the program holds the tasks.
     private var tasks: [Int: WeakTask] = [:]
@@ -108,8 +148,12 @@ public final class ProgramBoard: BoardProvider {
         weak var task: BoardTask?
     }
 
-    init(_ name: String, number: Int, in boards: Boards, _ handler: @escaping (BoardTask) -> Void) {
+    init(
+        _ name: String, number: Int, in boards: Boards, _ choose: @escaping (DataItem) throws -> ActivationBarrier?,
+        _ handler: @escaping (BoardTask) -> Void
+    ) {
         self.name = name
+        self.choose = choose
         self.number = number
         self.boards = boards
         self.handler = handler
@@ -135,6 +179,8 @@ public final class ProgramBoard: BoardProvider {
 
     /// Whether it runs nothing.
     var isIdle: Bool { tasks.isEmpty }
+    /// False: the program takes every run.
+    var isOverfull: Bool { false }
 
     func begin(_ run: BoardRun) {
         guard let boards else { return }
@@ -142,7 +188,17 @@ public final class ProgramBoard: BoardProvider {
         let task = BoardTask(run, scheduler: boards.scheduler) { [weak self] in self?.answered(run, $0) }
         tasks[run.run] = WeakTask(task: task)
         boards.scheduler.soon { [handler] in
-            if task.isWanted { handler(task) }
+            if task.isWanted { BoardTask.$activation.withValue(run.activation) { handler(task) } }
+        }
+    }
+
+    /// Chooses a barrier by the program's own code, later: the machine's other orders come first.
+    func chooseBarrier(for run: BoardRun) {
+        boards?.scheduler.soon { [choose, weak boards] in
+            let choice = Result { try choose(run.input) }.mapError { error in
+                error as? ActivationFault ?? ActivationFault(message: "\(error)")
+            }
+            boards?.chose(run, choice)
         }
     }
 

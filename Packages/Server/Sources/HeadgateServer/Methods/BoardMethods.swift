@@ -2,8 +2,8 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// `board.serve`, `board.unserve` and `board.activate`, and what the server asks of those who serve: `board.run` (Behaviour
-/// A1–A8).
+/// `board.serve`, `board.unserve` and `board.activate`, and the requests that the server makes of a board's process: `board.run`
+/// and `board.barrier` (Behaviour A1–A8).
 enum BoardMethods {
     /// The most bytes that a mainboard's name may have.
     private static let longestMainboard = 256
@@ -32,14 +32,33 @@ enum BoardMethods {
         return barrier
     }
 
+    /// The word that a process gives in place of a barrier to be asked for one at each activation (Behaviour A2).
+    private enum Asking: String, CaseIterable {
+        case ask
+    }
+
+    private static let ownBarrier = Shape<BoardServing.OwnBarrier>(
+        .either([barrier.schema, .words(of: Asking.self), .null])
+    ) { view throws(ParameterFault) in
+        switch view.kind {
+        case .null: return .fixed(nil)
+        case .object: return .fixed(try barrier.read(view))
+        default:
+            guard view.string == Asking.ask.rawValue else { throw ParameterFault("must be an object, \"ask\" or null") }
+            return .chosen
+        }
+    }
+
     private static let serve = Method(
         "board.serve", .serve, "Serves a board, which then comes as `board.run`.", board,
-        Field(optional: "barrier", barrier, "the board that must complete before this one runs"),
+        Field(
+            optional: "barrier", ownBarrier,
+            "the board that must complete before this one runs; `ask`: the server asks for it at each activation"),
         Field(
             optional: "bypass_gateway", usually: false, "no gateway stands before it, where settings allow that"),
         reasons: [.conflict, .activationCycle, .limit]
     ) { service, call, board, barrier, bypassesGateway throws(RPCError) in
-        let serving = BoardServing(barrier: barrier, bypassesGateway: bypassesGateway)
+        let serving = BoardServing(barrier ?? .fixed(nil), bypassesGateway: bypassesGateway)
         do throws(ServingRefusal) {
             try service.boards.serve(board, serving, by: call.session)
         } catch {
@@ -100,7 +119,34 @@ enum BoardMethods {
             .required("mainboard", .text), .required("as_barrier", .bool),
         ], result: outcome)
 
-    static let family = MethodFamily(methods: [serve, unserve, activate], messages: [run])
+    // MARK: Choosing a barrier
+
+    static let choice = ServerMessage(
+        "board.barrier",
+        "Asks for the barrier of one activation of a board that is served with `\"barrier\": \"ask\"`.",
+        params: [.required("board", .name), .required("input", .any), .required("mainboard", .text)],
+        result: .object([
+            .optional("barrier", .nullable(barrier.schema), "none: the activation has no barrier of its own")
+        ]))
+
+    /// Reads the answer to `board.barrier`. An answer that names no sound barrier is an error of the process.
+    static func choice(in result: Result<JSONView, PeerFault>) -> Result<ActivationBarrier?, ActivationFault> {
+        switch result {
+        case .failure(.refused(let error)): return .failure(ActivationFault(error))
+        case .failure(.gone): return .failure(ActivationFault(message: "its process is gone"))
+        case .success(let view):
+            guard let member = view.member("barrier"), member.kind != .null else { return .success(nil) }
+            do throws(ParameterFault) {
+                return .success(try barrier.read(member))
+            } catch {
+                let path = error.path.isEmpty ? "barrier" : "barrier.\(error.path)"
+                return .failure(
+                    ActivationFault(message: "its process answered board.barrier with \(path) that \(error.message)"))
+            }
+        }
+    }
+
+    static let family = MethodFamily(methods: [serve, unserve, activate], messages: [run, choice])
 }
 
 extension Reply {

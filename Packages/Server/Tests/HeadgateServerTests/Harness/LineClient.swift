@@ -219,6 +219,13 @@ extension LineClient {
         return Run(id: request["id"], params: request["params"])
     }
 
+    /// The next board that this client is asked to choose a barrier for.
+    func choice() async throws -> Run {
+        let request = try await peerRequest()
+        guard request["method"] == "board.barrier" else { throw Missing(what: "a board.barrier instead of \(request)") }
+        return Run(id: request["id"], params: request["params"])
+    }
+
     /// Answers the next board that it is asked to run.
     /// - Returns: what it was asked with.
     @discardableResult
