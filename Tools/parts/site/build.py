@@ -17,7 +17,11 @@ MENU = {
     "Exactly": ["Protocol", "Behaviour", "Reliability", "Log", "Architecture"],
 }
 # Folders with a page of their own, and what that says first.
-FOLDERS = {"Decisions": "Why it is as it is.", "Examples": "Whole programs and files, which tests run."}
+FOLDERS = {
+    "Decisions": "Why it is as it is.",
+    "Records": "Dated records of tests and measurements.",
+    "Examples": "Whole programs and files, which tests run.",
+}
 ASSETS = ("site.css", "site.js")
 PICTURES = (".webp", ".png", ".svg")
 
