@@ -7,7 +7,8 @@ import shutil
 import socket
 import tempfile
 
-PATIENCE = 60
+# How long something may take before it counts as hanging. A person who tries a client may want to know sooner.
+PATIENCE = float(os.environ.get("CLIENTS_PATIENCE", 60))
 
 
 class Broken(AssertionError):
@@ -21,6 +22,7 @@ class Connection:
         self.stream = stream
         self.stream.settimeout(PATIENCE)
         self.input = b""
+        self.length = 0  # of the line that was read last
 
     def read(self):
         """The next message; None when the client has closed its side."""
@@ -35,6 +37,7 @@ class Connection:
                 return None
             self.input += chunk
         line, self.input = self.input.split(b"\n", 1)
+        self.length = len(line)
         return json.loads(line.decode())
 
     def has_message(self):
@@ -123,6 +126,13 @@ class FakeDaemon:
     def is_called(self):
         """Whether somebody connects; waits a moment for it."""
         return bool(select.select([self.listener], [], [], 0.02)[0])
+
+    def is_called_before(self, stream):
+        """Waits until somebody connects or something comes from a stream; returns true if it was a connection."""
+        ready = select.select([self.listener, stream], [], [], PATIENCE)[0]
+        if not ready:
+            raise Broken(f"nothing came in {PATIENCE} s")
+        return self.listener in ready
 
     def greet(self, **result):
         """The next connection, greeted."""

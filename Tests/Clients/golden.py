@@ -129,6 +129,8 @@ def check_message(method, entry, connection, program):
 
 def check_all(command, profile):
     """Holds all files of a profile against a program; gives how many messages were checked."""
+    if profile.only:
+        return 0
     paths = [path for path in sorted(MESSAGES.glob("*.json")) if profile.has_messages(path.stem)]
     if not paths:
         raise Broken(f"there are no golden messages in {MESSAGES}")

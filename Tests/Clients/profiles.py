@@ -10,11 +10,18 @@ BOARDS = "boards"  # is activated
 STANDING = "standing"  # barriers and the application's status are set again on each connection
 LISTS = "lists"  # gives values of its own for what the daemon lists, and so notices what is none
 
+# These depend on the language, not on how far its client goes: `run.py --with` names them.
+FORKS = "forks"  # a program of the language can fork a process that goes on with the client
+EXITS = "exits"  # the language runs code at the end of a program that does not close its client
+SIGNALS = "signals"  # a program of the language can handle signals in the thread that uses the client
+SERIAL = "serial"  # a worker has as many batches in hand as its credit says, and others wait behind them
+
 PROFILES = {
     "tracker": frozenset(),
     "worker": frozenset({WORKERS}),
     "full": frozenset({WORKERS, WATCHES, BOARDS, STANDING, LISTS}),
 }
+OF_LANGUAGES = (FORKS, EXITS, SIGNALS, SERIAL)
 
 MESSAGES = {
     "dispatch": {WORKERS},
@@ -38,18 +45,20 @@ def needs(*abilities):
 class Profile:
     """What is asked of a client."""
 
-    def __init__(self, name, skipped=()):
+    def __init__(self, name, skipped=(), only=(), of_language=()):
         self.name = name
-        self.abilities = PROFILES[name]
+        self.abilities = PROFILES[name] | frozenset(of_language)
         self.skipped = frozenset(skipped)
+        self.only = frozenset(only)
 
     def scenes(self, all_scenes):
         """Those that the client has to play."""
-        return [
-            scene
-            for scene in all_scenes
-            if getattr(scene, "needs", frozenset()) <= self.abilities and scene.__name__ not in self.skipped
-        ]
+        return [scene for scene in all_scenes if self.plays(scene)]
+
+    def plays(self, scene):
+        """Returns true if the client has to play the scene."""
+        is_chosen = scene.__name__ in self.only if self.only else scene.__name__ not in self.skipped
+        return is_chosen and getattr(scene, "needs", frozenset()) <= self.abilities
 
     def has_messages(self, name):
         """Whether the client is held against the file of golden messages of this name."""

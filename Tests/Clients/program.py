@@ -11,10 +11,11 @@ from fake_daemon import PATIENCE, Broken
 class Program:
     """A running program. Leaving the block ends it."""
 
-    def __init__(self, command, socket_path, *arguments):
+    def __init__(self, command, socket_path, *arguments, has_errors=False):
         self.process = subprocess.Popen(
             [*command, "--socket", socket_path, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, bufsize=1, env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            stderr=subprocess.PIPE if has_errors else None, text=True, bufsize=1, encoding="utf-8", errors="replace",
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )  # fmt: skip
         # So that a program that hangs fails its test in place of holding it up for ever.
         self.watchdog = threading.Timer(3 * PATIENCE, self.process.kill)
@@ -56,8 +57,9 @@ class Program:
         self.watchdog.cancel()
         self.process.kill()
         self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout):
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             try:
-                stream.close()
+                if stream is not None:
+                    stream.close()
             except BrokenPipeError:
                 pass

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Holds a client program against the golden messages, the losses, and a real daemon.
 
-    run.py [--daemon HEADGATED] [--name NAME] [--profile tracker|worker|full] [--skip NAME …] PROGRAM [ARGUMENT …]
+    run.py [--daemon HEADGATED] [--name NAME] [--profile tracker|worker|full] [--with forks|exits|signals|serial …]
+           [--only SCENE …] [--skip NAME …] [--pending] PROGRAM [ARGUMENT …]
 
 Without --daemon there is no certification. PROGRAM follows the verbs of Docs/Clients.md, as far as its profile has them
-(profiles.py). What a client cannot do yet is skipped by the name of its scene, or of its file of messages without `.json`.
+(profiles.py). `--with` names what the language can do besides. What a client cannot do yet is skipped by the name of its
+scene, or of its file of messages without `.json`; pending.py has the scenes that are skipped by the client's name, and
+`--pending` plays only these.
 """
 
 import argparse
@@ -14,29 +17,47 @@ import time
 import certification
 import golden
 import losses
+import pending
 import profiles
+import scenes
 from fake_daemon import Broken
 
 
 def main():
+    if hasattr(sys, "set_int_max_str_digits"):
+        sys.set_int_max_str_digits(0)  # numbers of any length are looked at here
     parser = argparse.ArgumentParser()
     parser.add_argument("--daemon")
     parser.add_argument("--name", default="client")
     parser.add_argument("--profile", choices=profiles.PROFILES, default="full")
+    parser.add_argument("--with", dest="of_language", action="append", choices=profiles.OF_LANGUAGES, default=[])
+    parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--skip", action="append", default=[])
+    parser.add_argument("--pending", action="store_true")
     parser.add_argument("program", nargs=argparse.REMAINDER)
     given = parser.parse_args()
-    profile = profiles.Profile(given.profile, given.skip)
-    checks = [("golden messages", golden.check_all), ("losses", losses.check_all)]
+    not_yet = frozenset(pending.of(given.name))
+    only = [*given.only, *(not_yet if given.pending else ())]
+    profile = profiles.Profile(given.profile, not_yet.union(given.skip), only, given.of_language)
+    checks = [("golden messages", golden.check_all), ("losses", losses.check_all), *scenes.CHECKS]
     if given.daemon:
         checks.append(("certification", lambda program, profile: certification.check_all(given.daemon, program, profile)))
-    for name, check in checks:
-        begin = time.monotonic()
-        try:
-            count = check(given.program, profile)
-        except Broken as error:
-            sys.exit(f"{given.name}: {name}: {error}")
+    failures = sum(not is_passed(given, name, check, profile) for name, check in checks)
+    if not_yet and not given.pending:
+        print(f"{given.name}, {given.profile}: {len(not_yet)} scenes are pending: {' '.join(sorted(not_yet))}")
+    sys.exit(1 if failures else 0)
+
+
+def is_passed(given, name, check, profile):
+    begin = time.monotonic()
+    try:
+        count = check(given.program, profile)
+    except Broken as error:
+        print(f"{given.name}: {name}: {error}", file=sys.stderr, flush=True)
+        return False
+    if count:
         print(f"{given.name}, {given.profile}: {name}: {count} passed in {time.monotonic() - begin:.1f} s", flush=True)
+    return True
 
 
 main()

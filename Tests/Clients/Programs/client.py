@@ -1,26 +1,14 @@
 #!/usr/bin/env python3
 """The Python client as a program, by the verbs of Docs/Clients.md."""
 
-import argparse
+import asyncio
 import dataclasses
 import json
-import logging
 import os
 import sys
 import threading
 
-sys.path.insert(0, os.environ.get("CERTIFIED_PACKAGE") or os.path.join(
-    os.path.dirname(os.path.abspath(__file__)), "../../../Packages/Client/Python"
-))  # fmt: skip
-import headgate  # noqa: E402
-
-logging.disable()  # handlers that fail do so because they are asked to
-output_lock = threading.Lock()
-
-
-def put(value):
-    with output_lock:
-        print(json.dumps(value, ensure_ascii=False), flush=True)
+from certified import end_as_asked, headgate, options, outcome, outcomes, parse, put, refusal
 
 
 def arguments(values, **names):
@@ -65,54 +53,117 @@ CALLS = {
 }
 
 
-def answer(client, line):
+def answer(client, line, deadline):
     asked = json.loads(line)
+    values = asked.get("arguments", {})
+    if deadline is not None:
+        values["deadline"] = deadline
     try:
-        return {"result": CALLS[asked["method"]](client, asked.get("arguments", {})) or {}}
+        return {"result": CALLS[asked["method"]](client, values) or {}}
     except headgate.HeadgateError as error:
         return {"error": refusal(error)}
 
 
-def refusal(error):
-    return {"code": error.code, "reason": error.reason, "message": error.message, "path": error.path}
-
-
-def calls(client):
+def calls(client, given):
     for line in sys.stdin:
-        put(answer(client, line))
+        put(answer(client, line, given.deadline))
 
 
-def track_events(client, count, name):
+def events(count, name, size=0):
+    more = {"text": "x" * int(size)} if size else {}
+    return ({"event": name, "data": {"n": n, **more}} for n in range(int(count)))
+
+
+def track_events(client, given, count, name):
     """Tracks as many events without waiting in between; tells what came of each, in order."""
-    for n, outcome in enumerate(client.track_each({"event": name, "data": {"n": n}} for n in range(int(count)))):
-        if isinstance(outcome, headgate.HeadgateError):
-            put({"n": n, "error": refusal(outcome)})
-        else:
-            put({"n": n, "result": dataclasses.asdict(outcome)})
+    for n, result in enumerate(client.track_each(events(count, name))):
+        put({"n": n, **outcome(result)})
+
+
+def try_events(client, given, count, name, size=0):
+    """Tracks events by calls that never wait; tells at once which are refused, later what came of the others."""
+    taken = []
+    for n, event in enumerate(events(count, name, size)):
+        try:
+            taken.append((n, client.try_track(event)))
+        except headgate.HeadgateError as error:
+            put({"n": n, "error": refusal(error)})
+    put("tried")
+    for n, receipt in taken:
+        put({"n": n, **waited(receipt.result)})
+
+
+def waited(work):
+    try:
+        return outcome(work())
+    except headgate.HeadgateError as error:
+        return outcome(error)
+
+
+def room(client, given, name):
+    """One event takes the room that there is; another waits for it until the deadline."""
+    first = client.track_soon({"event": name})
+    put(waited(lambda: client.track_soon({"event": name}, given.deadline).result()))
+    put(waited(first.result))
+
+
+def end(client, given, how, count, name):
+    """Tracks events without waiting for anything, then ends the program in one way."""
+    if how == "throw":
+        with client:
+            begin(client, count, name)
+            raise RuntimeError("as was asked")
+    begin(client, count, name)
+    if how == "exit":
+        sys.exit(0)
+    if how == "close":
+        client.close()
+
+
+def begin(client, count, name):
+    for event in events(count, name):
+        client.track_soon(event)
+
+
+def fork(client, given, name):
+    """Tracks an event before, in, and after a child process."""
+    client.track(name)
+    child = os.fork()
+    if child == 0:
+        put({"child": waited(lambda: client.track(name))})
+        os._exit(0)
+    os.waitpid(child, 0)
+    put({"parent": waited(lambda: client.track(name))})
+
+
+go_on = threading.Event()
 
 
 def work(batch):
     """Events are dealt with as their names say."""
     put({"batch": [event["id"] for event in batch.events], "attempt": batch.attempt})
-    names = {event["id"]: event["event"] for event in batch.events}
-    if "fail" in names.values():
-        raise RuntimeError("as the event asked")
-    if "retry_once" in names.values() and batch.attempt > 1:
-        return None
-    outcomes = {"dead": "dead", "retry": "retry", "retry_once": "retry"}
-    return {id: outcomes[name] for id, name in names.items() if name in outcomes}
+    words = {event["event"] for event in batch.events}
+    if "wait" in words:
+        go_on.wait()
+    if end_as_asked(words, asyncio.CancelledError):
+        return False
+    return outcomes(batch)
 
 
 def run(activation):
     """The input is the output, unless it asks for something else."""
-    if activation.input == "refuse":
+    word = activation.input if isinstance(activation.input, str) else ""
+    if word == "refuse":
         raise headgate.Refused
-    if activation.input == "fail":
-        raise RuntimeError("as the input asked")
+    if word == "wait":
+        put({"runs": activation.board})
+        go_on.wait()
+    if end_as_asked({word}, asyncio.CancelledError):
+        return object()
     return activation.input
 
 
-def handle(client, *names):
+def handle(client, given, *names):
     """Serves what is named, until the input ends: `board:ID`, `worker:ID`, `watch:TOPIC`."""
     for name in names:
         kind, id = name.split(":", 1)
@@ -123,7 +174,8 @@ def handle(client, *names):
         else:
             threading.Thread(target=tell_news, args=(client.watch([id]),), daemon=True).start()
     put("ready")
-    sys.stdin.read()
+    for _ in sys.stdin:
+        go_on.set()
 
 
 def tell_news(watch):
@@ -134,31 +186,19 @@ def tell_news(watch):
         put({"ended": refusal(error)})
 
 
-VERBS = {"calls": calls, "track": track_events, "handle": handle}
+VERBS = {
+    "calls": calls, "track": track_events, "try": try_events, "room": room, "end": end, "fork": fork, "handle": handle,
+}  # fmt: skip
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--socket", required=True)
-    parser.add_argument("--namespace")
-    parser.add_argument("--max-unanswered", type=int, default=16_384)
-    parser.add_argument("--greeting-timeout-ms", type=int, default=10_000)
-    parser.add_argument("--connect-timeout-ms", type=int)
-    parser.add_argument("--reconnect-timeout-ms", type=int)
-    parser.add_argument("verb", choices=VERBS)
-    parser.add_argument("arguments", nargs="*")
-    given = parser.parse_args()
-    options = headgate.Options(
-        connect_timeout=None if given.connect_timeout_ms is None else given.connect_timeout_ms / 1000,
-        reconnect_timeout=None if given.reconnect_timeout_ms is None else given.reconnect_timeout_ms / 1000,
-        greeting_timeout=given.greeting_timeout_ms / 1000, max_unanswered=given.max_unanswered, backoff_base=0.01,
-        backoff_cap=0.2,
-    )  # fmt: skip
+    given = parse(VERBS)
     client = headgate.Client(
-        "certified", "1.0", socket_path=given.socket, namespace=given.namespace, options=options
+        "certified", "1.0", socket_path=given.socket, namespace=given.namespace, options=options(given)
     )
-    VERBS[given.verb](client, *given.arguments)
-    client.close()
+    VERBS[given.verb](client, given, *given.arguments)
+    if given.verb != "end":
+        client.close()
 
 
 main()

@@ -1,25 +1,14 @@
 #!/usr/bin/env python3
 """The Python client for asyncio as a program, by the verbs of Docs/Clients.md."""
 
-import argparse
 import asyncio
 import dataclasses
 import json
-import logging
-import os
 import sys
 
-sys.path.insert(0, os.environ.get("CERTIFIED_PACKAGE") or os.path.join(
-    os.path.dirname(os.path.abspath(__file__)), "../../../Packages/Client/Python"
-))  # fmt: skip
-import headgate  # noqa: E402
+from certified import end_as_asked, headgate, options, outcome, outcomes, parse, put, refusal
+
 import headgate.aio  # noqa: E402
-
-logging.disable()  # handlers that fail do so because they are asked to
-
-
-def put(value):
-    print(json.dumps(value, ensure_ascii=False), flush=True)
 
 
 def renamed(values, **names):
@@ -72,10 +61,6 @@ CALLS = {
 }
 
 
-def refusal(error):
-    return {"code": error.code, "reason": error.reason, "message": error.message, "path": error.path}
-
-
 async def lines():
     """The lines of the input, as they come."""
     loop = asyncio.get_running_loop()
@@ -83,47 +68,102 @@ async def lines():
         yield line
 
 
-async def calls(client):
+async def calls(client, given):
     async for line in lines():
         asked = json.loads(line)
+        values = asked.get("arguments", {})
+        if given.deadline is not None:
+            values["deadline"] = given.deadline
         try:
-            put({"result": await CALLS[asked["method"]](client, asked.get("arguments", {})) or {}})
+            put({"result": await CALLS[asked["method"]](client, values) or {}})
         except headgate.HeadgateError as error:
             put({"error": refusal(error)})
 
 
-async def track_events(client, count, name):
+def events(count, name, size=0):
+    more = {"text": "x" * int(size)} if size else {}
+    return ({"event": name, "data": {"n": n, **more}} for n in range(int(count)))
+
+
+async def track_events(client, given, count, name):
     """Tracks as many events without waiting in between; tells what came of each, in order."""
-    events = ({"event": name, "data": {"n": n}} for n in range(int(count)))
-    for n, outcome in enumerate(await client.track_each(events)):
-        if isinstance(outcome, headgate.HeadgateError):
-            put({"n": n, "error": refusal(outcome)})
-        else:
-            put({"n": n, "result": dataclasses.asdict(outcome)})
+    for n, result in enumerate(await client.track_each(events(count, name))):
+        put({"n": n, **outcome(result)})
+
+
+async def try_events(client, given, count, name, size=0):
+    """Tracks events by calls that never wait; tells at once which are refused, later what came of the others."""
+    taken = []
+    for n, event in enumerate(events(count, name, size)):
+        try:
+            taken.append((n, client.try_track(event)))
+        except headgate.HeadgateError as error:
+            put({"n": n, "error": refusal(error)})
+    put("tried")
+    for n, receipt in taken:
+        put({"n": n, **await waited(receipt)})
+
+
+async def waited(work):
+    try:
+        return outcome(await work)
+    except headgate.HeadgateError as error:
+        return outcome(error)
+
+
+async def room(client, given, name):
+    """One event takes the room that there is; another waits for it until the deadline."""
+    first = await client.track_soon({"event": name})
+    put(await waited(client.track(name, deadline=given.deadline)))
+    put(await waited(first))
+
+
+async def end(client, given, how, count, name):
+    """Tracks events without waiting for anything, then ends the program in one way."""
+    if how == "throw":
+        async with client:
+            await begin(client, count, name)
+            raise RuntimeError("as was asked")
+    await begin(client, count, name)
+    if how == "exit":
+        sys.exit(0)
+    if how == "close":
+        await client.close()
+
+
+async def begin(client, count, name):
+    for event in events(count, name):
+        await client.track_soon(event)
+
+
+go_on = asyncio.Event()
 
 
 async def work(batch):
     """Events are dealt with as their names say."""
     put({"batch": [event["id"] for event in batch.events], "attempt": batch.attempt})
-    names = {event["id"]: event["event"] for event in batch.events}
-    if "fail" in names.values():
-        raise RuntimeError("as the event asked")
-    if "retry_once" in names.values() and batch.attempt > 1:
-        return None
-    outcomes = {"dead": "dead", "retry": "retry", "retry_once": "retry"}
-    return {id: outcomes[name] for id, name in names.items() if name in outcomes}
+    words = {event["event"] for event in batch.events}
+    if "wait" in words:
+        await go_on.wait()
+    if end_as_asked(words, asyncio.CancelledError):
+        return False
+    return outcomes(batch)
 
 
 async def run(activation):
     """The input is the output, unless it asks for something else."""
-    if activation.input == "refuse":
+    word = activation.input if isinstance(activation.input, str) else ""
+    if word == "refuse":
         raise headgate.Refused
-    if activation.input == "fail":
-        raise RuntimeError("as the input asked")
+    if word == "wait":
+        put({"runs": activation.board})
+        await go_on.wait()
+    if end_as_asked({word}, asyncio.CancelledError):
+        return object()
     return activation.input
 
 
-async def handle(client, *names):
+async def handle(client, given, *names):
     """Serves what is named, until the input ends: `board:ID`, `worker:ID`, `watch:TOPIC`."""
     watching = []
     for name in names:
@@ -136,7 +176,7 @@ async def handle(client, *names):
             watching.append(asyncio.create_task(tell_news(await client.watch([id]))))
     put("ready")
     async for _ in lines():
-        pass
+        go_on.set()
     for task in watching:
         task.cancel()
 
@@ -146,31 +186,19 @@ async def tell_news(watch):
         put({"news": news.kind, "change": news.change})
 
 
-VERBS = {"calls": calls, "track": track_events, "handle": handle}
+VERBS = {
+    "calls": calls, "track": track_events, "try": try_events, "room": room, "end": end, "handle": handle,
+}  # fmt: skip
 
 
 async def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--socket", required=True)
-    parser.add_argument("--namespace")
-    parser.add_argument("--max-unanswered", type=int, default=16_384)
-    parser.add_argument("--greeting-timeout-ms", type=int, default=10_000)
-    parser.add_argument("--connect-timeout-ms", type=int)
-    parser.add_argument("--reconnect-timeout-ms", type=int)
-    parser.add_argument("verb", choices=VERBS)
-    parser.add_argument("arguments", nargs="*")
-    given = parser.parse_args()
-    options = headgate.Options(
-        connect_timeout=None if given.connect_timeout_ms is None else given.connect_timeout_ms / 1000,
-        reconnect_timeout=None if given.reconnect_timeout_ms is None else given.reconnect_timeout_ms / 1000,
-        greeting_timeout=given.greeting_timeout_ms / 1000, max_unanswered=given.max_unanswered, backoff_base=0.01,
-        backoff_cap=0.2,
-    )  # fmt: skip
+    given = parse(VERBS)
     client = headgate.aio.Client(
-        "certified", "1.0", socket_path=given.socket, namespace=given.namespace, options=options
+        "certified", "1.0", socket_path=given.socket, namespace=given.namespace, options=options(given)
     )
-    await VERBS[given.verb](client, *given.arguments)
-    await client.close()
+    await VERBS[given.verb](client, given, *given.arguments)
+    if given.verb != "end":
+        await client.close()
 
 
 asyncio.run(main())

@@ -5,31 +5,41 @@
 
 All calls of a client share one connection, made when it is first needed and again whenever it is lost. Every event gets
 an id before it is sent, and is sent under this id until it is acknowledged: a restart of the daemon loses none and
-doubles none (Behaviour Q7). Calls wait for the daemon, for ever unless the options or a `deadline` say otherwise.
+doubles none (Behaviour Q7). A call waits 10 s for a daemon that was never there, and without an end for one that went away,
+unless the options or a `deadline` say otherwise. What waiting cannot cure (a socket that the user must not reach, a path
+that is too long) is an error at once.
 
 A client may be used by any number of threads. Deadlines are seconds; what ends in `_ms` goes to the daemon as it is. In a
 process that is forked off, a client begins with a connection of its own: what was under way, and what was served, stays
-with the parent.
+with the parent. A program that ends without closing its client waits a moment for what it tracked, and logs what it left.
 
 `headgate.aio` has the same for asyncio, and `headgate.logs` a handler for logging.
 """
 
 from __future__ import annotations
 
+import atexit
 import collections
+import collections.abc
 import concurrent.futures
 import contextlib
+import datetime
+import decimal
 import errno
+import functools
+import itertools
 import json
 import logging
 import os
 import queue
 import random
+import re
 import secrets
 import select
 import socket
 import threading
 import time
+import uuid
 import weakref
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -39,8 +49,10 @@ from typing import TypedDict, TypeVar, Union
 __all__ = [
     "Activation", "Barrier", "Batch", "Client", "DeadLetter", "DeadLetters", "Dispatcher", "Event", "Flush",
     "FlushPart", "HeadgateError", "ManyReceipt", "News", "Options", "Receipt", "Refused", "Watch", "new_id",
-    "usual_socket",
+    "__version__", "usual_socket",
 ]  # fmt: skip
+
+__version__ = "0.2.0"
 
 JSONObject = Dict[str, Any]
 Answer = TypeVar("Answer")
@@ -55,7 +67,9 @@ class HeadgateError(Exception):
 
     `code` is JSON-RPC's, -32000 for the daemon's own refusals, and 0 for what happened on this side. `reason` is the
     word to go by, None for JSON-RPC's own errors: one of PROTOCOL's for a refusal, else `cannot_connect`,
-    `disconnected`, `timed_out`, `closed`, `bad_answer` or `misuse`. `path` names the wrong one of the params.
+    `disconnected`, `timed_out`, `buffer_full`, `closed`, `bad_answer` or `misuse`. `timed_out` is a call that was not answered
+    in time; `buffer_full` is one for which there was no room, so that the daemon never saw it. `path` names the wrong one of
+    the params.
     """
 
     def __init__(
@@ -68,6 +82,10 @@ class HeadgateError(Exception):
         self.reason = reason
         self.path = path
         self.data: JSONObject = data or {}
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        """Lets another process have it, as `multiprocessing` does."""
+        return HeadgateError, (self.code, self.message, self.reason, self.path, self.data)
 
     @staticmethod
     def local(reason: str, message: str) -> HeadgateError:
@@ -95,11 +113,14 @@ class Refused(Exception):
 class Options:
     """How a client treats its connection. Times are seconds; None is for ever."""
 
-    connect_timeout: Optional[float] = None
+    connect_timeout: Optional[float] = 10.0
     """How long a call waits for the first connection. One attempt is always made, and 0 makes no other. A daemon that is
     found stopping counts as a lost connection."""
     reconnect_timeout: Optional[float] = None
     """How long calls wait for a connection that was lost to come back; 0 does not wait at all."""
+    close_timeout: float = 5.0
+    """How long `close`, and the end of a program that did not close its client, wait until what was tracked is acknowledged
+    and handlers that run have ended."""
     greeting_timeout: float = 10.0
     """How long the daemon may take to answer `hello`."""
     max_unanswered: int = 16_384
@@ -109,7 +130,11 @@ class Options:
     backoff_base: float = 0.05
     """About how long the first wait between two attempts to connect is; each next one is twice as long."""
     backoff_cap: float = 5.0
-    """The longest wait between two attempts to connect."""
+    """The longest wait between two attempts to connect, and the wait before something that was refused on a later
+    connection is asked for again."""
+    on_state: Optional[Callable[[str, Optional[HeadgateError]], None]] = None
+    """Is called when the connection's state changes, on the client's thread, so it must not wait for the client.
+    `connected`; `disconnected`: there is no connection, for the reason in the error; `closed`."""
 
 
 class _EventName(TypedDict):
@@ -122,7 +147,7 @@ class Event(_EventName, total=False):
     data: Mapping[str, Any]
     id: str
     key: str
-    time: str
+    time: Union[str, datetime.datetime]
     dispatchers: Sequence[str]
     ttl_ms: int
 
@@ -287,18 +312,23 @@ def usual_socket(environment: Optional[Mapping[str, str]] = None) -> str:
 
 
 _last_id = (0, 0)
-_id_lock = threading.Lock()
+# Reentrant: the handler of a signal may need an id while this thread is making one.
+_id_lock = threading.RLock()
 
 
 def new_id() -> str:
     """A UUIDv7 (RFC 9562), greater than all that this process has made before."""
     global _last_id
     with _id_lock:
-        moment, low = max(time.time_ns() // 1_000_000, _last_id[0]), secrets.randbits(73)
-        # The 74 bits behind the time count on within one millisecond; their first is kept free for that.
-        if moment == _last_id[0]:
-            low = _last_id[1] + 1 + secrets.randbits(32)
-        _last_id = (moment, low)
+        while True:
+            before = _last_id
+            moment, low = max(time.time_ns() // 1_000_000, before[0]), secrets.randbits(73)
+            # The 74 bits behind the time count on within one millisecond; their first is kept free for that.
+            if moment == before[0]:
+                low = before[1] + 1 + secrets.randbits(32)
+            if _last_id is before:  # otherwise a signal's handler made one meanwhile
+                _last_id = (moment, low)
+                break
     number = (moment & (1 << 48) - 1) << 80 | 7 << 76 | (low >> 62 & 0xFFF) << 64 | 2 << 62 | low & (1 << 62) - 1
     text = f"{number:032x}"
     return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
@@ -310,11 +340,19 @@ def new_id() -> str:
 class _Call:
     """A request that is neither answered nor given up. Its number is the request's id on every connection."""
 
-    def __init__(self, method: str, params: JSONObject, repeatable: bool, deadline: Optional[float]) -> None:
+    def __init__(
+        self, method: str, params: JSONObject, repeatable: bool, deadline: Optional[float],
+        on_grant: Callable[[JSONObject], None] = lambda _: None,
+        on_late: Optional[Callable[[JSONObject], None]] = None,
+    ) -> None:  # fmt: skip
         self.method = method
         self.params = params
         self.repeatable = repeatable
-        self.deadline = None if deadline is None else time.monotonic() + deadline
+        self.deadline = _moment(deadline)
+        # Told of the result with the connection's lock, before the future is.
+        self.on_grant = on_grant
+        # Told of a result that comes when nobody waits for it any more.
+        self.on_late = on_late
         self.number = 0
         self.line = b""
         self.written = False
@@ -324,6 +362,12 @@ class _Call:
 
     standing = False
     granted = False
+
+    @property
+    def events(self) -> int:
+        """How many events it tracks."""
+        return 1 if self.method == "track" else len(self.params["events"]) if self.method == "track_many" else 0
+
     # Whether it is about what the present connection has: on another one it would mean something else.
     bound = False
 
@@ -338,30 +382,35 @@ class _Standing(_Call):
     standing = True
 
     def __init__(
-        self, method: str, params: JSONObject, deadline: Optional[float] = None,
+        self, method: str, params: JSONObject, deadline: Optional[float] = None, *, about: str = "",
         on_grant: Callable[[JSONObject], None] = lambda _: None,
         on_interrupt: Callable[[HeadgateError], None] = lambda _: None,
         on_end: Callable[[HeadgateError], None] = lambda _: None,
         further: Callable[[], List[Tuple[str, JSONObject]]] = lambda: [],
         on_late: Optional[Callable[[JSONObject], None]] = None, leave: Optional[Tuple[str, JSONObject]] = None,
+        on_give_up: Optional[Callable[[], None]] = None,
     ) -> None:  # fmt: skip
-        super().__init__(method, params, True, deadline)
-        # Told of what is granted when nobody waits for it any more: it is to be given back.
-        self.on_late = on_late
+        # on_late: what is granted then is to be given back.
+        super().__init__(method, params, True, deadline, on_grant, on_late)
+        # What a log line calls it.
+        self.about = about or method
         # The call that gives it back, where that can be said before it is granted.
         self.leave = leave
+        # Does so where one call cannot.
+        self.on_give_up = on_give_up
         # Calls that go out in one piece with it; nobody waits for their answers.
         self.further = further
-        self.on_grant = on_grant
         self.on_interrupt = on_interrupt
         self.on_end = on_end
         self.was_granted = False
+        # Whether it was refused on this connection, and that was logged.
+        self.is_refused = False
         # Whether the daemon may have had it, on whichever connection.
         self.was_written = False
 
-    @property
-    def outlasts_conflict(self) -> bool:
-        """Whether it is tried again: the daemon may not have noticed yet that the connection before is gone."""
+    def outlasts(self, error: HeadgateError) -> bool:
+        """Returns true if it is asked for again after this refusal. What was granted before is: the daemon may not have noticed
+        yet that the connection before is gone, or a dispatcher may not be there yet."""
         return self.was_granted
 
 
@@ -378,11 +427,10 @@ class _Ending(_Standing):
         self._conflicts = 0
         self.was_written = True  # as what it ends was
 
-    @property
-    def outlasts_conflict(self) -> bool:
+    def outlasts(self, error: HeadgateError) -> bool:
         """Not for ever: somebody else may have taken it over."""
         self._conflicts += 1
-        return self._conflicts < 10
+        return error.reason == "conflict" and self._conflicts < 10
 
     def encode(self) -> None:
         if not self._is_held():
@@ -391,18 +439,83 @@ class _Ending(_Standing):
         super().encode()
 
 
+_MARK = "headgate-" + secrets.token_hex(8) + "-"
+_MARKED = re.compile(f'"{_MARK}(\\d+)"')
+
+
 def _line(message: Any) -> bytes:
-    return json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+    """A message as it is written. Half a surrogate pair goes out as the escape that JSON has for it."""
+    numbers: List[str] = []
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, decimal.Decimal):
+            if not value.is_finite():
+                raise ValueError(f"{value} is no number of JSON")
+            # With all its digits, which no other type keeps: it takes the mark's place below.
+            numbers.append(str(value))
+            return f"{_MARK}{len(numbers) - 1}"
+        return _plain(value)
+
+    text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain)
+    if numbers:
+        text = _MARKED.sub(lambda match: numbers[int(match[1])], text)
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has for a value that `json` does not know."""
+    if isinstance(value, (datetime.datetime, datetime.date, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, uuid.UUID):
+        return str(value)
+    if isinstance(value, collections.abc.Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is not a type of JSON")
+
+
+def _parse(text: str) -> Any:
+    """A message as it was read."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        # An integer of more digits than Python makes one of.
+        return json.loads(text, parse_int=_whole_number)
+
+
+def _whole_number(digits: str) -> Any:
+    try:
+        return int(digits)
+    except ValueError:
+        return decimal.Decimal(digits)
+
+
+_CONTAINERS = (dict, list, tuple, collections.abc.Mapping)
 
 
 def _depth(value: Any) -> int:
     """How deep arrays and objects are nested."""
     deepest, level = 0, [value]
     while level:
-        containers = [item for item in level if isinstance(item, (dict, list, tuple))]
+        containers = [item for item in level if isinstance(item, _CONTAINERS)]
         deepest += 1 if containers else 0
-        level = [inner for item in containers for inner in (item.values() if isinstance(item, dict) else item)]
+        level = [
+            inner for item in containers
+            for inner in (item.values() if isinstance(item, collections.abc.Mapping) else item)
+        ]  # fmt: skip
     return deepest
+
+
+def _moment(deadline: Optional[float]) -> Optional[float]:
+    """When a deadline in so many seconds is over."""
+    if deadline is None:
+        return None
+    if deadline != deadline:
+        raise ValueError("a deadline that is not a number")
+    return time.monotonic() + float(deadline)
+
+
+# Longer waits are made of several: neither the kernel nor the locks take any number.
+_LONGEST_WAIT = 3600.0
 
 
 class _Limits:
@@ -414,11 +527,12 @@ class _Limits:
         self.line_bytes = _whole(limits.get("max_line_bytes"), 1_048_576)
         self.depth = _whole(limits.get("max_depth"), 64)
 
-    def fault(self, call: _Call) -> Optional[HeadgateError]:
-        if len(call.line) - 1 > self.line_bytes:
+    def fault(self, line: bytes, inner: Any) -> Optional[HeadgateError]:
+        """Why the daemon would not take a line; `inner` is the params or the result in it."""
+        if len(line) - 1 > self.line_bytes:
             text = f"the message is longer than the {self.line_bytes} bytes that the daemon takes"
             return HeadgateError(-32000, text, "line_too_long")
-        if _depth(call.params) + 1 > self.depth:
+        if _depth(inner) + 1 > self.depth:
             return HeadgateError(-32000, f"nested deeper than the {self.depth} levels that the daemon takes", "limit")
         return None
 
@@ -450,9 +564,10 @@ class _Connection:
 
     LONGEST_ANSWER = 256 << 20
     CHUNK = 1 << 16
+    MOST_RELEARNED = 3
 
     def __init__(
-        self, path: str, hello: JSONObject, options: Options, take_request: Callable[[int, str, Any, Any], None],
+        self, path: str, hello: JSONObject, options: Options, take_request: Callable[[_Reply, str, Any], None],
         take_change: Callable[[JSONObject], None],
     ) -> None:  # fmt: skip
         self.path, self.options = path, options
@@ -466,7 +581,8 @@ class _Connection:
         self._postponed: List[Tuple[float, int]] = []
         self._held_bytes = 0
         self._unanswered, self._unanswered_bytes = 0, 0
-        self._last_number = 0
+        # A signal's handler may make a call in the middle of another: each number is taken in one step.
+        self._numbers = itertools.count(1)
         self._limits = _Limits({})
         self._failures, self._was_connected = 0, False
         self._patience: Optional[float] = None
@@ -481,24 +597,53 @@ class _Connection:
         self._is_woken = False
         self._thread: Optional[threading.Thread] = None
         self._listeners: List[Callable[[], None]] = []
-        # Calls that were given up, and what gives back that which is granted to them on this connection.
+        # Calls that were given up, and what is told of results that come for them on this connection.
         self._late: Dict[int, Callable[[JSONObject], None]] = {}
+        # How many requests of the daemon's on this connection are not answered.
+        self._owed = 0
+        # How often the limits were learned again since a call was last answered.
+        self._relearned = 0
+        self._state = "idle"
+        self._has_warned = False
+        # No more is taken from the daemon: the client is being closed, or the program ends.
+        self.is_leaving = False
+        # Its client is gone, and nobody can make another call: it ends when all is answered.
+        self.is_orphan = False
+        # The client, where it serves something: it lives on although the program keeps nothing of it.
+        self.owner: Optional[Client] = None
+        # Whether what is left at the end is logged here.
+        self.tells_what_is_left = True
         self.on_fork: Callable[[], None] = lambda: None
         _connections.add(self)
 
+    def lose_client(self) -> None:
+        """Nobody can call any more. Without the lock, which the collector of garbage may find held."""
+        self.is_orphan = True
+        self._wake()
+
     def _start(self) -> None:
         """Starts the thread when there is something to do: before that there is nothing that a fork could break."""
-        if self._thread is None:
-            self._wake_in, self._wake_out = socket.socketpair()
-            self._wake_in.setblocking(False)
-            self._wake_out.setblocking(False)
-            self._is_woken = False
-            self._thread = threading.Thread(target=self._run, args=(self._wake_in,), name="headgate-client", daemon=True)
-            self._thread.start()
+        if self._thread is not None:
+            return
+        ends: Tuple[socket.socket, ...] = ()
+        try:
+            ends = socket.socketpair()
+            for end in ends:
+                end.setblocking(False)
+            thread = threading.Thread(target=self._run, args=ends, name="headgate-client", daemon=True)
+            thread.start()
+        except (OSError, RuntimeError) as error:
+            for end in ends:
+                end.close()
+            raise self._cannot_connect(str(error)) from error
+        # The thread waits for the lock, and has done nothing yet.
+        self._thread, self._wake_out, self._is_woken = thread, ends[1], False
+        self._wake_in = ends[0]
 
     def begin_anew(self) -> None:
         """In a process that was forked off: neither the thread nor the connection is this process's."""
         self.lock = threading.Condition(threading.RLock())
+        self.is_leaving = False
         self._disconnect()
         for end in (self._wake_in, self._wake_out):
             if end is not None:
@@ -508,7 +653,8 @@ class _Connection:
         self._held_bytes, self._unanswered, self._unanswered_bytes = 0, 0, 0
         self._told.clear()
         self._listeners.clear()
-        self._earliest, self._failures = None, 0
+        self._earliest, self._failures, self._relearned = None, 0, 0
+        self._state, self._has_warned = "idle", False
         if self._phase != "closed":
             self._rest()
         self.on_fork()
@@ -531,16 +677,21 @@ class _Connection:
     def is_own_thread(self) -> bool:
         return threading.current_thread() is self._thread
 
+    @property
+    def left(self) -> int:
+        """How many events were tracked and are not known to be stored."""
+        return sum(call.events for call in self._calls.values())
+
     def begin(self, call: _Call, wait_for_room: bool = False) -> None:
         """Makes a call; what comes of it is told to its future."""
         with self.lock:
             if wait_for_room:
-                self._wait(lambda: self.has_room, call.deadline)
+                self._wait(lambda: self.has_room, call.deadline, self._full())
             if self._phase == "closed":
                 raise HeadgateError.local("closed", "the client is closed")
-            self._last_number += 1
-            call.number = self._last_number
+            call.number = next(self._numbers)
             call.encode()
+            self._start()
             self._calls[call.number] = call
             self._held_bytes += len(call.line)
             self._waiting.append(call.number)
@@ -548,16 +699,18 @@ class _Connection:
                 self._earliest = call.deadline if self._earliest is None else min(self._earliest, call.deadline)
             if self._phase == "idle":
                 self._seek()
-            self._start()
             self._wake()
 
-    def begin_if_room(self, call: _Call) -> bool:
+    def begin_if_room(self, call: _Call) -> None:
         """Makes a call if there is room for it; never waits."""
         with self.lock:
-            if not self.has_room:
-                return False
+            if not self.has_room and self._phase != "closed":
+                raise self._full()
             self.begin(call)
-            return True
+
+    def _full(self) -> HeadgateError:
+        text = f"there was no room: {len(self._calls)} calls ({self._held_bytes} bytes) are not answered yet"
+        return HeadgateError.local("buffer_full", text)
 
     def when_changed(self, listener: Callable[[], None]) -> None:
         """Calls once, when the next call has ended or the client is closed; with the lock, so it must not wait."""
@@ -579,17 +732,32 @@ class _Connection:
     def drain(self, deadline: Optional[float]) -> None:
         """Waits until all calls but the standing ones are answered."""
         with self.lock:
-            moment = None if deadline is None else time.monotonic() + deadline
-            self._wait(lambda: self.is_drained, moment)
+            self._wait(lambda: self.is_drained, _moment(deadline))
 
-    def _wait(self, condition: Callable[[], bool], moment: Optional[float]) -> None:
+    def _wait(self, condition: Callable[[], bool], moment: Optional[float], late: Optional[HeadgateError] = None) -> None:
         if self.is_own_thread() and not condition():
             raise HeadgateError.local("misuse", "a callback of the client must not wait for the client")
         while not condition() and self._phase != "closed":
-            left = None if moment is None else moment - time.monotonic()
-            if left is not None and left <= 0:
-                raise HeadgateError.local("timed_out", "no answer came in time")
+            left = _LONGEST_WAIT if moment is None else min(_LONGEST_WAIT, moment - time.monotonic())
+            if left <= 0:
+                raise late or HeadgateError.local("timed_out", "no answer came in time")
             self.lock.wait(left)
+
+    def settle(self, within: float, own: int = 0) -> int:
+        """Waits for what was tracked, and for handlers that run but for `own` ones, to end. Takes no more from the daemon. Gives
+        how many events are left."""
+        with self.lock:
+            self.is_leaving = True
+            self._wake()
+            if not self.is_own_thread() and self._thread is not None and self._thread.is_alive():
+                with contextlib.suppress(HeadgateError):
+                    self._wait(lambda: not self.left and self._owed <= own and not self._is_writing, _moment(within))
+            return self.left
+
+    @property
+    def _is_writing(self) -> bool:
+        """Whether an answer to the daemon is on its way out."""
+        return bool(self._output) and self._phase in ("open", "draining")
 
     def abandon(self, call: _Call) -> None:
         """Waits no longer for a call. What it was granted, or may yet be, is given back."""
@@ -613,15 +781,19 @@ class _Connection:
     def _give_up(self, call: _Call) -> None:
         """At once, and before anything that is asked for later: the daemon does one after the other."""
         self._note_late(call)
-        if isinstance(call, _Standing) and call.leave is not None and (call.written or call.granted):
+        if not isinstance(call, _Standing) or not (call.written or call.granted):
+            return
+        if call.on_give_up is not None:
+            call.on_give_up()
+        if call.leave is not None:
             method, params = call.leave
             back = _Call(method, params, False, None)
             back.bound = True
             self.begin(back)
 
     def _note_late(self, call: _Call) -> None:
-        """A call is given up: what the daemon may grant it all the same is given back."""
-        if isinstance(call, _Standing) and call.on_late is not None and call.written:
+        """A call is given up: what the daemon may grant it all the same is given back, or noted."""
+        if call.on_late is not None and call.written:
             self._late[call.number] = call.on_late
 
     def restart(self, call: _Standing) -> None:
@@ -637,27 +809,74 @@ class _Connection:
         generation = self._generation
         return lambda: self._generation == generation and self._socket is not None
 
-    def answer(self, generation: int, message: JSONObject) -> None:
-        """Writes an answer to what the daemon asked, if it is still the connection on which it did."""
-        line = _line({"jsonrpc": "2.0", **message})
-        with self.lock:
-            if generation == self._generation and self._phase in ("open", "draining"):
-                self._output += line
-                self._wake()
+    def owe(self, id: Any) -> _Reply:
+        """The daemon asked something, which is to be answered. With the lock."""
+        self._owed += 1
+        return _Reply(self, self._generation, id)
 
-    def close(self) -> None:
+    def is_current(self, generation: int) -> bool:
+        """Whether an answer to what was asked on a connection is still wanted."""
+        return generation == self._generation and self._phase in ("open", "draining")
+
+    def answer(self, generation: int, message: Optional[JSONObject]) -> None:
+        """Writes an answer to what the daemon asked, if it is still the connection on which it did; None: there will be none."""
         with self.lock:
+            if not self.is_current(generation):
+                return
+            self._owed -= 1
+            if message is not None:
+                self._output += self._answer_line({"jsonrpc": "2.0", **message})
+            if self.is_leaving:
+                self._notify()
+            # Written by the connection's thread, also if it is this one.
+            self._wake()
+
+    def _answer_line(self, message: JSONObject) -> bytes:
+        """An answer as the daemon takes it: in place of one that it would not take goes an error, and a long error is cut."""
+        try:
+            line = _line(message)
+            fault = self._limits.fault(line, message.get("result"))
+        except (TypeError, ValueError, RecursionError) as error:
+            fault = HeadgateError.local("misuse", f"the answer cannot be written as JSON: {_text_of(error)}")
+        if fault is None:
+            return line
+        text = fault.message.replace("the message", "the answer")
+        if "error" in message:
+            text = message["error"]["message"]
+        else:
+            self._told.append(lambda: _log.error("an answer was replaced by an error: %s", text))
+        return self._error_line(message["id"], text)
+
+    def _error_line(self, id: Any, text: str) -> bytes:
+        error = {"code": -32603, "message": text}
+        while len(line := _line({"jsonrpc": "2.0", "id": id, "error": error})) - 1 > self._limits.line_bytes and text:
+            text = text[: len(text) // 2]
+            error["message"] = text + "…"
+        return line
+
+    def close(self, own: int = 0) -> None:
+        """Closes the connection, after what was tracked is acknowledged, or `close_timeout` is over."""
+        with self.lock:
+            left = 0 if self._phase == "closed" else self.settle(self.options.close_timeout, own)
             if self._phase != "closed":
                 self._disconnect()
                 self._fail_all(HeadgateError.local("closed", "the client is closed"))
                 self._phase = "closed"
+                self._set_state("closed", None)
                 self._notify()
                 self._wake()
             thread = self._thread
+        self.tell_what_is_left(left)
         if thread is None:
             self._tell()
         elif not self.is_own_thread():
             thread.join()
+
+    def tell_what_is_left(self, left: int) -> None:
+        """Logs that events are lost to the program unless it looks at their futures."""
+        if left and self.tells_what_is_left:
+            cause = f": {self._last_failure.message}" if self._last_failure else ""
+            _log.warning("%d events are not known to be stored%s", left, cause)
 
     def _wake(self) -> None:
         if self._wake_out is not None and not self._is_woken and not self.is_own_thread():
@@ -667,32 +886,63 @@ class _Connection:
 
     # MARK: The thread
 
-    def _run(self, wake_in: socket.socket) -> None:
-        while True:
+    def _run(self, wake_in: socket.socket, wake_out: socket.socket) -> None:
+        try:
+            while self._turn(wake_in):
+                pass
+        except BaseException as error:
+            self._broke(error)
+        finally:
             with self.lock:
-                self._pass_time(time.monotonic())
-                self._proceed()
-                ended = self._phase == "closed"
-                connection, timeout = self._socket, self._timeout()
-                poll = select.poll()
-                poll.register(wake_in, select.POLLIN)
-                # With the lock: `close` may come from another thread.
-                if connection is not None:
-                    poll.register(connection, select.POLLIN | (select.POLLOUT if self._output else 0))
-            if self._tell():
-                continue
-            if ended:
-                break
-            poll.poll(timeout)
-            with self.lock:
-                self._drain_wakes(wake_in)
-                if connection is not None and connection is self._socket:
-                    self._read(connection)
+                wake_in.close()
+                wake_out.close()
+                if self._wake_out is wake_out:
+                    self._wake_out = None
+        self._tell()
+
+    def _turn(self, wake_in: socket.socket) -> bool:
+        """Does what there is to do, then waits for more; false when there never will be."""
         with self.lock:
-            wake_in.close()
-            if self._wake_out is not None:
-                self._wake_out.close()
-            self._wake_out = None
+            self._pass_time(time.monotonic())
+            self._proceed()
+            if self.is_orphan and not self._calls and self._phase != "closed":
+                self._disconnect()
+                self._phase = "closed"
+            ended = self._phase == "closed"
+            connection, timeout = self._socket, self._timeout()
+            poll = select.poll()
+            poll.register(wake_in, select.POLLIN)
+            # With the lock: `close` may come from another thread.
+            if connection is not None:
+                poll.register(connection, select.POLLIN | (select.POLLOUT if self._output else 0))
+        if self._tell():
+            return True
+        if ended:
+            return False
+        poll.poll(timeout)
+        with self.lock:
+            self._drain_wakes(wake_in)
+            if connection is not None and connection is self._socket:
+                self._read(connection)
+        return True
+
+    def _broke(self, error: BaseException) -> None:
+        """The thread ends by a fault of the client's own: nobody waits for it in vain, and the next call begins anew."""
+        _log.error("the client's thread failed", exc_info=error)
+        failure = HeadgateError.local("disconnected", f"the client failed: {type(error).__name__}: {_text_of(error)}")
+        with self.lock:
+            self._thread = None
+            self._disconnect()
+            for call in list(self._calls.values()):
+                if isinstance(call, _Standing):
+                    call.was_granted = call.granted = False
+                with contextlib.suppress(Exception):
+                    self._finish(call, failure)
+            self._calls, self._waiting, self._postponed = {}, collections.deque(), []
+            self._held_bytes, self._unanswered, self._unanswered_bytes = 0, 0, 0
+            if self._phase != "closed":
+                self._rest()
+            self._notify()
 
     def _tell(self) -> bool:
         """Tells callers what came of their calls, outside the lock: they may call again in turn."""
@@ -700,7 +950,7 @@ class _Connection:
         while self._told:
             try:
                 self._told.popleft()()
-            except Exception:
+            except BaseException:
                 _log.exception("a callback failed")
         return has_told
 
@@ -710,7 +960,8 @@ class _Connection:
             moments.append(self._earliest)
         if self._phase in ("greeting", "waiting"):
             moments.append(self._until)
-        return max(0.0, min(moments) - time.monotonic()) * 1000 + 1 if moments else None
+        left = min(moments, default=float("inf")) - time.monotonic()
+        return max(0.0, min(left, _LONGEST_WAIT)) * 1000 + 1
 
     def _drain_wakes(self, wake_in: socket.socket) -> None:
         self._is_woken = False
@@ -727,6 +978,8 @@ class _Connection:
             except OSError:
                 return  # reading finds out, after what the daemon has still said
             del self._output[:sent]
+            if self.is_leaving and not self._output:
+                self._notify()
 
     def _read(self, connection: socket.socket) -> None:
         try:
@@ -754,7 +1007,7 @@ class _Connection:
 
     def _take_line(self, line: bytes) -> None:
         try:
-            message = json.loads(line.decode())
+            message = _parse(line.decode())
         except (ValueError, RecursionError):
             return self._got_nonsense("a line that is not JSON")
         for one in message if isinstance(message, list) and message else [message]:
@@ -781,7 +1034,9 @@ class _Connection:
     def _take_call(self, method: str, message: JSONObject) -> None:
         params = message.get("params")
         if "id" in message:
-            return self._take_request(self._generation, method, message["id"], params)
+            if self._phase in ("open", "draining"):
+                self._take_request(self.owe(message["id"]), method, params)
+            return
         if method == "closing":
             self._closing()
         if method == "changed" and isinstance(params, dict):
@@ -800,9 +1055,10 @@ class _Connection:
         if not isinstance(result, dict):
             return self._finish(call, HeadgateError.local("bad_answer", f"a result of {call.method} that is no object"))
         if not isinstance(call, _Standing):
+            call.on_grant(result)
             return self._finish(call, result)
         self._unmark(call)
-        call.granted = True
+        call.granted, call.is_refused = True, False
         call.on_grant(result)
         if not call.was_granted:
             call.was_granted, call.deadline = True, None
@@ -815,9 +1071,13 @@ class _Connection:
             self._phase = "draining"
             return
         self._note_progress()
-        if isinstance(call, _Standing) and error.reason == "conflict" and call.outlasts_conflict:
+        if isinstance(call, _Standing) and call.outlasts(error):
             self._unmark(call)
             self._postponed.append((time.monotonic() + self.options.backoff_cap, call.number))
+            if not call.is_refused and error.reason != "conflict":
+                call.is_refused = True
+                text = f"{call.about} was refused on the new connection, and is asked for again: {error.message}"
+                self._told.append(lambda: _log.warning("%s", text))
             return
         self._finish(call, error)
 
@@ -832,14 +1092,14 @@ class _Connection:
     def _attempt(self) -> None:
         if not self._calls:
             return self._rest()
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.setblocking(False)
         try:
-            connection.connect(self.path)
-        except OSError as error:
-            connection.close()
-            return self._could_not_connect(self._cannot_connect(_cause(error)))
-        self._socket = connection
+            self._socket = _connected(self.path)
+        except (OSError, ValueError) as error:
+            failure = self._cannot_connect(_cause(error))
+            # A daemon that was there will be again: it may be about to set the rights of its socket.
+            if _is_permanent(error) and not self._was_connected:
+                return self._give_up_connecting(failure)
+            return self._could_not_connect(failure)
         self._generation += 1
         self._phase, self._until = "greeting", time.monotonic() + self.options.greeting_timeout
         self._output += self._hello
@@ -850,7 +1110,28 @@ class _Connection:
     def _could_not_connect(self, error: HeadgateError) -> None:
         self._disconnect()
         self._last_failure = error
+        if not self._has_warned:
+            self._has_warned = True
+            text = f"{error.message}; the client looks for it, and keeps what there is room for"
+            self._told.append(lambda: _log.warning("%s", text))
+        self._set_state("disconnected", error)
         self._retry()
+
+    def _give_up_connecting(self, error: HeadgateError) -> None:
+        """Nobody waits any more; the next call tries again."""
+        self._disconnect()
+        self._rest()
+        self._set_state("disconnected", error)
+        left = self.left
+        if left:
+            self._told.append(lambda: _log.warning("%d events are not stored: %s", left, error.message))
+        self._fail_all(error)
+
+    def _set_state(self, state: str, error: Optional[HeadgateError]) -> None:
+        hook, is_news = self.options.on_state, state != self._state and (self._state, state) != ("idle", "closed")
+        self._state = state
+        if is_news and hook is not None:
+            self._told.append(functools.partial(hook, state, error))
 
     def _greeted(self, result: Any) -> None:
         if self._phase != "greeting":
@@ -860,6 +1141,10 @@ class _Connection:
         if not self._was_connected:
             self._patience = None
         self._was_connected, self._last_failure, self._phase = True, None, "open"
+        if self._has_warned:
+            self._has_warned = False
+            self._told.append(lambda: _log.info("connected to %s", self.path))
+        self._set_state("connected", None)
 
     def _greeting_refused(self, error: HeadgateError) -> None:
         if self._phase != "greeting":
@@ -868,9 +1153,7 @@ class _Connection:
             return self._found_stopping(error.message)
         if error.reason == "limit":
             return self._could_not_connect(self._cannot_connect(error.message))
-        self._disconnect()
-        self._rest()
-        self._fail_all(error)
+        self._give_up_connecting(error)
 
     def _closing(self) -> None:
         if self._phase == "greeting":
@@ -904,13 +1187,20 @@ class _Connection:
     def _got_anonymous_error(self, error: HeadgateError) -> None:
         if self._phase == "greeting":
             return self._greeting_refused(error)
+        # Perhaps the limits are lower than they were when the connection began: the next greeting tells them.
+        if error.reason in ("line_too_long", "limit") and self._relearned < self.MOST_RELEARNED:
+            self._relearned += 1
+            return self._lose(HeadgateError.local("disconnected", f"the daemon's limits have changed: {error.message}"))
         self._got_nonsense(error.message)
 
     def _lose(self, error: HeadgateError) -> None:
         """The connection is gone: takes back what can be written again, in its order."""
         self._disconnect()
         self._last_failure = error
+        self._set_state("disconnected", error)
         for call in list(self._calls.values()):
+            if isinstance(call, _Standing):
+                call.is_refused = False
             if isinstance(call, _Standing) and call.granted:
                 call.granted = False
                 call.on_interrupt(error)
@@ -929,6 +1219,9 @@ class _Connection:
         self._input.clear()
         self._output.clear()
         self._late.clear()
+        self._owed = 0
+        if self.is_leaving:
+            self._notify()
 
     def _retry(self) -> None:
         self._failures += 1
@@ -938,9 +1231,9 @@ class _Connection:
         if self._patience is None:
             self._patience = self._end(self.options.reconnect_timeout)
         if now >= self._patience:
-            self._rest()
-            error = self._last_failure or HeadgateError.local("disconnected", "there is no connection")
-            return self._fail_all(error)
+            return self._give_up_connecting(
+                self._last_failure or HeadgateError.local("disconnected", "there is no connection")
+            )
         # Somewhere in the upper half, so that those who lost the daemon together do not come back together.
         longest = min(self.options.backoff_cap, self.options.backoff_base * 2.0 ** min(self._failures - 1, 32))
         self._until, self._phase = min(now + longest * random.uniform(0.5, 1.0), self._patience), "waiting"
@@ -952,7 +1245,7 @@ class _Connection:
         return float("inf") if patience is None else time.monotonic() + patience
 
     def _note_progress(self) -> None:
-        self._failures, self._patience = 0, None
+        self._failures, self._patience, self._relearned = 0, None, 0
 
     # MARK: Calls
 
@@ -975,8 +1268,10 @@ class _Connection:
 
     def _proceed(self) -> None:
         """Writes what there is room for, or ends a connection on which nothing more is to come."""
-        if self._phase == "draining" and not self._unanswered:
+        if self._phase == "draining" and not self._unanswered and not self._owed:
             self._write()
+            if self._output:
+                return
             self._lose(HeadgateError.local("disconnected", "the connection broke before the answer came"))
         while self._phase == "open" and self._waiting and self._may_write:
             call = self._calls.get(self._waiting.popleft())
@@ -994,7 +1289,7 @@ class _Connection:
             self._held_bytes -= len(call.line)
             call.encode()  # what it asks for may have changed meanwhile
             self._held_bytes += len(call.line)
-        fault = self._limits.fault(call)
+        fault = self._limits.fault(call.line, call.params)
         if fault is not None:
             return self._finish(call, fault)
         call.written = True
@@ -1005,8 +1300,8 @@ class _Connection:
             return
         call.was_written = True
         for method, params in call.further():
-            self._last_number += 1
-            self._output += _line({"jsonrpc": "2.0", "id": self._last_number, "method": method, "params": params})
+            message = {"jsonrpc": "2.0", "id": next(self._numbers), "method": method, "params": params}
+            self._output += _line(message)
 
     def _unmark(self, call: _Call) -> None:
         if call.written:
@@ -1046,8 +1341,42 @@ class _Connection:
             self._finish(call, error)
 
 
+class _Reply:
+    """The answer to something that the daemon asked, which is given once."""
+
+    def __init__(self, connection: _Connection, generation: int, id: Any) -> None:
+        self._connection, self._generation, self._id = connection, generation, id
+        self._is_given = False
+
+    @property
+    def is_wanted(self) -> bool:
+        """Returns false if the connection is gone, and the daemon asks somebody again, or if the client is leaving."""
+        with self._connection.lock:
+            return self._connection.is_current(self._generation) and not self._connection.is_leaving
+
+    def give(self, said: Optional[JSONObject]) -> None:
+        """Answers with the member `result` or `error`; None gives no answer."""
+        with self._connection.lock:
+            if not self._is_given:
+                self._is_given = True
+                self._connection.answer(self._generation, None if said is None else {"id": self._id, **said})
+
+
 _connections: weakref.WeakSet[_Connection] = weakref.WeakSet()
 _forking: List[_Connection] = []
+
+
+def _at_exit() -> None:
+    """Waits for what was tracked by clients that nobody closed: a thread of theirs ends with the program."""
+    begin = time.monotonic()
+    for connection in list(_connections):
+        if not connection.is_closed:
+            # The times of all begin together.
+            within = connection.options.close_timeout - (time.monotonic() - begin)
+            connection.tell_what_is_left(connection.settle(max(0.0, within)))
+
+
+atexit.register(_at_exit)
 
 
 def _before_fork() -> None:
@@ -1082,10 +1411,40 @@ def _copy(error: HeadgateError) -> HeadgateError:
     return HeadgateError(error.code, error.message, error.reason, error.path, error.data)
 
 
-def _cause(error: OSError) -> str:
-    if error.errno == errno.ENOENT:
+def _connected(path: str) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.setblocking(False)
+        connection.connect(path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+_PERMANENT = frozenset(
+    (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EPROTOTYPE, errno.EAFNOSUPPORT)
+)
+
+
+def _is_permanent(error: Exception) -> bool:
+    """Whether waiting does not cure it. What is wrong with the path itself has no number."""
+    return not isinstance(error, OSError) or error.errno is None or error.errno in _PERMANENT
+
+
+def _cause(error: Exception) -> str:
+    number = getattr(error, "errno", None)
+    if number == errno.ENOENT:
         return "there is no such socket"
-    return os.strerror(error.errno) if error.errno else str(error)
+    return os.strerror(number) if number else str(error)
+
+
+def _text_of(error: BaseException) -> str:
+    """What an exception says of itself, as far as it can."""
+    try:
+        return str(error).encode("utf-8", "replace").decode()
+    except Exception:
+        return "(it has no text)"
 
 
 # MARK: What the daemon asks of a client
@@ -1114,7 +1473,7 @@ class _Staff:
                 return
             try:
                 job()
-            except Exception:
+            except BaseException:
                 _log.exception("an answer could not be given")
 
 
@@ -1132,9 +1491,8 @@ class _Served:
         assert self.standing.leave is not None  # as _subscription and _serving make it
         return self.standing.leave
 
-    def take(self, params: JSONObject, answer: Callable[[JSONObject], None]) -> None:
-        """Handles what the daemon asks; the member `result` or `error` of the answer is told when there is one. On the
-        connection's thread, with its lock."""
+    def take(self, params: JSONObject, reply: _Reply) -> None:
+        """Handles what the daemon asks. On the connection's thread, with its lock."""
         raise NotImplementedError
 
     def dismiss(self) -> None:
@@ -1149,27 +1507,37 @@ class _Staffed(_Served):
         self._handle = handle
         self._staff = _Staff(threads, name)
 
-    def take(self, params: JSONObject, answer: Callable[[JSONObject], None]) -> None:
-        self._staff.run(lambda: self._run(params, answer))
+    def take(self, params: JSONObject, reply: _Reply) -> None:
+        self._staff.run(lambda: self._run(params, reply))
 
     def dismiss(self) -> None:
         self._staff.dismiss()
 
-    def _run(self, params: JSONObject, answer: Callable[[JSONObject], None]) -> None:
+    def _run(self, params: JSONObject, reply: _Reply) -> None:
+        # What came on a connection that is gone comes again: what the live one brought comes first.
+        if not reply.is_wanted:
+            return reply.give(None)
+        _handling.count = getattr(_handling, "count", 0) + 1
         try:
-            answer({"result": self._handle(params)})
-        except Exception as error:
-            answer(_failure(error))
+            reply.give({"result": self._handle(params)})
+        except BaseException as error:
+            reply.give(_failure(error))
+        finally:
+            _handling.count -= 1
 
 
-def _failure(error: Exception) -> JSONObject:
+# How many handlers this thread is in: one that closes its client must not wait for itself.
+_handling = threading.local()
+
+
+def _failure(error: BaseException) -> JSONObject:
     """The answer of a handler that failed."""
     _log.error("a handler failed", exc_info=error)
-    return {"error": {"code": -32603, "message": f"{type(error).__name__}: {error}"}}
+    return {"error": {"code": -32603, "message": f"{type(error).__name__}: {_text_of(error)}"}}
 
 
 class _OwnBarrier:
-    """A remote barrier as its owner has set it, to be registered so again on each connection (Behaviour B29)."""
+    """A remote barrier as the daemon has granted it, to be registered so again on each connection (Behaviour B29)."""
 
     def __init__(self, params: JSONObject) -> None:
         self.params = params
@@ -1220,7 +1588,7 @@ class Watch:
         self._is_closed = False
         self._id: Optional[str] = None
         self._standing = _Standing(
-            "watch", params, None, self._granted, self._interrupted, self._end, on_late=self._unwatch
+            "watch", params, on_grant=self._granted, on_interrupt=self._interrupted, on_end=self._end, on_late=self._unwatch
         )
 
     def __iter__(self) -> Iterator[News]:
@@ -1236,8 +1604,7 @@ class Watch:
         """The next news; None when the watch was closed. Raises why it ended otherwise, or `timed_out`."""
         with self._lock:
             connection = self._client._connection
-            moment = None if deadline is None else time.monotonic() + deadline
-            connection._wait(lambda: self._is_readable, moment)
+            connection._wait(lambda: self._is_readable, _moment(deadline))
             return self._read()
 
     @property
@@ -1317,7 +1684,7 @@ class Client:
     `ValueError`.
 
     As a context manager it waits at the end of the block until all is answered, then closes; after an exception it
-    closes at once.
+    closes at once, which waits no longer than `Options.close_timeout`.
     """
 
     def __init__(
@@ -1339,8 +1706,12 @@ class Client:
         self._workers: Dict[str, _Served] = {}
         self._boards: Dict[str, _Served] = {}
         self._status: Optional[_Standing] = None
-        self._connection = _Connection(self.socket_path, hello, options, self._take_request, self._take_change)
-        self._connection.on_fork = self._forget
+        self._connection = _Connection(
+            self.socket_path, hello, options, _weakly(self._take_request), _weakly(self._take_change)
+        )
+        self._connection.on_fork = _weakly(self._forget)
+        # A client that nobody can call any more, and that serves nothing, needs no connection.
+        weakref.finalize(self, self._connection.lose_client).atexit = False
 
     def _forget(self) -> None:
         """In a process that was forked off: what is served is the parent's."""
@@ -1349,14 +1720,16 @@ class Client:
         self._watches, self._barriers, self._workers, self._boards, self._status = {}, {}, {}, {}, None
 
     def close(self) -> None:
-        """Closes the connection. Calls under way, and later ones, end with `closed`."""
-        self._connection.close()
+        """Takes no more work, waits for what was tracked and for handlers that run, but no longer than
+        `Options.close_timeout`, and closes the connection. Other calls under way, and later ones, end with `closed`."""
+        self._connection.close(getattr(_handling, "count", 0))
         for served in [*self._workers.values(), *self._boards.values()]:
             served.dismiss()
         self._workers, self._boards = {}, {}
+        self._connection.owner = None
 
     def drain(self, deadline: Optional[float] = None) -> None:
-        """Waits until all calls are answered."""
+        """Waits until all calls are answered: what was tracked is stored then. (`flush` has the daemon send what it holds.)"""
         self._connection.drain(deadline)
 
     def __enter__(self) -> Client:
@@ -1373,22 +1746,36 @@ class Client:
 
     def track(
         self, event: str, data: Optional[Mapping[str, Any]] = None, *, id: Optional[str] = None,
-        key: Optional[str] = None, time: Optional[str] = None, dispatchers: Optional[Sequence[str]] = None,
+        key: Optional[str] = None, time: Union[str, datetime.datetime, None] = None,
+        dispatchers: Optional[Sequence[str]] = None,
         ttl_ms: Optional[int] = None, deadline: Optional[float] = None,
     ) -> Receipt:  # fmt: skip
-        """Tracks an event, and waits until the daemon has acknowledged it: it is stored then (Behaviour P1)."""
+        """Tracks an event, and waits until the daemon has acknowledged it: it is stored then (Behaviour P1). `data` may have
+        dates and times (as `isoformat` writes them), `UUID`s and `Decimal`s, which keep their digits. A `time` without a zone
+        is local."""
         params = _given(event=event, data=data, id=id, key=key, time=time, dispatchers=dispatchers, ttl_ms=ttl_ms)
         return _receipt(self._wait_for(_Call("track", _with_id(params), True, deadline)))
 
     def track_soon(self, event: Event, deadline: Optional[float] = None) -> Future[Receipt]:
         """Tracks an event without waiting for its acknowledgement, which the future gets. Events keep the order of
-        these calls. Waits only while too many are unanswered (`Options.max_unanswered`)."""
+        these calls. Waits only while too many are unanswered (`Options.max_unanswered`); a deadline that passes meanwhile is
+        `buffer_full`. A future that nobody looks at is still an event that is stored: `drain` waits for all."""
+        call, receipt = self._begun(event, deadline)
+        self._connection.begin(call, wait_for_room=True)
+        return receipt
+
+    def try_track(self, event: Event, deadline: Optional[float] = None) -> Future[Receipt]:
+        """Tracks an event as `track_soon` does, but never waits: raises `buffer_full` while there is no room."""
+        call, receipt = self._begun(event, deadline)
+        self._connection.begin_if_room(call)
+        return receipt
+
+    def _begun(self, event: Event, deadline: Optional[float]) -> Tuple[_Call, Future[Receipt]]:
         call = _Call("track", _with_id(dict(event)), True, deadline)
         receipt: Future[Receipt] = Future()
         receipt.set_running_or_notify_cancel()
         call.future.add_done_callback(lambda answer: _pass_on(answer, _receipt, receipt))
-        self._connection.begin(call, wait_for_room=True)
-        return receipt
+        return call, receipt
 
     def track_each(
         self, events: Iterable[Event], deadline: Optional[float] = None
@@ -1526,7 +1913,8 @@ class Client:
     def watch(self, topics: Optional[Sequence[str]] = None, deadline: Optional[float] = None) -> Watch:
         """Watches what happens in the daemon; None is all there is. Returns when the watch has begun."""
         watch = Watch(self, _given(topics=topics))
-        watch._standing.deadline = None if deadline is None else time.monotonic() + deadline
+        watch._standing.deadline = _moment(deadline)
+        self._connection.owner = self
         self._wait_for(watch._standing)
         return watch
 
@@ -1563,16 +1951,39 @@ class Client:
         self._wait_for(self._registration(params, deadline))
 
     def _registration(self, params: JSONObject, deadline: Optional[float]) -> _Standing:
+        """The call that registers a barrier. One that the daemon has under this id stays what it is until this is granted."""
         barrier = _OwnBarrier(params)
         barrier.standing = _Standing(
-            "barrier.register", params, deadline, on_end=lambda _: self._drop(barrier), further=barrier.further
-        )
+            "barrier.register", params, deadline, about=f"the barrier {params['id']}",
+            on_grant=lambda _: self._swap(barrier), on_end=lambda _: self._drop(barrier), further=barrier.further,
+            on_give_up=lambda: self._give_back(barrier),
+        )  # fmt: skip
+        self._connection.owner = self
         with self._connection.lock:
             earlier = self._barriers.get(params["id"])
-            if earlier is not None:
-                self._connection.withdraw(earlier.standing)
-            self._barriers[params["id"]] = barrier
+            if earlier is None or earlier.is_ending:
+                if earlier is not None:
+                    self._connection.withdraw(earlier.standing)
+                self._barriers[params["id"]] = barrier
         return barrier.standing
+
+    def _swap(self, barrier: _OwnBarrier) -> None:
+        """It is granted: what was registered under its id before is no more."""
+        earlier = self._barriers.get(barrier.params["id"])
+        if earlier is not None and earlier is not barrier:
+            self._connection.withdraw(earlier.standing)
+        self._barriers[barrier.params["id"]] = barrier
+
+    def _give_back(self, barrier: _OwnBarrier) -> None:
+        """Nobody waits for a registration that the daemon may have: it has what was there before."""
+        id = barrier.params["id"]
+        current = self._barriers.get(id)
+        if current is not None and current is not barrier:
+            self._connection.restart(current.standing)
+        elif barrier.ends_with_connection:
+            self._tell("barrier.unregister", {"id": id}, bound=True)
+        else:
+            self._begin_ending(id, barrier, "asked")
 
     def set_barrier(
         self, id: str, state: Optional[str] = None, *, flushable: Optional[bool] = None,
@@ -1580,32 +1991,20 @@ class Client:
     ) -> None:  # fmt: skip
         """Changes a barrier of this client's, for all its scopes or for one dispatcher."""
         change = _given(id=id, state=state, flushable=flushable, dispatcher=dispatcher, reason=reason)
-        call, undo = self._begin_change(change, deadline)
-        try:
-            self._wait_for_begun(call)
-        except HeadgateError as error:
-            undo(error)
-            raise
+        self._wait_for(self._change(change, deadline))
 
-    def _begin_change(
-        self, change: JSONObject, deadline: Optional[float]
-    ) -> Tuple[_Call, Callable[[HeadgateError], None]]:
-        """Begins to set a barrier; what it gives besides is to be told of a failure."""
+    def _change(self, change: JSONObject, deadline: Optional[float]) -> _Call:
+        """The call that sets a barrier. What it sets is this client's once it is granted, also if nobody waits any more."""
+
+        def apply(_: JSONObject) -> None:
+            barrier = self._barriers.get(change["id"])
+            if barrier is not None and not barrier.is_ending:
+                barrier.apply(change)
+
         with self._connection.lock:
             barrier = self._barriers.get(change["id"])
-            if barrier is not None and barrier.is_ending:
-                barrier = None
-            # Before it is sent: a connection that breaks meanwhile must not bring the old state back.
-            if barrier is not None:
-                barrier.apply(change)
-            call = _Call("barrier.set", change, barrier is not None, deadline)
-            self._connection.begin(call)
-
-        def undo(error: HeadgateError) -> None:
-            if barrier is not None and error.code and "dispatcher" in change:
-                barrier.exceptions.pop(change["dispatcher"], None)
-
-        return call, undo
+            is_own = barrier is not None and not barrier.is_ending
+            return _Call("barrier.set", change, is_own, deadline, on_grant=apply, on_late=apply)
 
     def unregister_barrier(self, id: str, force: bool = False, deadline: Optional[float] = None) -> None:
         """Takes a barrier away; with `force` that of another owner as well. One that stays when its connection is gone is
@@ -1616,7 +2015,7 @@ class Client:
         if self._connection.is_own_thread():
             raise HeadgateError.local("misuse", "a callback of the client must not wait for the client")
         try:
-            ending.future.result(deadline)
+            ending.future.result(None if deadline is None else min(deadline, _LONGEST_WAIT))
         except concurrent.futures.TimeoutError:
             raise HeadgateError.local("timed_out", "no answer came in time") from None
         except HeadgateError as error:
@@ -1707,6 +2106,7 @@ class Client:
             served.dismiss()
 
         served.standing.on_end = end
+        self._connection.owner = self
         with self._connection.lock:
             earlier = table.get(name)
             if earlier is not None:
@@ -1743,7 +2143,7 @@ class Client:
                 del table[name]
         served.dismiss()
 
-    def _take_request(self, generation: int, method: str, id: Any, params: Any) -> None:
+    def _take_request(self, reply: _Reply, method: str, params: Any) -> None:
         """The daemon asks something. On the connection's thread, with its lock."""
         table = {"dispatch": (self._workers, "dispatcher"), "board.run": (self._boards, "board")}.get(method)
         refusal: JSONObject
@@ -1754,22 +2154,24 @@ class Client:
         elif params[table[1]] not in table[0]:
             refusal = {"code": -32000, "message": "this client does not serve it", "data": {"reason": "not_found"}}
         else:
-            connection = self._connection
-            return table[0][params[table[1]]].take(params, lambda said: connection.answer(generation, {"id": id, **said}))
-        self._connection.answer(generation, {"id": id, "error": refusal})
+            return table[0][params[table[1]]].take(params, reply)
+        reply.give({"error": refusal})
 
     def _take_change(self, params: JSONObject) -> None:
-        watch = self._watches.get(str(params.get("watch")))
+        name = params.get("watch")
+        watch = self._watches.get(name) if isinstance(name, str) else None
         if watch is not None:
             watch._add(News("changed", params))
 
     # MARK: Calls
 
     def _wait_for(self, call: _Call) -> JSONObject:
-        self._connection.begin(call)
-        return self._wait_for_begun(call)
-
-    def _wait_for_begun(self, call: _Call) -> JSONObject:
+        try:
+            self._connection.begin(call)
+        except BaseException as error:
+            if isinstance(call, _Standing):  # as if it had been refused
+                call.on_end(error if isinstance(error, HeadgateError) else HeadgateError.local("misuse", str(error)))
+            raise
         if self._connection.is_own_thread():
             self._connection.abandon(call)
             raise HeadgateError.local("misuse", "a callback of the client must not wait for the client")
@@ -1820,11 +2222,12 @@ def _is_gone(error: HeadgateError) -> bool:
 
 def _subscription(params: JSONObject, deadline: Optional[float]) -> _Standing:
     leave = ("dispatcher.unsubscribe", {"id": params["id"]})
-    return _Standing("dispatcher.subscribe", params, deadline, leave=leave)
+    return _Standing("dispatcher.subscribe", params, deadline, about=f"the worker of {params['id']}", leave=leave)
 
 
 def _serving(params: JSONObject, deadline: Optional[float]) -> _Standing:
-    return _Standing("board.serve", params, deadline, leave=("board.unserve", {"board": params["board"]}))
+    leave = ("board.unserve", {"board": params["board"]})
+    return _Standing("board.serve", params, deadline, about=f"the board {params['board']}", leave=leave)
 
 
 def _given(**members: Any) -> JSONObject:
@@ -1832,7 +2235,24 @@ def _given(**members: Any) -> JSONObject:
 
 
 def _with_id(params: JSONObject) -> JSONObject:
+    """The params of `track`, with an id, and the time as text."""
+    moment = params.get("time")
+    if isinstance(moment, datetime.datetime):
+        aware = moment if moment.tzinfo is not None else moment.astimezone()
+        params = {**params, "time": aware.isoformat()}
     return params if params.get("id") is not None else {**params, "id": new_id()}
+
+
+def _weakly(method: Callable[..., None]) -> Any:
+    """A method that does nothing any more when its object is gone."""
+    reference = weakref.WeakMethod(method)
+
+    def call(*arguments: Any) -> None:
+        bound = reference()
+        if bound is not None:
+            bound(*arguments)
+
+    return call
 
 
 def _member(result: JSONObject, name: str, kind: type) -> Any:
@@ -1891,6 +2311,8 @@ def _batch(params: JSONObject) -> Batch:
 
 
 def _outcomes(outcomes: Optional[Mapping[str, str]]) -> JSONObject:
+    if outcomes is not None and not isinstance(outcomes, collections.abc.Mapping):
+        raise TypeError(f"a worker gave {type(outcomes).__name__} where outcomes were wanted")
     if not outcomes:
         return {}
     unknown = set(outcomes.values()) - _OUTCOMES

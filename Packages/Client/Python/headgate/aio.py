@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import collections
 import contextlib
+import datetime
 import time
 from concurrent.futures import Future
 from typing import Any, AsyncIterable, AsyncIterator, Awaitable, Callable, Deque, Dict, Iterable, List, Mapping
@@ -35,7 +36,7 @@ class Client:
     """A client of the daemon, for one loop; see the module. Failures are those of `headgate.Client`.
 
     As a context manager it waits at the end of the block until all is answered, then closes; after an exception it
-    closes at once.
+    closes at once, which waits no longer than `Options.close_timeout`.
     """
 
     def __init__(
@@ -52,12 +53,14 @@ class Client:
         return self._core.socket_path
 
     async def close(self) -> None:
-        """Closes the connection. Calls under way, and later ones, end with `closed`; handlers are cancelled."""
+        """Takes no more work, waits for what was tracked and for handlers that run, but no longer than
+        `Options.close_timeout`, and closes the connection. Other calls under way, and later ones, end with `closed`; handlers
+        that still run are cancelled."""
         await asyncio.get_running_loop().run_in_executor(None, self._core.close)
 
     async def drain(self, deadline: Optional[float] = None) -> None:
-        """Waits until all calls are answered."""
-        await self._until(lambda: self._connection.is_drained, _moment(deadline))
+        """Waits until all calls are answered: what was tracked is stored then. (`flush` has the daemon send what it holds.)"""
+        await self._until(lambda: self._connection.is_drained, headgate._moment(deadline))
 
     async def __aenter__(self) -> Client:
         return self
@@ -73,7 +76,8 @@ class Client:
 
     async def track(
         self, event: str, data: Optional[Mapping[str, Any]] = None, *, id: Optional[str] = None,
-        key: Optional[str] = None, time: Optional[str] = None, dispatchers: Optional[Sequence[str]] = None,
+        key: Optional[str] = None, time: Union[str, datetime.datetime, None] = None,
+        dispatchers: Optional[Sequence[str]] = None,
         ttl_ms: Optional[int] = None, deadline: Optional[float] = None,
     ) -> Receipt:  # fmt: skip
         """Tracks an event, and returns when the daemon has stored it (Behaviour P1). Waits for room first."""
@@ -85,10 +89,22 @@ class Client:
 
     async def track_soon(self, event: Event, deadline: Optional[float] = None) -> asyncio.Future[Receipt]:
         """Tracks an event without waiting for its acknowledgement, which the future gets. Events keep the order of these
-        calls. Waits only while too many are unanswered. A future that is cancelled takes its event back, if it was not
-        written yet."""
+        calls. Waits only while too many are unanswered; a deadline that passes meanwhile is `buffer_full`. A future that is
+        cancelled takes its event back, if it was not written yet."""
         call = headgate._Call("track", headgate._with_id(dict(event)), True, deadline)
-        answer = await self._begin_in_turn(call)
+        return self._receipt(call, await self._begin_in_turn(call))
+
+    def try_track(self, event: Event, deadline: Optional[float] = None) -> asyncio.Future[Receipt]:
+        """Tracks an event as `track_soon` does, but never waits: raises `buffer_full` while there is no room, or others wait
+        for it."""
+        call = headgate._Call("track", headgate._with_id(dict(event)), True, deadline)
+        answer = _listen(call)
+        if self._line:
+            raise self._connection._full()
+        self._connection.begin_if_room(call)
+        return self._receipt(call, answer)
+
+    def _receipt(self, call: headgate._Call, answer: asyncio.Future[JSONObject]) -> asyncio.Future[Receipt]:
         receipt: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
         answer.add_done_callback(lambda done: _pass_on(done, receipt))
         receipt.add_done_callback(lambda done: self._take_back(call, done))
@@ -258,7 +274,8 @@ class Client:
     async def watch(self, topics: Optional[Sequence[str]] = None, deadline: Optional[float] = None) -> Watch:
         """Watches what happens in the daemon; None is all there is. Returns when the watch has begun."""
         watch = Watch(self._core, headgate._given(topics=topics))
-        watch._inner._standing.deadline = _moment(deadline)
+        watch._inner._standing.deadline = headgate._moment(deadline)
+        self._connection.owner = self._core
         await self._wait_for(watch._inner._standing)
         return watch
 
@@ -292,12 +309,7 @@ class Client:
     ) -> None:  # fmt: skip
         """Changes a barrier of this client's, for all its scopes or for one dispatcher."""
         change = headgate._given(id=id, state=state, flushable=flushable, dispatcher=dispatcher, reason=reason)
-        call, undo = self._core._begin_change(change, deadline)
-        try:
-            await self._answer(call, _listen(call))
-        except HeadgateError as error:
-            undo(error)
-            raise
+        await self._wait_for(self._core._change(change, deadline))
 
     async def unregister_barrier(self, id: str, force: bool = False, deadline: Optional[float] = None) -> None:
         """Takes a barrier away; with `force` that of another owner as well. One that stays when its connection is gone is
@@ -381,7 +393,12 @@ class Client:
 
     async def _wait_for(self, call: headgate._Call) -> JSONObject:
         answer = _listen(call)
-        self._connection.begin(call)
+        try:
+            self._connection.begin(call)
+        except BaseException as error:
+            if isinstance(call, headgate._Standing):  # as if it had been refused
+                call.on_end(error if isinstance(error, HeadgateError) else HeadgateError.local("misuse", str(error)))
+            raise
         return await self._answer(call, answer)
 
     async def _answer(self, call: headgate._Call, answer: asyncio.Future[JSONObject]) -> JSONObject:
@@ -404,10 +421,10 @@ class Client:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._line.append(turn)
         try:
-            with _in_time():
+            with _in_time(self._connection._full()):
                 if self._line[0] is not turn:
                     await asyncio.wait_for(turn, _left(call.deadline))
-                await self._until(lambda: self._connection.has_room, call.deadline)
+                await asyncio.wait_for(self._changes_until(lambda: self._connection.has_room), _left(call.deadline))
             self._connection.begin(call)
         finally:
             self._line.remove(turn)
@@ -497,8 +514,9 @@ class _Tasks(headgate._Served):
         self._loop = asyncio.get_running_loop()
         self._running: Set[asyncio.Task[None]] = set()
 
-    def take(self, params: JSONObject, answer: Callable[[JSONObject], None]) -> None:
-        _soon(self._loop, lambda: self._begin(params, answer))
+    def take(self, params: JSONObject, reply: headgate._Reply) -> None:
+        if not _soon(self._loop, lambda: self._begin(params, reply)):
+            reply.give({"error": {"code": -32603, "message": "the loop of the handler is closed"}})
 
     def dismiss(self) -> None:
         _soon(self._loop, self._cancel)
@@ -507,22 +525,36 @@ class _Tasks(headgate._Served):
         for task in self._running:
             task.cancel()
 
-    def _begin(self, params: JSONObject, answer: Callable[[JSONObject], None]) -> None:
-        task = self._loop.create_task(self._run(params, answer))
+    def _begin(self, params: JSONObject, reply: headgate._Reply) -> None:
+        task = self._loop.create_task(self._run(params, reply))
         self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        # One that is cancelled before it has begun answers nothing itself.
+        task.add_done_callback(lambda done: self._ended(done, reply))
 
-    async def _run(self, params: JSONObject, answer: Callable[[JSONObject], None]) -> None:
+    def _ended(self, task: asyncio.Task[None], reply: headgate._Reply) -> None:
+        self._running.discard(task)
+        reply.give(headgate._failure(asyncio.CancelledError("the handler was cancelled")) if task.cancelled() else None)
+
+    async def _run(self, params: JSONObject, reply: headgate._Reply) -> None:
+        # What came on a connection that is gone comes again.
+        if not reply.is_wanted:
+            return reply.give(None)
         try:
-            answer({"result": await self._handle(params)})
-        except Exception as error:
-            answer(headgate._failure(error))
+            reply.give({"result": await self._handle(params)})
+        except BaseException as error:
+            # Also what would end the loop: the answer is what the program wants to hear of it.
+            reply.give(headgate._failure(error))
+            if isinstance(error, KeyboardInterrupt):
+                raise
 
 
-def _soon(loop: asyncio.AbstractEventLoop, act: Callable[[], object]) -> None:
-    """Does something in a loop. From any thread; a loop that is closed already does nothing more."""
-    with contextlib.suppress(RuntimeError):
+def _soon(loop: asyncio.AbstractEventLoop, act: Callable[[], object]) -> bool:
+    """Does something in a loop. From any thread; false if the loop is closed already, and does nothing more."""
+    try:
         loop.call_soon_threadsafe(act)
+    except RuntimeError:
+        return False
+    return True
 
 
 def _end(future: asyncio.Future[None]) -> None:
@@ -577,17 +609,14 @@ async def _each(events: Union[Iterable[Event], AsyncIterable[Event]]) -> AsyncIt
             yield event
 
 
-def _moment(deadline: Optional[float]) -> Optional[float]:
-    return None if deadline is None else time.monotonic() + deadline
-
-
 def _left(moment: Optional[float]) -> Optional[float]:
-    return None if moment is None else max(0.0, moment - time.monotonic())
+    """How long until then, as timers of loops take it."""
+    return None if moment is None else max(0.0, min(moment - time.monotonic(), 365 * 86_400.0))
 
 
 @contextlib.contextmanager
-def _in_time() -> Any:
+def _in_time(late: Optional[HeadgateError] = None) -> Any:
     try:
         yield
     except asyncio.TimeoutError:
-        raise HeadgateError.local("timed_out", "no answer came in time") from None
+        raise late or HeadgateError.local("timed_out", "no answer came in time") from None

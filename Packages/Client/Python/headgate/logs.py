@@ -8,6 +8,7 @@ there is room again.
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import math
 import sys
@@ -44,15 +45,20 @@ class Handler(logging.Handler):
     def __init__(
         self, program: str = "python", version: str = "", *, client: Optional[headgate.Client] = None,
         event: str = "log", level: int = logging.NOTSET, socket_path: Optional[str] = None,
-        flush_timeout: float = 2.0, options: Options = Options(),
+        flush_timeout: float = 2.0, options: Options = Options(connect_timeout=None),
     ) -> None:  # fmt: skip
         """program, version: what the events' `context.client` says.
         client: one of the program's own, which it closes itself, in place of one for the handler.
         event: the events' name.
         flush_timeout: how many seconds `flush` waits, which `logging` calls when the program ends.
+        options: those of the handler's client, which waits for the daemon without an end unless they say otherwise. Its
+            `close_timeout` is the `flush_timeout`.
         """
         super().__init__(level)
-        self._client = client or headgate.Client(program, version, socket_path=socket_path, options=options)
+        own = dataclasses.replace(options, close_timeout=flush_timeout)
+        self._client = client or headgate.Client(program, version, socket_path=socket_path, options=own)
+        if client is None:
+            self._client._connection.tells_what_is_left = False  # the handler does, with what else it dropped
         self._is_own = client is None
         self._event = event
         self._flush_timeout = flush_timeout
@@ -129,9 +135,10 @@ class Handler(logging.Handler):
         call = headgate._Call("track", headgate._with_id(event), True, None)
         call.future.add_done_callback(lambda done: _judge(done, failed))
         try:
-            return self._client._connection.begin_if_room(call)
+            self._client._connection.begin_if_room(call)
         except HeadgateError:
-            return False  # it is closed
+            return False  # there is no room, or it is closed
+        return True
 
 
 class _NoLock:
@@ -160,7 +167,8 @@ class _Dropped:
     """What is dropped and not told of yet, and what has ever been dropped, by reason."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # Reentrant: the handler of a signal may log while this thread is in here.
+        self._lock = threading.RLock()
         self._untold: Dict[str, int] = {}
         self._ever: Dict[str, int] = {}
         self._since = 0.0

@@ -12,7 +12,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[3] / "Tests" / "Clients")]
 import headgate  # noqa: E402
 from fake_daemon import PATIENCE, FakeDaemon  # noqa: E402
 
-OPTIONS = headgate.Options(backoff_base=0.01, backoff_cap=0.1)
+OPTIONS = headgate.Options(backoff_base=0.01, backoff_cap=0.1, close_timeout=0.01)
 
 
 class DaemonTests(unittest.TestCase):

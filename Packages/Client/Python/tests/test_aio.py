@@ -99,7 +99,7 @@ class AioTests(DaemonTests):
             tasks[2].cancel()
             with self.assertRaises(headgate.HeadgateError) as caught:
                 await client.track("late", deadline=0.01)
-            self.assertEqual(caught.exception.reason, "timed_out")
+            self.assertEqual(caught.exception.reason, "buffer_full")
             waits.set()
             outcomes = await asyncio.gather(*tasks, return_exceptions=True)
             return [type(outcome).__name__ for outcome in outcomes]

@@ -1,0 +1,81 @@
+"""While the daemon is away, or slow, a program's memory is bounded, and a caller need not wait."""
+
+from fake_daemon import Broken, FakeDaemon
+from program import Program
+
+from .playing import expect_equal, fault
+
+PATIENT = ("--connect-timeout-ms", 3_600_000)
+
+
+def refused_at_once(program):
+    """Reads what the program tells of its tries until the last; gives the numbers of those that were refused."""
+    refused = []
+    while (line := program.line()) != "tried":
+        expect_equal(fault(line), (0, "buffer_full"))
+        refused.append(line["n"])
+    return refused
+
+
+def tries_without_waiting(command):
+    """A try for which there is no room fails at once with `buffer_full`; what was taken arrives, in order."""
+    with FakeDaemon() as daemon:
+        daemon.stop_listening()
+        with Program(command, daemon.path, *PATIENT, "--max-unanswered", 8, "try", 20, "x") as program:
+            expect_equal(refused_at_once(program), list(range(8, 20)))
+            daemon.listen()
+            connection = daemon.greet()
+            sent = connection.requests("track", 8)
+            for request in sent:
+                connection.acknowledge(request)
+            expect_equal([request["params"]["data"]["n"] for request in sent], list(range(8)))
+            expect_equal([line["n"] for line in program.finish() if "result" in line], list(range(8)))
+
+
+def keeps_so_many_bytes(command):
+    """No more than 8 MiB are kept, and one call more."""
+    with FakeDaemon() as daemon:
+        daemon.stop_listening()
+        with Program(command, daemon.path, *PATIENT, "try", 120, "x", 100_000) as program:
+            refused = refused_at_once(program)
+        if not 120 - 85 <= len(refused) <= 120 - 70:
+            raise Broken(f"{120 - len(refused)} events of 100 000 bytes were kept")
+
+
+def waits_for_room(command):
+    """A deadline that passes while a caller waits for room is told apart from an answer that does not come in time."""
+    arguments = ("--max-unanswered", 1, "--deadline-ms", 50, "room", "x")
+    with FakeDaemon() as daemon, Program(command, daemon.path, *arguments) as program:
+        connection = daemon.greet()
+        first = connection.request("track")
+        expect_equal(fault(program.line()), (0, "buffer_full"))
+        connection.acknowledge(first)
+        expect_equal(program.line()["result"]["id"], first["params"]["id"])
+
+
+def waits_for_an_answer(command):
+    """A call that was written and is not answered in time ends with `timed_out`."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "--deadline-ms", 300, "calls") as program:
+        program.call("ping", {})
+        connection = daemon.accept()
+        # A machine that is busy may take longer than the deadline to greet: then the answer that is late is that one.
+        message = connection.request("hello")
+        connection.answer(message, {"server": {"name": "fake"}, "protocol": 1, "session": "1"})
+        expect_equal(fault(program.line()), (0, "timed_out"))
+
+
+def given_up_calls_make_room(command):
+    """What ended with its deadline is not written later, and holds no room."""
+    with FakeDaemon() as daemon, Program(
+        command, daemon.path, "--deadline-ms", 20, "--max-unanswered", 2, "calls"
+    ) as program:
+        daemon.stop_listening()
+        for _ in range(6):
+            program.call("track", {"event": "x"})
+            code, reason = fault(program.line())
+            expect_equal((code, reason in ("timed_out", "cannot_connect")), (0, True))
+
+
+SCENES = [
+    tries_without_waiting, keeps_so_many_bytes, waits_for_room, waits_for_an_answer, given_up_calls_make_room,
+]  # fmt: skip

@@ -1,0 +1,76 @@
+"""What a program tracked without waiting is not lost when the program ends, as long as the daemon takes it in time."""
+
+from fake_daemon import Broken, FakeDaemon
+from profiles import EXITS, needs
+from program import Program
+
+from .playing import expect_equal
+
+COUNT = 200
+
+
+def ends_by(command, how):
+    """All events arrive although the program is about to end; then the connection ends, and the program."""
+    with FakeDaemon() as daemon, Program(
+        command, daemon.path, "end", how, COUNT, "x", has_errors=True
+    ) as program:
+        connection = daemon.greet()
+        sent = connection.requests("track", COUNT)
+        expect_equal([request["params"]["data"]["n"] for request in sent], list(range(COUNT)))
+        for request in sent:
+            connection.acknowledge(request)
+        connection.expect_end()
+        program.process.communicate()
+
+
+def ends_by_closing(command):
+    """Closing a client waits until what was tracked is acknowledged."""
+    ends_by(command, "close")
+
+
+@needs(EXITS)
+def ends_by_returning(command):
+    """The program's main part ends, and nobody closes the client."""
+    ends_by(command, "return")
+
+
+@needs(EXITS)
+def ends_by_exiting(command):
+    """The program ends itself in the middle, as its language has it (`exit`)."""
+    ends_by(command, "exit")
+
+
+@needs(EXITS)
+def ends_by_failing(command):
+    """An exception that nobody catches."""
+    ends_by(command, "throw")
+
+
+def is_not_held(command, how):
+    """A program ends although the daemon is away, and says on standard error how many events it left."""
+    with FakeDaemon() as daemon:
+        daemon.stop_listening()
+        with Program(command, daemon.path, "end", how, 3, "x", has_errors=True) as program:
+            status = program.process.wait()
+            said = program.process.stderr.read()
+    if status < 0:
+        raise Broken(f"the program was ended by signal {-status}")
+    if "3 events" not in said:
+        raise Broken(f"expected a word about 3 events, got {said!r}")
+
+
+def is_not_held_by_closing(command):
+    """`close` gives up within a bound."""
+    is_not_held(command, "close")
+
+
+@needs(EXITS)
+def is_not_held_by_returning(command):
+    """One event kept does not keep a program alive for ever."""
+    is_not_held(command, "return")
+
+
+SCENES = [
+    ends_by_closing, ends_by_returning, ends_by_exiting, ends_by_failing, is_not_held_by_closing,
+    is_not_held_by_returning,
+]  # fmt: skip

@@ -1,0 +1,127 @@
+"""A daemon that answers oddly: whatever it says, each call has one end, and the program goes on."""
+
+import json
+import random
+import threading
+
+from fake_daemon import Broken, FakeDaemon
+from program import Program
+
+SEEDS = range(1, 5)
+CALLS = 150
+
+
+def sound(request):
+    id = request.get("params", {}).get("id", "i")
+    return json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": {"id": id, "seq": 1}}) + "\n"
+
+
+def with_id(text):
+    return lambda request, _: text.replace("$ID", str(request["id"])) + "\n"
+
+
+def cut(request, chance):
+    line = sound(request)
+    return line[: chance.randrange(len(line))] + "\n"
+
+
+def changed(request, chance):
+    """A sound answer in which some bytes are others."""
+    line = bytearray(sound(request).encode())
+    for _ in range(chance.randrange(1, 4)):
+        line[chance.randrange(len(line) - 1)] = chance.randrange(256)
+    return bytes(line)
+
+
+ODD = [
+    with_id('{"jsonrpc":"2.0","id":$ID,"result":null}'),
+    with_id('{"jsonrpc":"2.0","id":$ID,"result":[]}'),
+    with_id('{"jsonrpc":"2.0","id":$ID,"result":{"id":7,"seq":"x"}}'),
+    with_id('{"jsonrpc":"2.0","id":$ID,"result":{},"error":{"code":1,"message":""}}'),
+    with_id('{"jsonrpc":"2.0","id":$ID}'),
+    with_id('{"jsonrpc":"2.0","id":"$ID","result":{}}'),
+    with_id('{"jsonrpc":"2.0","id":$ID.0,"result":{}}'),
+    with_id('{"jsonrpc":"2.0","id":-$ID,"result":{}}'),
+    with_id('{"jsonrpc":"2.0","id":' + "9" * 400 + ',"result":{}}'),
+    with_id('{"jsonrpc":"1.0","id":$ID,"result":{}}'),
+    with_id('{"jsonrpc":"2.0","id":$ID,"error":{"code":"x","message":7}}'),
+    with_id('{"jsonrpc":"2.0","id":$ID,"error":{"code":-32000,"message":"no","data":[1]}}'),
+    with_id('{"jsonrpc":"2.0","id":$ID,"error":{"code":-32000,"message":"no","data":{"reason":7,"path":{}}}}'),
+    with_id('{"jsonrpc":"2.0","id":$ID,"error":null}'),
+    with_id('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"not JSON"}}'),
+    with_id('[{"jsonrpc":"2.0","id":$ID,"result":{"id":"i","seq":1}},7]'),
+    with_id("[]"),
+    with_id("7"),
+    with_id('"text"'),
+    with_id("null"),
+    with_id("{"),
+    with_id("[" * 20_000),
+    with_id("[" * 2_000 + "]" * 2_000),
+    with_id('\ufeff{"jsonrpc":"2.0","id":$ID,"result":{}}'),
+    with_id('{"jsonrpc":"2.0","method":7,"id":$ID}'),
+    with_id('{"jsonrpc":"2.0","method":"dispatch","id":"d","params":[]}'),
+    with_id('{"jsonrpc":"2.0","method":"dispatch","id":"d","params":{"dispatcher":"nobody"}}'),
+    with_id('{"jsonrpc":"2.0","method":"board.run","id":null,"params":{"board":7}}'),
+    with_id('{"jsonrpc":"2.0","method":"changed","params":{"watch":{"a":1}}}'),
+    with_id('{"jsonrpc":"2.0","method":"changed"}'),
+    with_id('{"jsonrpc":"2.0","method":"closing"}'),
+    with_id("\r"),
+    lambda request, _: b"\xff\xfe\xed\xa0\x80\n",
+    lambda request, _: sound(request) * 2,
+    lambda request, _: "\n \t\r\n" + sound(request).rstrip("\n") + "\r\n",
+    cut,
+    changed,
+    changed,
+]
+GREETINGS = [
+    {"limits": None}, {"limits": {"max_line_bytes": "x", "max_depth": -1.5}}, {"limits": []}, {"server": 7}, {},
+]  # fmt: skip
+
+
+class OddDaemon(threading.Thread):
+    """Answers each request, after something odd or in its place; what goes unanswered ends with its connection."""
+
+    def __init__(self, daemon, seed):
+        super().__init__(daemon=True)
+        self.fake, self.chance, self.has_ended = daemon, random.Random(seed), False
+
+    def run(self):
+        while not self.has_ended:
+            if self.fake.is_called():
+                try:
+                    self.serve(self.fake.accept())
+                except (Broken, OSError, ValueError):
+                    pass  # the program left in the middle
+
+    def serve(self, connection):
+        connection.hello(**self.chance.choice(GREETINGS))
+        while (message := connection.read()) is not None:
+            if "method" not in message:
+                continue
+            if self.chance.random() < 0.4:
+                connection.write(self.chance.choice(ODD)(message, self.chance))
+            if self.chance.random() < 0.05:
+                return connection.close()
+            connection.write(sound(message))
+
+
+def answers_oddly(command):
+    """Every call has exactly one end: a result, or an error."""
+    for seed in SEEDS:
+        with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
+            odd = OddDaemon(daemon, seed)
+            odd.start()
+            try:
+                for n in range(CALLS):
+                    program.call(("ping", "track", "status")[n % 3], {"event": "x"} if n % 3 == 1 else {})
+                    line = program.line()
+                    if len(set(line) & {"result", "error"}) != 1:
+                        raise Broken(f"seed {seed}, call {n}: {line}")
+                if program.finish():
+                    raise Broken(f"seed {seed}: a call has two ends")
+            finally:
+                odd.has_ended = True
+                odd.join()
+
+
+SCENES = [answers_oddly]

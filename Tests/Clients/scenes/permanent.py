@@ -1,0 +1,94 @@
+"""What waiting cannot cure is an error at once; what it can is told once, and has an end."""
+
+import os
+
+from fake_daemon import Broken, FakeDaemon
+from program import Program
+
+from .playing import expect_equal, fault
+
+PATIENT = ("--connect-timeout-ms", 3_600_000)
+
+
+def cannot_connect(command, path):
+    """The program fails at once, although it would wait for an hour; the error names the path."""
+    with Program(command, path, *PATIENT, "track", 2, "x") as program:
+        lines = program.finish()
+    expect_equal([fault(line) for line in lines], [(0, "cannot_connect")] * 2)
+    for line in lines:
+        if os.path.basename(path) not in line["error"]["message"]:
+            raise Broken(f"the error does not name the path: {line}")
+
+
+def has_too_long_a_path(command):
+    """The path of a Unix socket has at most 107 bytes."""
+    with FakeDaemon() as daemon:
+        cannot_connect(command, os.path.join(daemon.folder, "x" * 120))
+
+
+def lies_below_a_file(command):
+    """A path through something that is no folder (ENOTDIR)."""
+    with FakeDaemon() as daemon:
+        below = os.path.join(daemon.folder, "file")
+        open(below, "w", encoding="utf-8").close()
+        cannot_connect(command, os.path.join(below, "d.sock"))
+
+
+def must_not_connect(command):
+    """A socket that the program's user must not reach (EACCES)."""
+    with FakeDaemon() as daemon:
+        closed = os.path.join(daemon.folder, "closed")
+        os.mkdir(closed)
+        os.symlink(daemon.path, os.path.join(closed, "d.sock"))
+        os.chmod(closed, 0)
+        try:
+            cannot_connect([*WITHOUT_PRIVILEGES, *command], os.path.join(closed, "d.sock"))
+        finally:
+            os.chmod(closed, 0o700)
+
+
+# Root may enter any folder, unless it gives up what lets it.
+_POWERS = "-dac_override,-dac_read_search"
+WITHOUT_PRIVILEGES = (
+    [] if os.geteuid() else ["setpriv", f"--bounding-set={_POWERS}", f"--inh-caps={_POWERS}", "--"]
+)  # fmt: skip
+
+
+def is_told_once(command):
+    """While the daemon is looked for there is one warning that names the path, and the state of the connection is told."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, *PATIENT, "--tell", "yes", "track", 1, "x") as program:
+        for _ in range(4):
+            daemon.accept().close()
+        connection = daemon.greet()
+        connection.acknowledge(connection.request("track"))
+        lines = program.finish()
+        states = [line["state"] for line in lines if "state" in line]
+        expect_equal(states, ["disconnected", "connected", "closed"])
+        warnings = [line["warning"] for line in lines if "warning" in line]
+        if len(warnings) != 1 or daemon.path not in warnings[0]:
+            raise Broken(f"expected one warning that names {daemon.path}, got {warnings}")
+
+
+def tells_of_a_loss(command):
+    """A connection that is lost and comes back is a change of the state."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, *PATIENT, "--tell", "yes", "track", 1, "x") as program:
+        first = daemon.greet()
+        first.request("track")
+        first.close()
+        second = daemon.greet()
+        second.acknowledge(second.request("track"))
+        states = [line["state"] for line in program.finish() if "state" in line]
+        expect_equal(states, ["connected", "disconnected", "connected", "closed"])
+
+
+def gives_up_the_first_connect(command):
+    """Without an option a program does not wait for ever for a daemon that was never there."""
+    with FakeDaemon() as daemon:
+        daemon.stop_listening()
+        with Program(command, daemon.path, "track", 1, "x") as program:
+            expect_equal([fault(line) for line in program.finish()], [(0, "cannot_connect")])
+
+
+SCENES = [
+    has_too_long_a_path, lies_below_a_file, must_not_connect, is_told_once, tells_of_a_loss, gives_up_the_first_connect,
+]  # fmt: skip

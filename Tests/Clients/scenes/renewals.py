@@ -1,0 +1,210 @@
+"""What is refused changes nothing: neither what is registered again on the next connection, nor whether it is."""
+
+from fake_daemon import FakeDaemon
+from profiles import BOARDS, STANDING, WATCHES, WORKERS, needs
+from program import Program
+
+from .playing import answer_to, dispatch, expect_equal, fault, run_board
+
+CLOSED = {"id": "consent", "state": "closed"}
+WRONG = {"code": -32602, "message": "too long", "data": {"path": "reason"}}
+
+
+def ping(connection, program):
+    """All that was asked before is answered: the connection is the program's, and nothing else is under way."""
+    program.call("ping", {})
+    connection.answer(connection.request("ping"), {})
+    program.expect({"result": {}})
+
+
+def begin(daemon, program, registration=CLOSED):
+    """Has the program register a barrier, and grants it; gives the connection."""
+    program.call("barrier.register", registration)
+    connection = daemon.greet()
+    connection.answer(connection.request("barrier.register"), {})
+    program.expect({"result": {}})
+    return connection
+
+
+def registers_again(daemon, program, first, registration=CLOSED):
+    """On the next connection the barrier is registered like this, and nothing follows."""
+    first.close()
+    second = daemon.greet()
+    request = second.request("barrier.register")
+    expect_equal(request["params"], registration)
+    second.answer(request, {})
+    ping(second, program)
+
+
+@needs(STANDING)
+def a_change_is_refused(command):
+    """A barrier that stayed closed since its change was refused is registered closed."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
+        first = begin(daemon, program)
+        change = {"id": "consent", "state": "open", "reason": "x" * 2_000}
+        program.call("barrier.set", change)
+        request = first.request("barrier.set")
+        first.tell({"id": request["id"], "error": WRONG})
+        expect_equal(fault(program.line()), (-32602, None))
+        registers_again(daemon, program, first)
+
+
+@needs(STANDING)
+def a_change_of_one_scope_is_refused(command):
+    """What was set before for a dispatcher stands when a later change for it is refused."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
+        first = begin(daemon, program)
+        change = {"id": "consent", "dispatcher": "a", "state": "open"}
+        program.call("barrier.set", change)
+        first.answer(first.request("barrier.set"), {})
+        program.expect({"result": {}})
+        program.call("barrier.set", {**change, "state": "ajar"})
+        request = first.request("barrier.set")
+        first.tell({"id": request["id"], "error": WRONG})
+        program.line()
+        first.close()
+        second = daemon.greet()
+        register, again = second.request("barrier.register"), second.request("barrier.set")
+        expect_equal((register["params"], again["params"]), (CLOSED, change))
+        second.answer(register, {})
+        second.answer(again, {})
+        ping(second, program)
+
+
+@needs(STANDING)
+def a_second_registration_is_refused(command):
+    """The first one stands."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
+        first = begin(daemon, program)
+        program.call("barrier.register", {"id": "consent", "state": "open", "scopes": ["nowhere"]})
+        first.refuse(first.request("barrier.register"), "not_found")
+        expect_equal(fault(program.line()), (-32000, "not_found"))
+        registers_again(daemon, program, first)
+
+
+@needs(STANDING)
+def a_change_is_not_answered(command):
+    """A change whose deadline passed may have been made, and may not: the barrier is as it was when a change was last
+    acknowledged. It is never gone."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "--deadline-ms", 500, "calls") as program:
+        first = begin_in_time(daemon, program)
+        program.call("barrier.set", {"id": "consent", "state": "open"})
+        first.request("barrier.set")
+        expect_equal(fault(program.line()), (0, "timed_out"))
+        first.close()
+        second = daemon.greet()
+        expect_equal(second.request("barrier.register")["params"], CLOSED)
+
+
+@needs(STANDING)
+def a_second_registration_is_not_answered(command):
+    """When its deadline has passed the first one stands."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "--deadline-ms", 500, "calls") as program:
+        first = begin_in_time(daemon, program)
+        program.call("barrier.register", {"id": "consent", "state": "open", "scopes": ["a"]})
+        first.request("barrier.register")
+        expect_equal(fault(program.line()), (0, "timed_out"))
+        first.close()
+        second = daemon.greet()
+        expect_equal(second.request("barrier.register")["params"], CLOSED)
+
+
+def begin_in_time(daemon, program):
+    """As `begin`, with a deadline that the program's beginning may miss on a busy machine: then it begins again."""
+    connection = None
+    while True:
+        program.call("barrier.register", CLOSED)
+        connection = connection or daemon.greet()
+        message = connection.read()
+        while message["method"] != "barrier.register":
+            connection.answer(message, {})
+            message = connection.read()
+        connection.answer(message, {})
+        if "result" in program.line():
+            return connection
+
+
+@needs(STANDING)
+def a_renewal_is_refused(command):
+    """A barrier that is refused on a later connection is told of, and asked for again there."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "--tell", "yes", "calls") as program:
+        told = []
+
+        def line():
+            while True:
+                got = program.line()
+                if isinstance(got, dict) and ("state" in got or "warning" in got):
+                    told.append(got)
+                    continue
+                return got
+
+        program.call("barrier.register", {**CLOSED, "scopes": ["later"]})
+        first = daemon.greet()
+        first.answer(first.request("barrier.register"), {})
+        expect_equal(line(), {"result": {}})
+        first.close()
+        second = daemon.greet()
+        second.refuse(second.request("barrier.register"), "not_found", "there is no dispatcher later")
+        second.answer(second.request("barrier.register"), {})
+        program.call("ping", {})
+        second.answer(second.request("ping"), {})
+        expect_equal(line(), {"result": {}})
+        warnings = [one["warning"] for one in told if "warning" in one]
+        expect_equal(["consent" in warning for warning in warnings], [True])
+
+
+def is_asked_again(command, what, method, check):
+    """What is served is refused on a later connection, and asked for again there."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "handle", what) as program:
+        first = daemon.greet()
+        first.answer(first.request(method), {})
+        program.expect("ready")
+        first.close()
+        second = daemon.greet()
+        second.refuse(second.request(method), "not_found")
+        second.answer(second.request(method), {})
+        check(second)
+
+
+@needs(WORKERS)
+def a_subscription_is_refused(command):
+    """A dispatcher that is not there yet after a restart is asked for until it is."""
+
+    def works(connection):
+        dispatch(connection, 9, "retry")
+        expect_equal(answer_to(connection, 9)["result"], {"outcomes": {"9-0": "retry"}})
+
+    is_asked_again(command, "worker:jobs", "dispatcher.subscribe", works)
+
+
+@needs(BOARDS)
+def a_board_is_refused(command):
+    """A board that another process serves for a moment is asked for until it is free."""
+
+    def runs(connection):
+        run_board(connection, 9, 7)
+        expect_equal(answer_to(connection, 9)["result"], {"done": True, "output": 7})
+
+    is_asked_again(command, "board:greeter", "board.serve", runs)
+
+
+@needs(WATCHES)
+def a_watch_is_refused(command):
+    """A watch that is refused on a later connection begins there when it can."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "handle", "watch:dispatchers") as program:
+        first = daemon.greet()
+        first.answer(first.request("watch"), {"watch": "w"})
+        lines = [program.line(), program.line()]
+        expect_equal(sorted(map(str, lines)), sorted(map(str, [{"news": "began", "change": {}}, "ready"])))
+        first.close()
+        second = daemon.greet()
+        second.refuse(second.request("watch"), "limit")
+        second.answer(second.request("watch"), {"watch": "w"})
+        expect_equal([program.line()["news"], program.line()["news"]], ["interrupted", "began"])
+
+
+SCENES = [
+    a_change_is_refused, a_change_of_one_scope_is_refused, a_second_registration_is_refused, a_change_is_not_answered,
+    a_second_registration_is_not_answered, a_renewal_is_refused, a_subscription_is_refused, a_board_is_refused,
+    a_watch_is_refused,
+]  # fmt: skip
