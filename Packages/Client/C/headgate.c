@@ -20,6 +20,9 @@
 
 enum { SERVICE_ERROR = -32000, METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602, INTERNAL_ERROR = -32603 };
 enum { GREATEST_DEPTH = 1000, CHUNK = 1 << 16, LONGEST_BACKLOG = 4096, MOST_ASKED = 65536, MOST_CONFLICTS = 10 };
+/* How often in a row a fault that waiting does not cure is met before it ends the calls of a client that was connected
+ * once: while a daemon starts again its folder may be shut for a moment. */
+enum { FAULTS_BEFORE_THE_END = 5 };
 static const size_t longest_answer = (size_t)256 << 20;
 
 /* ---- Bytes ---- */
@@ -474,6 +477,13 @@ static void member_texts(bytes *to, const char *name, const char *const *texts, 
 
 typedef struct service service;
 
+/* A change of a barrier that the daemon has not granted. */
+typedef struct change {
+    service *barrier; /* NULL once that is gone */
+    headgate_barrier_change to; /* the texts are its own */
+    struct change *next;
+} change;
+
 /* A request that is neither answered nor given up. Its number is the request's id on every connection. */
 typedef struct call {
     int64_t number;
@@ -490,6 +500,7 @@ typedef struct call {
     service *service;   /* of a standing one: made again on each connection, since it lasts as long as a connection */
     bool is_granted;
     bool is_late;  /* a watch that was given up after it was written: if it begins, it is ended */
+    change *change; /* of a barrier, which holds once it is granted */
     bool is_bound; /* about what the present connection has: on another one it would mean something else */
     struct call *next_told;
 } call;
@@ -523,9 +534,11 @@ struct service {
     bool was_asked; /* whether the daemon may have had it, on whichever connection */
     bool is_ending; /* a barrier that is to be taken away, although it may be that of a connection before */
     int conflicts;  /* so often the daemon took it for somebody else's */
-    /* A barrier as its owner has set it. */
+    bool is_refused; /* by the daemon after it was granted; not granted since */
+    /* A barrier as its owner has set it, and what is to be changed. */
     char *state, *flushable, *scopes, *on_disconnect, *reason;
     exception *exceptions;
+    change *changes;
     service *next;
 };
 
@@ -546,10 +559,21 @@ typedef struct slot {
     call *call; /* NULL if it has gone */
 } slot;
 
+/* What the program's hooks are to be told. */
+typedef struct notice {
+    enum { STATE, REFUSAL, LINE } kind;
+    headgate_state state;
+    const char *method;
+    char *text; /* the name of what is refused, or the line */
+    headgate_error error;
+    struct notice *next;
+} notice;
+
 typedef enum phase { IDLE, GREETING, OPEN, DRAINING, WAITING, CLOSED } phase;
 
 struct headgate {
     char *path;
+    pid_t process; /* which has opened it: one that is forked off must not use its connection */
     headgate_options options;
     bytes hello;
     pthread_mutex_t lock;
@@ -567,6 +591,12 @@ struct headgate {
     int failures;
     bool was_connected;
     headgate_error last_failure;
+    int faults; /* that waiting does not cure, in a row */
+    headgate_state state;
+    bool has_state; /* whether one was told */
+    bool has_warned;
+    bool is_relearning; /* the connection is left because the daemon's limits have changed */
+    bool has_relearned; /* since a call was answered */
     size_t limit_bytes;
     int limit_depth;
 
@@ -577,6 +607,7 @@ struct headgate {
     size_t next_to_write; /* no slot before this is to be written */
     int64_t last_number, earliest;
     call *told, **told_end; /* whose callers are to be told */
+    notice *notices, **notices_end;
 
     int socket;
     uint64_t generation;
@@ -585,7 +616,27 @@ struct headgate {
     service *services;
     job *jobs, **jobs_end;
     size_t job_count;
+    size_t owed; /* requests of the daemon on this connection that are not answered */
 };
+
+/* ---- The visits of threads ---- */
+
+static bool is_foreign(const headgate *client) { return getpid() != client->process; }
+
+/* Begins the visit of a thread, which has the lock then. It must not be cancelled before its end, for others wait for what it
+ * does. */
+static bool enter(headgate *client, int *cancelling, headgate_error *error) {
+    if (is_foreign(client))
+        return fail(error, "misuse", "the client is that of another process: open one of its own after fork()");
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancelling);
+    pthread_mutex_lock(&client->lock);
+    return true;
+}
+
+static void leave(headgate *client, int cancelling) {
+    pthread_mutex_unlock(&client->lock);
+    pthread_setcancelstate(cancelling, NULL);
+}
 
 static int64_t now(void) {
     struct timespec time;
@@ -628,7 +679,17 @@ static void make_id(headgate *client, char text[37]) {
              (unsigned long long)(low & 0xFFFFFFFFFFFF));
 }
 
+static void free_change(change *gone) {
+    if (!gone) return;
+    free((char *)gone->to.id), free((char *)gone->to.state), free((char *)gone->to.flushable);
+    free((char *)gone->to.dispatcher), free((char *)gone->to.reason);
+    free(gone);
+}
+
+static void free_notice(notice *gone) { free(gone->text), free(gone); }
+
 static void free_call(call *gone) {
+    free_change(gone->change);
     discard(&gone->line);
     headgate_answer_free(&gone->answer);
     free(gone);
@@ -724,11 +785,13 @@ static bool has_room(headgate *client) {
 /* ---- What becomes of calls ---- */
 
 static void end_service(headgate *client, service *ended, const headgate_error *error);
+static void settle_change(headgate *client, change *settled, bool is_granted);
 
 /* The caller's own again; of those that nobody waits for somebody is told later. */
 static void conclude(headgate *client, call *done) {
     forget_call(client, done);
     done->is_done = true;
+    if (done->change) settle_change(client, done->change, done->is_ok);
     if (!done->is_unattended) return;
     done->next_told = NULL;
     *client->told_end = done;
@@ -759,8 +822,20 @@ static bool is_late_watch(const call *some) {
     return some->service && some->service->kind == WATCH && some->is_written;
 }
 
+static void deny(headgate *client, service *awaited, const headgate_error *error);
+
+/* Of these a new one takes the place of the one before, when it is granted and at no other time. */
+static bool is_replaceable(const service *some) { return some->kind == BARRIER || some->kind == STATUS; }
+
 static void give_up(headgate *client, call *some, const headgate_error *error) {
     service *standing = some->service;
+    if (standing && is_replaceable(standing) && !standing->is_ending && some->is_written) {
+        /* It may be granted yet on this connection, and is not asked for on another. */
+        some->deadline = INT64_MAX;
+        some->is_repeatable = false;
+        deny(client, standing, error);
+        return;
+    }
     if (!is_late_watch(some)) {
         finish_failed(client, some, error);
         return;
@@ -785,6 +860,71 @@ static void finish_answered(headgate *client, call *answered, headgate_json resu
 static void fail_all(headgate *client, headgate_error error) {
     for (size_t place = client->slot_head; place < client->slot_count; place++)
         if (client->slots[place].call) finish_failed(client, client->slots[place].call, &error);
+}
+
+/* ---- What the program is told ---- */
+
+static void add_notice(headgate *client, notice told, const char *text) {
+    notice *added = malloc(sizeof *added);
+    char *copy = text ? copy_of(text, strlen(text)) : NULL;
+    if (!added || (text && !copy)) {
+        free(added), free(copy);
+        return;
+    }
+    *added = told;
+    added->text = copy;
+    added->next = NULL;
+    *client->notices_end = added;
+    client->notices_end = &added->next;
+}
+
+static void log_line(headgate *client, const char *const *parts) {
+    bytes line = {0};
+    while (*parts) put_text(&line, *parts++);
+    if (line.at) add_notice(client, (notice){.kind = LINE}, line.at);
+    discard(&line);
+}
+
+static void tell_state(headgate *client, headgate_state state, const headgate_error *error) {
+    if (client->has_state && client->state == state) return;
+    client->has_state = true;
+    client->state = state;
+    if (!client->options.on_state) return;
+    notice told = {.kind = STATE, .state = state};
+    if (error) told.error = *error;
+    add_notice(client, told, NULL);
+}
+
+/* There is no connection, although one is wanted. It is logged once until a call is answered again. */
+static void tell_missing(headgate *client, const headgate_error *error) {
+    client->last_failure = *error;
+    tell_state(client, HEADGATE_DISCONNECTED, error);
+    if (client->has_warned) return;
+    client->has_warned = true;
+    log_line(client, (const char *[]){error->message, NULL});
+}
+
+/* Without the lock. */
+static void deliver_notice(headgate *client, const notice *told) {
+    const headgate_options *options = &client->options;
+    switch (told->kind) {
+    case STATE:
+        options->on_state(options->hook_context, told->state, told->state == HEADGATE_DISCONNECTED ? &told->error : NULL);
+        break;
+    case REFUSAL: options->on_refused(options->hook_context, told->method, told->text, &told->error); break;
+    case LINE:
+        if (options->log) options->log(options->hook_context, told->text);
+        else fprintf(stderr, "headgate: %s\n", told->text);
+    }
+}
+
+/* A text, with the reason why there is no connection if there is none. */
+static bool fail_because(headgate *client, headgate_error *error, const char *reason, const char *text) {
+    bool has_failure = client->phase != OPEN && client->phase != DRAINING && *client->last_failure.reason;
+    headgate_error made = joined_error(
+        reason, (const char *[]){text, has_failure ? ": " : NULL, client->last_failure.message, NULL});
+    if (error) *error = made;
+    return false;
 }
 
 /* ---- Jobs ---- */
@@ -829,7 +969,24 @@ static void drop_jobs(headgate *client, service *whose) {
         *at = one->next;
         whose->jobs--;
         client->job_count--;
+        if (one->id && one->generation == client->generation) client->owed--;
         free_job(one);
+    }
+    client->jobs_end = &client->jobs;
+    while (*client->jobs_end) client->jobs_end = &(*client->jobs_end)->next;
+}
+
+/* The connection on which they were asked is gone: the daemon gives a batch to another worker, or to this one again. */
+static void drop_asked(headgate *client) {
+    for (job **at = &client->jobs; *at;) {
+        job *one = *at;
+        if (!one->id) {
+            at = &one->next;
+            continue;
+        }
+        *at = one->next;
+        client->job_count--;
+        end_job(client, one);
     }
     client->jobs_end = &client->jobs;
     while (*client->jobs_end) client->jobs_end = &(*client->jobs_end)->next;
@@ -858,6 +1015,7 @@ static void unlink_service(headgate *client, service *gone) {
     }
     gone->is_gone = true;
     gone->call = NULL;
+    for (; gone->changes; gone->changes = gone->changes->next) gone->changes->barrier = NULL;
     release_service(gone);
 }
 
@@ -926,24 +1084,37 @@ static void news_of(headgate *client, service *watch, headgate_news news, headga
     if (error) queued->error = *error;
 }
 
-static void put_set(bytes *to, service *barrier, const exception *of) {
+static void put_change(bytes *to, const headgate_barrier_change *change) {
     put_text(to, "{");
-    member_text(to, "id", barrier->name);
-    member_text(to, "dispatcher", of ? of->dispatcher : NULL);
-    member_text(to, "state", of ? of->state : NULL);
-    member_text(to, "reason", of ? of->reason : barrier->reason);
+    member_text(to, "id", change->id);
+    member_text(to, "state", change->state);
+    member_flag(to, "flushable", change->flushable);
+    member_text(to, "dispatcher", change->dispatcher);
+    member_text(to, "reason", change->reason);
     put_text(to, "}");
 }
 
 /* A registration takes back all that was set, which therefore follows in one piece with it: nothing may slip through in
  * between. Nobody waits for the answers. */
-static void put_further(headgate *client, bytes *to, const char *method, service *barrier, const exception *of) {
+static void put_further(headgate *client, bytes *to, const char *method, const headgate_barrier_change *change) {
     put_text(to, "{\"jsonrpc\":\"2.0\"");
     member_int(to, "id", ++client->last_number);
     member_text(to, "method", method);
     put_name(to, "params");
-    put_set(to, barrier, of);
+    put_change(to, change);
     put_text(to, "}\n");
+}
+
+static bool withdraw(headgate *client, service *gone);
+
+/* What was granted before under its name is no more. */
+static void replace_earlier(headgate *client, const service *by) {
+    for (service *one = client->services, *next; one; one = next) {
+        next = one->next;
+        if (one == by || one->kind != by->kind || !one->was_granted || strcmp(one->name, by->name) != 0) continue;
+        withdraw(client, one);
+        unlink_service(client, one);
+    }
 }
 
 static void granted(headgate *client, call *some, headgate_json result) {
@@ -957,6 +1128,9 @@ static void granted(headgate *client, call *some, headgate_json result) {
     }
     bool is_first = !whose->was_granted;
     unmark(client, some);
+    if (is_first && is_replaceable(whose)) replace_earlier(client, whose);
+    some->is_repeatable = true;
+    whose->is_refused = false;
     if (whose->kind == WATCH) {
         free(whose->watch);
         if (!(whose->watch = headgate_json_text(headgate_json_member(result, "watch"), NULL))) {
@@ -987,10 +1161,9 @@ static void disconnect(headgate *client) {
     client->socket = -1;
     client->generation++;
     client->input.length = client->output.length = client->output_sent = 0;
-}
-
-static int64_t end_of(headgate *client, long milliseconds) {
-    return client->options.gives_up ? after(milliseconds) : INT64_MAX;
+    client->owed = 0;
+    client->is_relearning = false;
+    drop_asked(client);
 }
 
 static void retry(headgate *client) {
@@ -1000,7 +1173,7 @@ static void retry(headgate *client) {
         return;
     }
     int64_t moment = now();
-    if (client->patience < 0) client->patience = end_of(client, client->options.reconnect_timeout_ms);
+    if (client->patience < 0) client->patience = after(client->options.reconnect_timeout_ms);
     if (moment >= client->patience) {
         rest(client);
         fail_all(client, client->last_failure);
@@ -1017,8 +1190,30 @@ static void retry(headgate *client) {
 
 static void could_not_connect(headgate *client, headgate_error error) {
     disconnect(client);
-    client->last_failure = error;
+    tell_missing(client, &error);
+    client->faults = 0;
     retry(client);
+}
+
+/* What waiting does not cure is at once an error. */
+static void met_fault(headgate *client, headgate_error error) {
+    if (++client->faults < (client->was_connected ? FAULTS_BEFORE_THE_END : 1)) {
+        int faults = client->faults;
+        could_not_connect(client, error);
+        client->faults = faults;
+        return;
+    }
+    disconnect(client);
+    tell_missing(client, &error);
+    rest(client);
+    fail_all(client, error);
+}
+
+static bool is_permanent(int fault) {
+    static const int permanent[] = {EACCES, EPERM, ENAMETOOLONG, ENOTDIR, ELOOP, EPROTOTYPE, EINVAL, ENOTSOCK, EAFNOSUPPORT};
+    for (size_t place = 0; place < sizeof permanent / sizeof *permanent; place++)
+        if (permanent[place] == fault) return true;
+    return false;
 }
 
 static headgate_error cannot_connect(headgate *client, const char *cause) {
@@ -1038,7 +1233,7 @@ static void attempt(headgate *client) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t length = strlen(client->path);
     if (length >= sizeof address.sun_path) {
-        could_not_connect(client, cannot_connect(client, "the path is too long for a socket"));
+        met_fault(client, cannot_connect(client, "the path is too long for a socket"));
         return;
     }
     memcpy(address.sun_path, client->path, length);
@@ -1046,10 +1241,12 @@ static void attempt(headgate *client) {
     if (descriptor >= 0) close_on_exec(descriptor);
     if (descriptor < 0 || connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0) {
         char text[128];
-        const char *cause = errno == ENOENT ? "there is no such socket" : strerror_r(errno, text, sizeof text);
+        int fault = errno;
+        const char *cause = fault == ENOENT ? "there is no such socket" : strerror_r(fault, text, sizeof text);
         headgate_error error = cannot_connect(client, cause);
         if (descriptor >= 0) close(descriptor);
-        could_not_connect(client, error);
+        if (is_permanent(fault)) met_fault(client, error);
+        else could_not_connect(client, error);
         return;
     }
     client->socket = descriptor;
@@ -1061,7 +1258,7 @@ static void attempt(headgate *client) {
 
 static void seek(headgate *client) {
     long patience = client->was_connected ? client->options.reconnect_timeout_ms : client->options.connect_timeout_ms;
-    client->patience = end_of(client, patience);
+    client->patience = after(patience);
     client->phase = WAITING;
     client->until = 0;
 }
@@ -1072,6 +1269,7 @@ static bool renew_registration(headgate *client, service *barrier);
 static void lose(headgate *client, headgate_error error) {
     disconnect(client);
     client->last_failure = error;
+    tell_state(client, HEADGATE_DISCONNECTED, &error);
     for (size_t place = client->slot_head; place < client->slot_count; place++) {
         call *one = client->slots[place].call;
         if (!one) continue;
@@ -1131,6 +1329,7 @@ static void greeting_refused(headgate *client, const headgate_error *error) {
         return;
     }
     disconnect(client);
+    tell_missing(client, error);
     rest(client);
     fail_all(client, *error);
 }
@@ -1148,7 +1347,9 @@ static void greeted(headgate *client, headgate_json result) {
     if (!client->was_connected) client->patience = -1;
     client->was_connected = true;
     client->last_failure = (headgate_error){0, "", "", ""};
+    client->faults = 0;
     client->phase = OPEN;
+    tell_state(client, HEADGATE_CONNECTED, NULL);
 }
 
 static void closing(headgate *client) {
@@ -1203,9 +1404,10 @@ static void send_output(headgate *client) {
 
 /* Writes what there is room for, or ends a connection on which nothing more is to come. */
 static void proceed(headgate *client) {
-    if (client->phase == DRAINING && client->unanswered == 0) {
+    bool is_done = client->unanswered == 0 || client->is_relearning;
+    if (client->phase == DRAINING && is_done && client->owed == 0) {
         send_output(client);
-        lose(client, broken());
+        if (client->output.length == 0) lose(client, broken());
     }
     int64_t moment = now();
     if (client->next_to_write < client->slot_head) client->next_to_write = client->slot_head;
@@ -1279,11 +1481,27 @@ static bool read_error(headgate_json from, headgate_error *error) {
 static void note_progress(headgate *client) {
     client->failures = 0;
     client->patience = -1;
+    client->has_warned = false;
+    if (!client->is_relearning) client->has_relearned = false;
 }
 
 /* The daemon may not have noticed yet that the connection before is gone. What is to be taken away may be somebody else's by now. */
 static bool outlasts_conflict(service *some) {
     return some && (some->was_granted || (some->is_ending && ++some->conflicts < MOST_CONFLICTS));
+}
+
+/* The daemon refuses on a later connection what it granted before, and is asked again. It is told once until it is granted. */
+static void tell_refused(headgate *client, service *whose, const headgate_error *error) {
+    static const char *const methods[] = {[BARRIER] = "barrier.register", [WATCH] = "watch",
+                                          [WORKER] = "dispatcher.subscribe", [BOARD] = "board.serve",
+                                          [STATUS] = "application.status"};
+    const char *method = methods[whose->kind];
+    if (whose->is_refused) return;
+    whose->is_refused = true;
+    log_line(client, (const char *[]){"the daemon refuses ", method, *whose->name ? " of " : "", whose->name,
+                                      ", and is asked again: ", error->message, NULL});
+    if (client->options.on_refused)
+        add_notice(client, (notice){.kind = REFUSAL, .method = method, .error = *error}, whose->name);
 }
 
 static void refused(headgate *client, call *some, const headgate_error *error) {
@@ -1293,7 +1511,10 @@ static void refused(headgate *client, call *some, const headgate_error *error) {
         return;
     }
     note_progress(client);
-    if (strcmp(error->reason, "conflict") == 0 && outlasts_conflict(some->service)) {
+    bool is_conflict = strcmp(error->reason, "conflict") == 0;
+    bool is_later = some->service && some->service->was_granted && !some->service->is_ending;
+    if (is_later && !is_conflict) tell_refused(client, some->service, error);
+    if (is_later || (is_conflict && outlasts_conflict(some->service))) {
         unmark(client, some);
         some->postponed = after(client->options.backoff_cap_ms);
         if (some->postponed < client->earliest) client->earliest = some->postponed;
@@ -1324,6 +1545,17 @@ static void answered(headgate *client, int64_t number, headgate_json result, con
     if (late) unwatch(client, late);
 }
 
+/* The daemon takes less than it said when it greeted. The next greeting says how much, so this connection is left, once what
+ * the daemon asked on it is answered. If the next one brings the same it is nonsense. */
+static bool relearn(headgate *client, const headgate_error *error) {
+    bool is_limit = strcmp(error->reason, "line_too_long") == 0 || strcmp(error->reason, "limit") == 0;
+    bool is_connected = client->phase == OPEN || client->phase == DRAINING;
+    if (client->is_relearning || !is_limit || !is_connected || client->has_relearned) return client->is_relearning;
+    client->is_relearning = client->has_relearned = true;
+    client->phase = DRAINING;
+    return true;
+}
+
 static void take_response(headgate *client, headgate_json message) {
     headgate_json result = headgate_json_member(message, "result"), fault = headgate_json_member(message, "error");
     headgate_json id = headgate_json_member(message, "id");
@@ -1336,7 +1568,7 @@ static void take_response(headgate *client, headgate_json message) {
     bool is_numbered = headgate_json_int(id, &number);
     if (!is_numbered && (is_kind(id, HEADGATE_NULL) || !id.text) && fault.text) {
         if (client->phase == GREETING) greeting_refused(client, &error);
-        else got_nonsense(client, error.message);
+        else if (!relearn(client, &error)) got_nonsense(client, error.message);
         return;
     }
     if (!is_numbered) {
@@ -1368,14 +1600,26 @@ static void put_error(bytes *to, headgate_json id, int code, const char *message
 
 /* Writes an answer, if it is still the connection on which was asked. */
 static void answer(headgate *client, uint64_t generation, bytes *line) {
+    if (generation == client->generation) client->owed--;
     if (generation == client->generation && (client->phase == OPEN || client->phase == DRAINING) && !line->fault) {
         put(&client->output, line->at, line->length);
         if (client->output.fault) lose(client, broken()); /* half an answer must not be written */
         client->output.fault = NULL;
         wake_leader(client);
-        if (!client->is_led) send_output(client);
+        if (!client->is_led) proceed(client);
     }
     discard(line);
+}
+
+/* In place of an answer that the daemon would not take it is told so, with which it goes on. */
+static void fit_answer(headgate *client, const char *id, bytes *line) {
+    int depth = 0;
+    bool is_read = !line->fault && check(line->at, line->length, GREATEST_DEPTH, NULL, &depth);
+    if (is_read && line->length - 1 <= client->limit_bytes && depth <= client->limit_depth) return;
+    static const char fault[] = "the answer is longer or deeper than the daemon takes";
+    log_line(client, (const char *[]){fault, NULL});
+    discard(line);
+    put_error(line, (headgate_json){id, strlen(id)}, INTERNAL_ERROR, fault, NULL, NULL);
 }
 
 static void take_request(headgate *client, headgate_json message, headgate_json method, headgate_json id) {
@@ -1384,6 +1628,7 @@ static void take_request(headgate *client, headgate_json message, headgate_json 
     const char *member = is_dispatch ? "dispatcher" : "board";
     headgate_json name = headgate_json_member(params, member);
     bytes line = {0};
+    client->owed++;
     if (!is_dispatch && !is_run) {
         put_error(&line, id, METHOD_NOT_FOUND, "there is no such method", NULL, NULL);
     } else if (!is_kind(name, HEADGATE_STRING)) {
@@ -1488,7 +1733,7 @@ static void read_input(headgate *client) {
 
 /* ---- Waiting ---- */
 
-static void tell_receipt(call *done) {
+static void tell_receipt(call *done, char **id) {
     headgate_receipt receipt = {0};
     headgate_json result = done->answer.result;
     headgate_error bad = local_error("bad_answer", "a result of track without an id");
@@ -1496,28 +1741,81 @@ static void tell_receipt(call *done) {
         done->tracked(done->context, NULL, &done->error);
         return;
     }
-    receipt.id = headgate_json_text(headgate_json_member(result, "id"), NULL);
+    *id = receipt.id = headgate_json_text(headgate_json_member(result, "id"), NULL);
     if (!headgate_json_int(headgate_json_member(result, "seq"), &receipt.seq)) receipt.seq = -1;
     receipt.duplicate = headgate_json_bool(headgate_json_member(result, "duplicate"), false);
     receipt.unrouted = headgate_json_bool(headgate_json_member(result, "unrouted"), false);
     if (receipt.id) done->tracked(done->context, &receipt, NULL);
     else done->tracked(done->context, NULL, &bad);
-    free(receipt.id);
 }
 
-/* Tells callers what came of their events, outside the lock: they may begin others. */
+/* What is being told: the rest is told by another thread if a callback ends this one. */
+typedef struct telling {
+    headgate *client;
+    call *calls;
+    notice *notices;
+    call *call; /* which is told at this moment */
+    notice *notice;
+    char *id;
+} telling;
+
+static void end_one(telling *of) {
+    if (of->notice) free_notice(of->notice);
+    if (of->call) free_call(of->call);
+    free(of->id);
+    of->notice = NULL, of->call = NULL, of->id = NULL;
+}
+
+static void tell_one(telling *of) {
+    if ((of->notice = of->notices)) {
+        of->notices = of->notice->next;
+        deliver_notice(of->client, of->notice);
+    } else {
+        of->call = of->calls;
+        of->calls = of->call->next_told;
+        if (of->call->tracked) tell_receipt(of->call, &of->id);
+    }
+    end_one(of);
+}
+
+/* Puts what was not told before what has come since. */
+static void stop_telling(void *context) {
+    telling *of = context;
+    headgate *client = of->client;
+    end_one(of);
+    pthread_mutex_lock(&client->lock);
+    call **last = &of->calls;
+    while (*last) last = &(*last)->next_told;
+    if ((*last = client->told)) last = client->told_end;
+    client->told = of->calls;
+    client->told_end = client->told ? last : &client->told;
+    notice **latest = &of->notices;
+    while (*latest) latest = &(*latest)->next;
+    if ((*latest = client->notices)) latest = client->notices_end;
+    client->notices = of->notices;
+    client->notices_end = client->notices ? latest : &client->notices;
+    client->is_telling = client->is_led = false;
+    pthread_cond_broadcast(&client->changed);
+    pthread_mutex_unlock(&client->lock);
+}
+
+static void tell_each(telling *of) {
+    pthread_cleanup_push(stop_telling, of);
+    while (of->notices || of->calls) tell_one(of);
+    pthread_cleanup_pop(0);
+}
+
+/* Tells callers what came of their events, and hooks what there is to be told, outside the lock: they may begin others. */
 static bool tell_all(headgate *client) {
-    call *told = client->told;
-    if (!told) return false;
+    telling of = {.client = client, .calls = client->told, .notices = client->notices};
+    if (!of.calls && !of.notices) return false;
     client->told = NULL;
     client->told_end = &client->told;
+    client->notices = NULL;
+    client->notices_end = &client->notices;
     client->is_telling = true;
     pthread_mutex_unlock(&client->lock);
-    for (call *next; told; told = next) {
-        next = told->next_told;
-        if (told->tracked) tell_receipt(told);
-        free_call(told);
-    }
+    tell_each(&of);
     pthread_mutex_lock(&client->lock);
     client->is_telling = false;
     pthread_cond_broadcast(&client->changed); /* to who waits until all have been told */
@@ -1711,10 +2009,11 @@ static bool perform(headgate *client, const char *method, bytes *params, bool is
 
 static bool ask(headgate *client, const char *method, bytes *params, long deadline_ms, headgate_answer *answer,
                 headgate_error *error) {
+    int cancelling;
     put_text(params, "}");
-    pthread_mutex_lock(&client->lock);
+    if (!enter(client, &cancelling, error)) return discard(params), false;
     bool is_ok = perform(client, method, params, false, NULL, deadline_ms, answer, error);
-    pthread_mutex_unlock(&client->lock);
+    leave(client, cancelling);
     return is_ok;
 }
 
@@ -1804,41 +2103,77 @@ static bytes run_asked(const job *asked) {
     return line;
 }
 
+/* A handler that runs, which may end its thread. */
+typedef struct running {
+    headgate *client;
+    job *due;
+    bytes line;
+} running;
+
+static void take_back(running *of) {
+    headgate *client = of->client;
+    job *due = of->due;
+    pthread_mutex_lock(&client->lock);
+    if (due->service->kind == WATCH) due->service->is_running = false;
+    if (due->id) {
+        fit_answer(client, due->id, &of->line);
+        answer(client, due->generation, &of->line);
+    }
+    end_job(client, due);
+}
+
+/* The handler ended its thread, which is an end like any other. */
+static void abandon_job(void *context) {
+    running *of = context;
+    if (of->due->id) {
+        headgate_json id = {of->due->id, strlen(of->due->id)};
+        put_error(&of->line, id, INTERNAL_ERROR, "the handler ended its thread", NULL, NULL);
+    }
+    take_back(of);
+    pthread_cond_broadcast(&of->client->changed);
+    pthread_mutex_unlock(&of->client->lock);
+}
+
+static void handle_news(job *due) {
+    service *whose = due->service;
+    bool has_error = due->news == HEADGATE_INTERRUPTED || due->news == HEADGATE_ENDED;
+    whose->handler.watcher(whose->context, due->news, (headgate_json){due->params, due->params_length},
+                           has_error ? &due->error : NULL);
+}
+
+static void run_handler(running *of) {
+    pthread_cleanup_push(abandon_job, of);
+    if (of->due->service->kind == WATCH) handle_news(of->due);
+    else if (of->due->id) of->line = run_asked(of->due);
+    pthread_cleanup_pop(0);
+}
+
 /* Runs the first job that is due, with the lock given back meanwhile. */
 static void run_job(headgate *client, const service *only) {
-    job **at = next_job(client, only), *due = *at;
-    *at = due->next;
+    job **at = next_job(client, only);
+    running of = {client, *at, {0}};
+    *at = of.due->next;
     if (!*at) {
         client->jobs_end = &client->jobs;
         while (*client->jobs_end) client->jobs_end = &(*client->jobs_end)->next;
     }
     client->job_count--;
-    service *whose = due->service;
-    if (whose->kind == WATCH) {
-        bool has_error = due->news == HEADGATE_INTERRUPTED || due->news == HEADGATE_ENDED;
-        whose->is_running = true;
-        whose->backlog--;
-        pthread_mutex_unlock(&client->lock);
-        whose->handler.watcher(whose->context, due->news, (headgate_json){due->params, due->params_length},
-                               has_error ? &due->error : NULL);
-        pthread_mutex_lock(&client->lock);
-        whose->is_running = false;
-    } else if (due->id) {
-        pthread_mutex_unlock(&client->lock);
-        bytes line = run_asked(due);
-        pthread_mutex_lock(&client->lock);
-        answer(client, due->generation, &line);
+    if (of.due->service->kind == WATCH) {
+        of.due->service->is_running = true;
+        of.due->service->backlog--;
     }
-    end_job(client, due);
+    pthread_mutex_unlock(&client->lock);
+    run_handler(&of);
+    take_back(&of);
 }
 
 int headgate_poll(headgate *client, long deadline_ms, headgate_error *error) {
     int64_t moment = after(deadline_ms);
-    int count = 0;
+    int count = 0, cancelling;
     bytes none = {0};
-    pthread_mutex_lock(&client->lock);
+    if (!enter(client, &cancelling, error)) return -1;
     if (!may_begin(client, &none, error)) {
-        pthread_mutex_unlock(&client->lock);
+        leave(client, cancelling);
         return -1;
     }
     if (!client->is_led) { /* what has come is seen even where the deadline is 0 */
@@ -1849,7 +2184,7 @@ int headgate_poll(headgate *client, long deadline_ms, headgate_error *error) {
     if (wait_until(client, job_is_due, NULL, moment))
         for (; count < INT_MAX && job_is_due(client, NULL); count++) run_job(client, NULL);
     if (!count && client->phase == CLOSED) count = -1, fail(error, "closed", "the client is closed");
-    pthread_mutex_unlock(&client->lock);
+    leave(client, cancelling);
     return count;
 }
 
@@ -1900,6 +2235,8 @@ static void make_hello(headgate *client, const headgate_options *options) {
 
 static void apply_usual(headgate_options *options) {
     if (!options->greeting_timeout_ms) options->greeting_timeout_ms = 10000;
+    if (!options->gives_up) options->connect_timeout_ms = 30000, options->reconnect_timeout_ms = HEADGATE_FOREVER;
+    if (!options->close_timeout_ms) options->close_timeout_ms = 5000;
     if (!options->max_unanswered) options->max_unanswered = 16384;
     if (!options->max_unanswered_bytes) options->max_unanswered_bytes = (size_t)8 << 20;
     if (options->backoff_base_ms <= 0) options->backoff_base_ms = 50;
@@ -1915,15 +2252,32 @@ static void free_client(headgate *client) {
     free(client);
 }
 
+/* In a process that was forked off: the calls are those of the other, and nobody is told of them here. */
+static void forget_all(headgate *client) {
+    if (client->socket >= 0) close(client->socket);
+    for (size_t place = client->slot_head; place < client->slot_count; place++)
+        if (client->slots[place].call) free_call(client->slots[place].call);
+    for (call *next; client->told; client->told = next) {
+        next = client->told->next_told;
+        free_call(client->told);
+    }
+    for (notice *next; client->notices; client->notices = next) {
+        next = client->notices->next;
+        free_notice(client->notices);
+    }
+}
+
 headgate *headgate_open(const headgate_options *options, headgate_error *error) {
     headgate *client = calloc(1, sizeof *client);
     if (!client) return fail(error, "no_memory", "out of memory"), NULL;
+    client->process = getpid();
     client->options = *options;
     apply_usual(&client->options);
     client->socket = client->wake[0] = client->wake[1] = -1;
     client->patience = -1;
     client->earliest = INT64_MAX;
     client->told_end = &client->told;
+    client->notices_end = &client->notices;
     client->jobs_end = &client->jobs;
     client->path = options->socket_path ? copy_of(options->socket_path, strlen(options->socket_path)) : usual_socket();
     if (options->name) make_hello(client, options);
@@ -1945,11 +2299,13 @@ headgate *headgate_open(const headgate_options *options, headgate_error *error) 
 const char *headgate_socket_path(const headgate *client) { return client->path; }
 
 void headgate_stop(headgate *client) {
-    pthread_mutex_lock(&client->lock);
+    int cancelling;
+    if (!enter(client, &cancelling, NULL)) return;
     if (client->phase != CLOSED) {
         disconnect(client);
-        fail_all(client, local_error("closed", "the client is closed"));
         client->phase = CLOSED;
+        fail_all(client, local_error("closed", "the client is closed"));
+        tell_state(client, HEADGATE_CLOSED, NULL);
         pthread_cond_broadcast(&client->changed);
         wake_leader(client);
         /* Somebody is to be told even where nobody waits. In a callback of its own the thread goes on telling anyway. */
@@ -1960,16 +2316,31 @@ void headgate_stop(headgate *client) {
             client->is_led = false;
         }
     }
-    pthread_mutex_unlock(&client->lock);
+    leave(client, cancelling);
+}
+
+/* Waits for the answers of what was begun, within its time, and says what was left. */
+static void drain_at_the_end(headgate *client) {
+    int cancelling;
+    char count[24];
+    if (!enter(client, &cancelling, NULL)) return;
+    if (!is_in_callback(client)) wait_until(client, all_is_answered, NULL, after(client->options.close_timeout_ms));
+    size_t left = client->phase == CLOSED ? 0 : client->live - client->standing;
+    snprintf(count, sizeof count, "%zu", left);
+    if (left) log_line(client, (const char *[]){count, " calls were not answered when the client was closed", NULL});
+    leave(client, cancelling);
 }
 
 void headgate_close(headgate *client) {
     if (!client) return;
-    headgate_stop(client);
-    for (call *next; client->told; client->told = next) {
-        next = client->told->next_told;
-        if (client->told->tracked) tell_receipt(client->told);
-        free_call(client->told);
+    bool is_own = !is_foreign(client);
+    if (is_own) {
+        drain_at_the_end(client);
+        headgate_stop(client);
+        telling left = {.client = client, .calls = client->told, .notices = client->notices};
+        while (left.notices || left.calls) tell_one(&left);
+    } else {
+        forget_all(client);
     }
     for (job *next; client->jobs; client->jobs = next) {
         next = client->jobs->next;
@@ -1982,41 +2353,45 @@ void headgate_close(headgate *client) {
         next = client->services->next;
         free_service(client->services);
     }
-    pthread_mutex_destroy(&client->lock);
-    pthread_cond_destroy(&client->changed);
+    if (is_own) {
+        pthread_mutex_destroy(&client->lock);
+        pthread_cond_destroy(&client->changed);
+    }
     free_client(client);
 }
 
 bool headgate_drain(headgate *client, long deadline_ms, headgate_error *error) {
     bytes none = {0};
-    pthread_mutex_lock(&client->lock);
+    int cancelling;
+    if (!enter(client, &cancelling, error)) return false;
     bool is_ok = may_begin(client, &none, error);
     if (is_ok && !wait_until(client, all_is_answered, NULL, after(deadline_ms))) {
-        bool is_closed = client->phase == CLOSED;
-        is_ok = fail(error, is_closed ? "closed" : "timed_out", is_closed ? "the client is closed" : "no answer came in time");
+        is_ok = client->phase == CLOSED ? fail(error, "closed", "the client is closed")
+                                        : fail_because(client, error, "timed_out", "not all calls were answered in time");
     }
-    pthread_mutex_unlock(&client->lock);
+    leave(client, cancelling);
     return is_ok;
 }
 
 bool headgate_call(headgate *client, const char *method, const char *params, long deadline_ms, headgate_answer *answer,
                    headgate_error *error) {
     bytes given = {0};
+    int cancelling;
+    if (!enter(client, &cancelling, error)) return false;
     put_json(&given, params ? params : "{}", HEADGATE_OBJECT, "params that are no JSON object");
-    pthread_mutex_lock(&client->lock);
     bool is_ok = perform(client, method, &given, false, NULL, deadline_ms, answer, error);
-    pthread_mutex_unlock(&client->lock);
+    leave(client, cancelling);
     return is_ok;
 }
 
 /* ---- Tracking ---- */
 
 static void put_event(bytes *to, headgate *client, const headgate_event *event) {
-    char id[37];
-    if (!event->id) {
-        pthread_mutex_lock(&client->lock);
+    char id[37] = "";
+    int cancelling;
+    if (!event->id && enter(client, &cancelling, NULL)) { /* a client of another process is refused later */
         make_id(client, id);
-        pthread_mutex_unlock(&client->lock);
+        leave(client, cancelling);
     }
     put_text(to, "{");
     member_text(to, "event", event->event ? event->event : "");
@@ -2039,10 +2414,11 @@ bool headgate_track(headgate *client, const headgate_event *event, long deadline
                     headgate_error *error) {
     bytes params = {0};
     headgate_answer answer = {{0}, NULL};
+    int cancelling;
     put_event(&params, client, event);
-    pthread_mutex_lock(&client->lock);
+    if (!enter(client, &cancelling, error)) return discard(&params), false;
     bool is_ok = perform(client, "track", &params, true, NULL, deadline_ms, &answer, error);
-    pthread_mutex_unlock(&client->lock);
+    leave(client, cancelling);
     headgate_receipt read = {.seq = -1};
     if (is_ok && !(read.id = headgate_json_text(headgate_json_member(answer.result, "id"), NULL)))
         is_ok = fail(error, "bad_answer", "a result of track without an id");
@@ -2058,21 +2434,28 @@ bool headgate_track(headgate *client, const headgate_event *event, long deadline
     return is_ok;
 }
 
-bool headgate_track_begin(headgate *client, const headgate_event *event, long deadline_ms, headgate_tracked tracked,
-                          void *context, headgate_error *error) {
+/* Waits for room until the moment. With the lock. A callback is let through: it must not wait. */
+static bool find_room(headgate *client, const bytes *params, int64_t moment, headgate_error *error) {
+    static const char closed[] = "the client is closed";
+    if (params->fault) return fail(error, params->is_out_of_memory ? "no_memory" : "misuse", params->fault);
+    if (client->phase == CLOSED) return fail(error, "closed", closed);
+    if (is_in_callback(client)) return true;
+    bool has_found = moment ? wait_until(client, room_is_there, NULL, moment) : has_room(client);
+    if (client->phase == CLOSED) return fail(error, "closed", closed); /* which makes room, too */
+    return has_found || fail_because(client, error, "buffer_full", "there was no room for another event in time");
+}
+
+/* `until` is when it gives up waiting for room, 0 at once. */
+static bool track_soon(headgate *client, const headgate_event *event, int64_t until, int64_t deadline,
+                       headgate_tracked tracked, void *context, headgate_error *error) {
     bytes params = {0};
-    int64_t moment = after(deadline_ms);
+    int cancelling;
     put_event(&params, client, event);
-    pthread_mutex_lock(&client->lock);
-    bool is_inside = is_in_callback(client);
-    bool is_ok = is_inside ? !params.fault && client->phase != CLOSED : may_begin(client, &params, error);
-    if (is_inside && !is_ok) discard(&params), fail(error, "misuse", "an event that cannot be sent, or a closed client");
-    if (is_ok && !is_inside && !wait_until(client, room_is_there, NULL, moment)) {
-        discard(&params);
-        is_ok = fail(error, client->phase == CLOSED ? "closed" : "timed_out", "there was no room for another event");
-    }
-    call *some = is_ok ? begin(client, "track", &params, NULL, moment) : NULL;
-    if (is_ok && !some) discard(&params), is_ok = fail(error, "no_memory", "out of memory");
+    if (!enter(client, &cancelling, error)) return discard(&params), false;
+    bool is_ok = find_room(client, &params, until, error);
+    call *some = is_ok ? begin(client, "track", &params, NULL, deadline) : NULL;
+    if (is_ok && !some) is_ok = fail(error, "no_memory", "out of memory");
+    if (!is_ok) discard(&params);
     if (some) {
         some->is_repeatable = some->is_unattended = true;
         some->tracked = tracked, some->context = context;
@@ -2082,8 +2465,19 @@ bool headgate_track_begin(headgate *client, const headgate_event *event, long de
             pthread_cond_broadcast(&client->changed);
         }
     }
-    pthread_mutex_unlock(&client->lock);
+    leave(client, cancelling);
     return is_ok;
+}
+
+bool headgate_track_begin(headgate *client, const headgate_event *event, long deadline_ms, headgate_tracked tracked,
+                          void *context, headgate_error *error) {
+    int64_t moment = after(deadline_ms);
+    return track_soon(client, event, moment, moment, tracked, context, error);
+}
+
+bool headgate_try_track(headgate *client, const headgate_event *event, headgate_tracked tracked, void *context,
+                        headgate_error *error) {
+    return track_soon(client, event, 0, INT64_MAX, tracked, context, error);
 }
 
 /* Whether an answer has what it must have; frees it if not. */
@@ -2127,9 +2521,10 @@ bool headgate_track_many(headgate *client, const headgate_event *events, size_t 
         put_event(&params, client, &events[place]);
     }
     put_text(&params, "]}");
-    pthread_mutex_lock(&client->lock);
+    int cancelling;
+    if (!enter(client, &cancelling, error)) return discard(&params), false;
     bool is_ok = perform(client, "track_many", &params, true, NULL, deadline_ms, &got, error);
-    pthread_mutex_unlock(&client->lock);
+    leave(client, cancelling);
     if (!is_ok || !has_member(&got, "ids", HEADGATE_ARRAY, error)) return false;
     if (answer) *answer = got;
     else headgate_answer_free(&got);
@@ -2336,7 +2731,7 @@ static bool stand(headgate *client, service *added, const char *method, bytes *p
     if (!is_ok) {
         if (error) *error = added->error;
         drop_jobs(client, added);
-        unlink_service(client, added);
+        if (!added->call) unlink_service(client, added); /* else it may be granted yet */
     }
     added->jobs--;
     release_service(added);
@@ -2346,8 +2741,9 @@ static bool stand(headgate *client, service *added, const char *method, bytes *p
 /* A service of a name, which there may be once. */
 static bool serve(headgate *client, service *added, const char *method, bytes *params, long deadline_ms,
                   headgate_error *error) {
+    int cancelling;
     if (!added) return discard(params), fail(error, "no_memory", "out of memory");
-    pthread_mutex_lock(&client->lock);
+    if (!enter(client, &cancelling, error)) return discard(params), free_service(added), false;
     bool is_ok = !named_service(client, added->kind, added->name);
     if (is_ok) {
         is_ok = stand(client, added, method, params, deadline_ms, NULL, error);
@@ -2356,7 +2752,7 @@ static bool serve(headgate *client, service *added, const char *method, bytes *p
         free_service(added);
         fail(error, "misuse", "it is served by this client already");
     }
-    pthread_mutex_unlock(&client->lock);
+    leave(client, cancelling);
     return is_ok;
 }
 
@@ -2384,7 +2780,8 @@ static bool give_back(headgate *client, service *gone, const char *method, bytes
 static bool stop_serving(headgate *client, service_kind kind, const char *name, long deadline_ms, headgate_error *error) {
     bytes params = params_begin();
     member_text(&params, leaves[kind].member, name);
-    pthread_mutex_lock(&client->lock);
+    int cancelling;
+    if (!enter(client, &cancelling, error)) return discard(&params), false;
     service *found = named_service(client, kind, name);
     bool is_ok = false;
     if (found && found->call) { /* else it is being given back already */
@@ -2393,19 +2790,15 @@ static bool stop_serving(headgate *client, service_kind kind, const char *name, 
         discard(&params);
         set_error(error, SERVICE_ERROR, "not_found", "it is not served by this client", "");
     }
-    pthread_mutex_unlock(&client->lock);
+    leave(client, cancelling);
     return is_ok;
 }
 
 bool headgate_application_status(headgate *client, const char *status, long deadline_ms, headgate_error *error) {
     bytes params = params_begin();
+    int cancelling;
     member_text(&params, "status", status);
-    pthread_mutex_lock(&client->lock);
-    service *earlier = named_service(client, STATUS, "");
-    if (earlier) {
-        withdraw(client, earlier);
-        unlink_service(client, earlier);
-    }
+    if (!enter(client, &cancelling, error)) return discard(&params), false;
     bool is_ok;
     service *announced = strcmp(status, "exiting") == 0 ? NULL : make_service(STATUS, "", NULL);
     if (announced) {
@@ -2413,8 +2806,10 @@ bool headgate_application_status(headgate *client, const char *status, long dead
     } else {
         put_text(&params, "}");
         is_ok = perform(client, "application.status", &params, false, NULL, deadline_ms, NULL, error);
+        service *earlier = is_ok ? named_service(client, STATUS, "") : NULL;
+        if (earlier) withdraw(client, earlier), unlink_service(client, earlier);
     }
-    pthread_mutex_unlock(&client->lock);
+    leave(client, cancelling);
     return is_ok;
 }
 
@@ -2425,14 +2820,16 @@ bool headgate_watch(headgate *client, const char *const *topics, size_t count, h
     service *added = make_service(WATCH, "", context);
     if (!added) return discard(&params), fail(error, "no_memory", "out of memory");
     added->handler.watcher = watcher;
-    pthread_mutex_lock(&client->lock);
+    int cancelling;
+    if (!enter(client, &cancelling, error)) return discard(&params), free_service(added), false;
     bool is_ok = stand(client, added, "watch", &params, deadline_ms, watch, error);
-    pthread_mutex_unlock(&client->lock);
+    leave(client, cancelling);
     return is_ok;
 }
 
 bool headgate_unwatch(headgate *client, int64_t watch, headgate_error *error) {
-    pthread_mutex_lock(&client->lock);
+    int cancelling;
+    if (!enter(client, &cancelling, error)) return false;
     service *found = client->services;
     while (found && (found->kind != WATCH || !found->call || found->call->number != watch)) found = found->next;
     if (found) {
@@ -2442,7 +2839,7 @@ bool headgate_unwatch(headgate *client, int64_t watch, headgate_error *error) {
     } else {
         set_error(error, SERVICE_ERROR, "not_found", "there is no such watch", "");
     }
-    pthread_mutex_unlock(&client->lock);
+    leave(client, cancelling);
     return found != NULL;
 }
 
@@ -2532,14 +2929,12 @@ bool headgate_barrier_register(headgate *client, const headgate_barrier *barrier
     }
     discard(&scopes);
     put_registration(&params, added);
-    pthread_mutex_lock(&client->lock);
+    int cancelling;
+    if (!enter(client, &cancelling, error)) return discard(&params), free_service(added), false;
     service *earlier = named_service(client, BARRIER, barrier->id);
-    if (earlier) {
-        withdraw(client, earlier);
-        unlink_service(client, earlier);
-    }
+    if (earlier && earlier->is_ending) withdraw(client, earlier), unlink_service(client, earlier);
     bool is_ok = stand(client, added, "barrier.register", &params, deadline_ms, NULL, error);
-    pthread_mutex_unlock(&client->lock);
+    leave(client, cancelling);
     return is_ok;
 }
 
@@ -2557,7 +2952,7 @@ static bool apply_exception(service *barrier, const headgate_barrier_change *cha
 }
 
 /* Takes in a change as the daemon does: a new state takes back what was said before. */
-static bool apply_change(headgate *client, service *barrier, const headgate_barrier_change *change) {
+static bool apply_change(service *barrier, const headgate_barrier_change *change) {
     if (!replace(&barrier->flushable, change->flushable)) return false;
     if (change->dispatcher) return !(change->state || change->reason) || apply_exception(barrier, change);
     if (change->state) {
@@ -2565,18 +2960,7 @@ static bool apply_change(headgate *client, service *barrier, const headgate_barr
         free(barrier->reason);
         barrier->reason = NULL;
     }
-    (void)client;
     return replace(&barrier->state, change->state) && replace(&barrier->reason, change->reason);
-}
-
-static void forget_exception(service *barrier, const char *dispatcher) {
-    for (exception **at = &barrier->exceptions; *at; at = &(*at)->next) {
-        exception *one = *at;
-        if (strcmp(one->dispatcher, dispatcher) != 0) continue;
-        *at = one->next;
-        free(one->dispatcher), free(one->state), free(one->reason), free(one);
-        return;
-    }
 }
 
 /* The registration's lines, as they are to be sent the next time. */
@@ -2588,10 +2972,16 @@ static bool renew_registration(headgate *client, service *barrier) {
     put_text(&params, "}");
     size_t before = standing->line.length;
     bool is_ok = !params.fault && make_line(standing, "barrier.register", &params);
-    if (is_ok && barrier->is_ending) put_further(client, &standing->line, "barrier.unregister", barrier, NULL);
-    if (is_ok && barrier->reason) put_further(client, &standing->line, "barrier.set", barrier, NULL);
-    for (exception *one = is_ok ? barrier->exceptions : NULL; one; one = one->next)
-        put_further(client, &standing->line, "barrier.set", barrier, one);
+    headgate_barrier_change set = {.id = barrier->name, .reason = barrier->reason};
+    if (is_ok && barrier->is_ending) put_further(client, &standing->line, "barrier.unregister", &set);
+    if (is_ok && barrier->reason) put_further(client, &standing->line, "barrier.set", &set);
+    for (exception *one = is_ok ? barrier->exceptions : NULL; one; one = one->next) {
+        set = (headgate_barrier_change){barrier->name, one->state, NULL, one->dispatcher, one->reason};
+        put_further(client, &standing->line, "barrier.set", &set);
+    }
+    /* What is not granted yet follows, so that a connection that breaks meanwhile does not bring the old state back. */
+    for (change *one = is_ok ? barrier->changes : NULL; one; one = one->next)
+        put_further(client, &standing->line, "barrier.set", &one->to);
     is_ok = is_ok && !standing->line.fault;
     client->held_bytes += standing->line.length - before;
     if (standing->is_written) client->unanswered_bytes += standing->line.length - before;
@@ -2599,33 +2989,74 @@ static bool renew_registration(headgate *client, service *barrier) {
     return is_ok;
 }
 
+/* The copy of a change that is about to be asked for; NULL without memory. */
+static change *make_change(service *barrier, const headgate_barrier_change *of) {
+    change *made = calloc(1, sizeof *made);
+    if (!made) return NULL;
+    if (!replace((char **)&made->to.id, of->id) || !replace((char **)&made->to.state, of->state)
+        || !replace((char **)&made->to.flushable, of->flushable) || !replace((char **)&made->to.reason, of->reason)
+        || !replace((char **)&made->to.dispatcher, of->dispatcher)) return free_change(made), NULL;
+    change **last = &barrier->changes;
+    while (*last) last = &(*last)->next;
+    *last = made;
+    made->barrier = barrier;
+    return made;
+}
+
+/* A change is granted, and holds from now on, or it is not, and never does. */
+static void settle_change(headgate *client, change *settled, bool is_granted) {
+    service *barrier = settled->barrier ? settled->barrier : named_service(client, BARRIER, settled->to.id);
+    if (settled->barrier) {
+        change **at = &barrier->changes;
+        while (*at != settled) at = &(*at)->next;
+        *at = settled->next;
+        settled->barrier = NULL;
+    }
+    if (!barrier || barrier->is_ending) return;
+    if (is_granted) apply_change(barrier, &settled->to);
+    renew_registration(client, barrier);
+}
+
+/* Waits for the answer to a change. One that is written and not answered in time may be granted yet on this connection. */
+static bool await_change(headgate *client, call *some, long deadline_ms, headgate_error *error) {
+    wait_until(client, call_is_done, some, after(deadline_ms));
+    if (some->is_done) return finish_call(some, NULL, error);
+    fail_because(client, error, "timed_out", "no answer came in time");
+    if (some->is_written) {
+        some->is_unattended = true;
+        some->is_repeatable = false;
+    } else {
+        forget_call(client, some);
+        settle_change(client, some->change, false);
+        free_call(some);
+    }
+    return false;
+}
+
 bool headgate_barrier_set(headgate *client, const headgate_barrier_change *change, long deadline_ms,
                           headgate_error *error) {
-    bytes params = params_begin();
-    headgate_error got = {0, "", "", ""};
-    member_text(&params, "id", change->id);
-    member_text(&params, "state", change->state);
-    member_flag(&params, "flushable", change->flushable);
-    member_text(&params, "dispatcher", change->dispatcher);
-    member_text(&params, "reason", change->reason);
-    put_text(&params, "}");
-    pthread_mutex_lock(&client->lock);
+    bytes params = {0};
+    int cancelling;
+    put_change(&params, change);
+    if (!enter(client, &cancelling, error)) return discard(&params), false;
     service *own = named_service(client, BARRIER, change->id);
     if (own && own->is_ending) own = NULL;
-    bool is_ok = may_begin(client, &params, &got);
-    /* Before it is sent: a connection that breaks meanwhile must not bring the old state back. */
-    if (is_ok && own && (!apply_change(client, own, change) || !renew_registration(client, own))) {
-        discard(&params);
-        is_ok = fail(&got, "no_memory", "out of memory");
+    bool is_ok;
+    if (!own) {
+        is_ok = perform(client, "barrier.set", &params, false, NULL, deadline_ms, NULL, error);
+    } else if ((is_ok = may_begin(client, &params, error))) {
+        call *some = begin(client, "barrier.set", &params, NULL, INT64_MAX);
+        if (some) some->is_repeatable = true, some->change = make_change(own, change);
+        if (some && some->change && renew_registration(client, own)) {
+            is_ok = await_change(client, some, deadline_ms, error);
+        } else {
+            if (some && some->change) settle_change(client, some->change, false);
+            if (some) forget_call(client, some), free_call(some);
+            discard(&params);
+            is_ok = fail(error, "no_memory", "out of memory");
+        }
     }
-    if (is_ok) is_ok = perform(client, "barrier.set", &params, own != NULL, NULL, deadline_ms, NULL, &got);
-    if (!is_ok && got.code && change->dispatcher && (own = named_service(client, BARRIER, change->id))
-        && !own->is_ending) {
-        forget_exception(own, change->dispatcher);
-        renew_registration(client, own);
-    }
-    pthread_mutex_unlock(&client->lock);
-    if (!is_ok && error) *error = got;
+    leave(client, cancelling);
     return is_ok;
 }
 
@@ -2673,12 +3104,26 @@ static bool end_staying(headgate *client, service *own, bytes *params, long dead
     return is_ok;
 }
 
+/* While a new registration of a barrier is not granted there are two: the new one is kept, and stands for both. */
+static service *one_of_two(headgate *client, service *newer) {
+    for (service *one = newer ? newer->next : NULL, *next; one; one = next) {
+        next = one->next;
+        if (one->kind != BARRIER || strcmp(one->name, newer->name) != 0) continue;
+        newer->was_asked |= one->was_asked;
+        newer->was_granted |= one->was_granted;
+        withdraw(client, one);
+        unlink_service(client, one);
+    }
+    return newer;
+}
+
 bool headgate_barrier_unregister(headgate *client, const char *id, bool force, long deadline_ms, headgate_error *error) {
     bytes params = params_begin();
     member_text(&params, "id", id);
     member_true(&params, "force", force);
-    pthread_mutex_lock(&client->lock);
-    service *own = named_service(client, BARRIER, id);
+    int cancelling;
+    if (!enter(client, &cancelling, error)) return discard(&params), false;
+    service *own = one_of_two(client, named_service(client, BARRIER, id));
     bool is_ok;
     if (own && own->was_asked && (own->is_ending || !ends_with_connection(own))) {
         is_ok = end_staying(client, own, &params, deadline_ms, error);
@@ -2688,6 +3133,6 @@ bool headgate_barrier_unregister(headgate *client, const char *id, bool force, l
         put_text(&params, "}");
         is_ok = perform(client, "barrier.unregister", &params, false, NULL, deadline_ms, NULL, error);
     }
-    pthread_mutex_unlock(&client->lock);
+    leave(client, cancelling);
     return is_ok;
 }

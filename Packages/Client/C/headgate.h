@@ -9,9 +9,14 @@
  * doubles none (Behaviour Q7).
  *
  * A client may be used by any number of threads at once. It has no thread of its own: the threads that wait in its
- * functions do the work, one for all. Handlers of boards, workers and watches run in headgate_poll only. A program
+ * functions do the work, one for all. A thread that is cancelled ends when it leaves the client's function. A handler
+ * or callback may end its thread (pthread_exit), and must not leave it otherwise (longjmp, an exception of C++). None
+ * of the functions may be called in a signal handler. Handlers of boards, workers and watches run in headgate_poll only. A program
  * that has any, or barriers of its own, calls it again and again: so they come back when the connection was lost.
  * Nothing is kept outside of a client.
+ *
+ * A client belongs to the process that has opened it. In one that was forked off every function fails with `misuse`:
+ * open another client there. headgate_close then only frees the copy, and tells nobody.
  *
  * Texts are UTF-8 and end in NUL. What is called JSON is one whole JSON text. Functions that give bool give false when
  * they fail, and tell why in *error, unless that is NULL. Deadlines are milliseconds from now; HEADGATE_FOREVER is
@@ -29,6 +34,9 @@
 extern "C" {
 #endif
 
+/* The version of this client, which is that of the daemon it comes with. */
+#define HEADGATE_VERSION "0.2.0"
+
 #define HEADGATE_FOREVER (-1L)
 
 typedef struct headgate headgate;
@@ -36,8 +44,8 @@ typedef struct headgate headgate;
 /* Why something failed; texts that are too long are cut. */
 typedef struct headgate_error {
     int code;          /* JSON-RPC's; -32000 for the daemon's own refusals; 0 for what happened on this side */
-    char reason[32];   /* the word to go by: the protocol's, or cannot_connect, disconnected, timed_out, closed, bad_answer,
-                          misuse, no_memory; empty for JSON-RPC's own errors */
+    char reason[32];   /* the word to go by: the protocol's, or cannot_connect, disconnected, timed_out, closed, buffer_full,
+                          bad_answer, misuse, no_memory; empty for JSON-RPC's own errors */
     char path[192];    /* which of the params is wrong; empty if none is */
     char message[256]; /* for people */
 } headgate_error;
@@ -80,28 +88,48 @@ void headgate_answer_free(headgate_answer *answer);
 
 /* ---- The connection ---- */
 
-/* How a client treats its connection. A member of 0 or NULL is the usual. */
+typedef enum headgate_state {
+    HEADGATE_CONNECTED,    /* the daemon has greeted */
+    HEADGATE_DISCONNECTED, /* it was lost or could not be made; the client tries again while calls wait */
+    HEADGATE_CLOSED        /* the client was stopped */
+} headgate_state;
+
+/* How a client treats its connection. A member of 0 or NULL is the usual. The hooks run as headgate_tracked does: they may
+ * begin events, and must not wait for the client. */
 typedef struct headgate_options {
     const char *name;             /* the program's name; needed */
     const char *version;
     const char *socket_path;      /* usually $HEADGATE_SOCKET, or below $XDG_RUNTIME_DIR, or below /run */
     const char *id_namespace;     /* in which ids are told apart; usually that of the user */
-    bool gives_up;                /* whether connect_timeout_ms and reconnect_timeout_ms count; usually it waits for ever */
+    bool gives_up;                /* true if the next two count as they are, and HEADGATE_FOREVER is without an end;
+                                     else calls wait 30 s for the first connection, and for ever for one that was lost */
     long connect_timeout_ms;      /* how long calls wait for the first connection; one attempt is always made;
                                      a daemon that is found stopping counts as a lost connection */
     long reconnect_timeout_ms;    /* how long calls wait for a connection that was lost; 0 does not wait */
     long greeting_timeout_ms;     /* how long the daemon may take to answer `hello`: 10 000 */
+    long close_timeout_ms;        /* how long headgate_close waits for answers: 5 000 */
     size_t max_unanswered;        /* how many calls may be unanswered: 16 384 */
     size_t max_unanswered_bytes;  /* and how many bytes: 8 MiB; one call is always let through */
     long backoff_base_ms;         /* about how long the first wait between two attempts to connect is: 50 */
     long backoff_cap_ms;          /* the longest wait between two attempts: 5 000 */
+    /* Told of each change of the connection's state; `error` says why it is HEADGATE_DISCONNECTED, else it is NULL. */
+    void (*on_state)(void *context, headgate_state state, const headgate_error *error);
+    /* Told when the daemon refuses on a later connection what it granted before, once until it is granted again: the method
+     * that asks for it, and its name. The client asks again after each backoff_cap_ms. */
+    void (*on_refused)(void *context, const char *method, const char *name, const headgate_error *error);
+    /* Writes a line when the daemon cannot be reached, once until a call is answered again, and when something is refused or
+     * lost that nobody else is told of; usually to standard error. */
+    void (*log)(void *context, const char *line);
+    void *hook_context;
 } headgate_options;
 
 /* A client, which connects when it is first called; NULL if it cannot be made. */
 headgate *headgate_open(const headgate_options *options, headgate_error *error);
-/* Ends everything: calls under way in other threads, and later ones, fail with `closed`. */
+/* Ends everything at once: calls under way in other threads, and later ones, fail with `closed`. */
 void headgate_stop(headgate *client);
-/* Stops and frees a client. No other thread may be in any of its functions any more. */
+/* Waits until all calls are answered, but no longer than close_timeout_ms, and logs how many were not; then stops and frees the
+ * client. A program that ends without it loses what is not acknowledged. After headgate_stop it waits for nothing. No other
+ * thread may be in any of the client's functions any more. */
 void headgate_close(headgate *client);
 /* The path of its socket. */
 const char *headgate_socket_path(const headgate *client);
@@ -110,7 +138,8 @@ const char *headgate_socket_path(const headgate *client);
  * -1 when the client failed or is closed. Several threads may poll: then handlers run at the same time, but never two
  * of one watch. */
 int headgate_poll(headgate *client, long deadline_ms, headgate_error *error);
-/* Waits until all calls are answered, also those that were only begun. */
+/* Waits until all calls are answered, also those that were only begun: all events of this client are stored then. Elsewhere
+ * this is called flush; headgate_flush has the daemon send what it has queued. */
 bool headgate_drain(headgate *client, long deadline_ms, headgate_error *error);
 /* Calls any method. `params` is a JSON object. When the connection breaks, methods that change nothing are called
  * again on the next one; others fail with `disconnected` if they had been written. */
@@ -148,9 +177,13 @@ bool headgate_track(headgate *client, const headgate_event *event, long deadline
  * client's functions, one after the other; it may begin further events, and must not wait for the client. */
 typedef void (*headgate_tracked)(void *context, const headgate_receipt *receipt, const headgate_error *error);
 /* Tracks an event without waiting for its acknowledgement, which `tracked` is told. Events keep the order of these
- * calls. Waits only while too many are unanswered, at most until the deadline. If it gives false, nothing is told. */
+ * calls. Waits only while too many are unanswered, at most until the deadline, and fails with `buffer_full` then. If it
+ * gives false, nothing is told. */
 bool headgate_track_begin(headgate *client, const headgate_event *event, long deadline_ms, headgate_tracked tracked,
                           void *context, headgate_error *error);
+/* The same without any wait: it fails with `buffer_full` at once where there is no room. The event has no deadline. */
+bool headgate_try_track(headgate *client, const headgate_event *event, headgate_tracked tracked, void *context,
+                        headgate_error *error);
 /* Tracks events all together: all are stored, or none. The result has ids, first_seq, last_seq, duplicates, unrouted. */
 bool headgate_track_many(headgate *client, const headgate_event *events, size_t count, long deadline_ms,
                          headgate_answer *answer, headgate_error *error);
@@ -236,7 +269,9 @@ typedef struct headgate_barrier_change {
 } headgate_barrier_change;
 
 bool headgate_barriers(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
-/* Registers a barrier of this client's; it is registered again on each connection, as it was set last. */
+/* Registers a barrier of this client's; it is registered again on each connection, as it was set last. A registration or a
+ * change holds once the daemon has granted it: one that is refused leaves the barrier as it was. One that is not answered by
+ * its deadline holds if it is granted later on the same connection. */
 bool headgate_barrier_register(headgate *client, const headgate_barrier *barrier, long deadline_ms, headgate_error *error);
 bool headgate_barrier_set(headgate *client, const headgate_barrier_change *change, long deadline_ms,
                           headgate_error *error);

@@ -1,0 +1,595 @@
+/* Tests the client at its borders: a daemon that is not there, processes that are forked off, threads that end, handlers that end
+ * in every way, the end of the program, what is refused or comes too late. */
+#include "scene.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+/* ---- What is told ---- */
+
+typedef struct heard {
+    char states[64], lines[4096], refused[256];
+    int stored, failed, runs;
+    char reason[32], batch[64];
+} heard;
+
+static void hear_state(void *context, headgate_state state, const headgate_error *error) {
+    static const char *const words[] = {"connected ", "disconnected ", "closed "};
+    heard *of = context;
+    expect((error != NULL) == (state == HEADGATE_DISCONNECTED), "an error belongs to one state only");
+    strncat(of->states, words[state], sizeof of->states - strlen(of->states) - 1);
+}
+
+static void hear_line(void *context, const char *line) {
+    heard *of = context;
+    strncat(of->lines, line, sizeof of->lines - strlen(of->lines) - 2);
+    strcat(of->lines, "\n");
+}
+
+static void hear_refusal(void *context, const char *method, const char *name, const headgate_error *error) {
+    heard *of = context;
+    size_t length = strlen(of->refused);
+    snprintf(of->refused + length, sizeof of->refused - length, "%s %s %s;", method, name, error->reason);
+}
+
+static headgate_options hearing(heard *by) {
+    return (headgate_options){.on_state = hear_state, .log = hear_line, .on_refused = hear_refusal, .hook_context = by};
+}
+
+static void hear_receipt(void *context, const headgate_receipt *receipt, const headgate_error *error) {
+    heard *of = context;
+    if (receipt) of->stored++;
+    else of->failed++, snprintf(of->reason, sizeof of->reason, "%s", error->reason);
+}
+
+static const headgate_event event = {.event = "e", .id = "1"};
+
+/* ---- Calls in threads of their own ---- */
+
+static const headgate_barrier barrier = {.id = "c", .state = "closed"};
+static const headgate_barrier other = {.id = "c", .state = "open", .on_disconnect = "nonsense"};
+
+#define CALL(NAME, EXPRESSION)                                                                                          \
+    static void *NAME(void *client) { return (EXPRESSION) ? client : NULL; }
+
+CALL(ping, headgate_ping(client, HEADGATE_FOREVER, NULL))
+CALL(register_barrier, headgate_barrier_register(client, &barrier, HEADGATE_FOREVER, NULL))
+CALL(register_other, headgate_barrier_register(client, &other, HEADGATE_FOREVER, NULL))
+CALL(open_barrier, headgate_barrier_set(client, &(headgate_barrier_change){.id = "c", .state = "open"}, HEADGATE_FOREVER, NULL))
+CALL(background, headgate_application_status(client, "background", HEADGATE_FOREVER, NULL))
+CALL(nonsense, headgate_application_status(client, "nonsense", HEADGATE_FOREVER, NULL))
+
+static pthread_t start(void *(*call)(void *), void *context) {
+    pthread_t thread;
+    expect(pthread_create(&thread, NULL, call, context) == 0, "a thread");
+    return thread;
+}
+
+static void ends(pthread_t thread, bool is_well, const char *what) {
+    void *client;
+    pthread_join(thread, &client);
+    expect((client != NULL) == is_well, what);
+}
+
+/* Has the client make a call that the daemon grants. */
+static void grant(scene *of, void *(*call)(void *), const char *method, const char *result) {
+    pthread_t thread = start(call, of->client);
+    answer(of, request(of, method, NULL), result);
+    ends(thread, true, method);
+}
+
+static scene begin_with(headgate_options options, void *(*call)(void *), const char *method) {
+    scene of = begin_as(options);
+    pthread_t thread = start(call, of.client);
+    greet(&of);
+    answer(&of, request(&of, method, NULL), "{}");
+    ends(thread, true, method);
+    return of;
+}
+
+/* The next message, without the client's help: another thread does its work. */
+static int64_t request_of_others(scene *of, const char *method) {
+    char line[1024];
+    int64_t id = -1;
+    headgate_json message;
+    while (!read_line(of, line)) sched_yield();
+    expect(headgate_json_check(line, strlen(line), 100, &message), line);
+    expect(headgate_json_equals(headgate_json_member(message, "method"), method), line);
+    headgate_json_int(headgate_json_member(message, "id"), &id);
+    return id;
+}
+
+static void greet_others(scene *of) {
+    close(of->stream);
+    while ((of->stream = accept(of->listener, NULL, NULL)) < 0) sched_yield();
+    answer(of, request_of_others(of, "hello"), "{\"protocol\":1}");
+}
+
+/* ---- Tests ---- */
+
+static void test_permanent_faults(void) {
+    char path[300], loop[64];
+    scene of = set();
+    snprintf(loop, sizeof loop, "%s/loop", of.folder);
+    expect(symlink(loop, loop) == 0, "a link to itself");
+    const char *const paths[] = {"%s/%0200d", "%s/d.sock/%d", "%s/loop/%d"};
+    for (size_t place = 0; place < 3; place++) {
+        heard by = {0};
+        headgate_error error;
+        snprintf(path, sizeof path, paths[place], of.folder, 0);
+        headgate_options options = hearing(&by);
+        options.name = "test", options.socket_path = path;
+        options.gives_up = true, options.connect_timeout_ms = options.reconnect_timeout_ms = HEADGATE_FOREVER;
+        headgate *client = headgate_open(&options, NULL);
+        for (int n = 0; n < 2; n++) {
+            expect(!headgate_ping(client, HEADGATE_FOREVER, &error), "waiting does not cure it");
+            expect(strcmp(error.reason, "cannot_connect") == 0, error.reason);
+        }
+        headgate_close(client);
+        expect(strcmp(by.states, "disconnected closed ") == 0, by.states);
+        char *line_end = strchr(by.lines, '\n');
+        expect(line_end && !line_end[1], "it is logged once");
+    }
+    unlink(loop);
+    close(of.listener), unlink(of.address.sun_path), rmdir(of.folder);
+}
+
+static void test_states_are_told(void) {
+    heard by = {0};
+    headgate_error error;
+    scene of = begin_with(hearing(&by), ping, "ping");
+    expect(strcmp(by.states, "connected ") == 0, by.states);
+    close(of.stream), close(of.listener), unlink(of.address.sun_path);
+    of.stream = -1;
+    expect(!headgate_ping(of.client, 20, &error), "there is no daemon");
+    expect(strcmp(error.reason, "cannot_connect") == 0, error.reason);
+    expect(strcmp(by.states, "connected disconnected ") == 0, by.states);
+    expect(strstr(by.lines, "there is no such socket") != NULL, by.lines);
+    end(&of);
+    expect(strcmp(by.states, "connected disconnected closed ") == 0, by.states);
+}
+
+static void test_first_connection_has_an_end(void) {
+    heard by = {0};
+    headgate_error error;
+    headgate_options options = hearing(&by);
+    options.gives_up = true, options.connect_timeout_ms = 5;
+    scene of = begin_as(options);
+    close(of.listener), unlink(of.address.sun_path);
+    expect(!headgate_ping(of.client, HEADGATE_FOREVER, &error), "there is no daemon");
+    expect(strcmp(error.reason, "cannot_connect") == 0, error.reason);
+    end(&of);
+}
+
+static void test_room_is_told_from_answers(void) {
+    heard by = {0};
+    headgate_error error;
+    headgate_options options = hearing(&by);
+    options.max_unanswered = 1;
+    scene of = begin_as(options);
+    close(of.listener), unlink(of.address.sun_path);
+    expect(headgate_try_track(of.client, &event, hear_receipt, &by, &error), "there is room for one");
+    expect(!headgate_try_track(of.client, &event, hear_receipt, &by, &error), "and for no other");
+    expect(strcmp(error.reason, "buffer_full") == 0, error.reason);
+    expect(!headgate_track_begin(of.client, &event, 5, hear_receipt, &by, &error), "nor does it come");
+    expect(strcmp(error.reason, "buffer_full") == 0, error.reason);
+    expect(strstr(error.message, "there is no such socket") != NULL, error.message);
+    end(&of);
+    expect(by.failed == 1 && strcmp(by.reason, "closed") == 0, "what was begun is told, and nothing else");
+}
+
+typedef struct waiting {
+    headgate *client;
+    heard *by;
+    headgate_error error;
+} waiting;
+
+static void *wait_for_room(void *context) {
+    waiting *of = context;
+    bool is_begun = headgate_track_begin(of->client, &event, HEADGATE_FOREVER, hear_receipt, of->by, &of->error);
+    return is_begun ? of : NULL;
+}
+
+static void test_what_waits_for_room_is_told_of_the_end(void) {
+    for (int round = 0; round < 5; round++) {
+        heard by = {0};
+        headgate_options options = hearing(&by);
+        options.max_unanswered = 1;
+        scene of = begin_as(options);
+        waiting of_room = {.client = of.client, .by = &by};
+        expect(headgate_try_track(of.client, &event, hear_receipt, &by, NULL), "there is room for one");
+        pthread_t thread = start(wait_for_room, &of_room);
+        greet_others(&of);
+        request_of_others(&of, "track"); /* so the thread waits, and does the client's work */
+        headgate_stop(of.client);
+        ends(thread, false, "what is true is told later");
+        expect(strcmp(of_room.error.reason, "closed") == 0, of_room.error.reason);
+        end(&of);
+        expect(by.failed == 1, "one was begun, and one is told");
+    }
+}
+
+static void test_process_that_is_forked_off(void) {
+    heard by = {0};
+    headgate_error error;
+    scene of = begin_with(hearing(&by), ping, "ping");
+    expect(headgate_try_track(of.client, &event, hear_receipt, &by, NULL), "an event of the parent's");
+    int64_t tracked = request(&of, "track", NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        bool is_told = !headgate_ping(of.client, HEADGATE_FOREVER, &error) && strcmp(error.reason, "misuse") == 0
+            && !headgate_track(of.client, &(headgate_event){.event = "x"}, HEADGATE_FOREVER, NULL, &error)
+            && !headgate_try_track(of.client, &event, hear_receipt, &by, &error)
+            && !headgate_drain(of.client, HEADGATE_FOREVER, &error) && headgate_poll(of.client, HEADGATE_FOREVER, &error) < 0
+            && !headgate_barrier_register(of.client, &barrier, HEADGATE_FOREVER, &error)
+            && !headgate_serve_board(of.client, "b", NULL, false, NULL, NULL, HEADGATE_FOREVER, &error)
+            && !headgate_unwatch(of.client, 1, &error) && strcmp(error.reason, "misuse") == 0;
+        headgate_stop(of.client);
+        headgate_close(of.client);
+        _exit(!is_told || by.failed);
+    }
+    int status = -1;
+    expect(waitpid(child, &status, 0) == child && status == 0, "the child's client is an error");
+    answer(&of, tracked, "{\"id\":\"1\",\"seq\":1}");
+    expect(headgate_drain(of.client, HEADGATE_FOREVER, NULL) && by.stored == 1, "the parent goes on");
+    end(&of);
+}
+
+static void *close_client(void *client) {
+    headgate_close(client);
+    return client;
+}
+
+static void test_close_waits_for_answers(void) {
+    heard by = {0};
+    scene of = begin_with(hearing(&by), ping, "ping");
+    for (int n = 0; n < 3; n++)
+        expect(headgate_try_track(of.client, &event, hear_receipt, &by, NULL), "an event");
+    pthread_t closing = start(close_client, of.client);
+    for (int n = 0; n < 3; n++) answer(&of, request_of_others(&of, "track"), "{\"id\":\"1\",\"seq\":1}");
+    ends(closing, true, "an end");
+    expect(by.stored == 3 && !by.failed && !*by.lines, "all are stored");
+    close(of.stream), close(of.listener), unlink(of.address.sun_path), rmdir(of.folder);
+}
+
+static void test_close_says_what_was_left(void) {
+    heard by = {0};
+    headgate_options options = hearing(&by);
+    options.close_timeout_ms = 1;
+    scene of = begin_with(options, ping, "ping");
+    expect(headgate_try_track(of.client, &event, hear_receipt, &by, NULL), "an event");
+    headgate_close(of.client);
+    expect(by.failed == 1 && strcmp(by.reason, "closed") == 0, "its caller is told");
+    expect(strcmp(by.lines, "1 calls were not answered when the client was closed\n") == 0, by.lines);
+    close(of.stream), close(of.listener), unlink(of.address.sun_path), rmdir(of.folder);
+}
+
+/* ---- Barriers ---- */
+
+static const char closed_again[] = "{\"id\":\"c\",\"state\":\"closed\"}", opening[] = "{\"id\":\"c\",\"state\":\"open\"}";
+
+static void test_refused_change_leaves_a_barrier_as_it_was(void) {
+    scene of = begin_with((headgate_options){0}, register_barrier, "barrier.register");
+    pthread_t changing = start(open_barrier, of.client);
+    refuse_with(&of, request(&of, "barrier.set", opening), "invalid");
+    ends(changing, false, "it is refused");
+    greet(&of);
+    answer(&of, request(&of, "barrier.register", closed_again), "{}");
+    grant(&of, ping, "ping", "{}");
+    end(&of);
+}
+
+static void test_change_is_not_lost_with_a_connection(void) {
+    scene of = begin_with((headgate_options){0}, register_barrier, "barrier.register");
+    pthread_t changing = start(open_barrier, of.client);
+    request(&of, "barrier.set", opening);
+    greet(&of);
+    int64_t again = request(&of, "barrier.register", closed_again);
+    int64_t in_one_piece = request(&of, "barrier.set", opening), asked = request(&of, "barrier.set", opening);
+    answer(&of, again, "{}"), answer(&of, in_one_piece, "{}"), answer(&of, asked, "{}");
+    ends(changing, true, "it is granted");
+    greet(&of);
+    answer(&of, request(&of, "barrier.register", opening), "{}");
+    grant(&of, ping, "ping", "{}");
+    end(&of);
+}
+
+/* Has a call given up after it was written; gives its id. */
+static int64_t give_up(scene *of, bool (*call)(scene *, long, headgate_error *)) {
+    char line[1024];
+    bool is_written = false;
+    for (long deadline = 10; !is_written; deadline *= 2) {
+        headgate_error error;
+        expect(!call(of, deadline, &error) && strcmp(error.reason, "timed_out") == 0, "nobody answers in time");
+        is_written = read_line(of, line);
+    }
+    headgate_json message;
+    int64_t id = -1;
+    expect(headgate_json_check(line, strlen(line), 100, &message), line);
+    headgate_json_int(headgate_json_member(message, "id"), &id);
+    return id;
+}
+
+static bool open_until(scene *of, long deadline, headgate_error *error) {
+    return headgate_barrier_set(of->client, &(headgate_barrier_change){.id = "c", .state = "open"}, deadline, error);
+}
+
+static bool register_until(scene *of, long deadline, headgate_error *error) {
+    return headgate_barrier_register(of->client, &(headgate_barrier){.id = "c", .state = "open"}, deadline, error);
+}
+
+/* What is granted late on the same connection holds, and nothing else. */
+static void test_late_changes(void) {
+    bool (*const calls[])(scene *, long, headgate_error *) = {open_until, register_until};
+    for (int place = 0; place < 2; place++) {
+        for (int is_granted = 0; is_granted <= 1; is_granted++) {
+            scene of = begin_with((headgate_options){0}, register_barrier, "barrier.register");
+            int64_t late = give_up(&of, calls[place]);
+            if (is_granted) answer(&of, late, "{}");
+            grant(&of, ping, "ping", "{}");
+            greet(&of);
+            answer(&of, request(&of, "barrier.register", is_granted ? opening : closed_again), "{}");
+            grant(&of, ping, "ping", "{}");
+            end(&of);
+        }
+    }
+}
+
+static void test_refused_registration_leaves_the_first(void) {
+    scene of = begin_with((headgate_options){0}, register_barrier, "barrier.register");
+    pthread_t second = start(register_other, of.client);
+    refuse_with(&of, request(&of, "barrier.register", NULL), "invalid");
+    ends(second, false, "it is refused");
+    greet(&of);
+    answer(&of, request(&of, "barrier.register", closed_again), "{}");
+    grant(&of, ping, "ping", "{}");
+    grant(&of, open_barrier, "barrier.set", "{}");
+    end(&of);
+}
+
+static void test_refused_status_leaves_the_first(void) {
+    static const char announced[] = "{\"status\":\"background\"}";
+    scene of = begin_with((headgate_options){0}, background, "application.status");
+    pthread_t second = start(nonsense, of.client);
+    refuse_with(&of, request(&of, "application.status", NULL), "invalid");
+    ends(second, false, "it is refused");
+    greet(&of);
+    answer(&of, request(&of, "application.status", announced), "{}");
+    grant(&of, ping, "ping", "{}");
+    end(&of);
+}
+
+static void test_what_is_refused_later_is_told_and_asked_for_again(void) {
+    heard by = {0};
+    scene of = begin_with(hearing(&by), register_barrier, "barrier.register");
+    greet(&of);
+    for (int round = 0; round < 2; round++) refuse_with(&of, request(&of, "barrier.register", closed_again), "storage");
+    answer(&of, request(&of, "barrier.register", closed_again), "{}");
+    grant(&of, ping, "ping", "{}");
+    expect(strcmp(by.refused, "barrier.register c storage;") == 0, by.refused);
+    expect(strstr(by.lines, "the daemon refuses barrier.register of c, and is asked again: no") != NULL, by.lines);
+    end(&of);
+}
+
+/* ---- Workers ---- */
+
+static bool work(void *context, const headgate_batch *batch, headgate_reply *reply) {
+    heard *of = context;
+    (void)reply;
+    of->runs++;
+    snprintf(of->batch, sizeof of->batch, "%.*s", (int)batch->batch.length, batch->batch.text);
+    return true;
+}
+
+static bool work_too_much(void *context, const headgate_batch *batch, headgate_reply *reply) {
+    char id[400];
+    headgate_json value;
+    (void)batch;
+    ((heard *)context)->runs++;
+    int length = snprintf(id, sizeof id, "\"%0300d\"", 0);
+    return headgate_json_check(id, (size_t)length, 1, &value) && headgate_reply_outcome(reply, value, "dead");
+}
+
+static bool leave_thread(void *context, const headgate_batch *batch, headgate_reply *reply) {
+    (void)batch, (void)reply;
+    ((heard *)context)->runs++;
+    pthread_exit(context);
+}
+
+typedef struct worker {
+    headgate *client;
+    headgate_work work;
+    heard *by;
+} worker;
+
+static void *subscribe(void *context) {
+    worker *of = context;
+    return headgate_subscribe(of->client, "w", 1, -1, of->work, of->by, HEADGATE_FOREVER, NULL) ? of : NULL;
+}
+
+static scene begin_working(headgate_work work, heard *by, const char *greeting) {
+    scene of = begin_as(hearing(by));
+    worker made = {of.client, work, by};
+    pthread_t thread = start(subscribe, &made);
+    greet_with(&of, greeting);
+    answer(&of, request(&of, "dispatcher.subscribe", NULL), "{}");
+    ends(thread, true, "a subscription");
+    return of;
+}
+
+static void dispatch(scene *of, const char *batch) {
+    say(of,
+        "{\"jsonrpc\":\"2.0\",\"id\":\"d\",\"method\":\"dispatch\",\"params\":{\"dispatcher\":\"w\",\"batch\":\"%s\",\"events\":[]}}",
+        batch);
+}
+
+static void expect_line(scene *of, const char *part) {
+    char line[1024];
+    while (!read_line(of, line)) sched_yield();
+    expect(strstr(line, part) != NULL, line);
+}
+
+static void test_batches_of_a_lost_connection_are_dropped(void) {
+    heard by = {0};
+    scene of = begin_working(work, &by, "{}");
+    pthread_t pinging = start(ping, of.client); /* does the client's work, and runs no handler */
+    request_of_others(&of, "ping");
+    dispatch(&of, "lost");
+    greet_others(&of);
+    answer(&of, request_of_others(&of, "dispatcher.subscribe"), "{}");
+    dispatch(&of, "live");
+    answer(&of, request_of_others(&of, "ping"), "{}");
+    ends(pinging, true, "a ping");
+    expect(headgate_poll(of.client, HEADGATE_FOREVER, NULL) == 1 && by.runs == 1, "one handler runs");
+    expect(strcmp(by.batch, "\"live\"") == 0, by.batch);
+    end(&of);
+}
+
+static void test_work_in_hand_at_an_orderly_stop(void) {
+    heard by = {0};
+    scene of = begin_working(work, &by, "{}");
+    pthread_t pinging = start(ping, of.client);
+    int64_t asked = request_of_others(&of, "ping");
+    dispatch(&of, "b");
+    say(&of, "{\"jsonrpc\":\"2.0\",\"method\":\"closing\",\"params\":{\"reason\":\"shutting_down\"}}");
+    answer(&of, asked, "{}");
+    ends(pinging, true, "a ping");
+    expect(headgate_poll(of.client, HEADGATE_FOREVER, NULL) == 1, "its handler");
+    expect_line(&of, "\"id\":\"d\",\"result\":{}");
+    char byte;
+    while (recv(of.stream, &byte, 1, MSG_DONTWAIT) != 0) headgate_poll(of.client, 1, NULL); /* then it leaves */
+    greet(&of);
+    answer(&of, request(&of, "dispatcher.subscribe", NULL), "{}");
+    end(&of);
+}
+
+static void test_answer_that_is_too_long_is_refused_here(void) {
+    heard by = {0};
+    scene of = begin_working(work_too_much, &by, "{\"limits\":{\"max_line_bytes\":250}}");
+    dispatch(&of, "b");
+    char line[1024];
+    wait_for_line(&of, line);
+    expect(strstr(line, "\"code\":-32603") != NULL && strlen(line) <= 250, line);
+    grant(&of, ping, "ping", "{}");
+    expect(strstr(by.lines, "longer or deeper") != NULL, by.lines);
+    end(&of);
+}
+
+static void *poll_until_closed(void *client) {
+    while (headgate_poll(client, HEADGATE_FOREVER, NULL) >= 0) continue;
+    return NULL;
+}
+
+static void test_handler_that_ends_its_thread(void) {
+    heard by = {0};
+    scene of = begin_working(leave_thread, &by, "{}");
+    pthread_t polling = start(poll_until_closed, of.client);
+    dispatch(&of, "b");
+    ends(polling, true, "its thread ended");
+    expect(by.runs == 1, "in the handler");
+    char line[1024];
+    wait_for_line(&of, line);
+    expect(strstr(line, "\"code\":-32603") != NULL, line);
+    grant(&of, ping, "ping", "{}");
+    end(&of);
+}
+
+/* The first receipt ends the thread that is told of it. */
+static void leave_at_receipt(void *context, const headgate_receipt *receipt, const headgate_error *error) {
+    heard *of = context;
+    hear_receipt(of, receipt, error);
+    if (of->stored == 1) pthread_exit(of);
+}
+
+static void test_callback_that_ends_its_thread(void) {
+    heard by = {0};
+    scene of = begin_with(hearing(&by), ping, "ping");
+    int64_t ids[3];
+    for (int n = 0; n < 3; n++) {
+        expect(headgate_try_track(of.client, &event, leave_at_receipt, &by, NULL), "an event");
+        ids[n] = request(&of, "track", NULL);
+    }
+    pthread_t polling = start(poll_until_closed, of.client);
+    for (int n = 0; n < 3; n++) answer(&of, ids[n], "{\"id\":\"1\",\"seq\":1}");
+    ends(polling, true, "its thread ended");
+    expect(headgate_drain(of.client, HEADGATE_FOREVER, NULL) && by.stored == 3, "the others are told all the same");
+    end(&of);
+}
+
+static void test_thread_that_is_cancelled(void) {
+    scene of = begin_with((headgate_options){0}, ping, "ping");
+    pthread_t pinging = start(ping, of.client);
+    int64_t asked = request_of_others(&of, "ping");
+    expect(pthread_cancel(pinging) == 0, "a request to end");
+    grant(&of, ping, "ping", "{}");
+    answer(&of, asked, "{}");
+    pthread_join(pinging, NULL);
+    grant(&of, ping, "ping", "{}");
+    end(&of);
+}
+
+/* ---- Limits ---- */
+
+static const char too_long[] =
+    "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":\"no\",\"data\":{\"reason\":\"line_too_long\"}}}";
+
+static void test_lowered_limits_are_learnt(void) {
+    static const char data[] = "{\"text\":\"0123456789012345678901234567890123456789012345678901234567890123456789\"}";
+    heard small = {0}, large = {0};
+    scene of = begin_with((headgate_options){0}, ping, "ping");
+    headgate_event big = event;
+    big.data = data;
+    expect(headgate_try_track(of.client, &event, hear_receipt, &small, NULL), "an event");
+    expect(headgate_try_track(of.client, &big, hear_receipt, &large, NULL), "another one");
+    request(&of, "track", NULL), request(&of, "track", NULL);
+    say(&of, "%s", too_long);
+    greet_with(&of, "{\"limits\":{\"max_line_bytes\":100}}");
+    answer(&of, request(&of, "track", NULL), "{\"id\":\"1\",\"seq\":1}");
+    grant(&of, ping, "ping", "{}");
+    expect(headgate_drain(of.client, HEADGATE_FOREVER, NULL) && small.stored == 1, "what may be repeated is");
+    expect(large.failed == 1 && strcmp(large.reason, "line_too_long") == 0, large.reason);
+    end(&of);
+}
+
+static void test_limits_that_bring_the_same_again(void) {
+    heard by = {0};
+    scene of = begin_with((headgate_options){0}, ping, "ping");
+    expect(headgate_try_track(of.client, &event, hear_receipt, &by, NULL), "an event");
+    request(&of, "track", NULL);
+    say(&of, "%s", too_long);
+    greet(&of);
+    request(&of, "track", NULL);
+    say(&of, "%s", too_long);
+    expect(headgate_drain(of.client, HEADGATE_FOREVER, NULL), "an end");
+    expect(by.failed == 1 && strcmp(by.reason, "bad_answer") == 0, by.reason);
+    end(&of);
+}
+
+int main(void) {
+    static const named_test tests[] = {
+        {"permanent faults", test_permanent_faults},
+        {"states are told", test_states_are_told},
+        {"first connection has an end", test_first_connection_has_an_end},
+        {"room is told from answers", test_room_is_told_from_answers},
+        {"what waits for room is told of the end", test_what_waits_for_room_is_told_of_the_end},
+        {"process that is forked off", test_process_that_is_forked_off},
+        {"close waits for answers", test_close_waits_for_answers},
+        {"close says what was left", test_close_says_what_was_left},
+        {"refused change leaves a barrier as it was", test_refused_change_leaves_a_barrier_as_it_was},
+        {"change is not lost with a connection", test_change_is_not_lost_with_a_connection},
+        {"late changes", test_late_changes},
+        {"refused registration leaves the first", test_refused_registration_leaves_the_first},
+        {"refused status leaves the first", test_refused_status_leaves_the_first},
+        {"what is refused later is told and asked for again", test_what_is_refused_later_is_told_and_asked_for_again},
+        {"batches of a lost connection are dropped", test_batches_of_a_lost_connection_are_dropped},
+        {"D11: work in hand at an orderly stop", test_work_in_hand_at_an_orderly_stop},
+        {"answer that is too long is refused here", test_answer_that_is_too_long_is_refused_here},
+        {"handler that ends its thread", test_handler_that_ends_its_thread},
+        {"callback that ends its thread", test_callback_that_ends_its_thread},
+        {"thread that is cancelled", test_thread_that_is_cancelled},
+        {"lowered limits are learnt", test_lowered_limits_are_learnt},
+        {"limits that bring the same again", test_limits_that_bring_the_same_again},
+    };
+    return play_all("border_test", tests, sizeof tests / sizeof *tests);
+}

@@ -1,0 +1,144 @@
+/* A test whose daemon is the test itself; the client does its work while the test waits for a message. */
+#define _GNU_SOURCE
+#include "headgate.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static const char *test; /* the name of the one that runs */
+
+static void expect(bool is_so, const char *what) {
+    if (is_so) return;
+    fprintf(stderr, "%s: %s\n", test, what);
+    exit(1);
+}
+
+static void hang(int signal) {
+    (void)signal;
+    static const char what[] = ": nothing came\n";
+    ssize_t written = write(STDERR_FILENO, test, strlen(test));
+    written += write(STDERR_FILENO, what, sizeof what - 1);
+    _exit(written > 0);
+}
+
+/* ---- The daemon ---- */
+
+typedef struct scene {
+    char folder[32];
+    struct sockaddr_un address;
+    int listener, stream;
+    headgate *client;
+} scene;
+
+/* A folder and a socket in it. */
+static scene set(void) {
+    scene of = {.folder = "/tmp/headgate-XXXXXX", .address.sun_family = AF_UNIX, .stream = -1};
+    expect(mkdtemp(of.folder) != NULL, "a folder");
+    snprintf(of.address.sun_path, sizeof of.address.sun_path, "%s/d.sock", of.folder);
+    of.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    expect(bind(of.listener, (struct sockaddr *)&of.address, sizeof of.address) == 0, "a path for the socket");
+    expect(listen(of.listener, 4) == 0, "a socket");
+    return of;
+}
+
+/* With a client that has these options besides. */
+static scene begin_as(headgate_options options) {
+    scene of = set();
+    options.name = "test", options.socket_path = of.address.sun_path;
+    if (!options.backoff_base_ms) options.backoff_base_ms = options.backoff_cap_ms = 1;
+    expect((of.client = headgate_open(&options, NULL)) != NULL, "a client");
+    return of;
+}
+
+static inline scene begin(size_t max_unanswered) { return begin_as((headgate_options){.max_unanswered = max_unanswered}); }
+
+static void end(scene *of) {
+    headgate_stop(of->client); /* nothing is waited for */
+    headgate_close(of->client);
+    close(of->stream), close(of->listener);
+    unlink(of->address.sun_path), rmdir(of->folder);
+}
+
+static void say(scene *of, const char *format, ...) {
+    char line[256];
+    va_list more;
+    va_start(more, format);
+    int length = vsnprintf(line, sizeof line - 1, format, more);
+    va_end(more);
+    line[length++] = '\n';
+    expect(send(of->stream, line, (size_t)length, MSG_NOSIGNAL) == length, "the client takes what it is told");
+}
+
+static void answer(scene *of, int64_t id, const char *result) {
+    say(of, "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"result\":%s}", (long long)id, result);
+}
+
+static inline void refuse_with(scene *of, int64_t id, const char *reason) {
+    say(of, "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"error\":{\"code\":-32000,\"message\":\"no\",\"data\":{\"reason\":\"%s\"}}}",
+        (long long)id, reason);
+}
+
+static inline void refuse(scene *of, int64_t id) { refuse_with(of, id, "no_such_thing"); }
+
+/* The client's next message, if it has written one. */
+static bool read_line(scene *of, char line[1024]) {
+    ssize_t count = recv(of->stream, line, 1023, MSG_PEEK | MSG_DONTWAIT);
+    char *line_end = count > 0 ? memchr(line, '\n', (size_t)count) : NULL;
+    if (!line_end) return false;
+    recv(of->stream, line, (size_t)(line_end - line) + 1, 0);
+    *line_end = 0;
+    return true;
+}
+
+static void wait_for_line(scene *of, char line[1024]) {
+    while (!read_line(of, line)) headgate_poll(of->client, 1, NULL);
+}
+
+/* The next message is this request; gives its id. */
+static int64_t request(scene *of, const char *method, const char *params) {
+    char line[1024];
+    int64_t id = -1;
+    headgate_json message;
+    wait_for_line(of, line);
+    expect(headgate_json_check(line, strlen(line), 100, &message), line);
+    expect(headgate_json_equals(headgate_json_member(message, "method"), method), line);
+    headgate_json given = headgate_json_member(message, "params");
+    expect(!params || (given.length == strlen(params) && !strncmp(given.text, params, given.length)), line);
+    headgate_json_int(headgate_json_member(message, "id"), &id);
+    return id;
+}
+
+/* The next connection, greeted; the one before is gone. */
+static inline void greet_with(scene *of, const char *greeting) {
+    if (of->stream >= 0) close(of->stream);
+    while ((of->stream = accept(of->listener, NULL, NULL)) < 0) headgate_poll(of->client, 1, NULL);
+    answer(of, request(of, "hello", NULL), greeting);
+}
+
+static inline void greet(scene *of) { greet_with(of, "{\"protocol\":1}"); }
+
+/* ---- The tests of a program ---- */
+
+typedef struct named_test {
+    const char *name;
+    void (*play)(void);
+} named_test;
+
+static int play_all(const char *program, const named_test *tests, size_t count) {
+    signal(SIGALRM, hang);
+    for (size_t place = 0; place < count; place++) {
+        test = tests[place].name;
+        alarm(60); /* so that a test that hangs fails */
+        tests[place].play();
+    }
+    printf("%s: passed\n", program);
+    return 0;
+}
