@@ -24,7 +24,8 @@ final class HeadgateException extends \RuntimeException
     /**
      * @param int $code JSON-RPC's, -32000 for the daemon's own refusals, and 0 for what happened on this side
      * @param ?string $reason the word to go by, null for JSON-RPC's own errors: the daemon's (`queue_full`, `storage` …), or
-     *     on this side `cannot_connect`, `disconnected`, `timed_out`, `closed`, `buffer_full`, `bad_answer`, `misuse`
+     *     on this side `cannot_connect`, `disconnected`, `timed_out` (no answer came in time), `buffer_full` (there was no room
+     *     in time: the daemon never saw the call), `closed`, `bad_answer`, `misuse`
      * @param ?string $path which of the params is wrong, such as `events[1].event`
      * @param \stdClass $data what else the daemon said
      */
@@ -67,10 +68,13 @@ final class HeadgateException extends \RuntimeException
 final class Options
 {
     /**
-     * @param ?float $timeout how long a call waits in all, also for the daemon to be there
-     * @param float $endTimeout how long the end of a request waits until what `trackSoon` kept is acknowledged
+     * @param ?float $timeout how long a call waits in all, also for the daemon to be there. A flush that waits has the
+     *     daemon's time for it besides
+     * @param float $endTimeout how long the end of a request waits until what `trackSoon` kept is acknowledged. It makes one
+     *     attempt to connect, and does not wait for a daemon that is not there
      * @param ?float $connectTimeout how long a call waits for the first connection. One attempt is always made, and 0 makes
-     *     no other. A daemon that is found stopping counts as a lost connection
+     *     no other. A daemon that is found stopping counts as a lost connection. What waiting cannot cure (no right to the
+     *     socket, a path that is too long) is an error at once
      * @param ?float $reconnectTimeout how long calls wait for a connection that was lost to come back; 0 does not wait
      * @param float $greetingTimeout how long the daemon may take to answer `hello`
      * @param int $maxUnanswered how many calls may be unanswered, and how many events `trackSoon` keeps
@@ -79,12 +83,18 @@ final class Options
      * @param float $backoffCap the longest wait between two attempts to connect
      * @param ?bool $persistent whether the connection outlives the request; null: everywhere but on the command line
      * @param ?\Closure(HeadgateException, array<string, mixed>): void $onDropped is told of each event of `trackSoon` that is
-     *     not known to be stored. Without it one line with their number goes to the error log
+     *     not known to be stored. Without it one line with their number and the reason goes to the log
+     * @param ?\Closure(string, ?HeadgateException): void $onState is told when the connection's state changes: `connected`,
+     *     `disconnected` with the reason, `closed`
+     * @param ?\Closure(string): void $log takes warnings; without it PHP's error log does
+     * @param ?string $spool a file to which the end of a request appends the events of `trackSoon` that the daemon could not
+     *     take for the moment, a line each, for `headgate send --follow`. They keep their ids. They are not dropped then
+     * @param int $spoolBytes how large that file may be for more to be appended
      */
     public function __construct(
         public readonly ?float $timeout = 5.0,
         public readonly float $endTimeout = 1.0,
-        public readonly ?float $connectTimeout = null,
+        public readonly ?float $connectTimeout = 10.0,
         public readonly ?float $reconnectTimeout = null,
         public readonly float $greetingTimeout = 10.0,
         public readonly int $maxUnanswered = 16_384,
@@ -93,7 +103,21 @@ final class Options
         public readonly float $backoffCap = 5.0,
         public readonly ?bool $persistent = null,
         public readonly ?\Closure $onDropped = null,
+        public readonly ?\Closure $onState = null,
+        public readonly ?\Closure $log = null,
+        public readonly ?string $spool = null,
+        public readonly int $spoolBytes = 64 << 20,
     ) {
+    }
+
+    /** @internal */
+    public function warn(string $text): void
+    {
+        try {
+            ($this->log ?? error_log(...))("headgate: $text");
+        } catch (\Throwable $failure) {
+            error_log("headgate: $text (and the log failed: {$failure->getMessage()})");
+        }
     }
 }
 
@@ -131,9 +155,20 @@ final class ManyReceipt
 /**
  * A client of the daemon. All methods that speak to it throw `HeadgateException`, or `JsonException` for what is no JSON.
  * Members of events are the params of `track`: `event`, `data`, `id`, `key`, `time`, `dispatchers`, `ttl_ms`.
+ *
+ * In all that is given, a `DateTimeInterface` becomes a text of RFC 3339, and bytes that are not UTF-8 become U+FFFD.
  */
 final class Client
 {
+    public const VERSION = '0.2.0';
+
+    /** How long the daemon takes for a flush that waits, where the call does not say. */
+    private const USUAL_FLUSH = 30.0;
+    /** What may pass, so that an event is worth keeping. */
+    private const PASSING = [
+        'cannot_connect', 'disconnected', 'timed_out', 'buffer_full', 'bad_answer', 'queue_full', 'storage', 'shutting_down',
+    ];
+
     // written by Tools/protocol: repeatable
     private const REPEATABLE = [
         'ping', 'rpc.discover', 'status', 'barrier.list', 'dispatcher.list', 'queue.peek', 'dead_letters.list',
@@ -144,10 +179,11 @@ final class Client
     public readonly string $socketPath;
     private readonly Options $options;
     private readonly Connection $connection;
-    /** @var list<array<string, mixed>> what `trackSoon` keeps */
+    /** @var list<string> what `trackSoon` keeps, as JSON: as it was then, whatever becomes of the program's objects */
     private array $kept = [];
     private int $keptBytes = 0;
     private int $dropped = 0;
+    private ?HeadgateException $lastDrop = null;
     private int $process;
 
     /**
@@ -189,8 +225,9 @@ final class Client
     }
 
     /**
-     * Tracks an event at the end of the request, after the page has been sent where PHP can do that (FPM). It never waits
-     * and throws nothing. What cannot be stored within `Options::$endTimeout` is told to `Options::$onDropped`.
+     * Tracks an event at the end of the request, after the page has been sent where PHP can do that (FPM). It keeps the event as
+     * it is now, never waits, and throws nothing. What cannot be stored within `Options::$endTimeout` goes to
+     * `Options::$spool`, or is told to `Options::$onDropped`.
      *
      * A program without requests (a worker, a long script) calls `send` from time to time.
      *
@@ -201,19 +238,21 @@ final class Client
     public function trackSoon(string $event, array|object|null $data = null, array $more = []): bool
     {
         $this->noticeFork();
-        $params = self::event(['event' => $event, 'data' => $data] + $more);
+        $params = ['event' => $event, 'data' => $data] + $more;
         try {
-            $bytes = strlen(Json::encode($params));
+            $params = self::event($params);
+            $text = Json::encode($params);
         } catch (\Throwable $error) {
             return $this->drop(HeadgateException::local('misuse', $error->getMessage()), $params);
         }
         $hasRoom = count($this->kept) < $this->options->maxUnanswered
             && $this->keptBytes < $this->options->maxUnansweredBytes;
         if (!$hasRoom) {
-            return $this->drop(HeadgateException::local('buffer_full', 'too many events are kept'), $params);
+            $error = HeadgateException::local('buffer_full', 'too many events are kept');
+            return $this->spool([$text]) || $this->drop($error, $params);
         }
-        $this->kept[] = $params;
-        $this->keptBytes += $bytes;
+        $this->kept[] = $text;
+        $this->keptBytes += strlen($text);
         AtEnd::remember($this);
         return true;
     }
@@ -222,31 +261,104 @@ final class Client
      * Sends what `trackSoon` has kept, and waits until it is acknowledged.
      *
      * @param float|false|null $timeout false: `Options::$endTimeout`
-     * @return int how many events are not known to be stored
+     * @return int how many events are not known to be stored; those in `Options::$spool` are not among them
      */
     public function send(float|false|null $timeout = false): int
     {
         $this->noticeFork();
+        $end = $this->end($timeout === false ? $this->options->endTimeout : $timeout);
+        $outcomes = $this->sendKept($end);
+        return $this->settle(...$outcomes);
+    }
+
+    /** @internal Sends what is kept, but waits for no daemon that is not there: the next page wants the process. */
+    public function sendAtEnd(): void
+    {
+        $this->noticeFork();
+        if ($this->kept === []) {
+            $this->settle([], []);
+            return;
+        }
+        $away = new Away($this->socketPath);
+        if ($away->isFresh()) {
+            $error = HeadgateException::local('cannot_connect', "$this->socketPath: the daemon did not answer a moment ago");
+            $this->settle($this->take(), $error);
+            return;
+        }
+        $this->connection->isHasty = true;
+        $begin = now();
+        try {
+            [$kept, $outcomes] = $this->sendKept($this->end($this->options->endTimeout));
+        } finally {
+            $this->connection->isHasty = false;
+        }
+        $isLate = fn (mixed $outcome): bool => $outcome instanceof HeadgateException && $outcome->getCode() === 0;
+        // Only what cost time is remembered: to be refused costs none.
+        if (now() - $begin > $this->options->endTimeout / 2 && array_filter($outcomes, $isLate) !== []) {
+            $away->note();
+        }
+        $this->settle($kept, $outcomes);
+    }
+
+    /** @return array{list<string>, list<Receipt|HeadgateException>} */
+    private function sendKept(float $end): array
+    {
+        $kept = $this->take();
+        $calls = array_map(fn (string $text): Call => new Call('track', $text, true), $kept);
+        return [$kept, $this->outcomes($calls, $end)];
+    }
+
+    /** @return list<string> */
+    private function take(): array
+    {
         $kept = $this->kept;
         [$this->kept, $this->keptBytes] = [[], 0];
-        $lost = 0;
-        try {
-            $outcomes = $this->trackEach($kept, $timeout === false ? $this->options->endTimeout : $timeout);
-        } catch (\Throwable $error) { // what was given may have changed since, and be no JSON any more
-            $failure = HeadgateException::local('misuse', $error->getMessage());
-            $outcomes = array_fill(0, count($kept), $failure);
+        return $kept;
+    }
+
+    /**
+     * What was sent is stored, goes to the spool, or is dropped; gives how many are dropped.
+     *
+     * @param list<string> $kept
+     * @param list<Receipt|HeadgateException>|HeadgateException $outcomes
+     */
+    private function settle(array $kept, array|HeadgateException $outcomes): int
+    {
+        $outcomes = is_array($outcomes) ? $outcomes : array_fill(0, count($kept), $outcomes);
+        $failed = array_filter($outcomes, fn (mixed $outcome): bool => $outcome instanceof HeadgateException);
+        $passing = array_filter($failed, fn ($error): bool => in_array($error->reason, self::PASSING, true));
+        if ($passing !== [] && $this->spool(array_intersect_key($kept, $passing))) {
+            $failed = array_diff_key($failed, $passing);
         }
-        foreach ($outcomes as $place => $outcome) {
-            if ($outcome instanceof HeadgateException) {
-                $lost++;
-                $this->drop($outcome, $kept[$place]);
-            }
+        foreach ($failed as $place => $error) {
+            $this->drop($error, (array) Json::decode($kept[$place]));
         }
         if ($this->dropped > 0 && $this->options->onDropped === null) {
-            error_log("headgate: $this->dropped events are not known to be stored");
+            $this->options->warn("$this->dropped events are not known to be stored: {$this->lastDrop?->getMessage()}");
         }
         $this->dropped = 0;
-        return $lost;
+        return count($failed);
+    }
+
+    /**
+     * Appends events to the spool, whole lines at once; gives whether they are there.
+     *
+     * @param array<string> $texts
+     */
+    private function spool(array $texts): bool
+    {
+        $path = $this->options->spool;
+        if ($path === null) {
+            return false;
+        }
+        $isRoom = fn (): bool => !is_file($path) || filesize($path) < $this->options->spoolBytes;
+        $text = implode("\n", $texts) . "\n";
+        clearstatcache(true, $path);
+        if (quietly($isRoom) && quietly(fn () => file_put_contents($path, $text, FILE_APPEND | LOCK_EX)) === strlen($text)) {
+            return true;
+        }
+        $this->options->warn("events cannot be written to the spool $path");
+        return false;
     }
 
     /**
@@ -264,6 +376,27 @@ final class Client
             $calls[] = $call = new Call('track', self::event($event), true);
             $this->connection->begin($call, $end);
         }
+        return $this->answers($calls, $end);
+    }
+
+    /**
+     * @param list<Call> $calls
+     * @return list<Receipt|HeadgateException>
+     */
+    private function outcomes(array $calls, float $end): array
+    {
+        foreach ($calls as $call) {
+            $this->connection->begin($call, $end);
+        }
+        return $this->answers($calls, $end);
+    }
+
+    /**
+     * @param list<Call> $calls
+     * @return list<Receipt|HeadgateException>
+     */
+    private function answers(array $calls, float $end): array
+    {
         return array_map(function (Call $call) use ($end): Receipt|HeadgateException {
             try {
                 return self::receipt($this->connection->finish($call, $end));
@@ -298,19 +431,30 @@ final class Client
     }
 
     /**
-     * Has dispatchers send what they have queued, through flushable barriers (Behaviour F1).
+     * Has dispatchers send what they have queued, through flushable barriers (Behaviour F1). It does not wait for what this
+     * program tracked: `track` has done so when it returns, and `send` does so.
      *
      * @param array<string, mixed> $params `dispatchers`, `wait`, `timeout_ms`, `flush`
      * @return \stdClass with `flush`, and if it was waited for `ended` and `dispatchers`
      */
     public function flush(array $params = [], float|false|null $timeout = false): \stdClass
     {
-        $result = $this->call('flush', $params, $timeout);
+        $result = $this->call('flush', $params, $timeout === false ? $this->flushTimeout($params) : $timeout);
         $isKnown = in_array($result->ended ?? null, ['settled', 'timeout', 'cancelled'], true);
         if (($params['wait'] ?? false) && !$isKnown) {
             throw HeadgateException::local('bad_answer', 'a flush that did not end in a known way');
         }
         return $result;
+    }
+
+    /** @param array<string, mixed> $params */
+    private function flushTimeout(array $params): ?float
+    {
+        $own = $this->options->timeout;
+        if ($own === null || !($params['wait'] ?? false)) {
+            return $own;
+        }
+        return $own + (isset($params['timeout_ms']) ? $params['timeout_ms'] / 1000 : self::USUAL_FLUSH);
     }
 
     /** How things stand: what a person asks first. */
@@ -371,11 +515,12 @@ final class Client
     private function drop(HeadgateException $error, array $event): bool
     {
         $this->dropped++;
+        $this->lastDrop = $error;
         AtEnd::remember($this);
         try {
             ($this->options->onDropped ?? fn () => null)($error, $event);
         } catch (\Throwable $failure) {
-            error_log("headgate: onDropped failed: {$failure->getMessage()}");
+            $this->options->warn("onDropped failed: {$failure->getMessage()}");
         }
         return false;
     }
@@ -392,6 +537,9 @@ final class Client
     private function end(float|false|null $timeout): float
     {
         $timeout = $timeout === false ? $this->options->timeout : $timeout;
+        if ($timeout !== null && is_nan($timeout)) {
+            throw HeadgateException::local('misuse', 'a timeout that is not a number');
+        }
         return $timeout === null ? INF : now() + $timeout;
     }
 
@@ -400,6 +548,9 @@ final class Client
     {
         $event = array_filter($event, fn ($member) => $member !== null);
         $event['id'] ??= Ids::next();
+        if (($event['time'] ?? null) instanceof \DateTimeInterface) {
+            $event['time'] = Json::moment($event['time']);
+        }
         // An empty array would be a list.
         if (($event['data'] ?? null) === []) {
             $event['data'] = new \stdClass();
@@ -449,12 +600,45 @@ final class AtEnd
         }
         foreach (self::$clients as $client) {
             try {
-                $client->send();
+                $client->sendAtEnd();
             } catch (\Throwable $error) {
                 error_log("headgate: {$error->getMessage()}");
             }
         }
         self::$clients = [];
+    }
+}
+
+/**
+ * @internal Remembers for a moment that a daemon did not answer, for all processes of the user: nothing of PHP's own outlives a
+ * request. It is the time of an empty file in the folder for temporary ones.
+ */
+final class Away
+{
+    private const MOMENT = 2;
+
+    public readonly string $path;
+    private readonly int $user;
+
+    public function __construct(string $socketPath)
+    {
+        $this->user = function_exists('posix_geteuid') ? posix_geteuid() : (int) getmyuid();
+        $this->path = sys_get_temp_dir() . "/headgate-away-$this->user-" . substr(hash('sha256', $socketPath), 0, 16);
+    }
+
+    public function isFresh(?int $now = null): bool
+    {
+        $found = quietly(fn () => lstat($this->path));
+        // Nobody else can have made it, and a clock that was set back has no say.
+        return $found !== false && $found['uid'] === $this->user && ($found['mode'] & 0o170000) === 0o100000
+            && abs(($now ?? time()) - $found['mtime']) < self::MOMENT;
+    }
+
+    public function note(): void
+    {
+        if (!is_link($this->path)) {
+            quietly(fn () => touch($this->path));
+        }
     }
 }
 
@@ -469,26 +653,66 @@ function now(): float
 /** @internal JSON in lines. */
 final class Json
 {
-    private const FLAGS = JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES | JSON_PRESERVE_ZERO_FRACTION | JSON_THROW_ON_ERROR;
+    private const FLAGS = JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES | JSON_PRESERVE_ZERO_FRACTION
+        | JSON_INVALID_UTF8_SUBSTITUTE | JSON_THROW_ON_ERROR;
+    private const DEPTH = 512;
 
     public static function encode(mixed $value): string
     {
-        return json_encode($value, self::FLAGS);
+        return json_encode(self::plain($value, self::DEPTH), self::FLAGS);
     }
 
-    /** Throws JsonException. Objects are objects, so that `{}` and `[]` are two things. */
+    /** A moment as the protocol has it. */
+    public static function moment(\DateTimeInterface $moment): string
+    {
+        return $moment->format('Y-m-d\TH:i:s.vP');
+    }
+
+    /** A value in which moments are texts; all else is as `json_encode` takes it. */
+    private static function plain(mixed $value, int $depth): mixed
+    {
+        if (!is_array($value) && !is_object($value) || $depth === 0 || $value instanceof \UnitEnum) {
+            return $value;
+        }
+        if ($value instanceof \DateTimeInterface) {
+            return self::moment($value);
+        }
+        if ($value instanceof \JsonSerializable) {
+            return self::plain($value->jsonSerialize(), $depth - 1);
+        }
+        $members = is_array($value) ? $value : get_object_vars($value);
+        $plain = array_map(fn (mixed $member): mixed => self::plain($member, $depth - 1), $members);
+        return is_array($value) ? $plain : (object) $plain;
+    }
+
+    /** Throws JsonException. Objects are objects, so that `{}` and `[]` are two things; integers keep all their digits, as text. */
     public static function decode(string $text): mixed
     {
+        $flags = JSON_BIGINT_AS_STRING | JSON_THROW_ON_ERROR;
         try {
-            return json_decode($text, false, 512, JSON_THROW_ON_ERROR);
+            return json_decode($text, false, self::DEPTH, $flags);
         } catch (\JsonException $error) {
+            if ($error->getCode() === JSON_ERROR_UTF16) {
+                // Half a surrogate pair is no text here.
+                return self::decode(self::whole($text));
+            }
             if ($error->getCode() !== JSON_ERROR_INVALID_PROPERTY_NAME) {
                 throw $error;
             }
             // A name that begins with NUL can be that of an array's member only.
-            $message = json_decode($text, true, 512, JSON_THROW_ON_ERROR);
+            $message = json_decode($text, true, self::DEPTH, $flags);
             return (object) array_map(fn ($member) => is_array($member) ? (object) $member : $member, $message);
         }
+    }
+
+    /** A text of JSON whose halves of surrogate pairs are U+FFFD. */
+    private static function whole(string $text): string
+    {
+        $pair = '\\\\u[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2}';
+        $half = '\\\\u[dD][89a-fA-F][0-9a-fA-F]{2}';
+        // Whatever else is escaped is stepped over, so that an escaped backslash begins nothing.
+        $replace = fn (array $found): string => isset($found[1]) ? '\ufffd' : $found[0];
+        return preg_replace_callback("/$pair|($half)|\\\\\\\\./s", $replace, $text) ?? throw new \JsonException('too long');
     }
 
     /** How deep arrays and objects of a text are nested. */
@@ -550,18 +774,22 @@ final class Call
     public ?\stdClass $result = null;
     public ?HeadgateException $error = null;
 
+    private readonly string $params;
+
+    /** @param array<string, mixed>|object|string $params a text is JSON already */
     public function __construct(
         public readonly string $method,
-        public readonly array|object $params,
+        array|object|string $params,
         public readonly bool $repeatable,
     ) {
+        $this->params = is_string($params) ? $params : Json::encode($params);
     }
 
     public function encode(int $number): void
     {
         $this->number = $number;
-        $message = ['jsonrpc' => '2.0', 'id' => $number, 'method' => $this->method, 'params' => $this->params];
-        $this->line = Json::encode($message) . "\n";
+        $method = Json::encode($this->method);
+        $this->line = "{\"jsonrpc\":\"2.0\",\"id\":$number,\"method\":$method,\"params\":$this->params}\n";
     }
 
     public function isDone(): bool
@@ -592,9 +820,22 @@ final class Link
     ) {
     }
 
-    /** @throws HeadgateException */
-    public static function open(string $path, string $identity, bool $isPersistent, float $timeout): self
+    /** The errors that waiting does not cure: EPERM, EACCES, ENOTDIR, ENAMETOOLONG, ELOOP, EPROTOTYPE. */
+    private const PERMANENT = [1, 13, 20, 36, 40, 91];
+    /** What a path of a Unix socket may have. PHP cuts a longer one, and connects elsewhere. */
+    private const LONGEST_PATH = 107;
+
+    /**
+     * @param bool $isPermanent whether waiting does not cure it that nothing was opened
+     * @throws HeadgateException
+     */
+    public static function open(string $path, string $identity, bool $isPersistent, float $timeout, ?bool &$isPermanent): self
     {
+        $isPermanent = strlen($path) > self::LONGEST_PATH || str_contains($path, "\0");
+        if ($isPermanent) {
+            $cause = 'the path of a socket has at most ' . self::LONGEST_PATH . ' bytes, and no NUL';
+            throw HeadgateException::local('cannot_connect', "cannot connect to $path: $cause");
+        }
         [$key, $errno, $text] = [0, 0, ''];
         if ($isPersistent) {
             $key = self::firstFree($identity);
@@ -604,7 +845,8 @@ final class Link
             return $open("unix://$path", $key === 0 ? -1 : $key, $errno, $text, $timeout);
         });
         if ($stream === false) {
-            $cause = is_link($path) || file_exists($path) ? $text : 'there is no such socket';
+            $isPermanent = in_array($errno, self::PERMANENT, true);
+            $cause = $errno === 2 ? 'there is no such socket' : $text;
             throw HeadgateException::local('cannot_connect', "cannot connect to $path: $cause");
         }
         stream_set_blocking($stream, false);
@@ -673,6 +915,10 @@ final class Connection
 {
     private const LONGEST_ANSWER = 256 << 20;
     private const LONGEST_WAIT = 1.0;
+    private const MOST_RELEARNED = 3;
+
+    /** One attempt to connect is made, and a daemon that is not there is not waited for. */
+    public bool $isHasty = false;
 
     // idle: not connected, and nothing to send. greeting: the answer to `hello` is waited for. open: calls are written as
     // they come. draining: the daemon is about to close; what is written is still answered, nothing more is written.
@@ -690,6 +936,10 @@ final class Connection
     private int $depth = 64;
     private bool $hasLimits = false;
     private int $failures = 0;
+    /** How often the limits were learned again since a call was last answered. */
+    private int $relearned = 0;
+    private string $state = 'idle';
+    private bool $hasWarned = false;
     private bool $wasConnected = false;
     private ?float $patience = null;
     private ?HeadgateException $lastFailure = null;
@@ -734,7 +984,8 @@ final class Connection
             return;
         }
         if (!$hasRoom) {
-            $call->error = $this->late();
+            $text = 'there was no room: ' . count($this->calls) . " calls ($this->heldBytes bytes) are not answered yet";
+            $call->error = HeadgateException::local('buffer_full', $text);
             return;
         }
         $call->encode($this->lastNumber + 1);
@@ -764,6 +1015,7 @@ final class Connection
             $this->disconnect();
             $this->failAll(HeadgateException::local('closed', 'the client is closed'));
             $this->phase = 'closed';
+            $this->setState('closed', null);
         }
     }
 
@@ -956,10 +1208,17 @@ final class Connection
             $this->rest();
             return;
         }
+        $isPermanent = false;
+        $timeout = $this->options->greetingTimeout;
         try {
-            $this->link = Link::open($this->path, $this->identity, $this->isPersistent, $this->options->greetingTimeout);
+            $this->link = Link::open($this->path, $this->identity, $this->isPersistent, $timeout, $isPermanent);
         } catch (HeadgateException $error) {
-            $this->couldNotConnect($error);
+            // A daemon that was there will be again: it may be about to set the rights of its socket.
+            if ($isPermanent && !$this->wasConnected) {
+                $this->giveUpConnecting($error);
+            } else {
+                $this->couldNotConnect($error);
+            }
             return;
         }
         $this->closeAtEnd();
@@ -967,6 +1226,7 @@ final class Connection
             // It has been greeted on, and what the daemon takes at most is not known any more; the protocol's usual is.
             [$this->phase, $this->hasLimits, $this->wasConnected] = ['open', false, true];
             [$this->lineBytes, $this->depth] = [1_048_576, 64];
+            $this->setState('connected', null);
             $this->read(); // what was said since: `closing`, perhaps
             return;
         }
@@ -995,7 +1255,39 @@ final class Connection
     {
         $this->disconnect();
         $this->lastFailure = $error;
+        $this->setState('disconnected', $error);
+        if ($this->isHasty) {
+            $this->giveUpConnecting($error);
+            return;
+        }
+        if (!$this->hasWarned) {
+            $this->hasWarned = true;
+            $this->options->warn("{$error->getMessage()}; calls wait for it");
+        }
         $this->retry();
+    }
+
+    /** Nobody waits any more; the next call tries again. */
+    private function giveUpConnecting(HeadgateException $error): void
+    {
+        $this->disconnect();
+        $this->rest();
+        $this->setState('disconnected', $error);
+        $this->failAll($error);
+    }
+
+    private function setState(string $state, ?HeadgateException $error): void
+    {
+        $isNews = $state !== $this->state && [$this->state, $state] !== ['idle', 'closed'];
+        $this->state = $state;
+        if (!$isNews || $this->options->onState === null) {
+            return;
+        }
+        try {
+            ($this->options->onState)($state, $error);
+        } catch (\Throwable $failure) {
+            $this->options->warn("onState failed: {$failure->getMessage()}");
+        }
     }
 
     private function greeted(mixed $result): void
@@ -1011,6 +1303,8 @@ final class Connection
             $this->patience = null;
         }
         [$this->phase, $this->hasLimits, $this->wasConnected, $this->lastFailure] = ['open', true, true, null];
+        $this->hasWarned = false;
+        $this->setState('connected', null);
     }
 
     private function greetingRefused(HeadgateException $error): void
@@ -1023,9 +1317,7 @@ final class Connection
         } elseif ($error->reason === 'limit') {
             $this->couldNotConnect($this->cannotConnect($error->getMessage()));
         } else {
-            $this->disconnect();
-            $this->rest();
-            $this->failAll($error);
+            $this->giveUpConnecting($error);
         }
     }
 
@@ -1062,6 +1354,7 @@ final class Connection
     {
         $this->disconnect();
         $this->lastFailure = $error;
+        $this->setState('disconnected', $error);
         foreach ($this->calls as $call) {
             if ($call->written && !$call->repeatable) {
                 $this->end($call, null, $error);
@@ -1089,8 +1382,7 @@ final class Connection
         }
         $this->patience ??= self::later($this->options->reconnectTimeout);
         if (now() >= $this->patience) {
-            $this->rest();
-            $this->failAll($this->lastFailure);
+            $this->giveUpConnecting($this->lastFailure);
             return;
         }
         // Somewhere in the upper half, so that those who lost the daemon together do not come back together.
@@ -1168,7 +1460,7 @@ final class Connection
             $this->phase = 'draining';
             return;
         }
-        [$this->failures, $this->patience] = [0, null];
+        [$this->failures, $this->patience, $this->relearned] = [0, null, 0];
         if ($error === null && !$result instanceof \stdClass) {
             $error = HeadgateException::local('bad_answer', "a result of $call->method that is no object");
         }
@@ -1198,11 +1490,16 @@ final class Connection
     {
         if ($this->phase === 'greeting') {
             $this->greetingRefused($error);
-        } elseif ($this->hasLimits) {
+            return;
+        }
+        // Perhaps the limits are others than when the connection began: the next greeting tells them.
+        $isLimit = !$this->hasLimits || in_array($error->reason, ['line_too_long', 'limit'], true);
+        if (!$isLimit || $this->relearned >= self::MOST_RELEARNED) {
             $this->gotNonsense($error->getMessage());
         } elseif ($this->phase === 'open' || $this->phase === 'draining') {
-            // Perhaps a line was too long for this daemon: a new connection tells what it takes.
-            $this->lose(HeadgateException::local('disconnected', $error->getMessage()));
+            $this->relearned++;
+            $text = "the daemon's limits have changed: {$error->getMessage()}";
+            $this->lose(HeadgateException::local('disconnected', $text));
         }
     }
 

@@ -15,7 +15,8 @@ use Headgate\Receipt;
 
 function put(mixed $value): void
 {
-    fwrite(STDOUT, Json::encode($value) . "\n");
+    // A number that PHP has no finite one for is written as 0.
+    fwrite(STDOUT, json_encode($value, JSON_UNESCAPED_SLASHES | JSON_PRESERVE_ZERO_FRACTION | JSON_PARTIAL_OUTPUT_ON_ERROR) . "\n");
 }
 
 function refusal(HeadgateException $error): array
@@ -25,27 +26,28 @@ function refusal(HeadgateException $error): array
     ];
 }
 
-function call(Client $client, string $method, array $values): mixed
+function call(Client $client, string $method, array $values, float|false|null $timeout): mixed
 {
     return match ($method) {
         'track' => $client->track(
             $values['event'],
             $values['data'] ?? null,
             array_diff_key($values, ['event' => 0, 'data' => 0]),
+            $timeout,
         ),
-        'track_many' => $client->trackMany(array_map(fn ($event) => (array) $event, $values['events'])),
-        'flush' => $client->flush($values),
-        'status' => $client->status(),
-        default => $client->call($method, $values),
+        'track_many' => $client->trackMany(array_map(fn ($event) => (array) $event, $values['events']), $timeout),
+        'flush' => $client->flush($values, $timeout),
+        'status' => $client->status($timeout),
+        default => $client->call($method, $values, $timeout),
     };
 }
 
-function calls(Client $client): void
+function calls(Client $client, float|false|null $timeout): void
 {
     while (($line = fgets(STDIN)) !== false) {
-        $asked = json_decode($line, false, 512, JSON_THROW_ON_ERROR);
+        $asked = Json::decode($line);
         try {
-            put(['result' => call($client, $asked->method, (array) ($asked->arguments ?? []))]);
+            put(['result' => call($client, $asked->method, (array) ($asked->arguments ?? []), $timeout)]);
         } catch (HeadgateException $error) {
             put(['error' => refusal($error)]);
         }
@@ -61,28 +63,114 @@ function track(Client $client, string $count, string $name): void
         }
     })();
     foreach ($client->trackEach($events) as $n => $outcome) {
-        put(['n' => $n] + ($outcome instanceof Receipt ? ['result' => $outcome] : ['error' => refusal($outcome)]));
+        put(['n' => $n] + outcome($outcome));
     }
 }
 
-$names = ['socket', 'namespace', 'max-unanswered', 'greeting-timeout-ms', 'connect-timeout-ms', 'reconnect-timeout-ms'];
+function outcome(Receipt|HeadgateException $outcome): array
+{
+    return $outcome instanceof Receipt ? ['result' => $outcome] : ['error' => refusal($outcome)];
+}
+
+function waited(callable $act): array
+{
+    try {
+        return outcome($act());
+    } catch (HeadgateException $error) {
+        return outcome($error);
+    }
+}
+
+/** Tracks events by calls that never wait; what was dropped is told by onDropped. */
+function tryEvents(Client $client, string $count, string $name, string $size = '0'): void
+{
+    global $dropped;
+    $more = $size > 0 ? ['text' => str_repeat('x', (int) $size)] : [];
+    $taken = array_filter(range(0, $count - 1), fn ($n) => $client->trackSoon($name, ['n' => $n] + $more));
+    array_map(put(...), array_map(fn ($error, $event) => ['n' => $event['data']['n'], 'error' => refusal($error)], ...$dropped));
+    put('tried');
+    $lost = $client->send(null);
+    foreach ($lost === 0 ? $taken : [] as $n) {
+        put(['n' => $n, 'result' => null]);
+    }
+}
+
+/** One event takes the room that there is; another waits for it until the deadline. */
+function room(Client $client, string $name, ?float $timeout): void
+{
+    $connection = (fn () => $this->connection)->call($client);
+    $first = new Headgate\Call('track', ['event' => $name, 'id' => Client::newId()], true);
+    $connection->begin($first, INF);
+    put(waited(fn () => $client->track($name, timeout: $timeout)));
+    put(['result' => $connection->finish($first, INF)]);
+}
+
+/** Tracks events without waiting for anything, then ends the program in one way. */
+function endBy(Client $client, string $how, string $count, string $name): void
+{
+    for ($n = 0; $n < (int) $count; $n++) {
+        $client->trackSoon($name, ['n' => $n]);
+    }
+    match ($how) {
+        'close' => $client->close(),
+        'exit' => exit(0),
+        'throw' => throw new RuntimeException('as was asked'),
+        'return' => null,
+    };
+}
+
+/** Tracks an event before, in, and after a child process. */
+function fork(Client $client, string $name): void
+{
+    $client->track($name);
+    $child = pcntl_fork();
+    if ($child === 0) {
+        put(['child' => waited(fn () => $client->track($name))]);
+        posix_kill(posix_getpid(), SIGKILL);
+    }
+    pcntl_waitpid($child, $status);
+    put(['parent' => waited(fn () => $client->track($name))]);
+}
+
+$names = [
+    'socket', 'namespace', 'max-unanswered', 'greeting-timeout-ms', 'connect-timeout-ms', 'reconnect-timeout-ms', 'deadline-ms',
+    'tell', 'signals',
+];
 $given = getopt('', array_map(fn ($name) => "$name:", [...$names, 'persistent']), $rest);
 $seconds = fn (string $name, ?float $usual): ?float => isset($given[$name]) ? $given[$name] / 1000 : $usual;
+[$verb, $arguments] = [$argv[$rest], array_slice($argv, $rest + 1)];
+$isTelling = isset($given['tell']);
+if (isset($given['signals'])) {
+    pcntl_async_signals(true);
+    pcntl_signal(SIGUSR1, fn () => null);
+}
+$dropped = [[], []];
 $options = new Options(
     timeout: null,
-    endTimeout: 60.0,
-    connectTimeout: $seconds('connect-timeout-ms', null),
+    endTimeout: $verb === 'end' ? 30.0 : 60.0,
+    connectTimeout: $seconds('connect-timeout-ms', (new Options())->connectTimeout),
     reconnectTimeout: $seconds('reconnect-timeout-ms', null),
     greetingTimeout: $seconds('greeting-timeout-ms', 10.0),
     maxUnanswered: (int) ($given['max-unanswered'] ?? 16_384),
     backoffBase: 0.01,
     backoffCap: 0.2,
     persistent: ($given['persistent'] ?? 'no') === 'yes',
+    onDropped: $verb !== 'try' ? null : function (HeadgateException $error, array $event) use (&$dropped) {
+        array_push($dropped[0], $error);
+        array_push($dropped[1], $event);
+    },
+    onState: $isTelling ? fn (string $state) => put(['state' => $state]) : null,
+    log: $isTelling ? fn (string $text) => put(['warning' => $text]) : null,
 );
 $client = new Client('certified', '1.0', $given['socket'], $given['namespace'] ?? null, $options);
-$verb = $argv[$rest];
 match ($verb) {
-    'calls' => calls($client),
-    'track' => track($client, ...array_slice($argv, $rest + 1)),
+    'calls' => calls($client, $seconds('deadline-ms', null)),
+    'track' => track($client, ...$arguments),
+    'try' => tryEvents($client, ...$arguments),
+    'room' => room($client, $arguments[0], $seconds('deadline-ms', null)),
+    'end' => endBy($client, ...$arguments),
+    'fork' => fork($client, ...$arguments),
 };
-$client->close();
+if ($verb !== 'end') {
+    $client->close();
+}

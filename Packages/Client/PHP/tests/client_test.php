@@ -116,7 +116,7 @@ $tests = [
     'what is no JSON is dropped, or thrown' => function (): void {
         $client = new Client('test', socketPath: '/nowhere', options: new Options(onDropped: fn () => null));
         expect(false, $client->trackSoon('x', ['n' => NAN]));
-        expect(false, $client->trackSoon("\xff"));
+        expect(false, $client->trackSoon('x', ['n' => fopen('/dev/null', 'r')]));
         $daemon = new Daemon(0);
         $client = new Client('test', socketPath: $daemon->path);
         try {
@@ -125,6 +125,95 @@ $tests = [
         } catch (JsonException) {
         }
         $daemon->stop();
+    },
+    'what is kept is what it was' => function (): void {
+        $daemon = new Daemon(3);
+        $client = new Client('test', socketPath: $daemon->path);
+        $cart = new stdClass();
+        foreach ([1, 2, NAN] as $count) {
+            $cart->count = $count;
+            $client->trackSoon("cart of $count", $cart);
+        }
+        $kept = (fn () => $this->kept)->call($client);
+        expect([1, 2], array_map(fn ($text) => Json::decode($text)->data->count, $kept));
+        expect(0, $client->send(60.0));
+        expect([['cart of 1', 'cart of 2']], $daemon->stop());
+    },
+    'the end of a request makes one attempt, and the log says why it failed' => function (): void {
+        $said = [];
+        $options = new Options(endTimeout: 3600.0, log: function (string $text) use (&$said) {
+            $said[] = $text;
+        });
+        $client = new Client('test', socketPath: '/nowhere/d.sock', options: $options);
+        $client->trackSoon('a');
+        $client->trackSoon('b');
+        $client->sendAtEnd();
+        $why = 'cannot connect to /nowhere/d.sock: there is no such socket';
+        expect(["headgate: 2 events are not known to be stored: $why"], $said);
+        $client->sendAtEnd();
+        expect(1, count($said));
+    },
+    'a daemon that did not answer a moment ago is not asked again' => function (): void {
+        $away = new Headgate\Away('/nowhere/' . bin2hex(random_bytes(6)));
+        expect(false, $away->isFresh());
+        $away->note();
+        $moment = filemtime($away->path);
+        expect([true, true, false, false], array_map($away->isFresh(...), [$moment, $moment + 1, $moment + 2, $moment - 60]));
+        unlink($away->path);
+        // What another user may have put there counts for nothing.
+        symlink(__FILE__, $away->path);
+        expect(false, $away->isFresh(filemtime(__FILE__)));
+        unlink($away->path);
+    },
+    'what cannot be sent goes to the spool, under its id' => function (): void {
+        $spool = sys_get_temp_dir() . '/headgate-' . bin2hex(random_bytes(6));
+        $options = new Options(maxUnanswered: 2, spool: $spool, onDropped: fn () => throw new LogicException('dropped'));
+        $client = new Client('test', socketPath: '/nowhere/d.sock', options: $options);
+        foreach (['a', 'b', 'c'] as $name) {
+            expect(true, $client->trackSoon($name, more: ['id' => "id-$name"]));
+        }
+        $client->sendAtEnd();
+        $lines = array_map(Json::decode(...), file($spool));
+        expect([['c', 'id-c'], ['a', 'id-a'], ['b', 'id-b']], array_map(fn ($line) => [$line->event, $line->id], $lines));
+        $full = new Options(spool: $spool, spoolBytes: 10, log: function (string $text) use (&$said) {
+            $said[] = $text;
+        });
+        $client = new Client('test', socketPath: '/nowhere/d.sock', options: $full);
+        $client->trackSoon('d');
+        $client->sendAtEnd();
+        expect([3, 2], [count(file($spool)), count($said)]);
+        unlink($spool);
+    },
+    'a flush that waits has the daemon\'s time for it' => function (): void {
+        $timeout = fn (array $params, ?float $own = 5.0) => (new ReflectionMethod(Client::class, 'flushTimeout'))
+            ->invoke(new Client('test', options: new Options(timeout: $own)), $params);
+        expect(5.0, $timeout([]));
+        expect(35.0, $timeout(['wait' => true]));
+        expect(65.0, $timeout(['wait' => true, 'timeout_ms' => 60_000]));
+        expect(null, $timeout(['wait' => true], null));
+    },
+    'moments are texts, and bytes that are no text are marked' => function (): void {
+        $moment = new DateTimeImmutable('2026-03-01 10:00:00.5', new DateTimeZone('+02:00'));
+        $event = (new ReflectionMethod(Client::class, 'event'))->invoke(null, ['event' => 'x', 'id' => 'e', 'time' => $moment]);
+        expect('2026-03-01T10:00:00.500+02:00', $event['time']);
+        $data = ['at' => $moment, 'in' => [(object) ['at' => $moment]], 'text' => "a\xffb", 'none' => new stdClass()];
+        $text = '"2026-03-01T10:00:00.500+02:00"';
+        expect("{\"at\":$text,\"in\":[{\"at\":$text}],\"text\":\"a\u{fffd}b\",\"none\":{}}", Json::encode($data));
+    },
+    'numbers keep their digits, and half a surrogate pair is marked' => function (): void {
+        $digits = str_repeat('7', 5_000);
+        expect($digits, Json::decode("{\"n\":$digits}")->n);
+        foreach (
+            [
+                '"\\ud800"' => "\u{fffd}", '"a\\udc00b"' => "a\u{fffd}b", '"\\ud83d\\ude00"' => '😀', '"\\\\ud800\\ud800"' => "\\ud800\u{fffd}",
+                '"\\ud800\\ud83d\\ude00"' => "\u{fffd}😀",
+            ] as $text => $wanted
+        ) {
+            expect($wanted, Json::decode($text));
+        }
+    },
+    'a timeout must be a number' => function (): void {
+        expect('misuse', reasonOf(fn () => (new Client('test', socketPath: '/nowhere/d.sock'))->status(NAN)));
     },
     'onDropped may fail' => function (): void {
         $log = ini_set('error_log', '/dev/null');
