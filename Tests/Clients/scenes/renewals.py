@@ -88,9 +88,7 @@ def a_change_is_not_answered(command):
     acknowledged. It is never gone."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "--deadline-ms", 500, "calls") as program:
         first = begin_in_time(daemon, program)
-        program.call("barrier.set", {"id": "consent", "state": "open"})
-        first.request("barrier.set")
-        expect_equal(fault(program.line()), (0, "timed_out"))
+        is_written_and_given_up(first, program, "barrier.set", {"id": "consent", "state": "open"})
         first.close()
         second = daemon.greet()
         expect_equal(second.request("barrier.register")["params"], CLOSED)
@@ -101,12 +99,19 @@ def a_second_registration_is_not_answered(command):
     """When its deadline has passed the first one stands."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "--deadline-ms", 500, "calls") as program:
         first = begin_in_time(daemon, program)
-        program.call("barrier.register", {"id": "consent", "state": "open", "scopes": ["a"]})
-        first.request("barrier.register")
-        expect_equal(fault(program.line()), (0, "timed_out"))
+        is_written_and_given_up(first, program, "barrier.register", {"id": "consent", "state": "open", "scopes": ["a"]})
         first.close()
         second = daemon.greet()
         expect_equal(second.request("barrier.register")["params"], CLOSED)
+
+
+def is_written_and_given_up(connection, program, method, arguments):
+    """Has the program call until the daemon had the call before its deadline passed, on a machine however busy."""
+    while True:
+        program.call(method, arguments)
+        expect_equal(fault(program.line()), (0, "timed_out"))
+        if connection.has_message():
+            return connection.request(method)
 
 
 def begin_in_time(daemon, program):

@@ -1718,6 +1718,7 @@ class Client:
         for watch in list(self._watches.values()):
             watch._end(HeadgateError.local("closed", "the watch is the parent process's"))
         self._watches, self._barriers, self._workers, self._boards, self._status = {}, {}, {}, {}, None
+        self._connection.owner = None
 
     def close(self) -> None:
         """Takes no more work, waits for what was tracked and for handlers that run, but no longer than
@@ -2015,7 +2016,7 @@ class Client:
         if self._connection.is_own_thread():
             raise HeadgateError.local("misuse", "a callback of the client must not wait for the client")
         try:
-            ending.future.result(None if deadline is None else min(deadline, _LONGEST_WAIT))
+            ending.future.result(deadline if deadline is not None and deadline < _LONGEST_WAIT else None)
         except concurrent.futures.TimeoutError:
             raise HeadgateError.local("timed_out", "no answer came in time") from None
         except HeadgateError as error:

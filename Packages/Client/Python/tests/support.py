@@ -1,5 +1,6 @@
 """What the tests of the Python client share."""
 
+import logging
 import pathlib
 import sys
 import threading
@@ -11,6 +12,10 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[3] / "Tests" / "Clients")]
 
 import headgate  # noqa: E402
 from fake_daemon import PATIENCE, FakeDaemon  # noqa: E402
+
+# What the client logs is looked at by those tests that want it.
+logging.getLogger("headgate").addHandler(logging.NullHandler())
+logging.getLogger("headgate").propagate = False
 
 OPTIONS = headgate.Options(backoff_base=0.01, backoff_cap=0.1, close_timeout=0.01)
 

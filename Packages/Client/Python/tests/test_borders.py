@@ -1,0 +1,337 @@
+"""The Python client where Python, the system or the program come to their ends."""
+
+import copy
+import datetime
+import decimal
+import errno
+import gc
+import logging
+import pickle
+import signal
+import socket
+import sys
+import threading
+import unittest
+import unittest.mock
+import uuid
+import weakref
+
+from support import PATIENCE, DaemonTests, headgate
+
+import headgate.logs  # noqa: E402
+
+DIGITS = "7" * 5_000
+
+
+class ValueTests(DaemonTests):
+    def test_long_integers_keep_their_digits(self):
+        client = self.client()
+        end = self.in_background(client.status)
+        connection = self.daemon.greet()
+        request = connection.request("status")
+        connection.write(f'{{"jsonrpc":"2.0","id":{request["id"]},"result":{{"n":{DIGITS}, "m":-{DIGITS}, "k":1.5}}}}\n')
+        status = end()
+        self.assertEqual(status, {"n": decimal.Decimal(DIGITS), "m": decimal.Decimal("-" + DIGITS), "k": 1.5})
+        # What was read can be written again.
+        line = headgate._line({"n": status["n"], "text": "headgate-0"})
+        self.assertEqual(line.decode(), f'{{"n":{DIGITS},"text":"headgate-0"}}\n')
+
+    def test_an_id_with_half_a_pair_has_its_outcome(self):
+        client = self.client()
+        work = lambda batch: {event["id"]: "dead" for event in batch.events}
+        connection, _ = self.begin(lambda: client.subscribe("jobs", work), "dispatcher.subscribe")
+        events = '[{"id":"i\\ud800","event":"x"},{"id":"j","event":"x"}]'
+        params = f'{{"dispatcher":"jobs","batch":"b","attempt":1,"events":{events}}}'
+        connection.write(f'{{"jsonrpc":"2.0","id":7,"method":"dispatch","params":{params}}}\n')
+        self.assertEqual(connection.read()["result"], {"outcomes": {"i\ud800": "dead", "j": "dead"}})
+
+    def test_values_of_the_standard_library(self):
+        client = self.client()
+        zone = datetime.timezone(datetime.timedelta(hours=2))
+        moment = datetime.datetime(2026, 3, 1, 12, 30, tzinfo=zone)
+        data = {
+            "price": decimal.Decimal("0.10"), "long": decimal.Decimal("1E+3"), "at": moment, "day": moment.date(),
+            "id": uuid.UUID(int=7), "list": (1, decimal.Decimal("-0.0")),
+        }  # fmt: skip
+        client.track_soon({"event": "x", "data": data, "time": moment})
+        connection = self.daemon.accept()
+        message = connection.request("hello")
+        connection.answer(message, {"server": {"name": "fake"}, "protocol": 1, "session": "1"})
+        request = connection.request("track")
+        self.assertEqual(request["params"]["time"], "2026-03-01T12:30:00+02:00")
+        self.assertEqual(request["params"]["data"], {
+            "price": 0.1, "long": 1000, "at": "2026-03-01T12:30:00+02:00", "day": "2026-03-01",
+            "id": "00000000-0000-0000-0000-000000000007", "list": [1, 0.0],
+        })  # fmt: skip
+        line = headgate._line(data).decode()
+        self.assertIn('"price":0.10,"long":1E+3,', line)
+        self.assertIn('"list":[1,-0.0]', line)
+        connection.acknowledge(request)
+
+    def test_a_time_without_a_zone_is_local(self):
+        moment = datetime.datetime(2026, 3, 1, 12, 30)
+        text = headgate._with_id({"event": "x", "time": moment})["time"]
+        self.assertEqual(datetime.datetime.fromisoformat(text), moment.astimezone())
+
+    def test_errors_go_to_other_processes(self):
+        error = headgate.HeadgateError(-32602, "wrong", None, "events[1].event", {"path": "events[1].event"})
+        for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+            self.assertEqual(vars(again), vars(error))
+            self.assertEqual(str(again), "wrong")
+
+    def test_deadlines_of_any_length(self):
+        client = self.client()
+        for deadline in (float(1 << 40), float("inf"), 1e300):
+            end = self.in_background(lambda: client.ping(deadline=deadline))
+            connection = self.daemon.connections[0] if self.daemon.connections else self.daemon.greet()
+            connection.answer(connection.request("ping"), {})
+            self.assertIsNone(end())
+        self.assertEqual(self.in_background(lambda: client.drain(float("inf")))(), None)
+        with self.assertRaises(ValueError):
+            client.ping(deadline=float("nan"))
+
+
+class SystemTests(DaemonTests):
+    """What the system refuses ends no thread, and nobody waits in vain."""
+
+    def test_no_descriptor_is_left_at_a_reconnect(self):
+        client = self.client()
+        connection, _ = self.begin(client.ping, "ping")
+        refused = threading.Event()
+        real = socket.socket
+
+        def refuse_once(*arguments, **named):
+            if threading.current_thread().name == "headgate-client" and not refused.is_set():
+                refused.set()
+                raise OSError(errno.EMFILE, "Too many open files")
+            return real(*arguments, **named)
+
+        with unittest.mock.patch("socket.socket", refuse_once):
+            connection.close()
+            end = self.in_background(client.ping)
+            second = self.daemon.accept()
+            self.assertTrue(refused.is_set())
+        second.hello()
+        second.answer(second.request("ping"), {})
+        self.assertIsNone(end())
+
+    def test_a_call_that_cannot_begin_is_not_made(self):
+        client = self.client()
+        with unittest.mock.patch("socket.socketpair", side_effect=OSError(errno.EMFILE, "Too many open files")):
+            with self.assertRaises(headgate.HeadgateError) as caught:
+                client.track_soon({"event": "lost"})
+        self.assertEqual(caught.exception.reason, "cannot_connect")
+        with unittest.mock.patch("threading.Thread.start", side_effect=RuntimeError("can't start new thread")):
+            with self.assertRaises(headgate.HeadgateError):
+                client.track_soon({"event": "lost"})
+        client.track_soon({"event": "kept"})
+        connection = self.daemon.greet()
+        request = connection.request("track")
+        self.assertEqual(request["params"]["event"], "kept")
+        connection.acknowledge(request)
+
+    def test_a_fault_of_the_client_fails_those_who_wait(self):
+        client = self.client()
+        connection, _ = self.begin(client.ping, "ping")
+        with unittest.mock.patch.object(headgate._Connection, "_answered", side_effect=ZeroDivisionError("a bug")):
+            ends = [self.in_background(client.ping), self.in_background(lambda: client.drain(float("inf")))]
+            connection.answer(connection.request("ping"), {})
+            self.assertEqual(ends[0]().reason, "disconnected")
+            ends[1]()
+        end = self.in_background(client.ping)
+        second = self.daemon.greet()
+        second.answer(second.request("ping"), {})
+        self.assertIsNone(end())
+
+    def test_a_callback_cannot_end_the_thread(self):
+        client = self.client(on_state=lambda state, error: sys.exit("no"))
+        receipt = client.track_soon({"event": "x"})
+        receipt.add_done_callback(lambda _: sys.exit("no"))
+        connection = self.daemon.greet()
+        connection.acknowledge(connection.request("track"))
+        end = self.in_background(client.ping)
+        connection.answer(connection.request("ping"), {})
+        self.assertIsNone(end())
+
+
+class ProgramTests(DaemonTests):
+    def test_a_signal_may_log_while_an_id_is_made(self):
+        """The handler of a signal runs in the middle of whatever the thread does."""
+        client = self.client()
+        handler = headgate.logs.Handler(client=client)
+        record = logging.makeLogRecord({"msg": "in the middle"})
+        ids, real = [], headgate.secrets.randbits
+
+        def interrupted(bits):
+            if not ids:
+                ids.append(None)
+                signal.raise_signal(signal.SIGUSR1)
+            return real(bits)
+
+        before = signal.signal(signal.SIGUSR1, lambda *_: (handler.emit(record), ids.append(headgate.new_id())))
+        self.addCleanup(signal.signal, signal.SIGUSR1, before)
+        with unittest.mock.patch("secrets.randbits", interrupted):
+            ids.append(headgate.new_id())
+        self.assertLess(ids[1], ids[2])
+        with handler._dropped._lock:
+            signal.raise_signal(signal.SIGUSR1)
+        connection = self.daemon.greet()
+        names = [connection.request("track") for _ in range(2)]
+        self.assertEqual([request["params"]["data"]["message"] for request in names], ["in the middle"] * 2)
+
+    def test_a_client_that_nobody_has_any_more_ends(self):
+        def leave():
+            client = headgate.Client("test", socket_path=self.daemon.path, options=self.options())
+            client.track_soon({"event": "x"})
+            return weakref.ref(client), client._connection
+
+        client, connection = leave()
+        gc.collect()
+        self.assertIsNone(client())
+        daemon = self.daemon.greet()
+        request = daemon.request("track")
+        self.assertTrue(connection._thread.is_alive())
+        daemon.acknowledge(request)
+        daemon.expect_end()
+        connection._thread.join(PATIENCE)
+        self.assertEqual((connection._thread.is_alive(), connection._wake_out, connection._socket), (False, None, None))
+
+    def test_a_client_that_serves_lives_on(self):
+        def serve():
+            client = headgate.Client("test", socket_path=self.daemon.path, options=self.options())
+            self.addCleanup(client.close)
+            client.serve_board("b", lambda activation: activation.input)
+            return None
+
+        connection, _ = self.begin(serve, "board.serve")
+        gc.collect()
+        connection.tell({"id": 1, "method": "board.run", "params": {"board": "b", "activation": "1", "input": 7}})
+        self.assertEqual(connection.read()["result"], {"done": True, "output": 7})
+
+    def test_leaving_a_block_lets_a_handler_finish(self):
+        begun, go_on, left = threading.Event(), threading.Event(), threading.Event()
+
+        def work(batch):
+            begun.set()
+            self.assertTrue(go_on.wait(PATIENCE))
+            return {batch.batch: "dead"}
+
+        def run():
+            with headgate.Client("test", socket_path=self.daemon.path) as client:
+                client.subscribe("jobs", work)
+                begun.wait(PATIENCE)
+            left.set()
+
+        end = self.in_background(run)
+        connection = self.daemon.greet()
+        connection.answer(connection.request("dispatcher.subscribe"), {})
+        for batch in ("a", "b"):
+            params = {"dispatcher": "jobs", "batch": batch, "attempt": 1, "events": []}
+            connection.tell({"id": batch, "method": "dispatch", "params": params})
+        self.assertTrue(begun.wait(PATIENCE))
+        connection.expect_silence()
+        self.assertFalse(left.is_set())
+        go_on.set()
+        self.assertEqual(connection.read()["result"], {"outcomes": {"a": "dead"}})
+        connection.expect_end()  # the batch behind it is not begun: the daemon gives it to somebody else
+        self.assertIsNone(end())
+
+    def test_a_handler_may_close_its_client(self):
+        client = self.client(close_timeout=PATIENCE)
+        connection, _ = self.begin(lambda: client.subscribe("jobs", lambda batch: client.close()), "dispatcher.subscribe")
+        connection.tell({"id": 1, "method": "dispatch", "params": {"dispatcher": "jobs", "batch": "b", "events": []}})
+        connection.expect_end()
+
+    def test_close_tells_what_it_left(self):
+        client = self.client()
+        receipts = [client.track_soon({"event": "x"}) for _ in range(3)]
+        self.daemon.greet().requests("track", 3)
+        with self.assertLogs("headgate", "WARNING") as logged:
+            client.close()
+        self.assertIn("3 events are not known to be stored", logged.output[0])
+        self.assertEqual([receipt.exception().reason for receipt in receipts], ["closed"] * 3)
+
+    def test_a_try_does_not_wait(self):
+        client = self.client(max_unanswered=1)
+        first = client.try_track({"event": "x"})
+        with self.assertRaises(headgate.HeadgateError) as caught:
+            client.try_track({"event": "y"})
+        self.assertEqual((caught.exception.code, caught.exception.reason), (0, "buffer_full"))
+        connection = self.daemon.greet()
+        connection.acknowledge(connection.request("track"), seq=7)
+        self.assertEqual(first.result(PATIENCE).seq, 7)
+        client.close()
+        with self.assertRaises(headgate.HeadgateError) as caught:
+            client.try_track({"event": "y"})
+        self.assertEqual(caught.exception.reason, "closed")
+
+
+class GivenUpTests(DaemonTests):
+    """What a caller no longer waits for leaves the daemon and the client of one mind."""
+
+    def begin_barrier(self, client, **more):
+        return self.begin(lambda: client.register_barrier("c", "closed", **more), "barrier.register")[0]
+
+    def give_up(self, client, connection, call):
+        """Begins a call, and gives it up when the daemon has it; gives the daemon's request."""
+        client._connection.begin(call)
+        request = connection.request(call.method)
+        client._connection.abandon(call)
+        return request
+
+    def ping(self, client, connection):
+        """All that came before is dealt with."""
+        end = self.in_background(client.ping)
+        connection.answer(connection.request("ping"), {})
+        self.assertIsNone(end())
+
+    def test_a_change_that_is_granted_late_counts(self):
+        for is_late in (True, False):
+            client = self.client()
+            first = self.begin_barrier(client)
+            change = client._change({"id": "c", "state": "open"}, None)
+            request = self.give_up(client, first, change)
+            if is_late:
+                first.answer(request, {})
+                self.ping(client, first)
+            first.close()
+            second = self.daemon.greet()
+            state = "open" if is_late else "closed"
+            self.assertEqual(second.request("barrier.register")["params"], {"id": "c", "state": state})
+            client.close()
+
+    def test_a_second_registration_that_is_given_up_is_taken_back(self):
+        client = self.client()
+        first = self.begin_barrier(client)
+        request = self.give_up(client, first, client._registration({"id": "c", "state": "open"}, None))
+        again = first.request("barrier.register")
+        self.assertEqual(again["params"], {"id": "c", "state": "closed"})
+        first.answer(request, {})
+        first.answer(again, {})
+        self.ping(client, first)
+        first.close()
+        second = self.daemon.greet()
+        self.assertEqual(second.request("barrier.register")["params"], {"id": "c", "state": "closed"})
+
+    def test_a_first_registration_that_is_given_up_is_taken_away(self):
+        client = self.client()
+        first, _ = self.begin(client.ping, "ping")
+        self.give_up(client, first, client._registration({"id": "c", "state": "closed"}, None))
+        self.assertEqual(first.request("barrier.unregister")["params"], {"id": "c"})
+
+    def test_one_that_stays_is_taken_away_on_the_next_connection(self):
+        client = self.client()
+        first, _ = self.begin(client.ping, "ping")
+        registration = {"id": "c", "state": "closed", "on_disconnect": "keep"}
+        self.give_up(client, first, client._registration(registration, None))
+        first.request("barrier.unregister")
+        first.close()
+        second = self.daemon.greet()
+        over, away = second.request("barrier.register"), second.request("barrier.unregister")
+        self.assertEqual((over["params"]["scopes"], away["params"]), ([], {"id": "c"}))
+        second.answer(over, {})
+        second.answer(away, {})
+
+
+if __name__ == "__main__":
+    unittest.main()
