@@ -522,7 +522,7 @@ struct service {
     headgate_error error; /* why it was not */
     char *watch; /* the daemon's id for a watch; NULL while it does not watch */
     size_t backlog;
-    bool is_running; /* a watch's handler; they come one after the other */
+    int64_t runs, most_runs; /* how many of its handlers run, and may at the same time */
     int jobs;        /* queued or running, and the functions that still need it */
     bool is_gone;
     union {
@@ -1903,10 +1903,12 @@ static bool all_is_answered(headgate *client, const void *what) {
     return (void)what, client->live == client->standing && !client->told && !client->is_telling;
 }
 
-/* The first job that may be run: one handler of a watch at a time. */
+/* The first job that may be run: one handler of a watch at a time, and as many of a worker as it takes batches. */
 static job **next_job(headgate *client, const service *only) {
-    for (job **at = &client->jobs; *at; at = &(*at)->next)
-        if (!(*at)->service->is_running && (!only || (*at)->service == only)) return at;
+    for (job **at = &client->jobs; *at; at = &(*at)->next) {
+        const service *whose = (*at)->service;
+        if (whose->runs < whose->most_runs && (!only || whose == only)) return at;
+    }
     return NULL;
 }
 
@@ -2114,7 +2116,7 @@ static void take_back(running *of) {
     headgate *client = of->client;
     job *due = of->due;
     pthread_mutex_lock(&client->lock);
-    if (due->service->kind == WATCH) due->service->is_running = false;
+    due->service->runs--;
     if (due->id) {
         fit_answer(client, due->id, &of->line);
         answer(client, due->generation, &of->line);
@@ -2158,10 +2160,8 @@ static void run_job(headgate *client, const service *only) {
         while (*client->jobs_end) client->jobs_end = &(*client->jobs_end)->next;
     }
     client->job_count--;
-    if (of.due->service->kind == WATCH) {
-        of.due->service->is_running = true;
-        of.due->service->backlog--;
-    }
+    of.due->service->runs++;
+    if (of.due->service->kind == WATCH) of.due->service->backlog--;
     pthread_mutex_unlock(&client->lock);
     run_handler(&of);
     take_back(&of);
@@ -2235,7 +2235,7 @@ static void make_hello(headgate *client, const headgate_options *options) {
 
 static void apply_usual(headgate_options *options) {
     if (!options->greeting_timeout_ms) options->greeting_timeout_ms = 10000;
-    if (!options->gives_up) options->connect_timeout_ms = 30000, options->reconnect_timeout_ms = HEADGATE_FOREVER;
+    if (!options->gives_up) options->connect_timeout_ms = 10000, options->reconnect_timeout_ms = HEADGATE_FOREVER;
     if (!options->close_timeout_ms) options->close_timeout_ms = 5000;
     if (!options->max_unanswered) options->max_unanswered = 16384;
     if (!options->max_unanswered_bytes) options->max_unanswered_bytes = (size_t)8 << 20;
@@ -2327,7 +2327,7 @@ static void drain_at_the_end(headgate *client) {
     if (!is_in_callback(client)) wait_until(client, all_is_answered, NULL, after(client->options.close_timeout_ms));
     size_t left = client->phase == CLOSED ? 0 : client->live - client->standing;
     snprintf(count, sizeof count, "%zu", left);
-    if (left) log_line(client, (const char *[]){count, " calls were not answered when the client was closed", NULL});
+    if (left) log_line(client, (const char *[]){count, " events were not acknowledged when the client was closed", NULL});
     leave(client, cancelling);
 }
 
@@ -2686,6 +2686,7 @@ static service *make_service(service_kind kind, const char *name, void *context)
     if (!made) return NULL;
     made->kind = kind;
     made->context = context;
+    made->most_runs = kind == BOARD ? INT64_MAX : 1;
     if ((made->name = copy_of(name, strlen(name)))) return made;
     free(made);
     return NULL;
@@ -2848,6 +2849,7 @@ bool headgate_subscribe(headgate *client, const char *dispatcher, int64_t credit
     bytes params = params_begin();
     service *added = make_service(WORKER, dispatcher, context);
     if (added) added->handler.work = work;
+    if (added && credit > 1) added->most_runs = credit;
     member_text(&params, "id", dispatcher);
     if (credit > 1) member_int(&params, "credit", credit);
     if (limit > 0) member_int(&params, "limit", limit);

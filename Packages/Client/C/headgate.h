@@ -102,7 +102,7 @@ typedef struct headgate_options {
     const char *socket_path;      /* usually $HEADGATE_SOCKET, or below $XDG_RUNTIME_DIR, or below /run */
     const char *id_namespace;     /* in which ids are told apart; usually that of the user */
     bool gives_up;                /* true if the next two count as they are, and HEADGATE_FOREVER is without an end;
-                                     else calls wait 30 s for the first connection, and for ever for one that was lost */
+                                     else calls wait 10 s for the first connection, and for ever for one that was lost */
     long connect_timeout_ms;      /* how long calls wait for the first connection; one attempt is always made;
                                      a daemon that is found stopping counts as a lost connection */
     long reconnect_timeout_ms;    /* how long calls wait for a connection that was lost; 0 does not wait */
@@ -309,7 +309,8 @@ typedef struct headgate_batch {
 typedef bool (*headgate_work)(void *context, const headgate_batch *batch, headgate_reply *reply);
 /* The outcome of one event, by its id as it stands in the event: "delivered", "retry" or "dead". */
 bool headgate_reply_outcome(headgate_reply *reply, headgate_json event_id, const char *outcome);
-/* Takes batches of a worker dispatcher (Behaviour K3), up to `credit` at once. */
+/* Takes batches of a worker dispatcher (Behaviour K3), up to `credit` at once: no more of its handlers run at the same time,
+ * whatever the number of threads that poll. A batch that has not begun when its connection is lost is dropped. */
 bool headgate_subscribe(headgate *client, const char *dispatcher, int64_t credit, int64_t limit, headgate_work work,
                         void *context, long deadline_ms, headgate_error *error);
 /* Takes no more; runs or waits for the handlers of the batches that are here. Not from its own handler. */

@@ -84,7 +84,7 @@ func TestStatesAreTold(t *testing.T) {
 }
 
 func TestFirstConnectionHasAnEndToItsPatience(t *testing.T) {
-	expect(t, 30*time.Second, Options{}.filled().ConnectTimeout)
+	expect(t, 10*time.Second, Options{}.filled().ConnectTimeout)
 	options := Options{SocketPath: filepath.Join(t.TempDir(), "d.sock"), ConnectTimeout: time.Millisecond}
 	lines(&options)
 	client := New("test", "", options)
@@ -365,4 +365,39 @@ func TestWorkerThatIsRefusedLater(t *testing.T) {
 	expect(t, 0, len(refusals))
 	expect(t, true, strings.Contains(<-logged, "refuses the worker of jobs"))
 	succeed(t, subscription.Err())
+}
+
+func TestBatchesWaitForOneWhoseConnectionIsGone(t *testing.T) {
+	daemon, client := pair(t, Options{})
+	begun, finish := make(chan string), make(chan struct{})
+	end := inBackground(func() (*Subscription, error) {
+		return client.Subscribe(background, "jobs", func(_ context.Context, batch Batch) (map[string]Settlement, error) {
+			begun <- batch.Batch
+			<-finish
+			return nil, nil
+		}, WorkerOptions{})
+	})
+	give := func(connection *fakeConnection, batch string) {
+		connection.tell(map[string]any{"id": "d", "method": "dispatch", "params": map[string]any{
+			"dispatcher": "jobs", "batch": batch, "attempt": 1, "events": []any{},
+		}})
+	}
+	first := daemon.greet()
+	first.answer(first.request("dispatcher.subscribe"), map[string]any{})
+	_, err := end()
+	succeed(t, err)
+	give(first, "1")
+	expect(t, "1", <-begun)
+	give(first, "2")
+	first.expectSilence()
+	first.stream.Close()
+	second := daemon.greet()
+	second.answer(second.request("dispatcher.subscribe"), map[string]any{})
+	give(second, "3")
+	second.expectSilence()
+	finish <- struct{}{}
+	expect(t, "3", <-begun)
+	finish <- struct{}{}
+	message, _ := second.read()
+	expect(t, map[string]any{}, message.Result)
 }

@@ -30,7 +30,7 @@ const (
 	// How often in a row a fault that waiting does not cure is met before it ends the calls of a client that was connected
 	// once: while a daemon starts again its folder may be shut for a moment.
 	faultsBeforeTheEnd = 5
-	// How long Close waits, behind its time, for what it writes at last.
+	// How long Close waits, behind its time, for what it writes at last and for the program's hooks.
 	lastWrite = 20 * time.Millisecond
 )
 
@@ -186,13 +186,6 @@ func (c *connection) withdraw(made *call) (isAsked, isGranted bool) {
 	return isAsked, isGranted
 }
 
-// isPresent: whether it is still the connection that there is.
-func (c *connection) isPresent(one *link) bool {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	return c.link == one
-}
-
 // answer writes an answer to what the daemon asked, if it is still the connection on which it did. In place of one that the
 // daemon would not take it says so, with which the daemon goes on.
 func (c *connection) answer(to *link, id json.RawMessage, line []byte) {
@@ -224,17 +217,18 @@ func (c *connection) left() (all, soon int) {
 
 // close ends all calls, and the connection, which still gets what has been written, within the context.
 func (c *connection) close(ctx context.Context) {
+	until := time.Now().Add(lastWrite)
+	if ctx.Err() == nil {
+		until = time.Now().Add(longestWrite)
+	}
+	if end, isBound := ctx.Deadline(); isBound && end.Before(until) && end.After(time.Now().Add(lastWrite)) {
+		until = end
+	}
 	c.mutex.Lock()
 	if c.phase != closed {
 		if c.link != nil {
 			c.link.end()
-			until := time.Now().Add(lastWrite)
-			if end, isBound := ctx.Deadline(); isBound && end.After(until) && ctx.Err() == nil {
-				until = end
-			}
-			if until.Before(time.Now().Add(longestWrite)) {
-				c.link.stream.SetWriteDeadline(until)
-			}
+			c.link.stream.SetWriteDeadline(until)
 		}
 		c.link = nil
 		c.phase = closed
@@ -245,6 +239,7 @@ func (c *connection) close(ctx context.Context) {
 	}
 	c.mutex.Unlock()
 	c.running.Wait()
+	c.hooks.wait(until)
 }
 
 // MARK: What the program is told; with the mutex

@@ -1,6 +1,9 @@
 package headgate
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // A State is what a client knows of its connection.
 type State string
@@ -17,6 +20,7 @@ type hooks struct {
 	mutex     sync.Mutex
 	queue     []func()
 	isRunning bool
+	idle      chan struct{} // closed when all have run; made by who waits for that
 }
 
 func (h *hooks) add(hook func()) {
@@ -26,6 +30,25 @@ func (h *hooks) add(hook func()) {
 	if !h.isRunning {
 		h.isRunning = true
 		go h.run()
+	}
+}
+
+// wait waits until all have run, or until the moment: one of them may be the one that waits.
+func (h *hooks) wait(until time.Time) {
+	h.mutex.Lock()
+	if h.isRunning && h.idle == nil {
+		h.idle = make(chan struct{})
+	}
+	idle := h.idle
+	h.mutex.Unlock()
+	if idle == nil {
+		return
+	}
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-idle:
+	case <-timer.C:
 	}
 }
 
@@ -45,6 +68,10 @@ func (h *hooks) next() func() {
 	defer h.mutex.Unlock()
 	if len(h.queue) == 0 {
 		h.isRunning = false
+		if h.idle != nil {
+			close(h.idle)
+			h.idle = nil
+		}
 		return nil
 	}
 	hook := h.queue[0]

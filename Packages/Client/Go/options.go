@@ -14,7 +14,7 @@ type Options struct {
 	SocketPath string
 	// Namespace is where the events' ids are told apart (Behaviour Q7); usually that of the user.
 	Namespace string
-	// ConnectTimeout is how long a call waits for the first connection; usually 30 s. One attempt is always made; what is
+	// ConnectTimeout is how long a call waits for the first connection; usually 10 s. One attempt is always made; what is
 	// negative makes no other. A daemon that is found stopping counts as a lost connection.
 	ConnectTimeout time.Duration
 	// ReconnectTimeout is how long calls wait for a connection that was lost to come back; usually Forever. What is negative
@@ -25,7 +25,7 @@ type Options struct {
 	// CloseTimeout is how long Close waits for answers; usually 5 s.
 	CloseTimeout time.Duration
 	// OnState is called when the state of the connection changes; the error says why it is StateDisconnected. It is called by
-	// a goroutine of its own, and may call the client.
+	// a goroutine of its own, and may call the client. Close waits for it within its time.
 	OnState func(state State, err error)
 	// Logf writes a line when the daemon cannot be reached, once until a call is answered again, and when an event or an
 	// answer of a worker is lost that nobody else is told of; usually log.Printf.
@@ -47,7 +47,7 @@ func (o Options) filled() Options {
 		o.SocketPath = UsualSocket()
 	}
 	if o.ConnectTimeout == 0 {
-		o.ConnectTimeout = 30 * time.Second
+		o.ConnectTimeout = 10 * time.Second
 	}
 	if o.ReconnectTimeout == 0 {
 		o.ReconnectTimeout = Forever

@@ -50,7 +50,7 @@ type Handler func(ctx context.Context, batch Batch) (map[string]Settlement, erro
 
 // WorkerOptions say how much a worker takes.
 type WorkerOptions struct {
-	// Credit is how many batches it takes at once; 0 is one.
+	// Credit is how many batches it takes at once; 0 is one. No more of its handlers run at the same time.
 	Credit int
 	// Limit is the most events in a batch; 0 leaves it to the dispatcher.
 	Limit int
@@ -64,6 +64,7 @@ type Subscription struct {
 	dispatcher string
 	handler    Handler
 	onRefused  func(error)
+	running    chan struct{} // has room for as many handlers as may run at the same time
 	workers    *workers
 	call       *call
 	done       chan struct{}
@@ -90,6 +91,10 @@ func (c *Client) Subscribe(
 	subscription := &Subscription{
 		dispatcher: dispatcher, handler: handler, onRefused: options.OnRefused, workers: &c.workers,
 		call: newCall("dispatcher.subscribe", params, true), done: make(chan struct{}),
+		running: make(chan struct{}, 1),
+	}
+	if options.Credit > 1 {
+		subscription.running = make(chan struct{}, options.Credit)
 	}
 	subscription.ctx, subscription.cancel = context.WithCancel(context.Background())
 	subscription.call.standing = &standing{
@@ -268,7 +273,14 @@ func (w *workers) take(present *link, method string, id, params json.RawMessage)
 		// It stands where the handler ends its goroutine: every end of a handler is an answer.
 		line := failed(id, "the handler ended its goroutine")
 		defer func() { w.connection.answer(present, id, line) }()
-		if w.connection.isPresent(present) {
+		// One whose connection is gone may run yet; then this one waits, and is not begun if its own is gone, too.
+		select {
+		case subscription.running <- struct{}{}:
+			defer func() { <-subscription.running }()
+		case <-ctx.Done():
+			return
+		}
+		if ctx.Err() == nil {
 			line = subscription.handle(ctx, id, params)
 		}
 	}()

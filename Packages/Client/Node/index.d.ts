@@ -44,7 +44,7 @@ export interface Options {
     namespace?: string;
     /**
      * How long a call waits for the first connection. One attempt is always made, and 0 makes no other. A daemon that is
-     * found stopping counts as a lost connection. Default: 30 000.
+     * found stopping counts as a lost connection. Default: 10 000.
      */
     connectTimeout?: number;
     /** How long calls wait for a connection that was lost to come back; 0 does not wait. Default: Infinity. */
@@ -188,7 +188,7 @@ export type Work = (
 ) => Outcomes | void | null | undefined | Promise<Outcomes | void | null | undefined>;
 
 export interface WorkerOptions extends Patience {
-    /** How many batches it takes at once. Default: 1. */
+    /** How many batches it takes at once: no more of its handlers run at the same time. Default: 1. */
     credit?: number;
     /** The most events in a batch. */
     limit?: number;
@@ -223,7 +223,8 @@ export class Client {
     /**
      * Tracks an event without a promise. False if the event is not taken, since there is no room for it, it is no JSON, or
      * the client is closed. `onDropped` is called with every event that is dropped, now or later. At its end the program is
-     * kept for such events for `exitTimeout`; a program that calls `process.exit` loses what is not acknowledged, and says so.
+     * kept for such events for `exitTimeout`. Where it ends at once, by `process.exit` or an error that nobody catches, a
+     * process that is started then sends them within that time, if the daemon is there. What is left is said on standard error.
      */
     trackSoon(event: string, data?: object | null, options?: EventOptions): boolean;
 

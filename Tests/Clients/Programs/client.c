@@ -6,9 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MOST = 64 };
+
+static long deadline = HEADGATE_FOREVER; /* of each call */
 
 static void put_json_text(const char *text) {
     putchar('"');
@@ -41,6 +44,45 @@ static void put_receipt(const headgate_receipt *receipt) {
     printf(",\"duplicate\":%s,\"unrouted\":%s}", receipt->duplicate ? "true" : "false",
            receipt->unrouted ? "true" : "false");
 }
+
+static void put_error_line(const headgate_error *error) {
+    flockfile(stdout);
+    printf("{");
+    put_error(error);
+    printf("}\n");
+    fflush(stdout);
+    funlockfile(stdout);
+}
+
+static void put_receipt_line(const headgate_receipt *receipt) {
+    flockfile(stdout);
+    printf("{");
+    put_receipt(receipt);
+    printf("}\n");
+    fflush(stdout);
+    funlockfile(stdout);
+}
+
+/* ---- What the client tells besides ---- */
+
+static void tell_state(void *context, headgate_state state, const headgate_error *error) {
+    static const char *const words[] = {"connected", "disconnected", "closed"};
+    (void)context, (void)error;
+    printf("{\"state\":\"%s\"}\n", words[state]);
+    fflush(stdout);
+}
+
+static void tell_warning(void *context, const char *line) {
+    (void)context;
+    flockfile(stdout);
+    printf("{\"warning\":");
+    put_json_text(line);
+    printf("}\n");
+    fflush(stdout);
+    funlockfile(stdout);
+}
+
+static void ignore_line(void *context, const char *line) { (void)context, (void)line; }
 
 static void *need(void *memory) {
     if (memory) return memory;
@@ -118,10 +160,8 @@ static bool call_track(headgate *client, arguments *from, headgate_answer *answe
     headgate_event event = event_of(from);
     headgate_receipt receipt;
     (void)answer;
-    if (!headgate_track(client, &event, HEADGATE_FOREVER, &receipt, error)) return false;
-    printf("{");
-    put_receipt(&receipt);
-    printf("}\n");
+    if (!headgate_track(client, &event, deadline, &receipt, error)) return false;
+    put_receipt_line(&receipt);
     headgate_receipt_free(&receipt);
     return true;
 }
@@ -132,7 +172,7 @@ static bool call_track_many(headgate *client, arguments *from, headgate_answer *
     headgate_json list = headgate_json_member(from->object, "events"), whole = from->object;
     while (count < 8 && headgate_json_next(list, &place, NULL, &from->object)) events[count++] = event_of(from);
     from->object = whole;
-    if (!headgate_track_many(client, events, count, HEADGATE_FOREVER, answer, error)) return false;
+    if (!headgate_track_many(client, events, count, deadline, answer, error)) return false;
     /* Null where there is none. */
     int64_t first, last, duplicates = 0, unrouted = 0;
     headgate_json ids = headgate_json_member(answer->result, "ids");
@@ -140,12 +180,14 @@ static bool call_track_many(headgate *client, arguments *from, headgate_answer *
     bool has_last = headgate_json_int(headgate_json_member(answer->result, "last_seq"), &last);
     headgate_json_int(headgate_json_member(answer->result, "duplicates"), &duplicates);
     headgate_json_int(headgate_json_member(answer->result, "unrouted"), &unrouted);
+    flockfile(stdout);
     printf("{\"result\":{\"ids\":%.*s,\"first_seq\":", (int)ids.length, ids.text);
     if (has_first) printf("%lld,\"last_seq\":", (long long)first);
     else printf("null,\"last_seq\":");
     if (has_last) printf("%lld", (long long)last);
     else printf("null");
     printf(",\"duplicates\":%lld,\"unrouted\":%lld}}\n", (long long)duplicates, (long long)unrouted);
+    funlockfile(stdout);
     headgate_answer_free(answer);
     return true;
 }
@@ -155,7 +197,7 @@ static bool call_flush(headgate *client, arguments *from, headgate_answer *answe
         .wait = is_true(from, "wait"), .has_timeout = has(from, "timeout_ms"),
         .timeout_ms = number_of(from, "timeout_ms", 0), .flush = text_of(from, "flush")};
     options.dispatchers = texts_of(from, "dispatchers", &options.dispatcher_count);
-    return headgate_flush(client, &options, HEADGATE_FOREVER, answer, error);
+    return headgate_flush(client, &options, deadline, answer, error);
 }
 
 static bool call_register(headgate *client, arguments *from, headgate_answer *answer, headgate_error *error) {
@@ -164,7 +206,7 @@ static bool call_register(headgate *client, arguments *from, headgate_answer *an
         .on_disconnect = text_of(from, "on_disconnect")};
     (void)answer;
     barrier.scopes = texts_of(from, "scopes", &barrier.scope_count);
-    return headgate_barrier_register(client, &barrier, HEADGATE_FOREVER, error);
+    return headgate_barrier_register(client, &barrier, deadline, error);
 }
 
 static bool call_set(headgate *client, arguments *from, headgate_answer *answer, headgate_error *error) {
@@ -172,14 +214,14 @@ static bool call_set(headgate *client, arguments *from, headgate_answer *answer,
         .id = text_of(from, "id"), .state = text_of(from, "state"), .flushable = json_of(from, "flushable"),
         .dispatcher = text_of(from, "dispatcher"), .reason = text_of(from, "reason")};
     (void)answer;
-    return headgate_barrier_set(client, &change, HEADGATE_FOREVER, error);
+    return headgate_barrier_set(client, &change, deadline, error);
 }
 
 static bool call_activate(headgate *client, arguments *from, headgate_answer *answer, headgate_error *error) {
     headgate_activate_options options = {
         .board = text_of(from, "board"), .input = json_of(from, "input"), .mainboard = text_of(from, "mainboard"),
         .timeout_ms = number_of(from, "timeout_ms", 0), .wait_ms = number_of(from, "wait_ms", 0)};
-    return headgate_activate(client, &options, HEADGATE_FOREVER, answer, error);
+    return headgate_activate(client, &options, deadline, answer, error);
 }
 
 static bool put_count(bool is_ok, const char *name, int64_t count) {
@@ -194,17 +236,17 @@ static bool put_count(bool is_ok, const char *name, int64_t count) {
         return EXPRESSION;                                                                                              \
     }
 
-CALL(call_dispatchers, headgate_dispatchers(client, HEADGATE_FOREVER, answer, error))
-CALL(call_barriers, headgate_barriers(client, HEADGATE_FOREVER, answer, error))
+CALL(call_dispatchers, headgate_dispatchers(client, deadline, answer, error))
+CALL(call_barriers, headgate_barriers(client, deadline, answer, error))
 CALL(call_pause, headgate_pause(client, text_of(from, "id"), text_of(from, "reason"), is_true(from, "flushable"),
-                                HEADGATE_FOREVER, error))
-CALL(call_resume, headgate_resume(client, text_of(from, "id"), HEADGATE_FOREVER, error))
+                                deadline, error))
+CALL(call_resume, headgate_resume(client, text_of(from, "id"), deadline, error))
 CALL(call_peek, headgate_peek(client, text_of(from, "dispatcher"), number_of(from, "limit", -1),
-                              number_of(from, "after", -1), HEADGATE_FOREVER, answer, error))
+                              number_of(from, "after", -1), deadline, answer, error))
 CALL(call_letters, headgate_dead_letters(client, text_of(from, "dispatcher"), number_of(from, "limit", -1),
-                                         json_of(from, "after"), HEADGATE_FOREVER, answer, error))
-CALL(call_application, headgate_application_status(client, text_of(from, "status"), HEADGATE_FOREVER, error))
-CALL(call_unregister, headgate_barrier_unregister(client, text_of(from, "id"), is_true(from, "force"), HEADGATE_FOREVER,
+                                         json_of(from, "after"), deadline, answer, error))
+CALL(call_application, headgate_application_status(client, text_of(from, "status"), deadline, error))
+CALL(call_unregister, headgate_barrier_unregister(client, text_of(from, "id"), is_true(from, "force"), deadline,
                                                   error))
 
 /* Likewise, for calls that give a count, which they put into `count` and which is told as RESULT. */
@@ -217,24 +259,24 @@ CALL(call_unregister, headgate_barrier_unregister(client, text_of(from, "id"), i
     }
 
 COUNT(call_purge, "purged", headgate_purge(client, text_of(from, "dispatcher"), number_of(from, "before_seq", -1),
-                                           HEADGATE_FOREVER, &count, error))
+                                           deadline, &count, error))
 COUNT(call_requeue, "count", headgate_dead_letters_requeue(client, text_of(from, "dispatcher"), json_of(from, "letters"),
-                                                           HEADGATE_FOREVER, &count, error))
+                                                           deadline, &count, error))
 COUNT(call_purge_letters, "count", headgate_dead_letters_purge(client, text_of(from, "dispatcher"),
-                                                               json_of(from, "letters"), HEADGATE_FOREVER, &count, error))
+                                                               json_of(from, "letters"), deadline, &count, error))
 /* written by Tools/protocol: certified */
-CALL(call_ping, headgate_ping(client, HEADGATE_FOREVER, error))
-CALL(call_discover, headgate_discover(client, HEADGATE_FOREVER, answer, error))
-CALL(call_flush_cancel, headgate_flush_cancel(client, text_of(from, "flush"), HEADGATE_FOREVER, error))
-CALL(call_status, headgate_status(client, HEADGATE_FOREVER, answer, error))
-CALL(call_config, headgate_config(client, text_of(from, "layer"), HEADGATE_FOREVER, answer, error))
-CALL(call_config_set, headgate_config_set(client, json_of(from, "patch"), is_true(from, "persist"), HEADGATE_FOREVER,
+CALL(call_ping, headgate_ping(client, deadline, error))
+CALL(call_discover, headgate_discover(client, deadline, answer, error))
+CALL(call_flush_cancel, headgate_flush_cancel(client, text_of(from, "flush"), deadline, error))
+CALL(call_status, headgate_status(client, deadline, answer, error))
+CALL(call_config, headgate_config(client, text_of(from, "layer"), deadline, answer, error))
+CALL(call_config_set, headgate_config_set(client, json_of(from, "patch"), is_true(from, "persist"), deadline,
                                           error))
-CALL(call_config_reload, headgate_config_reload(client, HEADGATE_FOREVER, answer, error))
-CALL(call_metrics, headgate_metrics(client, HEADGATE_FOREVER, answer, error))
-CALL(call_event_trace, headgate_event_trace(client, text_of(from, "id"), text_of(from, "namespace"), HEADGATE_FOREVER,
+CALL(call_config_reload, headgate_config_reload(client, deadline, answer, error))
+CALL(call_metrics, headgate_metrics(client, deadline, answer, error))
+CALL(call_event_trace, headgate_event_trace(client, text_of(from, "id"), text_of(from, "namespace"), deadline,
                                             answer, error))
-CALL(call_clients, headgate_clients(client, HEADGATE_FOREVER, answer, error))
+CALL(call_clients, headgate_clients(client, deadline, answer, error))
 /* end of what Tools/protocol has written */
 
 static const struct {
@@ -272,9 +314,7 @@ static void answer_line(headgate *client, headgate_json line) {
     size_t place = 0, count = sizeof calls / sizeof *calls;
     while (place < count && !headgate_json_equals(method, calls[place].method)) place++;
     if (place == count || !calls[place].call(client, &from, &answer, &error)) {
-        printf("{");
-        put_error(&error);
-        printf("}\n");
+        put_error_line(&error);
     } else if (!calls[place].tells) {
         printf("{\"result\":%.*s}\n", answer.memory ? (int)answer.result.length : 2,
                answer.memory ? answer.result.text : "{}");
@@ -313,43 +353,167 @@ static void note(void *context, const headgate_receipt *receipt, const headgate_
     else noted->error = *error;
 }
 
+static void put_outcome(size_t n, outcome *noted) {
+    flockfile(stdout);
+    printf("{\"n\":%zu,", n);
+    if (noted->is_ok) put_receipt(&noted->receipt);
+    else put_error(&noted->error);
+    printf("}\n");
+    fflush(stdout);
+    funlockfile(stdout);
+    headgate_receipt_free(&noted->receipt);
+}
+
+/* The data of an event, with a text of so many bytes. */
+static char *data_of(size_t n, size_t bytes) {
+    char *data = need(malloc(bytes + 64));
+    int length = sprintf(data, "{\"n\":%zu", n);
+    if (bytes) {
+        length += sprintf(data + length, ",\"text\":\"");
+        memset(data + length, 'x', bytes);
+        length += (int)bytes;
+        data[length++] = '"';
+    }
+    strcpy(data + length, "}");
+    return data;
+}
+
 static void track(headgate *client, size_t count, const char *name) {
     outcome *outcomes = need(calloc(count, sizeof *outcomes));
-    char data[32];
     for (size_t n = 0; n < count; n++) {
-        snprintf(data, sizeof data, "{\"n\":%zu}", n);
+        char *data = data_of(n, 0);
         headgate_event event = {.event = name, .data = data};
-        if (!headgate_track_begin(client, &event, HEADGATE_FOREVER, note, &outcomes[n], &outcomes[n].error)) break;
+        bool is_begun = headgate_track_begin(client, &event, HEADGATE_FOREVER, note, &outcomes[n], &outcomes[n].error);
+        free(data);
+        if (!is_begun) break;
     }
     headgate_drain(client, HEADGATE_FOREVER, NULL);
-    for (size_t n = 0; n < count; n++) {
-        printf("{\"n\":%zu,", n);
-        if (outcomes[n].is_ok) put_receipt(&outcomes[n].receipt);
-        else put_error(&outcomes[n].error);
-        printf("}\n");
-        headgate_receipt_free(&outcomes[n].receipt);
-    }
+    for (size_t n = 0; n < count; n++) put_outcome(n, &outcomes[n]);
     free(outcomes);
+}
+
+/* Tracks events by calls that never wait; tells at once which are refused, later what came of the others. */
+static void try_to_track(headgate *client, size_t count, const char *name, size_t bytes) {
+    outcome *outcomes = need(calloc(count, sizeof *outcomes));
+    bool *are_taken = need(calloc(count, sizeof *are_taken));
+    for (size_t n = 0; n < count; n++) {
+        char *data = data_of(n, bytes);
+        headgate_event event = {.event = name, .data = data};
+        are_taken[n] = headgate_try_track(client, &event, note, &outcomes[n], &outcomes[n].error);
+        if (!are_taken[n]) put_outcome(n, &outcomes[n]);
+        free(data);
+    }
+    puts("\"tried\"");
+    fflush(stdout);
+    headgate_drain(client, HEADGATE_FOREVER, NULL);
+    for (size_t n = 0; n < count; n++)
+        if (are_taken[n]) put_outcome(n, &outcomes[n]);
+    free(outcomes), free(are_taken);
+}
+
+static void put_noted(outcome *noted) {
+    if (noted->is_ok) put_receipt_line(&noted->receipt);
+    else put_error_line(&noted->error);
+    headgate_receipt_free(&noted->receipt);
+}
+
+/* One event takes the room that there is; another waits for it until the deadline. */
+static void need_room(headgate *client, const char *name) {
+    outcome first = {0}, second = {0};
+    headgate_event event = {.event = name};
+    headgate_track_begin(client, &event, HEADGATE_FOREVER, note, &first, &first.error);
+    if (headgate_track_begin(client, &event, deadline, note, &second, &second.error))
+        headgate_drain(client, HEADGATE_FOREVER, NULL);
+    put_noted(&second);
+    headgate_drain(client, HEADGATE_FOREVER, NULL);
+    put_noted(&first);
+}
+
+/* Tracks events without waiting for anything; then the client is closed. C runs nothing of the client's at the end of a program. */
+static void track_and_end(headgate *client, size_t count, const char *name) {
+    for (size_t n = 0; n < count; n++) {
+        char *data = data_of(n, 0);
+        headgate_event event = {.event = name, .data = data};
+        headgate_try_track(client, &event, NULL, NULL, NULL);
+        free(data);
+    }
+}
+
+static void put_tracked(headgate *client, const char *who, const char *name) {
+    headgate_event event = {.event = name};
+    headgate_receipt receipt;
+    headgate_error error;
+    bool is_ok = headgate_track(client, &event, HEADGATE_FOREVER, &receipt, &error);
+    printf("{\"%s\":{", who);
+    if (is_ok) put_receipt(&receipt);
+    else put_error(&error);
+    printf("}}\n");
+    fflush(stdout);
+    if (is_ok) headgate_receipt_free(&receipt);
+}
+
+/* Tracks an event before, in, and after a child process. */
+static void fork_in_the_middle(headgate *client, const char *name) {
+    headgate_event event = {.event = name};
+    headgate_track(client, &event, HEADGATE_FOREVER, NULL, NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        put_tracked(client, "child", name);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    put_tracked(client, "parent", name);
 }
 
 /* ---- The verb `handle` ---- */
 
-/* Events are dealt with as their names say. */
+static pthread_mutex_t lines = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t came = PTHREAD_COND_INITIALIZER;
+static int lines_read;
+
+static int count_lines(void) {
+    pthread_mutex_lock(&lines);
+    int count = lines_read;
+    pthread_mutex_unlock(&lines);
+    return count;
+}
+
+/* Waits until there are more lines of the input than so many. */
+static void wait_for_line(int before) {
+    pthread_mutex_lock(&lines);
+    while (lines_read == before) pthread_cond_wait(&came, &lines);
+    pthread_mutex_unlock(&lines);
+}
+
+/* Of these C has one: false. */
+static bool is_failure(headgate_json word) {
+    static const char *const words[] = {"fail", "long", "cancel", "mute", "wrong"};
+    for (size_t place = 0; place < sizeof words / sizeof *words; place++)
+        if (headgate_json_equals(word, words[place])) return true;
+    return false;
+}
+
+/* Deals with events as their names say. */
 static bool work(void *context, const headgate_batch *batch, headgate_reply *reply) {
     headgate_json event;
-    bool fails = false, has_once = false;
+    bool fails = false, has_once = false, waits = false, leaves = false;
+    int before = count_lines(); /* before it is told: the line may come at once */
     (void)context;
     flockfile(stdout);
     printf("{\"batch\":[");
     for (size_t place = 0, count = 0; headgate_json_next(batch->events, &place, NULL, &event); count++) {
         headgate_json id = headgate_json_member(event, "id"), name = headgate_json_member(event, "event");
         printf("%s%.*s", count ? "," : "", (int)id.length, id.text);
-        fails |= headgate_json_equals(name, "fail");
+        fails |= is_failure(name);
+        waits |= headgate_json_equals(name, "wait");
+        leaves |= headgate_json_equals(name, "leave");
         has_once |= headgate_json_equals(name, "retry_once");
     }
     printf("],\"attempt\":%lld}\n", (long long)batch->attempt);
     fflush(stdout);
     funlockfile(stdout);
+    if (waits) wait_for_line(before);
+    if (leaves) pthread_exit(NULL);
     if (fails) return false;
     if (has_once && batch->attempt > 1) return true;
     for (size_t place = 0; headgate_json_next(batch->events, &place, NULL, &event);) {
@@ -365,7 +529,14 @@ static bool work(void *context, const headgate_batch *batch, headgate_reply *rep
 static headgate_run_end run(void *context, const headgate_activation *activation, headgate_reply *reply) {
     (void)context;
     if (headgate_json_equals(activation->input, "refuse")) return HEADGATE_NOT_DONE;
-    if (headgate_json_equals(activation->input, "fail")) return HEADGATE_FAILED;
+    if (is_failure(activation->input)) return HEADGATE_FAILED;
+    if (headgate_json_equals(activation->input, "leave")) pthread_exit(NULL);
+    if (headgate_json_equals(activation->input, "wait")) {
+        int before = count_lines();
+        printf("{\"runs\":%.*s}\n", (int)activation->board.length, activation->board.text);
+        fflush(stdout);
+        wait_for_line(before);
+    }
     bool has_output = headgate_json_kind_of(activation->input) > HEADGATE_NULL;
     return !has_output || headgate_reply_output(reply, activation->input) ? HEADGATE_DONE : HEADGATE_FAILED;
 }
@@ -386,9 +557,20 @@ static void tell_news(void *context, headgate_news news, headgate_json change, c
     funlockfile(stdout);
 }
 
+/* Another thread polls for each that a handler ends. */
+static void *poll_again(void *client) {
+    headgate_error error;
+    do {
+        pthread_t thread;
+        pthread_create(&thread, NULL, poll_until_closed, client);
+        pthread_join(thread, NULL);
+    } while (headgate_poll(client, 0, &error) >= 0);
+    return NULL;
+}
+
 static void handle(headgate *client, char *const *names, int count) {
     pthread_t threads[2];
-    for (int place = 0; place < 2; place++) pthread_create(&threads[place], NULL, poll_until_closed, client);
+    for (int place = 0; place < 2; place++) pthread_create(&threads[place], NULL, poll_again, client);
     for (int place = 0; place < count; place++) {
         const char *id = strchr(names[place], ':') + 1;
         if (names[place][0] == 'b') headgate_serve_board(client, id, NULL, false, run, NULL, HEADGATE_FOREVER, NULL);
@@ -398,14 +580,20 @@ static void handle(headgate *client, char *const *names, int count) {
     }
     puts("\"ready\"");
     fflush(stdout);
-    while (getchar() != EOF) continue;
+    for (int byte; (byte = getchar()) != EOF;) {
+        if (byte != '\n') continue;
+        pthread_mutex_lock(&lines);
+        lines_read++;
+        pthread_cond_broadcast(&came);
+        pthread_mutex_unlock(&lines);
+    }
     headgate_stop(client);
     for (int place = 0; place < 2; place++) pthread_join(threads[place], NULL);
 }
 
 int main(int count, char **words) {
     headgate_options options = {.name = "certified", .version = "1.0", .backoff_base_ms = 10, .backoff_cap_ms = 200,
-                                .reconnect_timeout_ms = 86400000};
+                                .connect_timeout_ms = 10000, .reconnect_timeout_ms = HEADGATE_FOREVER, .log = ignore_line};
     int place = 1;
     for (; place + 1 < count && strncmp(words[place], "--", 2) == 0; place += 2) {
         const char *option = words[place], *value = words[place + 1];
@@ -413,17 +601,22 @@ int main(int count, char **words) {
         if (strcmp(option, "--namespace") == 0) options.id_namespace = value;
         if (strcmp(option, "--max-unanswered") == 0) options.max_unanswered = (size_t)atol(value);
         if (strcmp(option, "--greeting-timeout-ms") == 0) options.greeting_timeout_ms = atol(value);
-        if (strcmp(option, "--reconnect-timeout-ms") == 0) {
-            options.gives_up = true, options.reconnect_timeout_ms = atol(value);
-            options.connect_timeout_ms = 86400000;
-        }
+        if (strcmp(option, "--reconnect-timeout-ms") == 0) options.gives_up = true, options.reconnect_timeout_ms = atol(value);
+        if (strcmp(option, "--deadline-ms") == 0) deadline = atol(value);
+        if (strcmp(option, "--tell") == 0) options.on_state = tell_state, options.log = tell_warning;
         if (strcmp(option, "--connect-timeout-ms") == 0) options.gives_up = true, options.connect_timeout_ms = atol(value);
     }
     headgate_error error;
+    if (place < count && strcmp(words[place], "end") == 0) options.log = NULL;
     headgate *client = headgate_open(&options, &error);
     if (!client || place == count) return fprintf(stderr, "%s\n", client ? "no verb" : error.message), 2;
+    const char *const *given = (const char *const *)words + place + 1;
     if (strcmp(words[place], "calls") == 0) run_calls(client);
-    else if (strcmp(words[place], "track") == 0) track(client, (size_t)atol(words[place + 1]), words[place + 2]);
+    else if (strcmp(words[place], "track") == 0) track(client, (size_t)atol(given[0]), given[1]);
+    else if (strcmp(words[place], "try") == 0) try_to_track(client, (size_t)atol(given[0]), given[1], given[2] ? (size_t)atol(given[2]) : 0);
+    else if (strcmp(words[place], "room") == 0) need_room(client, given[0]);
+    else if (strcmp(words[place], "end") == 0) track_and_end(client, (size_t)atol(given[1]), given[2]);
+    else if (strcmp(words[place], "fork") == 0) fork_in_the_middle(client, given[0]);
     else handle(client, words + place + 1, count - place - 1);
     headgate_close(client);
     return 0;

@@ -8,11 +8,18 @@ import {Client, HeadgateError} from "../../../Packages/Client/Node/index.mjs";
 // Whole numbers keep their digits: what is written here must be what was read.
 const {decode, encode} = await import("../../../Packages/Client/Node/lib/json.js").then((module) => module.default);
 
-const texts = ["socket", "namespace"];
-const numbers = ["max-unanswered", "greeting-timeout-ms", "connect-timeout-ms", "reconnect-timeout-ms"];
+const texts = ["socket", "namespace", "tell", "signals"];
+const numbers = [
+    "max-unanswered", "greeting-timeout-ms", "connect-timeout-ms", "reconnect-timeout-ms", "deadline-ms",
+];
 const options = Object.fromEntries([...texts, ...numbers].map((name) => [name, {type: "string"}]));
 const {values, positionals} = parseArgs({options, allowPositionals: true});
 const given = (name) => (values[name] === undefined ? undefined : Number(values[name]));
+const patience = {timeout: given("deadline-ms")};
+const [verb, ...rest] = positionals;
+
+// What came of the events of the verb `try` that were dropped, by their numbers.
+const dropped = new Map();
 
 const client = new Client("certified", "1.0", {
     socketPath: values.socket,
@@ -23,7 +30,15 @@ const client = new Client("certified", "1.0", {
     reconnectTimeout: given("reconnect-timeout-ms"),
     backoffBase: 10,
     backoffCap: 200,
+    onDropped: (error, {data}) => dropped.set(data.n, error),
+    onState: values.tell && ((state) => put({state})),
 });
+process.removeAllListeners("warning");
+process.on("warning", ({message}) => {
+    if (values.tell) put({warning: message});
+    else if (verb === "end") console.error(message);
+});
+if (values.signals) process.on("SIGUSR1", () => {});
 
 function put(value) {
     process.stdout.write(encode(value) + "\n");
@@ -36,22 +51,23 @@ function refusal(error) {
 }
 
 const CALLS = {
-    track: ({event, data, ...more}) => client.track(event, data, more),
-    track_many: ({events}) => client.trackMany(events),
-    flush: (values) => client.flush(values),
-    status: () => client.status(),
+    track: ({event, data, ...more}) => client.track(event, data, {...more, ...patience}),
+    track_many: ({events}) => client.trackMany(events, patience),
+    flush: (values) => client.flush({...values, ...patience}),
+    status: () => client.status(patience),
 };
 
 async function calls() {
     for await (const line of createInterface({input: process.stdin})) {
         const {method, arguments: values = {}} = decode(line);
-        const call = CALLS[method] ?? ((values) => client.call(method, values));
+        const call = CALLS[method] ?? ((values) => client.call(method, values, patience));
         put(await call(values).then((result) => ({result}), refusal));
     }
 }
 
-function* events(count, name) {
-    for (let n = 0; n < count; n++) yield {event: name, data: {n}};
+function* events(count, name, size = 0) {
+    const more = size > 0 ? {text: "x".repeat(size)} : {};
+    for (let n = 0; n < count; n++) yield {event: name, data: {n, ...more}};
 }
 
 /** Tracks as many events without waiting in between; tells what came of each, in order. */
@@ -60,18 +76,62 @@ async function track(count, name) {
     outcomes.forEach((outcome, n) => put({n, ...(outcome instanceof Error ? refusal(outcome) : {result: outcome})}));
 }
 
-/** Events are dealt with as their names say. */
-function work({events, attempt}) {
+/** Tracks events by calls that never wait; tells at once which are refused, later what came of the others. */
+async function tryTo(count, name, size) {
+    const taken = [];
+    for (const {event, data} of events(Number(count), name, Number(size ?? 0))) {
+        if (client.trackSoon(event, data)) {
+            taken.push(data.n);
+            continue;
+        }
+        await undefined; // callbacks come behind what is under way
+        await undefined;
+        put({n: data.n, ...refusal(dropped.get(data.n))});
+    }
+    put("tried");
+    await client.drain();
+    for (const n of taken) put({n, ...(dropped.has(n) ? refusal(dropped.get(n)) : {result: null})});
+}
+
+/** One event takes the room that there is; another waits for it until the deadline. */
+async function room(name) {
+    const outcome = (promise) => promise.then((result) => ({result}), refusal);
+    const first = outcome(client.track(name));
+    put(await outcome(client.room(patience).then(() => client.track(name, undefined, patience))));
+    put(await first);
+}
+
+/** Tracks events without waiting for anything, then ends the program in one way. */
+async function end(how, count, name) {
+    for (const {event, data} of events(Number(count), name)) client.trackSoon(event, data);
+    if (how === "exit") process.exit(0);
+    if (how === "throw") setImmediate(() => { throw new Error("as was asked"); });
+    if (how === "close") await client.close();
+}
+
+const waiting = [];
+const FAILURES = {
+    fail: () => new Error("as was asked"),
+    leave: () => new Error("as was asked"),
+    long: () => new Error("x".repeat(100_000)),
+    cancel: () => AbortSignal.abort().reason,
+    mute: () => Object.create(null),
+};
+
+/** Deals with events as their names say. */
+async function work({events, attempt}) {
     put({batch: events.map(({id}) => id), attempt});
     const names = new Map(events.map(({id, event}) => [id, event]));
     const has = (name) => [...names.values()].includes(name);
-    if (has("fail")) throw new Error("as the event asked");
+    if (has("wait")) await new Promise((resolve) => waiting.push(resolve));
+    for (const [word, failure] of Object.entries(FAILURES)) if (has(word)) throw failure();
+    if (has("wrong")) return false;
     if (has("retry_once") && attempt > 1) return null;
     const outcomes = {dead: "dead", retry: "retry", retry_once: "retry"};
     return new Map([...names].filter(([, name]) => name in outcomes).map(([id, name]) => [id, outcomes[name]]));
 }
 
-/** Works for what is named, until the input ends: `worker:ID`. */
+/** Works for what is named, until the input ends: `worker:ID`. A line of it lets handlers go on that wait. */
 async function handle(...names) {
     for (const name of names) {
         const [kind, id] = name.split(":");
@@ -79,9 +139,8 @@ async function handle(...names) {
         await client.subscribe(id, work);
     }
     put("ready");
-    await new Promise((resolve) => process.stdin.on("end", resolve).resume());
+    for await (const line of createInterface({input: process.stdin})) waiting.splice(0).forEach((goOn) => goOn(line));
 }
 
-const [verb, ...rest] = positionals;
-await {calls, track, handle}[verb](...rest);
-await client.close();
+await {calls, track, try: tryTo, room, end, handle}[verb](...rest);
+if (verb !== "end") await client.close();

@@ -99,7 +99,7 @@ def certified(_, plain):
     for method in plain:
         only = method.only_result
         name = f"call_{method.called('c')}"
-        parts = ["client", *(argument(one) for one in method.ordered()), "HEADGATE_FOREVER"]
+        parts = ["client", *(argument(one) for one in method.ordered()), "deadline"]
         counts = only and only.kind == "integer"
         parts += ["&count"] if counts else [] if method.is_answered_empty else ["answer"]
         begin = f'COUNT({name}, "{only.name}", ' if counts else f"CALL({name}, "

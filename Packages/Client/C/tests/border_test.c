@@ -261,7 +261,7 @@ static void test_close_says_what_was_left(void) {
     expect(headgate_try_track(of.client, &event, hear_receipt, &by, NULL), "an event");
     headgate_close(of.client);
     expect(by.failed == 1 && strcmp(by.reason, "closed") == 0, "its caller is told");
-    expect(strcmp(by.lines, "1 calls were not answered when the client was closed\n") == 0, by.lines);
+    expect(strcmp(by.lines, "1 events were not acknowledged when the client was closed\n") == 0, by.lines);
     close(of.stream), close(of.listener), unlink(of.address.sun_path), rmdir(of.folder);
 }
 

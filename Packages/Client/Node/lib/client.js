@@ -10,7 +10,7 @@ const {notify, warn} = require("./program.js");
 const {Workers, given} = require("./worker.js");
 
 const TIMES = {
-    connectTimeout: 30_000,
+    connectTimeout: 10_000,
     reconnectTimeout: Infinity,
     greetingTimeout: 10_000,
     exitTimeout: 5_000,
@@ -147,6 +147,7 @@ class Client {
             // What was not answered is told by its own promise, and by the number.
         }
         const unanswered = this.#connection.underWay;
+        this.#connection.warnOfLeft("the client was closed");
         this.#connection.close();
         return unanswered;
     }

@@ -10,7 +10,7 @@ const {Limits} = require("./limits.js");
 const {Lines} = require("./lines.js");
 const {readPatience, timer, watch} = require("./patience.js");
 const {addressFault, isPermanent} = require("./place.js");
-const {notify, textOf, unwatchEnd, warn, watchEnd} = require("./program.js");
+const {notify, sendAtTheEnd, textOf, unwatchEnd, warn, watchEnd} = require("./program.js");
 
 const LONGEST_ANSWER = 256 << 20;
 const UTF8 = new TextDecoder("utf-8", {fatal: true});
@@ -194,17 +194,36 @@ class Connection {
     }
 
     #endHold() {
-        const error = HeadgateError.local("closed", this.because("the program ended before the answer came"));
-        warn(`${this.#unattended} events were not acknowledged when the program ended: ${error.message}`, "HEADGATE_LEFT");
-        for (const call of [...this.#calls.values()]) if (!call.isAttended) this.#finish(call, error);
+        this.warnOfLeft("the program ended");
+        const error = this.#endOfProgram;
+        for (const call of this.#unattendedCalls) this.#finish(call, error);
     }
 
-    /** The program ends at this moment: nothing can be waited for any more. */
+    /** Says how many events are not acknowledged for which nobody waits, if there are any. */
+    warnOfLeft(when) {
+        if (this.#unattended === 0) return;
+        warn(this.because(`${this.#unattended} events were not acknowledged when ${when}`), "HEADGATE_LEFT");
+    }
+
+    get #endOfProgram() {
+        return HeadgateError.local("closed", this.because("the program ended before the answer came"));
+    }
+
+    get #unattendedCalls() {
+        return [...this.#calls.values()].filter((call) => !call.isAttended);
+    }
+
+    /** The program ends at this moment, and waits for nothing any more: another process sends what is left. */
     endWithProcess() {
-        const error = HeadgateError.local("closed", this.because("the program ended before the answer came"));
+        const left = this.#unattendedCalls;
+        const lines = [this.hello, ...left.map(({line}) => line)];
+        const answers = sendAtTheEnd(this.path, lines, this.options.exitTimeout);
+        const lost = left.filter(({number}) => !answers.get(number)?.result);
+        if (lost.length === 0) return;
+        const error = this.#endOfProgram;
         try {
-            console.error(`headgate: ${this.#unattended} events were not acknowledged: ${error.message}`);
-            for (const call of this.#calls.values()) if (!call.isAttended) call.dropped(error);
+            console.error(`headgate: ${lost.length} events were not acknowledged when the program ended: ${error.message}`);
+            for (const {number, dropped} of lost) dropped(HeadgateError.read(answers.get(number)?.error) ?? error);
         } catch (failure) {
             console.error(`headgate: a callback of the client failed: ${textOf(failure)}`);
         }

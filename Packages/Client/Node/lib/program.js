@@ -1,6 +1,11 @@
 // The client's ways to the program that it is in: its functions, its warnings, and its end.
 "use strict";
 
+const {spawnSync} = require("node:child_process");
+const {join} = require("node:path");
+
+const LONGEST_OUTPUT = 64 << 20;
+
 /** Writes a warning through Node's own logging (`process.on("warning")`, by default standard error). */
 function warn(text, code) {
     process.emitWarning(text, {type: "HeadgateWarning", code});
@@ -47,4 +52,27 @@ function unwatchEnd(connection) {
     watched.delete(connection);
 }
 
-module.exports = {notify, textOf, unwatchEnd, warn, watchEnd};
+/**
+ * Has a process of its own send lines to the daemon, the first of them `hello`, and waits for that process. Gives the answers that
+ * came in time, by their numbers.
+ */
+function sendAtTheEnd(path, lines, timeout) {
+    const answers = new Map();
+    try {
+        const env = {...process.env, NODE_OPTIONS: "", ELECTRON_RUN_AS_NODE: "1"};
+        const input = lines.join("");
+        const bound = timeout < 2 ** 31 ? timeout : undefined;
+        const {stdout} = spawnSync(process.execPath, [join(__dirname, "last.js"), path], {
+            env, input, timeout: bound, maxBuffer: LONGEST_OUTPUT, stdio: ["pipe", "pipe", "ignore"],
+        });
+        for (const line of String(stdout ?? "").split("\n").slice(0, -1)) {
+            const answer = JSON.parse(line);
+            answers.set(answer.id, answer);
+        }
+    } catch {
+        // What was not answered is said by the caller.
+    }
+    return answers;
+}
+
+module.exports = {notify, sendAtTheEnd, textOf, unwatchEnd, warn, watchEnd};

@@ -33,7 +33,7 @@ class Workers {
         };
         const told = {refused, ended, leaving: () => leaving(dispatcher)};
         const standing = new Standing("dispatcher.subscribe", given({id: dispatcher, credit, limit}), told);
-        const served = {standing, work, isRetired: false};
+        const served = {standing, work, isRetired: false, turns: new Turns(credit)};
         this.#table.set(dispatcher, served);
         try {
             await this.connection.begin(standing, patience);
@@ -79,11 +79,46 @@ class Workers {
             const data = {reason: "not_found"};
             return answer({error: {code: -32000, message: "this client does not serve it", data}});
         }
+        if (!(await served.turns.begin(signal))) return undefined;
         try {
             answer({result: read(await served.work(params, signal))});
         } catch (error) {
             answer({error: {code: -32603, message: textOf(error).slice(0, LONGEST_MESSAGE)}});
+        } finally {
+            served.turns.end();
         }
+    }
+}
+
+/** Lets as many handlers run at the same time as a worker takes batches: one whose connection is gone may run yet. */
+class Turns {
+    #free;
+    #waiting = [];
+
+    constructor(credit) {
+        this.#free = Number.isInteger(credit) ? Math.max(1, credit) : 1;
+    }
+
+    /** Waits for a turn; false if the signal is aborted before there is one. */
+    async begin(signal) {
+        if (this.#free > 0) {
+            this.#free--;
+            return true;
+        }
+        return new Promise((begin) => {
+            const waiting = {begin};
+            this.#waiting.push(waiting);
+            signal.addEventListener("abort", () => {
+                this.#waiting = this.#waiting.filter((one) => one !== waiting);
+                begin(false);
+            });
+        });
+    }
+
+    end() {
+        const next = this.#waiting.shift();
+        if (next) next.begin(true);
+        else this.#free++;
     }
 }
 

@@ -314,6 +314,46 @@ test("a program that ends has its events stored before", async (t) => {
     assert.equal(stdout + stderr, "");
 });
 
+for (const [name, text] of [["process.exit", "process.exit(0);"], ["an error", "throw new Error('as was asked');"]]) {
+    test(`${name} has the last events stored by another process`, async (t) => {
+        const daemon = await Daemon.start(t);
+        const program = `for (let n = 0; n < 40; n++) client.trackSoon("e" + n); ${text}`;
+        const ended = runProgram(daemon.path, program, 60_000).catch((error) => error);
+        const connection = await daemon.greet();
+        for (let n = 0; n < 40; n++) {
+            const request = await connection.request("track");
+            assert.equal(request.params.event, `e${n}`);
+            if (n > 0) connection.acknowledge(request);
+            else connection.tell({id: request.id, error: {code: -32000, message: "no", data: {reason: "storage"}}});
+        }
+        const {stdout, stderr} = await ended;
+        assert.equal(stdout, "dropped e0 storage\n");
+        assert.match(stderr, /headgate: 1 events were not acknowledged when the program ended/);
+    });
+}
+
+test("a batch waits for one whose connection is gone, and is not begun when its own is", async (t) => {
+    const begun = [];
+    const finish = [];
+    const [daemon, , first] = await working(t, ({events}) => {
+        begun.push(events[0].id);
+        return new Promise((resolve) => finish.push(resolve));
+    });
+    dispatch(first, [{id: "1"}]);
+    dispatch(first, [{id: "2"}]);
+    assert.equal(await first.isSilent(), true);
+    first.socket.destroy();
+    const second = await daemon.greet();
+    second.answer(await second.request("dispatcher.subscribe"), {});
+    dispatch(second, [{id: "3"}]);
+    assert.equal(await second.isSilent(), true);
+    finish[0]();
+    while (finish.length < 2) await new Promise(setImmediate);
+    finish[1]({"3": "dead"});
+    assert.deepEqual((await second.read()).result, {outcomes: {"3": "dead"}});
+    assert.deepEqual(begun, ["1", "3"]);
+});
+
 test("process.exit says what it loses", async (t) => {
     const path = join(await folder(t), "d.sock");
     const {stdout, stderr} = await runProgram(path, `client.trackSoon("lost"); process.exit(0);`, 60_000);

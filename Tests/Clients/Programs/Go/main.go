@@ -7,12 +7,16 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"log"
 	"os"
+	"os/signal"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"example.org/headgate"
@@ -21,7 +25,16 @@ import (
 var (
 	background = context.Background()
 	output     sync.Mutex
+	deadline   time.Duration // of each call; 0 is none
 )
+
+// patient gives the context of a call.
+func patient() (context.Context, context.CancelFunc) {
+	if deadline == 0 {
+		return context.WithCancel(background)
+	}
+	return context.WithTimeout(background, deadline)
+}
 
 func put(value any) {
 	output.Lock()
@@ -103,11 +116,13 @@ func read(raw json.RawMessage, into any) {
 }
 
 func call(client *headgate.Client, method string, arguments json.RawMessage) object {
+	ctx, cancel := patient()
+	defer cancel()
 	switch method {
 	case "track":
 		var event given
 		read(arguments, &event)
-		return receipt(client.Track(background, event.made()))
+		return receipt(client.Track(ctx, event.made()))
 	case "track_many":
 		var many struct{ Events []given }
 		read(arguments, &many)
@@ -115,7 +130,7 @@ func call(client *headgate.Client, method string, arguments json.RawMessage) obj
 		for place, event := range many.Events {
 			events[place] = event.made()
 		}
-		said, err := client.TrackMany(background, events)
+		said, err := client.TrackMany(ctx, events)
 		return outcome(object{
 			"ids": said.IDs, "first_seq": orNull(said.FirstSeq), "last_seq": orNull(said.LastSeq),
 			"duplicates": said.Duplicates, "unrouted": said.Unrouted,
@@ -128,7 +143,7 @@ func call(client *headgate.Client, method string, arguments json.RawMessage) obj
 			Flush       string
 		}
 		read(arguments, &options)
-		flush, err := client.Flush(background, headgate.FlushOptions{
+		flush, err := client.Flush(ctx, headgate.FlushOptions{
 			Dispatchers: options.Dispatchers, Wait: options.Wait, Timeout: milliseconds(options.Timeout), ID: options.Flush,
 		})
 		if !options.Wait {
@@ -136,11 +151,11 @@ func call(client *headgate.Client, method string, arguments json.RawMessage) obj
 		}
 		return outcome(flush, err)
 	case "status":
-		status, err := client.Status(background)
+		status, err := client.Status(ctx)
 		return outcome(status, err)
 	default:
 		var result json.RawMessage
-		err := client.Call(background, method, arguments, &result)
+		err := client.Call(ctx, method, arguments, &result)
 		return outcome(result, err)
 	}
 }
@@ -161,21 +176,97 @@ func calls(client *headgate.Client) {
 	}
 }
 
-// track tracks as many events without waiting in between; it tells what came of each, in order.
-func track(client *headgate.Client, count, name string) {
+// events are as many of a name, with a text of so many bytes.
+func events(count, name, size string) []headgate.Event {
 	number, err := strconv.Atoi(count)
 	if err != nil {
 		log.Fatal(err)
 	}
-	events := make([]headgate.Event, number)
-	for n := range events {
-		events[n] = headgate.Event{Event: name, Data: map[string]int{"n": n}}
+	bytes, err := strconv.Atoi(size)
+	if err != nil {
+		log.Fatal(err)
 	}
-	for n, one := range client.TrackEach(background, events) {
+	made := make([]headgate.Event, number)
+	for n := range made {
+		data := object{"n": n}
+		if bytes > 0 {
+			data["text"] = strings.Repeat("x", bytes)
+		}
+		made[n] = headgate.Event{Event: name, Data: data}
+	}
+	return made
+}
+
+// track tracks as many events without waiting in between; it tells what came of each, in order.
+func track(client *headgate.Client, count, name string) {
+	for n, one := range client.TrackEach(background, events(count, name, "0")) {
 		line := receipt(one.Receipt, one.Err)
 		line["n"] = n
 		put(line)
 	}
+}
+
+// try tracks events by calls that never wait; it tells at once which are refused, later what came of the others.
+func try(client *headgate.Client, arguments []string) {
+	made, taken := events(arguments[0], arguments[1], append(arguments, "0")[2]), map[int]*headgate.Pending{}
+	for n, event := range made {
+		pending, err := client.TryTrack(event)
+		if err != nil {
+			put(object{"n": n, "error": refusal(err)})
+			continue
+		}
+		taken[n] = pending
+	}
+	put("tried")
+	for n := range made {
+		if pending := taken[n]; pending != nil {
+			line := receipt(pending.Receipt())
+			line["n"] = n
+			put(line)
+		}
+	}
+}
+
+// room: one event takes the room that there is; another waits for it until the deadline.
+func room(client *headgate.Client, name string) {
+	first, err := client.TrackSoon(background, headgate.Event{Event: name})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := patient()
+	defer cancel()
+	put(receipt(client.Track(ctx, headgate.Event{Event: name})))
+	put(receipt(first.Receipt()))
+}
+
+// end tracks events without waiting for anything, then closes the client: Go runs nothing at the end of a program.
+func end(client *headgate.Client, count, name string) {
+	for _, event := range events(count, name, "0") {
+		if _, err := client.TrackSoon(background, event); err != nil {
+			log.Fatal(err)
+		}
+	}
+	_ = client.Close() // which logs what was left
+}
+
+// waiting are handlers that go on at a line of the input.
+var waiting = make(chan struct{})
+
+// endAsAsked ends a handler as the words ask for.
+func endAsAsked(names map[string]bool) error {
+	switch {
+	case names["leave"]:
+		runtime.Goexit()
+	case names["fail"]:
+		return errors.New("as the event asked")
+	case names["long"]:
+		return errors.New(strings.Repeat("x", 100_000))
+	case names["cancel"]:
+		return context.Canceled
+	case names["mute"]:
+		return errors.New("\xff")
+	}
+	return nil
 }
 
 // work deals with events as their names say.
@@ -186,8 +277,14 @@ func work(_ context.Context, batch headgate.Batch) (map[string]headgate.Settleme
 		names[event.Event] = true
 	}
 	put(object{"batch": ids, "attempt": batch.Attempt})
-	if names["fail"] {
-		return nil, errors.New("as the event asked")
+	if names["wait"] {
+		<-waiting
+	}
+	if err := endAsAsked(names); err != nil {
+		return nil, err
+	}
+	if names["wrong"] {
+		return map[string]headgate.Settlement{ids[0]: "eaten"}, nil
 	}
 	if names["retry_once"] && batch.Attempt > 1 {
 		return nil, nil
@@ -204,7 +301,7 @@ func work(_ context.Context, batch headgate.Batch) (map[string]headgate.Settleme
 	return settlements, nil
 }
 
-// handle works for what is named, until the input ends: `worker:ID`.
+// handle works for what is named, until the input ends: `worker:ID`. A line of it lets handlers go on that wait.
 func handle(client *headgate.Client, names []string) {
 	for _, name := range names {
 		kind, id, _ := strings.Cut(name, ":")
@@ -216,7 +313,9 @@ func handle(client *headgate.Client, names []string) {
 		}
 	}
 	put("ready")
-	_, _ = io.Copy(io.Discard, os.Stdin)
+	for input := bufio.NewScanner(os.Stdin); input.Scan(); {
+		waiting <- struct{}{}
+	}
 }
 
 // timeout is an option in milliseconds, of which 0 is none at all.
@@ -239,13 +338,28 @@ func main() {
 	flag.Func("greeting-timeout-ms", "", timeout(&options.GreetingTimeout))
 	flag.Func("connect-timeout-ms", "", timeout(&options.ConnectTimeout))
 	flag.Func("reconnect-timeout-ms", "", timeout(&options.ReconnectTimeout))
+	flag.Func("deadline-ms", "", timeout(&deadline))
+	tell, signals := flag.String("tell", "", ""), flag.String("signals", "", "")
 	flag.Parse()
+	if *tell != "" {
+		options.OnState = func(state headgate.State, _ error) { put(object{"state": state}) }
+		options.Logf = func(format string, arguments ...any) { put(object{"warning": fmt.Sprintf(format, arguments...)}) }
+	}
+	if *signals != "" {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR1)
+	}
 	client := headgate.New("certified", "1.0", options)
 	switch arguments := flag.Args(); arguments[0] {
 	case "calls":
 		calls(client)
 	case "track":
 		track(client, arguments[1], arguments[2])
+	case "try":
+		try(client, arguments[1:])
+	case "room":
+		room(client, arguments[1])
+	case "end":
+		end(client, arguments[2], arguments[3])
 	case "handle":
 		handle(client, arguments[1:])
 	default:
