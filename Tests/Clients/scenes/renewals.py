@@ -158,6 +158,25 @@ def a_renewal_is_refused(command):
         expect_equal(["consent" in warning for warning in warnings], [True])
 
 
+@needs(STANDING)
+def a_status_is_refused(command):
+    """What was announced before is announced on the next connection."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
+        program.call("application.status", {"status": "background"})
+        first = daemon.greet()
+        first.answer(first.request("application.status"), {})
+        program.expect({"result": {}})
+        program.call("application.status", {"status": "foreground"})
+        first.refuse(first.request("application.status"), "limit")
+        expect_equal(fault(program.line()), (-32000, "limit"))
+        first.close()
+        second = daemon.greet()
+        request = second.request("application.status")
+        expect_equal(request["params"], {"status": "background"})
+        second.answer(request, {})
+        ping(second, program)
+
+
 def is_asked_again(command, what, method, check):
     """What is served is refused on a later connection, and asked for again there."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "handle", what) as program:
@@ -210,6 +229,6 @@ def a_watch_is_refused(command):
 
 SCENES = [
     a_change_is_refused, a_change_of_one_scope_is_refused, a_second_registration_is_refused, a_change_is_not_answered,
-    a_second_registration_is_not_answered, a_renewal_is_refused, a_subscription_is_refused, a_board_is_refused,
+    a_second_registration_is_not_answered, a_renewal_is_refused, a_status_is_refused, a_subscription_is_refused, a_board_is_refused,
     a_watch_is_refused,
 ]  # fmt: skip

@@ -293,6 +293,9 @@ Work = Callable[[Batch], Optional[Mapping[str, str]]]
 """Delivers a batch. Gives the outcomes (`delivered`, `retry`, `dead`) by the events' ids; those not named, or all when
 it gives None, are delivered. What it raises has all of them retried."""
 
+Choose = Callable[[Any], Optional[Mapping[str, Any]]]
+"""Chooses the barrier of one activation by its input, as `serve_board` takes it; None: it has none (Behaviour A2)."""
+
 Run = Callable[[Activation], Any]
 """Runs a board, and gives its output (None: none). Raises `Refused` when it is not done; anything else that it raises is
 an error."""
@@ -1008,10 +1011,24 @@ class _Connection:
     def _take_line(self, line: bytes) -> None:
         try:
             message = _parse(line.decode())
-        except (ValueError, RecursionError):
+        except ValueError:
             return self._got_nonsense("a line that is not JSON")
+        except RecursionError:
+            return self._got_too_deep(line)
         for one in message if isinstance(message, list) and message else [message]:
             self._take(one)
+
+    def _got_too_deep(self, line: bytes) -> None:
+        """Python cannot read it, though JSON it may be: only what it is about ends with it."""
+        begin = _BEGINNING.match(line)
+        text = "it is nested deeper than Python reads"
+        if begin is None or self._phase not in ("open", "draining"):
+            return self._got_nonsense(text)
+        if begin["method"]:
+            return self.owe(json.loads(begin["id"])).give({"error": {"code": -32603, "message": text}})
+        call = self._calls.get(int(begin["number"] or 0))
+        if call is not None and call.written:
+            self._finish(call, HeadgateError.local("bad_answer", f"the result of {call.method}: {text}"))
 
     def _take(self, message: Any) -> None:
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
@@ -1341,6 +1358,12 @@ class _Connection:
             self._finish(call, error)
 
 
+# How the daemon's lines begin: those that ask something, and answers.
+_BEGINNING = re.compile(
+    rb'\s*\{"jsonrpc":"2\.0","id":(?P<id>"(?:[^"\\]|\\.)*"|(?P<number>\d{1,15})),(?P<method>"method":)?'
+)
+
+
 class _Reply:
     """The answer to something that the daemon asked, which is given once."""
 
@@ -1495,6 +1518,10 @@ class _Served:
         """Handles what the daemon asks. On the connection's thread, with its lock."""
         raise NotImplementedError
 
+    def choose(self, params: JSONObject, reply: _Reply) -> None:
+        """Chooses the barrier of an activation, likewise."""
+        raise NotImplementedError
+
     def dismiss(self) -> None:
         """Nothing more will come."""
 
@@ -1502,24 +1529,34 @@ class _Served:
 class _Staffed(_Served):
     """One whose handler runs on threads of its own."""
 
-    def __init__(self, standing: _Standing, handle: Callable[[JSONObject], JSONObject], threads: int, name: str) -> None:
+    def __init__(
+        self, standing: _Standing, handle: Callable[[JSONObject], JSONObject], threads: int, name: str,
+        choose: Optional[Choose] = None,
+    ) -> None:  # fmt: skip
         super().__init__(standing)
-        self._handle = handle
+        self._handle, self._choose = handle, choose
         self._staff = _Staff(threads, name)
 
     def take(self, params: JSONObject, reply: _Reply) -> None:
-        self._staff.run(lambda: self._run(params, reply))
+        self._staff.run(lambda: self._run(self._handle, params, reply))
+
+    def choose(self, params: JSONObject, reply: _Reply) -> None:
+        self._staff.run(lambda: self._run(self._chosen, params, reply))
+
+    def _chosen(self, params: JSONObject) -> JSONObject:
+        barrier = None if self._choose is None else self._choose(params.get("input"))
+        return {"barrier": None if barrier is None else dict(barrier)}
 
     def dismiss(self) -> None:
         self._staff.dismiss()
 
-    def _run(self, params: JSONObject, reply: _Reply) -> None:
+    def _run(self, handle: Callable[[JSONObject], JSONObject], params: JSONObject, reply: _Reply) -> None:
         # What came on a connection that is gone comes again: what the live one brought comes first.
         if not reply.is_wanted:
             return reply.give(None)
         _handling.count = getattr(_handling, "count", 0) + 1
         try:
-            reply.give({"result": self._handle(params)})
+            reply.give({"result": handle(params)})
         except BaseException as error:
             reply.give(_failure(error))
         finally:
@@ -1925,15 +1962,28 @@ class Client:
         self._wait_for(self._announcement(status, deadline))
 
     def _announcement(self, status: str, deadline: Optional[float]) -> _Call:
+        """The call that announces a status. What was announced before stays until this is granted."""
         params = {"status": status}
-        with self._connection.lock:
-            earlier, self._status = self._status, None
-            if earlier is not None:
-                self._connection.withdraw(earlier)
-            if status == "exiting":
-                return _Call("application.status", params, False, deadline)
-            self._status = _Standing("application.status", params, deadline)
-            return self._status
+        if status == "exiting":
+            return _Call(
+                "application.status", params, False, deadline, on_grant=lambda _: self._announced(None),
+                on_late=lambda _: self._announced(None),
+            )  # fmt: skip
+        self._connection.owner = self
+        standing = _Standing(
+            "application.status", params, deadline, about="the application's status",
+            on_grant=lambda _: self._announced(standing), on_give_up=lambda: self._announce_again(standing),
+        )  # fmt: skip
+        return standing
+
+    def _announced(self, standing: Optional[_Standing]) -> None:
+        earlier, self._status = self._status, standing
+        if earlier is not None and earlier is not standing:
+            self._connection.withdraw(earlier)
+
+    def _announce_again(self, given_up: _Standing) -> None:
+        if self._status is not None and self._status is not given_up:
+            self._connection.restart(self._status)
 
     # MARK: Barriers
 
@@ -2070,13 +2120,15 @@ class Client:
         self._stop_serving(self._workers, dispatcher, deadline)
 
     def serve_board(
-        self, board: str, run: Run, *, barrier: Optional[Mapping[str, Any]] = None, bypass_gateway: bool = False,
-        threads: int = 1, deadline: Optional[float] = None,
+        self, board: str, run: Run, *, barrier: Union[Mapping[str, Any], Choose, None] = None,
+        bypass_gateway: bool = False, threads: int = 1, deadline: Optional[float] = None,
     ) -> None:  # fmt: skip
-        """Serves a board (Behaviour A1), up to `threads` activations at once."""
-        params = _given(board=board, barrier=barrier, bypass_gateway=bypass_gateway or None)
+        """Serves a board (Behaviour A1), up to `threads` activations at once. A function as its barrier chooses one for each
+        activation."""
+        choose = barrier if callable(barrier) else None
+        params = _given(board=board, barrier="ask" if choose else barrier, bypass_gateway=bypass_gateway or None)
         standing = _serving(params, deadline)
-        served = _Staffed(standing, lambda params: _run(run, params), max(1, threads), "headgate-board")
+        served = _Staffed(standing, lambda params: _run(run, params), max(1, threads), "headgate-board", choose)
         self._serve(self._boards, board, served)
 
     def unserve_board(self, board: str, deadline: Optional[float] = None) -> None:
@@ -2146,7 +2198,8 @@ class Client:
 
     def _take_request(self, reply: _Reply, method: str, params: Any) -> None:
         """The daemon asks something. On the connection's thread, with its lock."""
-        table = {"dispatch": (self._workers, "dispatcher"), "board.run": (self._boards, "board")}.get(method)
+        boards = (self._boards, "board")
+        table = {"dispatch": (self._workers, "dispatcher"), "board.run": boards, "board.barrier": boards}.get(method)
         refusal: JSONObject
         if table is None:
             refusal = {"code": -32601, "message": f"there is no method {method}"}
@@ -2155,7 +2208,8 @@ class Client:
         elif params[table[1]] not in table[0]:
             refusal = {"code": -32000, "message": "this client does not serve it", "data": {"reason": "not_found"}}
         else:
-            return table[0][params[table[1]]].take(params, reply)
+            served = table[0][params[table[1]]]
+            return served.choose(params, reply) if method == "board.barrier" else served.take(params, reply)
         reply.give({"error": refusal})
 
     def _take_change(self, params: JSONObject) -> None:

@@ -23,13 +23,17 @@ import headgate
 from headgate import Activation, Barrier, Batch, DeadLetters, Dispatcher, Event, Flush, HeadgateError, JSONObject
 from headgate import ManyReceipt, News, Options, QueuedEvents, Receipt, Refused
 
-__all__ = ["Client", "Run", "Watch", "Work"]
+__all__ = ["Choose", "Client", "Run", "Watch", "Work"]
 
 Work = Callable[[Batch], Awaitable[Optional[Mapping[str, str]]]]
 """Delivers a batch; see `headgate.Work`."""
 
 Run = Callable[[Activation], Awaitable[Any]]
 """Runs a board; see `headgate.Run`."""
+
+
+Choose = Callable[[Any], Awaitable[Optional[Mapping[str, Any]]]]
+"""Chooses the barrier of one activation by its input; see `headgate.Choose`."""
 
 
 class Client:
@@ -344,11 +348,14 @@ class Client:
         await self._stop_serving(self._core._workers, dispatcher, deadline)
 
     async def serve_board(
-        self, board: str, run: Run, *, barrier: Optional[Mapping[str, Any]] = None, bypass_gateway: bool = False,
-        deadline: Optional[float] = None,
+        self, board: str, run: Run, *, barrier: Union[Mapping[str, Any], Choose, None] = None,
+        bypass_gateway: bool = False, deadline: Optional[float] = None,
     ) -> None:  # fmt: skip
-        """Serves a board (Behaviour A1), each activation in a task of its own."""
-        params = headgate._given(board=board, barrier=barrier, bypass_gateway=bypass_gateway or None)
+        """Serves a board (Behaviour A1), each activation in a task of its own. A coroutine function as its barrier chooses one
+        for each activation."""
+        choose = barrier if callable(barrier) else None
+        given = "ask" if choose else barrier
+        params = headgate._given(board=board, barrier=given, bypass_gateway=bypass_gateway or None)
 
         async def handle(params: JSONObject) -> JSONObject:
             try:
@@ -356,7 +363,7 @@ class Client:
             except Refused:
                 return {"done": False}
 
-        await self._serve(self._core._boards, board, _Tasks(headgate._serving(params, deadline), handle))
+        await self._serve(self._core._boards, board, _Tasks(headgate._serving(params, deadline), handle, choose))
 
     async def unserve_board(self, board: str, deadline: Optional[float] = None) -> None:
         """Serves it no more."""
@@ -508,14 +515,29 @@ class _WatchOfLoop(headgate.Watch):
 class _Tasks(headgate._Served):
     """A worker's subscription or a served board whose handler runs in tasks of the loop."""
 
-    def __init__(self, standing: headgate._Standing, handle: Callable[[JSONObject], Awaitable[JSONObject]]) -> None:
+    def __init__(
+        self, standing: headgate._Standing, handle: Callable[[JSONObject], Awaitable[JSONObject]],
+        choose: Optional[Choose] = None,
+    ) -> None:  # fmt: skip
         super().__init__(standing)
-        self._handle = handle
+        self._handle, self._choose = handle, choose
         self._loop = asyncio.get_running_loop()
         self._running: Set[asyncio.Task[None]] = set()
 
     def take(self, params: JSONObject, reply: headgate._Reply) -> None:
-        if not _soon(self._loop, lambda: self._begin(params, reply)):
+        self._hand_over(self._handle, params, reply)
+
+    def choose(self, params: JSONObject, reply: headgate._Reply) -> None:
+        self._hand_over(self._chosen, params, reply)
+
+    async def _chosen(self, params: JSONObject) -> JSONObject:
+        barrier = None if self._choose is None else await self._choose(params.get("input"))
+        return {"barrier": None if barrier is None else dict(barrier)}
+
+    def _hand_over(
+        self, handle: Callable[[JSONObject], Awaitable[JSONObject]], params: JSONObject, reply: headgate._Reply
+    ) -> None:
+        if not _soon(self._loop, lambda: self._begin(handle, params, reply)):
             reply.give({"error": {"code": -32603, "message": "the loop of the handler is closed"}})
 
     def dismiss(self) -> None:
@@ -525,8 +547,10 @@ class _Tasks(headgate._Served):
         for task in self._running:
             task.cancel()
 
-    def _begin(self, params: JSONObject, reply: headgate._Reply) -> None:
-        task = self._loop.create_task(self._run(params, reply))
+    def _begin(
+        self, handle: Callable[[JSONObject], Awaitable[JSONObject]], params: JSONObject, reply: headgate._Reply
+    ) -> None:
+        task = self._loop.create_task(self._run(handle, params, reply))
         self._running.add(task)
         # One that is cancelled before it has begun answers nothing itself.
         task.add_done_callback(lambda done: self._ended(done, reply))
@@ -535,12 +559,14 @@ class _Tasks(headgate._Served):
         self._running.discard(task)
         reply.give(headgate._failure(asyncio.CancelledError("the handler was cancelled")) if task.cancelled() else None)
 
-    async def _run(self, params: JSONObject, reply: headgate._Reply) -> None:
+    async def _run(
+        self, handle: Callable[[JSONObject], Awaitable[JSONObject]], params: JSONObject, reply: headgate._Reply
+    ) -> None:
         # What came on a connection that is gone comes again.
         if not reply.is_wanted:
             return reply.give(None)
         try:
-            reply.give({"result": await self._handle(params)})
+            reply.give({"result": await handle(params)})
         except BaseException as error:
             # Also what would end the loop: the answer is what the program wants to hear of it.
             reply.give(headgate._failure(error))

@@ -36,6 +36,20 @@ class ValueTests(DaemonTests):
         line = headgate._line({"n": status["n"], "text": "headgate-0"})
         self.assertEqual(line.decode(), f'{{"n":{DIGITS},"text":"headgate-0"}}\n')
 
+    def test_what_python_cannot_read_ends_alone(self):
+        client = self.client()
+        work = lambda batch: None
+        connection, _ = self.begin(lambda: client.subscribe("jobs", work), "dispatcher.subscribe")
+        deep = "[" * 100_000 + "]" * 100_000
+        connection.write(f'{{"jsonrpc":"2.0","id":"d","method":"dispatch","params":{{"dispatcher":"jobs","x":{deep}}}}}\n')
+        self.assertEqual(connection.read()["error"]["code"], -32603)
+        end = self.in_background(client.status)
+        request = connection.request("status")
+        connection.write(f'{{"jsonrpc":"2.0","id":{request["id"]},"result":{{"x":{deep}}}}}\n')
+        self.assertEqual(end().reason, "bad_answer")
+        connection.tell({"id": 2, "method": "dispatch", "params": {"dispatcher": "jobs", "batch": "b", "events": []}})
+        self.assertEqual(connection.read()["result"], {})
+
     def test_an_id_with_half_a_pair_has_its_outcome(self):
         client = self.client()
         work = lambda batch: {event["id"]: "dead" for event in batch.events}
@@ -207,6 +221,21 @@ class ProgramTests(DaemonTests):
         gc.collect()
         connection.tell({"id": 1, "method": "board.run", "params": {"board": "b", "activation": "1", "input": 7}})
         self.assertEqual(connection.read()["result"], {"done": True, "output": 7})
+
+    def test_a_board_may_choose_its_barrier(self):
+        client = self.client()
+        choose = lambda input: {"board": "login"} if input["total"] else None
+        serve = lambda: client.serve_board("till", lambda activation: None, barrier=choose)
+        end = self.in_background(serve)
+        connection = self.daemon.greet()
+        request = connection.request("board.serve")
+        self.assertEqual(request["params"], {"board": "till", "barrier": "ask"})
+        connection.answer(request, {})
+        self.assertIsNone(end())
+        for number, (total, barrier) in enumerate(((7, {"board": "login"}), (0, None))):
+            params = {"board": "till", "input": {"total": total}, "mainboard": "m"}
+            connection.tell({"id": number, "method": "board.barrier", "params": params})
+            self.assertEqual(connection.read()["result"], {"barrier": barrier})
 
     def test_leaving_a_block_lets_a_handler_finish(self):
         begun, go_on, left = threading.Event(), threading.Event(), threading.Event()

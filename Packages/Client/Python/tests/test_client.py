@@ -29,7 +29,9 @@ SERVICES = {
 
 class ClientTests(DaemonTests):
     def test_greeting(self):
-        client = headgate.Client("shop", "2.1", socket_path=self.daemon.path, namespace="till")
+        client = headgate.Client(
+            "shop", "2.1", socket_path=self.daemon.path, namespace="till", options=self.options()
+        )  # fmt: skip
         self.addCleanup(client.close)
         client.track_soon({"event": "x"})
         wanted = {"client": {"name": "shop", "version": "2.1"}, "protocol": 1, "namespace": "till"}
