@@ -15,7 +15,7 @@ PENDING = {
 
     """.split(),
     "Swift": """
-        a_board_is_refused a_change_is_not_answered a_change_is_refused a_renewal_is_refused
+        a_board_is_refused a_change_is_not_answered a_change_is_refused a_renewal_is_refused a_status_is_refused
         a_second_registration_is_not_answered a_second_registration_is_refused a_subscription_is_refused
         a_watch_is_refused an_error_is_long an_output_is_long boards_end changes_are_not_repeated ends_by_closing
         given_up_calls_make_room gives_up_the_first_connect has_too_long_a_path is_gone_with_work_in_hand
