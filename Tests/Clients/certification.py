@@ -265,6 +265,24 @@ def sets_its_barrier_again(command, daemon):
         expect("what is left", [], guard(Caller(operator)))
 
 
+@needs(STANDING)
+def keeps_a_barrier_closed(command, daemon):
+    """B29: a change that the daemon refused holds neither before nor after a restart of the daemon."""
+    with Program(command, daemon.socket_path, "calls") as operator, Program(command, daemon.socket_path, "calls") as program:
+        caller = Caller(program)
+        caller.result("barrier.register", id="consent", state="closed", scopes=["collect"], on_disconnect="unregister")
+        change = {"id": "consent", "state": "open", "reason": "x" * 2_000}
+        expect("a change", -32602, caller.refusal("barrier.set", **change)[0])
+
+        def states():
+            barriers = Caller(operator).result("barrier.list")["barriers"]
+            return [one["states"] for one in barriers if one["id"] == "consent" and one["owner"]]
+
+        expect("before", [{"collect": "closed"}], states())
+        kill_and_start(daemon, caller, Caller(operator))
+        until("after", [{"collect": "closed"}], states)
+
+
 @needs(BOARDS)
 def serves_boards(command, daemon):
     """A1: a board is run with its input and gives its output, also after a kill of the daemon."""
@@ -324,6 +342,37 @@ def works(command, daemon):
         track("fine", "5", 1)
 
 
+@needs(WORKERS)
+@with_settings({**WORK, "shutdown_timeout_ms": 60_000})
+def stops_with_work_in_hand(command, daemon):
+    """D11: a batch that a worker has in hand when the daemon stops is settled, and not given again."""
+    with Program(command, daemon.socket_path, "handle", "worker:jobs") as worker, Program(
+        command, daemon.socket_path, "calls"
+    ) as program:
+        worker.expect("ready")
+        caller = Caller(program)
+        caller.result("track", event="wait", id="1")
+        worker.expect({"batch": ["1"], "attempt": 1})
+        with daemon.connect() as other:
+            daemon.ask_to_stop()
+            until("closing", "closing", lambda: (other.read() or {}).get("method"))
+        worker.tell("go")
+        daemon.start_once_stopped()
+        caller.result("track", event="fine", id="2")
+        worker.expect({"batch": ["2"], "attempt": 1})
+
+
+def learns_lower_limits(command, daemon):
+    """Limits that are lowered under an open connection are an error of the call that is beyond them, and of no other."""
+    with Program(command, daemon.socket_path, "calls") as program, Program(command, daemon.socket_path, "calls") as operator:
+        caller = Caller(program)
+        long = {"text": "x" * 20_000}
+        caller.result("track", event="x", data=long)
+        Caller(operator).result("config.set", patch={"limits": {"max_line_bytes": 10_000}})
+        expect("a long line", (-32000, "line_too_long", None), caller.refusal("track", event="x", data=long))
+        caller.result("track", event="x")
+
+
 def looks_into_queues(command, daemon):
     """What waits can be looked at, and dropped."""
     with Program(command, daemon.socket_path, "calls") as program:
@@ -362,8 +411,8 @@ def announces_its_status(command, daemon):
 
 SCENES = [
     survives_a_kill, survives_a_restart, survives_a_lost_answer, is_refused, tells_duplicates, holds_events,
-    tells_how_things_stand, sees_ways_close, watches_over_a_kill, sets_its_barrier_again, serves_boards, works,
-    looks_into_queues, announces_its_status,
+    tells_how_things_stand, sees_ways_close, watches_over_a_kill, sets_its_barrier_again, keeps_a_barrier_closed, serves_boards, works,
+    stops_with_work_in_hand, learns_lower_limits, looks_into_queues, announces_its_status,
 ]  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """A real daemon, and a way to it that breaks where the test wants it to."""
 
+import contextlib
 import json
 import os
 import selectors
@@ -10,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 
-from fake_daemon import PATIENCE, Broken
+from fake_daemon import PATIENCE, Broken, Connection
 
 
 class RealDaemon:
@@ -52,6 +53,16 @@ class RealDaemon:
         if status != 0:
             raise Broken(f"the daemon ended with {status}")
         self.start()
+
+    @contextlib.contextmanager
+    def connect(self):
+        """A connection of the test's own, greeted."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stream:
+            stream.connect(self.socket_path)
+            connection = Connection(stream)
+            connection.tell({"id": 1, "method": "ping"})
+            connection.read()
+            yield connection
 
     def delivered(self, name="events.ndjson"):
         """What the file dispatcher has written, in order."""
