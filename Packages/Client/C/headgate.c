@@ -20,9 +20,6 @@
 
 enum { SERVICE_ERROR = -32000, METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602, INTERNAL_ERROR = -32603 };
 enum { GREATEST_DEPTH = 1000, CHUNK = 1 << 16, LONGEST_BACKLOG = 4096, MOST_ASKED = 65536, MOST_CONFLICTS = 10 };
-/* How often in a row a fault that waiting does not cure is met before it ends the calls of a client that was connected
- * once: while a daemon starts again its folder may be shut for a moment. */
-enum { FAULTS_BEFORE_THE_END = 5 };
 static const size_t longest_answer = (size_t)256 << 20;
 
 /* ---- Bytes ---- */
@@ -591,7 +588,6 @@ struct headgate {
     int failures;
     bool was_connected;
     headgate_error last_failure;
-    int faults; /* that waiting does not cure, in a row */
     headgate_state state;
     bool has_state; /* whether one was told */
     bool has_warned;
@@ -1191,16 +1187,14 @@ static void retry(headgate *client) {
 static void could_not_connect(headgate *client, headgate_error error) {
     disconnect(client);
     tell_missing(client, &error);
-    client->faults = 0;
     retry(client);
 }
 
-/* What waiting does not cure is at once an error. */
+/* What waiting does not cure is at once an error. A client that was connected once waits all the same: while a daemon starts again
+ * its folder may be shut for a moment. */
 static void met_fault(headgate *client, headgate_error error) {
-    if (++client->faults < (client->was_connected ? FAULTS_BEFORE_THE_END : 1)) {
-        int faults = client->faults;
+    if (client->was_connected) {
         could_not_connect(client, error);
-        client->faults = faults;
         return;
     }
     disconnect(client);
@@ -1347,7 +1341,6 @@ static void greeted(headgate *client, headgate_json result) {
     if (!client->was_connected) client->patience = -1;
     client->was_connected = true;
     client->last_failure = (headgate_error){0, "", "", ""};
-    client->faults = 0;
     client->phase = OPEN;
     tell_state(client, HEADGATE_CONNECTED, NULL);
 }

@@ -27,9 +27,6 @@ const (
 
 const (
 	longestAnswer = 256 << 20
-	// How often in a row a fault that waiting does not cure is met before it ends the calls of a client that was connected
-	// once: while a daemon starts again its folder may be shut for a moment.
-	faultsBeforeTheEnd = 5
 	// How long Close waits, behind its time, for what it writes at last and for the program's hooks.
 	lastWrite = 20 * time.Millisecond
 )
@@ -56,7 +53,6 @@ type connection struct {
 	backoff      backoff
 	wasConnected bool
 	lastFailure  *Error
-	faults       int // that waiting does not cure, in a row
 	state        State
 	hasWarned    bool
 	hasRelearned bool // the limits, since a call was answered
@@ -325,13 +321,9 @@ func (c *connection) retry(err *Error) bool {
 	} else {
 		c.missing(err)
 	}
-	c.faults++
-	if !err.isFault {
-		c.faults = 0
-	}
 	var refused *refusedGreeting
-	isOften := c.faults > 0 && (!c.wasConnected || c.faults >= faultsBeforeTheEnd)
-	if errors.As(err.cause, &refused) || isOften {
+	// A client that was connected once waits: while a daemon starts again its folder may be shut for a moment.
+	if errors.As(err.cause, &refused) || err.isFault && !c.wasConnected {
 		c.rest()
 		c.failAll(err)
 		return false
@@ -405,7 +397,7 @@ func (c *connection) connect() (*link, *bufio.Reader, *Error) {
 	if !c.wasConnected {
 		c.backoff.rest()
 	}
-	c.wasConnected, c.lastFailure, c.faults, c.phase = true, nil, 0, open
+	c.wasConnected, c.lastFailure, c.phase = true, nil, open
 	c.link = &link{stream: stream, wake: make(chan struct{}, 1)}
 	c.tell(StateConnected, nil)
 	return c.link, reader, nil

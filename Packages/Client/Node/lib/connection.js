@@ -15,9 +15,6 @@ const {notify, sendAtTheEnd, textOf, unwatchEnd, warn, watchEnd} = require("./pr
 const LONGEST_ANSWER = 256 << 20;
 const UTF8 = new TextDecoder("utf-8", {fatal: true});
 const BROKEN = "the connection broke before the answer came";
-// How often in a row a fault that waiting does not cure is met before it ends the calls of a client that was connected once:
-// while a daemon starts again its folder may be shut for a moment.
-const FAULTS_BEFORE_THE_END = 5;
 
 /**
  * Decides when to connect, what to write, what to write again, and what becomes of every call.
@@ -41,7 +38,6 @@ class Connection {
     #backoff;
     #wasConnected = false;
     #lastFailure = null;
-    #faults = 0;
     #state = "idle";
     #hasWarned = false;
     #socket = null;
@@ -333,13 +329,15 @@ class Connection {
         return HeadgateError.local("cannot_connect", `cannot connect to ${this.path}: ${cause}`);
     }
 
-    /** isFault: true if waiting does not cure it. */
+    /**
+     * isFault: true if waiting does not cure it. A client that was connected once waits all the same: while a daemon starts
+     * again its folder may be shut for a moment.
+     */
     #couldNotConnect(error, isFault = false) {
         this.#disconnect();
         this.#lastFailure = error;
         this.#missing(error);
-        this.#faults = isFault ? this.#faults + 1 : 0;
-        if (this.#faults < (this.#wasConnected ? FAULTS_BEFORE_THE_END : 1)) return this.#retry();
+        if (!isFault || this.#wasConnected) return this.#retry();
         this.#rest();
         this.#failAll(error);
     }
@@ -352,7 +350,6 @@ class Connection {
         if (!this.#wasConnected) this.#backoff.rest();
         this.#wasConnected = true;
         this.#lastFailure = null;
-        this.#faults = 0;
         this.#phase = "open";
         this.#tell("connected", null);
         this.#schedule();
