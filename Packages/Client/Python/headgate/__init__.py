@@ -1760,7 +1760,11 @@ class Client:
     def close(self) -> None:
         """Takes no more work, waits for what was tracked and for handlers that run, but no longer than
         `Options.close_timeout`, and closes the connection. Other calls under way, and later ones, end with `closed`."""
-        self._connection.close(getattr(_handling, "count", 0))
+        self._close(getattr(_handling, "count", 0))
+
+    def _close(self, own: int) -> None:
+        """Closes, and does not wait for so many handlers, which wait for this."""
+        self._connection.close(own)
         for served in [*self._workers.values(), *self._boards.values()]:
             served.dismiss()
         self._workers, self._boards = {}, {}

@@ -60,7 +60,10 @@ class Client:
         """Takes no more work, waits for what was tracked and for handlers that run, but no longer than
         `Options.close_timeout`, and closes the connection. Other calls under way, and later ones, end with `closed`; handlers
         that still run are cancelled."""
-        await asyncio.get_running_loop().run_in_executor(None, self._core.close)
+        served = [*self._core._workers.values(), *self._core._boards.values()]
+        # A handler that closes its client must not wait for itself, nor be cancelled.
+        own = sum(isinstance(one, _Tasks) and one.spare(asyncio.current_task()) for one in served)
+        await asyncio.get_running_loop().run_in_executor(None, self._core._close, own)
 
     async def drain(self, deadline: Optional[float] = None) -> None:
         """Waits until all calls are answered: what was tracked is stored then. (`flush` has the daemon send what it holds.)"""
@@ -542,6 +545,12 @@ class _Tasks(headgate._Served):
 
     def dismiss(self) -> None:
         _soon(self._loop, self._cancel)
+
+    def spare(self, task: Optional[asyncio.Task[Any]]) -> bool:
+        """Does not cancel a task; gives whether it is one of these."""
+        is_own = task in self._running
+        self._running.discard(task)  # type: ignore[arg-type]
+        return is_own
 
     def _cancel(self) -> None:
         for task in self._running:

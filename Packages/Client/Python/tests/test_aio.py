@@ -180,6 +180,85 @@ class AioTests(DaemonTests):
         connection.answer(connection.request("dispatcher.unsubscribe"), {})
         self.assertIsNone(end())
 
+    def dispatch(self, connection, *batches):
+        for batch in batches:
+            params = {"dispatcher": "jobs", "batch": batch, "events": []}
+            connection.tell({"id": batch, "method": "dispatch", "params": params})
+
+    def test_leaving_a_block_lets_a_handler_finish(self):
+        begun, go_on = threading.Event(), threading.Event()
+
+        async def run():
+            async def deliver(batch):
+                begun.set()
+                await asyncio.get_running_loop().run_in_executor(None, go_on.wait, PATIENCE)
+                return {batch.batch: "dead"}
+
+            async with headgate.aio.Client("test", socket_path=self.daemon.path) as client:
+                await client.subscribe("jobs", deliver)
+                await asyncio.get_running_loop().run_in_executor(None, begun.wait, PATIENCE)
+
+        end = self.in_background(lambda: asyncio.run(run()))
+        connection = self.daemon.greet()
+        connection.answer(connection.request("dispatcher.subscribe"), {})
+        self.dispatch(connection, "a")
+        self.assertTrue(begun.wait(PATIENCE))
+        connection.expect_silence()
+        go_on.set()
+        self.assertEqual(connection.read()["result"], {"outcomes": {"a": "dead"}})
+        connection.expect_end()
+        self.assertIsNone(end())
+
+    def test_a_handler_may_close_its_client(self):
+        async def work(client):
+            ended = asyncio.Event()
+
+            async def deliver(batch):
+                await client.close()
+                ended.set()
+
+            await client.subscribe("jobs", deliver)
+            await ended.wait()
+            return "closed"
+
+        end = self.run_client(work, close_timeout=PATIENCE)
+        connection = self.daemon.greet()
+        connection.answer(connection.request("dispatcher.subscribe"), {})
+        self.dispatch(connection, "a")
+        connection.expect_end()
+        self.assertEqual(end(), "closed")
+
+    def test_a_handler_whose_loop_is_closed_is_an_error(self):
+        clients = []
+
+        async def begin():
+            async def deliver(batch):
+                return None
+
+            client = headgate.aio.Client("test", socket_path=self.daemon.path, options=self.options())
+            clients.append(client)
+            await client.subscribe("jobs", deliver)
+
+        end = self.in_background(lambda: asyncio.run(begin()))
+        connection = self.daemon.greet()
+        connection.answer(connection.request("dispatcher.subscribe"), {})
+        end()
+        self.dispatch(connection, "a")
+        self.assertEqual(connection.read()["error"]["code"], -32603)
+        clients[0]._core.close()
+
+    def test_a_try_does_not_wait(self):
+        async def work(client):
+            first = client.try_track({"event": "x"})
+            with self.assertRaises(headgate.HeadgateError) as caught:
+                client.try_track({"event": "y"})
+            return caught.exception.reason, (await first).seq
+
+        end = self.run_client(work, max_unanswered=1)
+        connection = self.daemon.greet()
+        connection.acknowledge(connection.request("track"), seq=7)
+        self.assertEqual(end(), ("buffer_full", 7))
+
     def test_subscription_that_is_cancelled(self):
         """It is given back, and may be begun again."""
         is_asked = threading.Event()
@@ -338,8 +417,9 @@ class AioTests(DaemonTests):
         request = connection.request("watch")
         asked.set()
         given_up.wait(PATIENCE)
-        connection.answer(connection.request("ping"), {})
+        ping = connection.request("ping")
         connection.answer(request, {"watch": "w"})
+        connection.answer(ping, {})  # the last, since the client closes then
         self.assertEqual(connection.request("unwatch")["params"], {"watch": "w"})
         self.assertTrue(end())
 
