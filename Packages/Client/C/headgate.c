@@ -556,7 +556,7 @@ typedef struct slot {
     call *call; /* NULL if it has gone */
 } slot;
 
-/* What the program's hooks are to be told. */
+/* A state, a refusal or a line that a hook of the program is to be told. */
 typedef struct notice {
     enum { STATE, REFUSAL, LINE } kind;
     headgate_state state;
@@ -1103,7 +1103,7 @@ static void put_further(headgate *client, bytes *to, const char *method, const h
 
 static bool withdraw(headgate *client, service *gone);
 
-/* What was granted before under its name is no more. */
+/* Forgets the services that were granted before under the same name. */
 static void replace_earlier(headgate *client, const service *by) {
     for (service *one = client->services, *next; one; one = next) {
         next = one->next;
@@ -1190,7 +1190,7 @@ static void could_not_connect(headgate *client, headgate_error error) {
     retry(client);
 }
 
-/* What waiting does not cure is at once an error. A client that was connected once waits all the same: while a daemon starts again
+/* Fails all calls: waiting does not cure the fault. A client that was connected once waits all the same: while a daemon starts again
  * its folder may be shut for a moment. */
 static void met_fault(headgate *client, headgate_error error) {
     if (client->was_connected) {
@@ -1742,7 +1742,7 @@ static void tell_receipt(call *done, char **id) {
     else done->tracked(done->context, NULL, &bad);
 }
 
-/* What is being told: the rest is told by another thread if a callback ends this one. */
+/* The calls and notices that a thread tells. Another thread tells the rest if a callback ends this one. */
 typedef struct telling {
     headgate *client;
     call *calls;
@@ -2974,7 +2974,7 @@ static bool renew_registration(headgate *client, service *barrier) {
         set = (headgate_barrier_change){barrier->name, one->state, NULL, one->dispatcher, one->reason};
         put_further(client, &standing->line, "barrier.set", &set);
     }
-    /* What is not granted yet follows, so that a connection that breaks meanwhile does not bring the old state back. */
+    /* Changes that are not granted yet follow, so that a connection that breaks meanwhile does not bring the old state back. */
     for (change *one = is_ok ? barrier->changes : NULL; one; one = one->next)
         put_further(client, &standing->line, "barrier.set", &one->to);
     is_ok = is_ok && !standing->line.fault;

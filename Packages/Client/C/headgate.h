@@ -94,7 +94,7 @@ typedef enum headgate_state {
     HEADGATE_CLOSED        /* the client was stopped */
 } headgate_state;
 
-/* How a client treats its connection. A member of 0 or NULL is the usual. The hooks run as headgate_tracked does: they may
+/* The options of a client. A member of 0 or NULL has its default. The hooks run as headgate_tracked does: they may
  * begin events, and must not wait for the client. */
 typedef struct headgate_options {
     const char *name;             /* the program's name; needed */

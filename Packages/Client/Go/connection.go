@@ -27,7 +27,7 @@ const (
 
 const (
 	longestAnswer = 256 << 20
-	// How long Close waits, behind its time, for what it writes at last and for the program's hooks.
+	// The time that Close waits, behind its own, for what it writes at last and for the program's hooks.
 	lastWrite = 20 * time.Millisecond
 )
 

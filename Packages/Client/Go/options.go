@@ -8,7 +8,7 @@ import (
 // Forever is for as long as it takes.
 const Forever time.Duration = 1<<63 - 1
 
-// Options say how a client treats its connection. What is zero is as it is said to be usually.
+// Options of a client. A member that is zero has its default.
 type Options struct {
 	// SocketPath is the daemon's socket; usually where UsualSocket says.
 	SocketPath string

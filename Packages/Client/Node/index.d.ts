@@ -31,12 +31,12 @@ export class HeadgateError extends Error {
 export const version: string;
 
 /**
- * What a client knows of its connection: the daemon has greeted; the connection was lost or could not be made, and the
+ * The state of a client's connection: the daemon has greeted; the connection was lost or could not be made, and the
  * client tries again while calls wait; the client was closed.
  */
 export type State = "connected" | "disconnected" | "closed";
 
-/** How a client treats its connection. Infinity waits for ever. */
+/** The options of a client. Infinity waits for ever. */
 export interface Options {
     /** The daemon's socket; by default in the usual places (`usualSocket`). */
     socketPath?: string;
@@ -52,8 +52,8 @@ export interface Options {
     /** How long the daemon may take to answer `hello`. Default: 10 000. */
     greetingTimeout?: number;
     /**
-     * How long the program is kept at its end for events of `trackSoon` that are not acknowledged. Those that are left then
-     * are told to `onDropped`, and a warning says how many they are. Default: 5 000.
+     * The longest time that the program is kept at its end for events of `trackSoon` that are not acknowledged. Then
+     * `onDropped` is called with those that are left, and a warning says how many they are. Default: 5 000.
      */
     exitTimeout?: number;
     /** How many calls may be unanswered; one more fails with `buffer_full`. Default: 16 384. */
@@ -87,7 +87,7 @@ export interface Patience {
     signal?: AbortSignal | null;
 }
 
-/** What may be said of an event besides its name and its data. A member that is null is not sent. */
+/** The members of an event besides its name and its data. A member that is null is not sent. */
 export interface EventOptions {
     /** By which a repeat is told (Behaviour Q7); by default a new UUIDv7. */
     id?: string | null;
@@ -178,8 +178,8 @@ export type Outcome = "delivered" | "retry" | "dead";
 export type Outcomes = {[id: string]: Outcome} | Map<string, Outcome>;
 
 /**
- * Delivers a batch. What it throws has all events of the batch retried, and so has a result that is neither outcomes nor
- * nothing, such as false. The signal is aborted when the connection is lost,
+ * Delivers a batch. An error that it throws has all events of the batch retried, and so has a result that is neither
+ * outcomes nor nothing, such as false. The signal is aborted when the connection is lost,
  * for then the batch goes to another worker, and when the client is closed.
  */
 export type Work = (
@@ -188,7 +188,7 @@ export type Work = (
 ) => Outcomes | void | null | undefined | Promise<Outcomes | void | null | undefined>;
 
 export interface WorkerOptions extends Patience {
-    /** How many batches it takes at once: no more of its handlers run at the same time. Default: 1. */
+    /** The number of batches that it takes at once: no more of its handlers run at the same time. Default: 1. */
     credit?: number;
     /** The most events in a batch. */
     limit?: number;

@@ -18,7 +18,7 @@ const given = (name) => (values[name] === undefined ? undefined : Number(values[
 const patience = {timeout: given("deadline-ms")};
 const [verb, ...rest] = positionals;
 
-// What came of the events of the verb `try` that were dropped, by their numbers.
+// The errors of the events of the verb `try` that were dropped, by their numbers.
 const dropped = new Map();
 
 const client = new Client("certified", "1.0", {

@@ -319,7 +319,7 @@ static bool register_until(scene *of, long deadline, headgate_error *error) {
     return headgate_barrier_register(of->client, &(headgate_barrier){.id = "c", .state = "open"}, deadline, error);
 }
 
-/* What is granted late on the same connection holds, and nothing else. */
+/* A change that is granted late on the same connection holds, and nothing else. */
 static void test_late_changes(void) {
     bool (*const calls[])(scene *, long, headgate_error *) = {open_until, register_until};
     for (int place = 0; place < 2; place++) {

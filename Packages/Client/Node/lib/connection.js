@@ -41,8 +41,8 @@ class Connection {
     #state = "idle";
     #hasWarned = false;
     #socket = null;
-    // The requests of the daemon on this connection that are not answered, and the signal of its end.
-    #present = {owed: 0, aborter: new AbortController()};
+    // Has one controller for each request of the daemon on this connection that is not answered.
+    #owed = new Set();
     // True on a connection that is left because the daemon's limits have changed; true until a call is answered after that.
     #isRelearning = false;
     #hasRelearned = false;
@@ -254,7 +254,7 @@ class Connection {
 
     #proceed() {
         const isDone = this.#unanswered === 0 || this.#isRelearning;
-        if (this.#phase === "draining" && isDone && this.#present.owed === 0) {
+        if (this.#phase === "draining" && isDone && this.#owed.size === 0) {
             this.#send();
             this.#lose(HeadgateError.local("disconnected", BROKEN), true);
         }
@@ -412,8 +412,9 @@ class Connection {
         this.#output = [];
         this.#isRelearning = false;
         if (!socket) return;
-        this.#present.aborter.abort();
-        this.#present = {owed: 0, aborter: new AbortController()};
+        const owed = this.#owed;
+        this.#owed = new Set();
+        owed.forEach((one) => one.abort());
         if (!isOrderly) return socket.destroy();
         // What the daemon says now counts no more; but its end of the connection has to be read.
         socket.resume();
@@ -476,15 +477,16 @@ class Connection {
 
     #takeCall({id, method, params}) {
         if (id === undefined) return method === "closing" ? this.#closing() : undefined;
-        const present = this.#present;
-        present.owed++;
+        const owed = this.#owed;
+        const asked = new AbortController();
+        owed.add(asked);
         // An answer on another connection than that of the question would answer something else.
         this.takeRequest(method, params, (answer) => {
-            present.owed--;
-            if (present !== this.#present || !this.#isConnected) return;
+            owed.delete(asked);
+            if (owed !== this.#owed || !this.#isConnected) return;
             this.#output.push(this.#encodeAnswer(id, answer));
             this.#schedule();
-        }, present.aborter.signal);
+        }, asked.signal);
     }
 
     /** The line of an answer. In place of one that the daemon would not take it says so, with which the daemon goes on. */

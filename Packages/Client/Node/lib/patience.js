@@ -14,7 +14,7 @@ function milliseconds(name, value) {
     return Math.max(0, value);
 }
 
-/** How long a caller waits: the checked members of what the caller gave. Null and undefined are no bound. */
+/** Returns the checked time and signal that a caller gave. Null and undefined are no bound. */
 function readPatience(given) {
     const {timeout, signal} = given ?? {};
     const isSignal = typeof signal?.addEventListener === "function" && typeof signal.aborted === "boolean";
@@ -22,7 +22,7 @@ function readPatience(given) {
     return {timeout: milliseconds("timeout", timeout ?? Infinity), signal: signal ?? undefined};
 }
 
-// What is done when a signal is aborted. A signal has one listener of this module, however many calls wait with it.
+// The functions that are called when a signal is aborted. A signal has one listener of this module, however many calls wait with it.
 const waiting = new WeakMap();
 
 /** Calls `act` when the signal is aborted; gives a function that takes this back. */

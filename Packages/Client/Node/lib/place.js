@@ -17,7 +17,7 @@ function isDirectory(path) {
     return statSync(path, {throwIfNoEntry: false})?.isDirectory() ?? false;
 }
 
-// What a socket's address holds, without the NUL at its end.
+// The longest path that a socket's address holds, in bytes, without the NUL at its end.
 const LONGEST_PATH = process.platform === "linux" ? 107 : 103;
 
 /** Why a path cannot be a socket's, or null. */
@@ -26,7 +26,7 @@ function addressFault(path) {
     return Buffer.byteLength(path) > LONGEST_PATH ? "the path is too long for a socket" : null;
 }
 
-// What no waiting for the daemon cures.
+// Errors that no waiting for the daemon cures.
 const PERMANENT = new Set([
     "EACCES", "EPERM", "ENAMETOOLONG", "ENOTDIR", "ELOOP", "EPROTOTYPE", "EINVAL", "ENOTSOCK", "EAFNOSUPPORT",
 ]);

@@ -70,7 +70,7 @@ function sendAtTheEnd(path, lines, timeout) {
             answers.set(answer.id, answer);
         }
     } catch {
-        // What was not answered is said by the caller.
+        // The caller says which were not answered.
     }
     return answers;
 }

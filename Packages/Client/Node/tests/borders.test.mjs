@@ -354,6 +354,17 @@ test("a batch waits for one whose connection is gone, and is not begun when its 
     assert.deepEqual(begun, ["1", "3"]);
 });
 
+test("each batch has a signal of its own", async (t) => {
+    const signals = [];
+    const [, , connection] = await working(t, (_, signal) => void signals.push(signal));
+    for (let n = 0; n < 2; n++) {
+        dispatch(connection);
+        await connection.read();
+    }
+    connection.socket.destroy();
+    assert.notEqual(signals[0], signals[1]);
+});
+
 test("process.exit says what it loses", async (t) => {
     const path = join(await folder(t), "d.sock");
     const {stdout, stderr} = await runProgram(path, `client.trackSoon("lost"); process.exit(0);`, 60_000);
