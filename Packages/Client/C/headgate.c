@@ -3099,17 +3099,19 @@ static bool end_staying(headgate *client, service *own, bytes *params, long dead
     return is_ok;
 }
 
-/* While a new registration of a barrier is not granted there are two: the new one is kept, and stands for both. */
-static service *one_of_two(headgate *client, service *newer) {
-    for (service *one = newer ? newer->next : NULL, *next; one; one = next) {
+/* While a new registration of a barrier is not granted there are two. Keeps the one that the daemon was asked for last, which
+ * stands for both. */
+static service *one_of_two(headgate *client, service *kept) {
+    for (service *one = kept ? kept->next : NULL, *next; one; one = next) {
         next = one->next;
-        if (one->kind != BARRIER || strcmp(one->name, newer->name) != 0) continue;
-        newer->was_asked |= one->was_asked;
-        newer->was_granted |= one->was_granted;
-        withdraw(client, one);
-        unlink_service(client, one);
+        if (one->kind != BARRIER || strcmp(one->name, kept->name) != 0) continue;
+        service *gone = kept->was_asked ? one : kept;
+        kept = kept->was_asked ? kept : one;
+        kept->was_asked |= gone->was_asked;
+        withdraw(client, gone);
+        unlink_service(client, gone);
     }
-    return newer;
+    return kept;
 }
 
 bool headgate_barrier_unregister(headgate *client, const char *id, bool force, long deadline_ms, headgate_error *error) {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -166,6 +167,35 @@ func TestDataThatCallsTheClient(t *testing.T) {
 	for _, name := range []string{"log", "x", "last"} {
 		expect(t, any(name), connection.request("track").Params["event"])
 	}
+}
+
+// meeting is data of which two are encoded at the same time.
+type meeting struct{ barrier *sync.WaitGroup }
+
+func (m meeting) MarshalJSON() ([]byte, error) {
+	m.barrier.Done()
+	m.barrier.Wait()
+	return []byte(`{"text":"` + strings.Repeat("x", 1_000) + `"}`), nil
+}
+
+func TestRoomIsNotGivenTwice(t *testing.T) {
+	options := Options{SocketPath: filepath.Join(t.TempDir(), "d.sock"), ConnectTimeout: Forever, MaxUnansweredBytes: 1_000}
+	lines(&options)
+	client := New("test", "", options)
+	defer func() { _ = client.Shutdown(ended0) }()
+	var barrier sync.WaitGroup
+	barrier.Add(2)
+	try := func() (*Pending, error) { return client.TryTrack(Event{Event: "x", Data: meeting{&barrier}}) }
+	first, second := inBackground(try), inBackground(try)
+	refused := 0
+	for _, end := range []func() (*Pending, error){first, second} {
+		if _, err := end(); err != nil {
+			expect(t, BufferFull, ReasonOf(err))
+			refused++
+		}
+	}
+	expect(t, 1, refused)
+	expect(t, 1, client.Unanswered())
 }
 
 func TestHooksMayCallTheClient(t *testing.T) {

@@ -76,10 +76,16 @@ func (c *Client) TryTrack(event Event) (*Pending, error) {
 	made.isSoon = true
 	c.connection.mutex.Lock()
 	defer c.connection.mutex.Unlock()
-	if !c.connection.hasRoom() {
+	isOver := func() bool { return c.connection.phase == closed || c.connection.isLeaving }
+	if c.connection.hasRoom() || isOver() {
+		if err := c.connection.prepare(made); err != nil {
+			return nil, err
+		}
+	}
+	if !c.connection.hasRoom() && !isOver() { // or no more: others may have taken it meanwhile
 		return nil, local(BufferFull, "%s", c.connection.because("too many calls are unanswered"))
 	}
-	if err := c.connection.begin(made); err != nil {
+	if err := c.connection.insert(made); err != nil {
 		return nil, err
 	}
 	return &Pending{made}, nil
@@ -280,10 +286,17 @@ func (c *Client) begin(ctx context.Context, made *call) error {
 	if ctx.Err() != nil {
 		return ended(ctx, nil)
 	}
-	if !connection.until(mayBegin, ctx.Done()) {
+	isThere := connection.until(mayBegin, ctx.Done())
+	if isThere {
+		if err := connection.prepare(made); err != nil {
+			return err
+		}
+		isThere = connection.until(mayBegin, ctx.Done()) // others may have taken the room meanwhile
+	}
+	if !isThere {
 		return ended(ctx, local(BufferFull, "%s", connection.because("no room came free in time")))
 	}
-	return connection.begin(made)
+	return connection.insert(made)
 }
 
 func (c *Client) wait(ctx context.Context, made *call) (json.RawMessage, error) {

@@ -88,14 +88,6 @@ func (c *connection) hasRoom() bool {
 	return len(c.calls)+c.reserved < c.options.MaxUnanswered && c.heldBytes < c.options.MaxUnansweredBytes
 }
 
-// begin makes a call; with the mutex, which is given back while the call is encoded.
-func (c *connection) begin(made *call) error {
-	if err := c.prepare(made); err != nil {
-		return err
-	}
-	return c.insert(made)
-}
-
 // prepare encodes a call without the mutex, also where that panics or ends its goroutine.
 func (c *connection) prepare(made *call) error {
 	c.reserved++

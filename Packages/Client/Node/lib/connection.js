@@ -185,14 +185,18 @@ class Connection {
     /** The program has nothing more to do: keeps it for events for which nobody waits, for a bounded time. */
     holdProcess() {
         if (this.#hold) return;
-        this.#hold = {clock: timer(this.options.exitTimeout, () => this.#endHold())};
+        const last = this.#lastNumber;
+        this.#hold = {clock: timer(this.options.exitTimeout, () => this.#endHold(last))};
         this.#keepProcess();
     }
 
-    #endHold() {
+    /** Gives up the events up to a number: later ones are those of a program that goes on. */
+    #endHold(last) {
+        this.#hold = null;
         this.warnOfLeft("the program ended");
         const error = this.#endOfProgram;
-        for (const call of this.#unattendedCalls) this.#finish(call, error);
+        for (const call of this.#unattendedCalls) if (call.number <= last) this.#finish(call, error);
+        this.#schedule();
     }
 
     /** Says how many events are not acknowledged for which nobody waits, if there are any. */
@@ -477,6 +481,7 @@ class Connection {
 
     #takeCall({id, method, params}) {
         if (id === undefined) return method === "closing" ? this.#closing() : undefined;
+        if (!this.#isConnected) return undefined; // a message before it, in the same line, has ended the connection
         const owed = this.#owed;
         const asked = new AbortController();
         owed.add(asked);
