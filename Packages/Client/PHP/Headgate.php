@@ -347,18 +347,29 @@ final class Client
      */
     private function spool(array $texts): bool
     {
-        $path = $this->options->spool;
-        if ($path === null) {
+        if ($this->options->spool === null) {
             return false;
         }
-        $isRoom = fn (): bool => !is_file($path) || filesize($path) < $this->options->spoolBytes;
-        $text = implode("\n", $texts) . "\n";
-        clearstatcache(true, $path);
-        if (quietly($isRoom) && quietly(fn () => file_put_contents($path, $text, FILE_APPEND | LOCK_EX)) === strlen($text)) {
-            return true;
+        $isThere = quietly(fn (): bool => $this->append($this->options->spool, implode("\n", $texts) . "\n"));
+        if (!$isThere) {
+            $this->options->warn("the spool {$this->options->spool} is full, or cannot be written");
         }
-        $this->options->warn("events cannot be written to the spool $path");
-        return false;
+        return $isThere;
+    }
+
+    private function append(string $path, string $text): bool
+    {
+        $file = fopen($path, 'ab');
+        if ($file === false || !flock($file, LOCK_EX)) {
+            return false;
+        }
+        $size = fstat($file)['size'];
+        $isThere = $size < $this->options->spoolBytes && fwrite($file, $text) === strlen($text);
+        if (!$isThere && $size < $this->options->spoolBytes) {
+            ftruncate($file, $size); // half a line would spoil the next one
+        }
+        fclose($file);
+        return $isThere;
     }
 
     /**
@@ -671,8 +682,12 @@ final class Json
     /** A value in which moments are texts; all else is as `json_encode` takes it. */
     private static function plain(mixed $value, int $depth): mixed
     {
-        if (!is_array($value) && !is_object($value) || $depth === 0 || $value instanceof \UnitEnum) {
+        if (!is_array($value) && !is_object($value) || $value instanceof \UnitEnum) {
             return $value;
+        }
+        // What contains itself comes here first of all, however many ways lead back.
+        if ($depth === 0) {
+            throw new \JsonException('Nested too deep, or in a circle', JSON_ERROR_DEPTH);
         }
         if ($value instanceof \DateTimeInterface) {
             return self::moment($value);

@@ -165,6 +165,25 @@ $tests = [
         expect(false, $away->isFresh(filemtime(__FILE__)));
         unlink($away->path);
     },
+    'what contains itself is no JSON, and told at once' => function (): void {
+        [$parent, $dropped] = [new stdClass(), []];
+        $parent->children = array_map(fn () => (object) ['parent' => $parent], range(1, 50));
+        $options = new Options(onDropped: function ($error) use (&$dropped) {
+            $dropped[] = $error->reason;
+        });
+        $client = new Client('test', socketPath: '/nowhere/d.sock', options: $options);
+        expect(false, $client->trackSoon('x', $parent));
+        expect(['misuse'], $dropped);
+    },
+    'a full disk leaves no half line in the spool' => function (): void {
+        if (!is_writable('/dev/full')) {
+            return;
+        }
+        $options = new Options(spool: '/dev/full', log: fn () => null);
+        $client = new Client('test', socketPath: '/nowhere/d.sock', options: $options);
+        $client->trackSoon('x');
+        expect(1, $client->close(0.0));
+    },
     'what cannot be sent goes to the spool, under its id' => function (): void {
         $spool = sys_get_temp_dir() . '/headgate-' . bin2hex(random_bytes(6));
         $options = new Options(maxUnanswered: 2, spool: $spool, onDropped: fn () => throw new LogicException('dropped'));
