@@ -1,6 +1,6 @@
 """Classes of faults that were found in one client and are looked for in all. Each file has the scenes of one class."""
 
-from . import away, borders, endings, handlers, limits, odd_answers, oversize, permanent, processes, renewals, stopping
+from . import away, borders, endings, handlers, limits, odd_answers, oversize, permanent, processes, renewals, resources, stopping
 from .playing import play_all
 
 CLASSES = {
@@ -8,6 +8,7 @@ CLASSES = {
     "the daemon away": away,
     "the end of the program": endings,
     "fork and signals": processes,
+    "what the system refuses": resources,
     "numbers and text": borders,
     "refused renewals": renewals,
     "oversize answers": oversize,
