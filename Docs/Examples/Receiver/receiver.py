@@ -11,11 +11,12 @@ import http.server
 import json
 import sqlite3
 import sys
+import threading
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    database = None
+    database, turn = None, threading.Lock()
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -26,10 +27,10 @@ class Receiver(http.server.BaseHTTPRequestHandler):
             rows = [(event["id"], event["seq"], event["event"], json.dumps(event)) for event in events]
         except (ValueError, KeyError, TypeError):
             return self.answer(400)  # Headgate keeps the events as dead letters.
-        with self.database:
+        with self.turn, self.database:
             before = self.database.total_changes
             self.database.executemany("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?)", rows)
-        new = self.database.total_changes - before
+            new = self.database.total_changes - before
         print(f"{self.headers['Idempotency-Key']}: {len(rows)} events, {new} new", flush=True)
         return self.answer(200)
 
@@ -44,9 +45,9 @@ class Receiver(http.server.BaseHTTPRequestHandler):
 
 def main():
     port, path = int(sys.argv[1]), sys.argv[2]
-    Receiver.database = sqlite3.connect(path)
+    Receiver.database = sqlite3.connect(path, check_same_thread=False)
     Receiver.database.execute("CREATE TABLE IF NOT EXISTS events (id TEXT PRIMARY KEY, seq INTEGER, name TEXT, json TEXT)")
-    http.server.HTTPServer(("127.0.0.1", port), Receiver).serve_forever()
+    http.server.ThreadingHTTPServer(("127.0.0.1", port), Receiver).serve_forever()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from reference import FOLDER, Reference
 
 # What is read in which order.
 MENU = {
-    "Headgate": ["index", "Recipes", "Configuration", "Sending", "Receiving", "Operations", "Console", "Metrics"],
+    "Headgate": ["index", "Tutorial", "Recipes", "Configuration", "Sending", "Receiving", "Operations", "Console", "Metrics"],
     "Clients": ["Clients", "Swift", "Python", "C", "Node", "Go", "PHP"],
     "Ideas": ["Barriers", "Workers", "Boards"],
     "Exactly": ["Protocol", "Behaviour", "Reliability", "Log", "Architecture"],
