@@ -22,7 +22,8 @@ PENDING = {
         is_not_held_by_closing is_told_once is_too_long_now keeps_so_many_bytes lies_below_a_file
         max_depth_is_lowered max_line_bytes_is_lowered must_not_connect outcomes_are_long stops_under_a_board
         stops_under_a_worker tells_of_a_loss tries_without_waiting waits_for_an_answer waits_for_room workers_end
-        learns_lower_limits keeps_a_barrier_closed has_long_timeouts has_no_descriptor_for_a_while
+        learns_lower_limits keeps_a_barrier_closed has_long_timeouts has_no_descriptor_for_a_while gives_odd_batches
+        runs_boards_oddly
     """.split(),
 }
 

@@ -5,7 +5,10 @@ import random
 import threading
 
 from fake_daemon import Broken, FakeDaemon
+from profiles import BOARDS, WORKERS, needs
 from program import Program
+
+from .playing import answer_to, dispatch, expect_equal, run_board, serve
 
 SEEDS = range(1, 5)
 CALLS = 150
@@ -124,4 +127,56 @@ def answers_oddly(command):
                 odd.join()
 
 
-SCENES = [answers_oddly]
+EVENT = {"id": "e", "seq": 1, "event": "fine", "attempt": 1, "context": {}, "data": {}}
+BATCH = {"dispatcher": "jobs", "batch": "b", "attempt": 1, "events": [EVENT]}
+ODD_VALUES = [None, True, -1, 1.5, 1 << 70, "", "x", [], [7], [None], [{}], {}, {"x": 1}]
+IDS = ["d", "", "\u2028", 0, -1, 1 << 53, 7.5]
+
+
+def odd_params(usual):
+    """Params of a request in which one member is another, or missing, and those that JSON-RPC allows besides."""
+    for name in usual:
+        yield {key: value for key, value in usual.items() if key != name}
+        for value in ODD_VALUES:
+            yield {**usual, name: value}
+    yield from (value for value in ODD_VALUES if isinstance(value, (list, dict)))
+
+
+def asks_oddly(command, what, method, ask, usual):
+    """Each request has one answer, whatever is in it, and the next one is handled."""
+    with FakeDaemon() as daemon, Program(command, daemon.path, "handle", what) as program:
+        # What the program writes of its batches is read, so that it never waits for that.
+        reader = threading.Thread(target=program.process.stdout.read, daemon=True)
+        connection = serve(daemon, program, {"dispatch": "dispatcher.subscribe", "board.run": "board.serve"}[method])
+        reader.start()
+        for number, params in enumerate(odd_params(usual), 100):
+            connection.tell({"id": number, "method": method, "params": params})
+            message = answer_to(connection, number)
+            if ("error" in message) == ("result" in message):
+                raise Broken(f"{params}: {message}")
+        for id in IDS:
+            connection.tell({"id": id, "method": method, "params": usual})
+            expect_equal("result" in answer_to(connection, id), True)
+        connection.tell({"id": 99, "method": method})
+        expect_equal("error" in answer_to(connection, 99), True)
+        ask(connection, 1)
+        expect_equal("result" in answer_to(connection, 1), True)
+        program.process.kill()
+        reader.join()
+
+
+@needs(WORKERS)
+def gives_odd_batches(command):
+    """Batches in which a member is missing, or of another kind."""
+    asks_oddly(command, "worker:jobs", "dispatch", lambda connection, id: dispatch(connection, id, "retry"), BATCH)
+
+
+@needs(BOARDS)
+def runs_boards_oddly(command):
+    """Activations likewise; their input may be anything."""
+    usual = {"board": "greeter", "activation": "a", "input": 1, "mainboard": "m", "as_barrier": False}
+    ask = lambda connection, id: run_board(connection, id, 7)
+    asks_oddly(command, "board:greeter", "board.run", ask, usual)
+
+
+SCENES = [answers_oddly, gives_odd_batches, runs_boards_oddly]
