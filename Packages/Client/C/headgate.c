@@ -19,7 +19,8 @@
 #include <unistd.h>
 
 enum { SERVICE_ERROR = -32000, METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602, INTERNAL_ERROR = -32603 };
-enum { GREATEST_DEPTH = 1000, CHUNK = 1 << 16, LONGEST_BACKLOG = 4096, MOST_ASKED = 65536, MOST_CONFLICTS = 10 };
+/* The daemon takes 1 024 levels at most, and hands an event on in a message that adds some. */
+enum { GREATEST_DEPTH = 1100, CHUNK = 1 << 16, LONGEST_BACKLOG = 4096, MOST_ASKED = 65536, MOST_CONFLICTS = 10 };
 static const size_t longest_answer = (size_t)256 << 20;
 
 /* ---- Bytes ---- */
@@ -527,6 +528,7 @@ struct service {
         headgate_work work;
         headgate_run run;
     } handler;
+    headgate_run choose; /* of a board that chooses its barrier at each activation */
     void *context;
     bool was_asked; /* whether the daemon may have had it, on whichever connection */
     bool is_ending; /* a barrier that is to be taken away, although it may be that of a connection before */
@@ -543,6 +545,7 @@ struct service {
 typedef struct job {
     service *service;
     headgate_news news;
+    bool is_choice; /* of the barrier of a board's activation */
     uint64_t generation;
     char *id;     /* the request's, as JSON */
     char *params; /* as JSON */
@@ -1617,7 +1620,8 @@ static void fit_answer(headgate *client, const char *id, bytes *line) {
 
 static void take_request(headgate *client, headgate_json message, headgate_json method, headgate_json id) {
     headgate_json params = headgate_json_member(message, "params");
-    bool is_dispatch = headgate_json_equals(method, "dispatch"), is_run = headgate_json_equals(method, "board.run");
+    bool is_dispatch = headgate_json_equals(method, "dispatch"), is_choice = headgate_json_equals(method, "board.barrier");
+    bool is_run = headgate_json_equals(method, "board.run") || is_choice;
     const char *member = is_dispatch ? "dispatcher" : "board";
     headgate_json name = headgate_json_member(params, member);
     bytes line = {0};
@@ -1628,8 +1632,10 @@ static void take_request(headgate *client, headgate_json message, headgate_json 
         put_error(&line, id, INVALID_PARAMS, "a name is missing", "path", member);
     } else {
         service *found = find_service(client, is_dispatch ? WORKER : BOARD, name);
+        if (found && is_choice && !found->choose) found = NULL;
         job *queued = found && client->job_count < MOST_ASKED
             ? queue_job(client, found, HEADGATE_CHANGED, params) : NULL;
+        if (queued) queued->is_choice = is_choice;
         if (queued && (queued->id = copy_of(id.text, id.length))) return;
         /* A job without an id is nothing to be run. */
         put_error(&line, id, SERVICE_ERROR, found ? "too much is asked at once" : "this client does not serve it",
@@ -2062,11 +2068,28 @@ static bool run_worker(service *whose, headgate_json params, headgate_reply *rep
     return true;
 }
 
-static bool run_board(service *whose, headgate_json params, headgate_reply *reply, bytes *result) {
-    headgate_activation activation = {
+static headgate_activation read_activation(headgate_json params) {
+    return (headgate_activation){
         .board = headgate_json_member(params, "board"), .activation = headgate_json_member(params, "activation"),
         .input = headgate_json_member(params, "input"), .mainboard = headgate_json_member(params, "mainboard"),
         .as_barrier = headgate_json_bool(headgate_json_member(params, "as_barrier"), false)};
+}
+
+/* A board that is not done has no barrier. */
+static bool choose_barrier(service *whose, headgate_json params, headgate_reply *reply, bytes *result) {
+    headgate_activation activation = read_activation(params);
+    headgate_run_end end = whose->choose(whose->context, &activation, reply);
+    if (end == HEADGATE_FAILED || reply->output.fault) return false;
+    bool has_barrier = end == HEADGATE_DONE && reply->output.length;
+    put_text(result, "{\"barrier\":");
+    if (has_barrier) put(result, reply->output.at, reply->output.length);
+    else put_text(result, "null");
+    put_text(result, "}");
+    return true;
+}
+
+static bool run_board(service *whose, headgate_json params, headgate_reply *reply, bytes *result) {
+    headgate_activation activation = read_activation(params);
     headgate_run_end end = whose->handler.run(whose->context, &activation, reply);
     if (end == HEADGATE_FAILED || reply->output.fault) return false;
     put_text(result, end == HEADGATE_DONE ? "{\"done\":true" : "{\"done\":false");
@@ -2084,6 +2107,7 @@ static bytes run_asked(const job *asked) {
     headgate_reply reply = {{0}, {0}};
     bytes line = {0}, result = {0};
     bool is_ok = asked->service->kind == WORKER ? run_worker(asked->service, params, &reply, &result)
+        : asked->is_choice                      ? choose_barrier(asked->service, params, &reply, &result)
                                                 : run_board(asked->service, params, &reply, &result);
     if (is_ok) {
         put_text(&line, "{\"jsonrpc\":\"2.0\",\"id\":");
@@ -2853,15 +2877,26 @@ bool headgate_unsubscribe(headgate *client, const char *dispatcher, long deadlin
     return stop_serving(client, WORKER, dispatcher, deadline_ms, error);
 }
 
-bool headgate_serve_board(headgate *client, const char *board, const char *barrier, bool bypass_gateway, headgate_run run,
-                          void *context, long deadline_ms, headgate_error *error) {
+static bool serve_board(headgate *client, const char *board, const char *barrier, headgate_run choose, bool bypass_gateway,
+                        headgate_run run, void *context, long deadline_ms, headgate_error *error) {
     bytes params = params_begin();
     service *added = make_service(BOARD, board, context);
-    if (added) added->handler.run = run;
+    if (added) added->handler.run = run, added->choose = choose;
     member_text(&params, "board", board);
-    member_json(&params, "barrier", barrier, HEADGATE_OBJECT, "a barrier that is no JSON object");
+    if (choose) member_text(&params, "barrier", "ask");
+    else member_json(&params, "barrier", barrier, HEADGATE_OBJECT, "a barrier that is no JSON object");
     member_true(&params, "bypass_gateway", bypass_gateway);
     return serve(client, added, "board.serve", &params, deadline_ms, error);
+}
+
+bool headgate_serve_board(headgate *client, const char *board, const char *barrier, bool bypass_gateway, headgate_run run,
+                          void *context, long deadline_ms, headgate_error *error) {
+    return serve_board(client, board, barrier, NULL, bypass_gateway, run, context, deadline_ms, error);
+}
+
+bool headgate_serve_board_choosing(headgate *client, const char *board, headgate_run choose, bool bypass_gateway,
+                                   headgate_run run, void *context, long deadline_ms, headgate_error *error) {
+    return serve_board(client, board, NULL, choose, bypass_gateway, run, context, deadline_ms, error);
 }
 
 bool headgate_unserve_board(headgate *client, const char *board, long deadline_ms, headgate_error *error) {

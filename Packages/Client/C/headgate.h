@@ -332,6 +332,10 @@ bool headgate_reply_output(headgate_reply *reply, headgate_json output);
 /* Serves a board (Behaviour A1). `barrier` is a JSON object as in the protocol. */
 bool headgate_serve_board(headgate *client, const char *board, const char *barrier, bool bypass_gateway, headgate_run run,
                           void *context, long deadline_ms, headgate_error *error);
+/* The same for a board whose barrier `choose` puts out at each activation, a JSON object as in the protocol; with no output, or
+ * HEADGATE_NOT_DONE, the activation has none (Behaviour A2). `activation` and `as_barrier` mean nothing there. */
+bool headgate_serve_board_choosing(headgate *client, const char *board, headgate_run choose, bool bypass_gateway,
+                                   headgate_run run, void *context, long deadline_ms, headgate_error *error);
 bool headgate_unserve_board(headgate *client, const char *board, long deadline_ms, headgate_error *error);
 
 typedef struct headgate_activate_options {

@@ -238,7 +238,8 @@ func (c *Client) Unanswered() int {
 // Close takes no more calls, waits until all are answered and the workers have settled what they have, but no longer than
 // Options.CloseTimeout, then closes the connection. If calls were not answered the error says how many; they fail with
 // Closed, and their events may be stored or not. How many of them were begun with TrackSoon or TryTrack is logged as well. A
-// program that ends without Close loses what is not acknowledged. Further calls of Close do nothing.
+// program that ends without Close loses what is not acknowledged. A handler calls it in another goroutine, since it waits for the
+// handler. Further calls of Close do nothing.
 func (c *Client) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.connection.options.CloseTimeout)
 	defer cancel()

@@ -277,7 +277,7 @@ export class Client {
     /**
      * Takes no more calls, waits until all are answered and the workers have settled what they have, then closes the
      * connection. Gives how many calls were not answered in time (5 000 unless given): their promises fail with `closed`.
-     * Their events may be stored or not.
+     * Their events may be stored or not. A handler must not wait for it, since it waits for the handler.
      */
     close(patience?: Patience): Promise<number>;
 

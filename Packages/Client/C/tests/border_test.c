@@ -476,6 +476,46 @@ static void test_answer_that_is_too_long_is_refused_here(void) {
     end(&of);
 }
 
+static headgate_run_end run_board(void *context, const headgate_activation *activation, headgate_reply *reply) {
+    return (void)context, (void)activation, (void)reply, HEADGATE_DONE;
+}
+
+static headgate_run_end choose(void *context, const headgate_activation *activation, headgate_reply *reply) {
+    headgate_json barrier;
+    ((heard *)context)->runs++;
+    if (headgate_json_equals(activation->input, "fail")) return HEADGATE_FAILED;
+    if (headgate_json_equals(activation->input, "none")) return HEADGATE_NOT_DONE;
+    headgate_json_check("{\"board\":\"login\"}", 17, 2, &barrier);
+    return headgate_reply_output(reply, barrier) ? HEADGATE_DONE : HEADGATE_FAILED;
+}
+
+static void *serve_choosing(void *context) {
+    worker *of = context;
+    return headgate_serve_board_choosing(of->client, "b", choose, false, run_board, of->by, HEADGATE_FOREVER, NULL) ? of : NULL;
+}
+
+static void test_board_that_chooses_its_barrier(void) {
+    static const char *const cases[][2] = {{"any", "\"result\":{\"barrier\":{\"board\":\"login\"}}"},
+                                           {"none", "\"result\":{\"barrier\":null}"},
+                                           {"fail", "\"code\":-32603"}};
+    heard by = {0};
+    scene of = begin_as(hearing(&by));
+    worker made = {of.client, NULL, &by};
+    pthread_t thread = start(serve_choosing, &made);
+    greet(&of);
+    answer(&of, request(&of, "board.serve", "{\"board\":\"b\",\"barrier\":\"ask\"}"), "{}");
+    ends(thread, true, "a board");
+    for (size_t place = 0; place < 3; place++) {
+        char line[1024];
+        say(&of, "{\"jsonrpc\":\"2.0\",\"id\":\"c\",\"method\":\"board.barrier\",\"params\":{\"board\":\"b\",\"input\":\"%s\"}}",
+            cases[place][0]);
+        wait_for_line(&of, line);
+        expect(strstr(line, cases[place][1]) != NULL, line);
+    }
+    expect(by.runs == 3, "each activation has a choice");
+    end(&of);
+}
+
 static void *poll_until_closed(void *client) {
     while (headgate_poll(client, HEADGATE_FOREVER, NULL) >= 0) continue;
     return NULL;
@@ -585,6 +625,7 @@ int main(void) {
         {"batches of a lost connection are dropped", test_batches_of_a_lost_connection_are_dropped},
         {"D11: work in hand at an orderly stop", test_work_in_hand_at_an_orderly_stop},
         {"answer that is too long is refused here", test_answer_that_is_too_long_is_refused_here},
+        {"A2: board that chooses its barrier", test_board_that_chooses_its_barrier},
         {"handler that ends its thread", test_handler_that_ends_its_thread},
         {"callback that ends its thread", test_callback_that_ends_its_thread},
         {"thread that is cancelled", test_thread_that_is_cancelled},

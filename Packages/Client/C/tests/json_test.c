@@ -42,6 +42,7 @@ static void test_checking(void) {
     char deep[4001];
     memset(deep, '[', 2000), memset(deep + 2000, ']', 2000);
     expect(!headgate_json_check(deep, 4000, 100000, NULL), "there is an end to depth");
+    expect(headgate_json_check(deep + 2000 - 1060, 2 * 1060, 100000, NULL), "as deep as the daemon's own messages");
 }
 
 static headgate_json parsed(const char *text) {
