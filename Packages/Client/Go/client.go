@@ -285,7 +285,7 @@ func (c *Client) begin(ctx context.Context, made *call) error {
 	defer connection.mutex.Unlock()
 	mayBegin := func() bool { return connection.hasRoom() || connection.phase == closed || connection.isLeaving }
 	if ctx.Err() != nil {
-		return ended(ctx, nil)
+		return ended(ctx, connection.failure())
 	}
 	isThere := connection.until(mayBegin, ctx.Done())
 	if isThere {

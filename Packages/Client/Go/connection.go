@@ -565,8 +565,8 @@ func (l *link) write(line []byte) {
 	l.notify()
 }
 
-// longestWrite is how long a link that ends waits for a daemon that does not read.
-const longestWrite = time.Second
+// longestWrite is the time that a link that ends waits for a daemon that does not read. A test makes it longer.
+var longestWrite = time.Second
 
 func (l *link) end() {
 	l.isOver = true

@@ -142,8 +142,8 @@ static void test_states_are_told(void) {
     expect(strcmp(by.states, "connected ") == 0, by.states);
     close(of.stream), close(of.listener), unlink(of.address.sun_path);
     of.stream = -1;
-    expect(!headgate_ping(of.client, 20, &error), "there is no daemon");
-    expect(strcmp(error.reason, "cannot_connect") == 0, error.reason);
+    do expect(!headgate_ping(of.client, 5, &error), "there is no daemon");
+    while (strcmp(error.reason, "cannot_connect") != 0); /* that is known once it was looked for */
     expect(strcmp(by.states, "connected disconnected ") == 0, by.states);
     expect(strstr(by.lines, "there is no such socket") != NULL, by.lines);
     end(&of);
@@ -243,7 +243,9 @@ static void *close_client(void *client) {
 
 static void test_close_waits_for_answers(void) {
     heard by = {0};
-    scene of = begin_with(hearing(&by), ping, "ping");
+    headgate_options options = hearing(&by);
+    options.close_timeout_ms = HEADGATE_FOREVER;
+    scene of = begin_with(options, ping, "ping");
     for (int n = 0; n < 3; n++)
         expect(headgate_try_track(of.client, &event, hear_receipt, &by, NULL), "an event");
     pthread_t closing = start(close_client, of.client);

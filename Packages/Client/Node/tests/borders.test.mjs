@@ -87,12 +87,13 @@ test("a daemon that is not there is said once, and its states are told", async (
     await first;
     await daemon.close();
     connection.socket.destroy();
-    await assert.rejects(client.track("y", undefined, {timeout: 200}), reason("cannot_connect"));
+    const waiting = client.track("y");
+    while (heard.length === 0) await new Promise(setImmediate);
+    await assert.rejects(client.track("z", undefined, {timeout: 1}), reason("cannot_connect"));
     await daemon.listen();
-    const again = client.track("z");
     const second = await daemon.greet();
     second.acknowledge(await second.request("track"));
-    await again;
+    await waiting;
     assert.deepEqual(states, ["connected", "disconnected", "connected"]);
     assert.deepEqual(heard.map(({code}) => code), ["HEADGATE_UNREACHABLE"]);
 });
@@ -105,10 +106,13 @@ test("the first connection has an end to its patience", async (t) => {
 
 test("a wait for room that is over says so, and why there is no connection", async (t) => {
     const socketPath = join(await folder(t), "d.sock");
-    const client = new Client("test", "", {socketPath, maxUnanswered: 1});
+    let lost;
+    const disconnected = new Promise((resolve) => (lost = resolve));
+    const client = new Client("test", "", {socketPath, maxUnanswered: 1, onState: lost});
     t.after(() => client.destroy());
     client.track("x").catch(() => {});
-    await assert.rejects(client.room({timeout: 100}), (error) => reason("buffer_full")(error) && /cannot connect/.test(error.message));
+    await disconnected;
+    await assert.rejects(client.room({timeout: 1}), (error) => reason("buffer_full")(error) && /cannot connect/.test(error.message));
     await assert.rejects(client.drain({timeout: 1}), reason("timed_out"));
 });
 
@@ -298,7 +302,7 @@ test("an event for which nobody waits keeps the program for a bounded time only"
     const path = join(await folder(t), "d.sock");
     const {stdout, stderr} = await runProgram(path, `client.trackSoon("kept");`, 20);
     assert.equal(stdout, "dropped kept closed\n");
-    assert.match(stderr, /1 events were not acknowledged when the program ended.*there is no such socket/);
+    assert.match(stderr, /1 events were not acknowledged when the program ended/);
 });
 
 test("a program that ends has its events stored before", async (t) => {
