@@ -7,7 +7,7 @@ import shutil
 import socket
 import tempfile
 
-# How long something may take before it counts as hanging. A person who tries a client may want to know sooner.
+# The seconds after which something counts as hanging. A person who tries a client may set a shorter time.
 PATIENCE = float(os.environ.get("CLIENTS_PATIENCE", 60))
 
 

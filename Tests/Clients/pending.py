@@ -5,15 +5,6 @@ In the end every list is empty: whoever makes a client pass a scene removes the 
 """
 
 PENDING = {
-    "C": """
-
-    """.split(),
-    "Go": """
-
-    """.split(),
-    "Node": """
-
-    """.split(),
     "Swift": """
         a_board_is_refused a_change_is_not_answered a_change_is_refused a_renewal_is_refused a_status_is_refused
         a_second_registration_is_not_answered a_second_registration_is_refused a_subscription_is_refused

@@ -162,9 +162,9 @@ final class Client
 {
     public const VERSION = '0.2.0';
 
-    /** How long the daemon takes for a flush that waits, where the call does not say. */
+    /** The daemon's time for a flush that waits, in seconds, where the call does not say. */
     private const USUAL_FLUSH = 30.0;
-    /** What may pass, so that an event is worth keeping. */
+    /** The reasons of refusals that may pass, so that an event is worth keeping. */
     private const PASSING = [
         'cannot_connect', 'disconnected', 'timed_out', 'buffer_full', 'bad_answer', 'queue_full', 'storage', 'shutting_down',
     ];
@@ -317,7 +317,7 @@ final class Client
     }
 
     /**
-     * What was sent is stored, goes to the spool, or is dropped; gives how many are dropped.
+     * Drops the events that failed, or writes them to the spool; returns the number of dropped ones.
      *
      * @param list<string> $kept
      * @param list<Receipt|HeadgateException>|HeadgateException $outcomes
@@ -685,7 +685,7 @@ final class Json
         if (!is_array($value) && !is_object($value) || $value instanceof \UnitEnum) {
             return $value;
         }
-        // What contains itself comes here first of all, however many ways lead back.
+        // Data that contain themselves come here on the first path that is followed, before anything branches.
         if ($depth === 0) {
             throw new \JsonException('Nested too deep, or in a circle', JSON_ERROR_DEPTH);
         }
@@ -725,7 +725,7 @@ final class Json
     {
         $pair = '\\\\u[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2}';
         $half = '\\\\u[dD][89a-fA-F][0-9a-fA-F]{2}';
-        // Whatever else is escaped is stepped over, so that an escaped backslash begins nothing.
+        // The pattern steps over all other escapes, so that an escaped backslash begins nothing.
         $replace = fn (array $found): string => isset($found[1]) ? '\ufffd' : $found[0];
         return preg_replace_callback("/$pair|($half)|\\\\\\\\./s", $replace, $text) ?? throw new \JsonException('too long');
     }
@@ -837,7 +837,7 @@ final class Link
 
     /** The errors that waiting does not cure: EPERM, EACCES, ENOTDIR, ENAMETOOLONG, ELOOP, EPROTOTYPE. */
     private const PERMANENT = [1, 13, 20, 36, 40, 91];
-    /** What a path of a Unix socket may have. PHP cuts a longer one, and connects elsewhere. */
+    /** The longest path of a Unix socket, in bytes. PHP cuts a longer one, and connects elsewhere. */
     private const LONGEST_PATH = 107;
 
     /**
@@ -951,7 +951,7 @@ final class Connection
     private int $depth = 64;
     private bool $hasLimits = false;
     private int $failures = 0;
-    /** How often the limits were learned again since a call was last answered. */
+    /** The number of times that the limits were learned again since a call was last answered. */
     private int $relearned = 0;
     private string $state = 'idle';
     private bool $hasWarned = false;
@@ -1282,7 +1282,7 @@ final class Connection
         $this->retry();
     }
 
-    /** Nobody waits any more; the next call tries again. */
+    /** Fails all calls; the next call tries to connect again. */
     private function giveUpConnecting(HeadgateException $error): void
     {
         $this->disconnect();

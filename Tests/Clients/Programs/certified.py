@@ -1,4 +1,4 @@
-"""What the two Python programs share: options, output, and what a handler does by the word that it is given."""
+"""Options, output and the words of handlers, for both Python programs."""
 
 import argparse
 import dataclasses
@@ -73,7 +73,7 @@ def end_as_asked(words, cancelled):
 
 
 def outcomes(batch):
-    """What becomes of events, by their names."""
+    """Returns the outcomes of events by their names."""
     names = {event["id"]: event["event"] for event in batch.events}
     if "retry_once" in names.values() and batch.attempt > 1:
         return None

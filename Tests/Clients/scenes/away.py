@@ -65,7 +65,7 @@ def waits_for_an_answer(command):
 
 
 def given_up_calls_make_room(command):
-    """What ended with its deadline is not written later, and holds no room."""
+    """A call that ended with its deadline is not written later, and holds no room."""
     with FakeDaemon() as daemon, Program(
         command, daemon.path, "--deadline-ms", 20, "--max-unanswered", 2, "calls"
     ) as program:

@@ -6,7 +6,7 @@ from program import Program
 
 from .playing import answer_to, expect_equal, run_board, serve
 
-# What JSON can have and many a language cannot.
+# Values that JSON has and some languages do not.
 ODD = {
     "an integer of 5 000 digits": "7" * 5_000,
     "an integer over 64 bits": str(1 << 64),

@@ -1,4 +1,4 @@
-"""What a program tracked without waiting is not lost when the program ends, as long as the daemon takes it in time."""
+"""A program's end loses no event that it tracked without waiting, as long as the daemon takes the events in time."""
 
 from fake_daemon import Broken, FakeDaemon
 from profiles import EXITS, needs

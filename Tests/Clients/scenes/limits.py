@@ -14,7 +14,7 @@ def refuse_a_line(connection, reason):
 
 
 def repeats_its_events(command, reason):
-    """All that was not answered goes again, in order and under its ids."""
+    """The client sends all unanswered events again, in order and under their ids."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "track", 60, "x") as program:
         first = daemon.greet()
         sent = first.requests("track", 60)
@@ -67,7 +67,7 @@ def is_refused_for_ever(command):
 
 
 def changes_are_not_repeated(command):
-    """What changes something, and may have been done, is not repeated: its caller is told that nobody knows."""
+    """The client does not repeat a change that may have been done: the caller gets `disconnected`."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
         program.call("dispatcher.pause", {"id": "collect"})
         first = daemon.greet()

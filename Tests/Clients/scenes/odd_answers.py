@@ -145,7 +145,7 @@ def odd_params(usual):
 def asks_oddly(command, what, method, ask, usual):
     """Each request has one answer, whatever is in it, and the next one is handled."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "handle", what) as program:
-        # What the program writes of its batches is read, so that it never waits for that.
+        # A thread reads the program's lines, so that the program never waits to write them.
         reader = threading.Thread(target=program.process.stdout.read, daemon=True)
         connection = serve(daemon, program, {"dispatch": "dispatcher.subscribe", "board.run": "board.serve"}[method])
         reader.start()

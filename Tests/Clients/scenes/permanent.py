@@ -1,4 +1,4 @@
-"""What waiting cannot cure is an error at once; what it can is told once, and has an end."""
+"""Permanent faults are errors at once. A daemon that is away is logged once, and waited for with an end."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What all scenes share."""
+"""Functions that all scenes use."""
 
 import concurrent.futures
 import traceback

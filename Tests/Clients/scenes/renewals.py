@@ -1,4 +1,4 @@
-"""What is refused changes nothing: neither what is registered again on the next connection, nor whether it is."""
+"""A refusal changes nothing of what the client registers again on the next connection."""
 
 from fake_daemon import FakeDaemon
 from profiles import BOARDS, STANDING, WATCHES, WORKERS, needs
@@ -11,7 +11,7 @@ WRONG = {"code": -32602, "message": "too long", "data": {"path": "reason"}}
 
 
 def ping(connection, program):
-    """All that was asked before is answered: the connection is the program's, and nothing else is under way."""
+    """Makes sure that the program has read all earlier answers, and has sent nothing else."""
     program.call("ping", {})
     connection.answer(connection.request("ping"), {})
     program.expect({"result": {}})
@@ -51,7 +51,7 @@ def a_change_is_refused(command):
 
 @needs(STANDING)
 def a_change_of_one_scope_is_refused(command):
-    """What was set before for a dispatcher stands when a later change for it is refused."""
+    """An earlier change for a dispatcher stands when a later one is refused."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
         first = begin(daemon, program)
         change = {"id": "consent", "dispatcher": "a", "state": "open"}
@@ -160,7 +160,7 @@ def a_renewal_is_refused(command):
 
 @needs(STANDING)
 def a_status_is_refused(command):
-    """What was announced before is announced on the next connection."""
+    """The client announces the status again that the daemon granted last."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "calls") as program:
         program.call("application.status", {"status": "background"})
         first = daemon.greet()
@@ -178,7 +178,7 @@ def a_status_is_refused(command):
 
 
 def is_asked_again(command, what, method, check):
-    """What is served is refused on a later connection, and asked for again there."""
+    """The daemon refuses a renewal on a later connection, and the program asks again there."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "handle", what) as program:
         first = daemon.greet()
         first.answer(first.request(method), {})

@@ -1,4 +1,4 @@
-"""What the system refuses for a moment, and times of any length, end no client: nobody waits in vain."""
+"""Refusals of the system that pass, and times of any length, end no client: no caller waits in vain."""
 
 import resource
 

@@ -160,7 +160,7 @@ $tests = [
         $moment = filemtime($away->path);
         expect([true, true, false, false], array_map($away->isFresh(...), [$moment, $moment + 1, $moment + 2, $moment - 60]));
         unlink($away->path);
-        // What another user may have put there counts for nothing.
+        // A link that another user may have put there does not count.
         symlink(__FILE__, $away->path);
         expect(false, $away->isFresh(filemtime(__FILE__)));
         unlink($away->path);

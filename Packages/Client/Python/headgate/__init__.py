@@ -84,7 +84,7 @@ class HeadgateError(Exception):
         self.data: JSONObject = data or {}
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        """Lets another process have it, as `multiprocessing` does."""
+        """Makes the error picklable, as `multiprocessing` needs it."""
         return HeadgateError, (self.code, self.message, self.reason, self.path, self.data)
 
     @staticmethod
@@ -119,8 +119,8 @@ class Options:
     reconnect_timeout: Optional[float] = None
     """How long calls wait for a connection that was lost to come back; 0 does not wait at all."""
     close_timeout: float = 5.0
-    """How long `close`, and the end of a program that did not close its client, wait until what was tracked is acknowledged
-    and handlers that run have ended."""
+    """The longest wait of `close`, and of the end of a program that did not close its client: for acknowledgements of what was
+    tracked, and for handlers that run."""
     greeting_timeout: float = 10.0
     """How long the daemon may take to answer `hello`."""
     max_unanswered: int = 16_384
@@ -368,7 +368,7 @@ class _Call:
 
     @property
     def events(self) -> int:
-        """How many events it tracks."""
+        """The number of events that the call tracks."""
         return 1 if self.method == "track" else len(self.params["events"]) if self.method == "track_many" else 0
 
     # Whether it is about what the present connection has: on another one it would mean something else.
@@ -395,7 +395,7 @@ class _Standing(_Call):
     ) -> None:  # fmt: skip
         # on_late: what is granted then is to be given back.
         super().__init__(method, params, True, deadline, on_grant, on_late)
-        # What a log line calls it.
+        # The call's name in log lines.
         self.about = about or method
         # The call that gives it back, where that can be said before it is granted.
         self.leave = leave
@@ -406,7 +406,7 @@ class _Standing(_Call):
         self.on_interrupt = on_interrupt
         self.on_end = on_end
         self.was_granted = False
-        # Whether it was refused on this connection, and that was logged.
+        # True if the daemon refused it on this connection, and that was logged.
         self.is_refused = False
         # Whether the daemon may have had it, on whichever connection.
         self.was_written = False
@@ -431,7 +431,7 @@ class _Ending(_Standing):
         self.was_written = True  # as what it ends was
 
     def outlasts(self, error: HeadgateError) -> bool:
-        """Not for ever: somebody else may have taken it over."""
+        """Returns true for the first conflicts only: another client may have taken the barrier over."""
         self._conflicts += 1
         return error.reason == "conflict" and self._conflicts < 10
 
@@ -466,7 +466,7 @@ def _line(message: Any) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has for a value that `json` does not know."""
+    """Returns the JSON value for a value that `json` does not know."""
     if isinstance(value, (datetime.datetime, datetime.date, datetime.time)):
         return value.isoformat()
     if isinstance(value, uuid.UUID):
@@ -602,25 +602,25 @@ class _Connection:
         self._listeners: List[Callable[[], None]] = []
         # Calls that were given up, and what is told of results that come for them on this connection.
         self._late: Dict[int, Callable[[JSONObject], None]] = {}
-        # How many requests of the daemon's on this connection are not answered.
+        # The number of the daemon's requests on this connection that are not answered.
         self._owed = 0
-        # How often the limits were learned again since a call was last answered.
+        # The number of times that the limits were learned again since a call was last answered.
         self._relearned = 0
         self._state = "idle"
         self._has_warned = False
         # No more is taken from the daemon: the client is being closed, or the program ends.
         self.is_leaving = False
-        # Its client is gone, and nobody can make another call: it ends when all is answered.
+        # True if the client object is gone: no call can follow, and the thread ends when all calls are answered.
         self.is_orphan = False
         # The client, where it serves something: it lives on although the program keeps nothing of it.
         self.owner: Optional[Client] = None
-        # Whether what is left at the end is logged here.
+        # True if the connection logs the number of events that are left at the end.
         self.tells_what_is_left = True
         self.on_fork: Callable[[], None] = lambda: None
         _connections.add(self)
 
     def lose_client(self) -> None:
-        """Nobody can call any more. Without the lock, which the collector of garbage may find held."""
+        """Notes that the client object is gone. Takes no lock: the garbage collector may run while this thread holds it."""
         self.is_orphan = True
         self._wake()
 
@@ -682,7 +682,7 @@ class _Connection:
 
     @property
     def left(self) -> int:
-        """How many events were tracked and are not known to be stored."""
+        """The number of events that were tracked and are not known to be stored."""
         return sum(call.events for call in self._calls.values())
 
     def begin(self, call: _Call, wait_for_room: bool = False) -> None:
@@ -747,8 +747,8 @@ class _Connection:
             self.lock.wait(left)
 
     def settle(self, within: float, own: int = 0) -> int:
-        """Waits for what was tracked, and for handlers that run but for `own` ones, to end. Takes no more from the daemon. Gives
-        how many events are left."""
+        """Waits for acknowledgements and for handlers that run, except `own` ones. Takes no more work from the daemon. Returns the
+        number of events that are left."""
         with self.lock:
             self.is_leaving = True
             self._wake()
@@ -759,7 +759,7 @@ class _Connection:
 
     @property
     def _is_writing(self) -> bool:
-        """Whether an answer to the daemon is on its way out."""
+        """True if an answer to the daemon is not written yet."""
         return bool(self._output) and self._phase in ("open", "draining")
 
     def abandon(self, call: _Call) -> None:
@@ -813,12 +813,12 @@ class _Connection:
         return lambda: self._generation == generation and self._socket is not None
 
     def owe(self, id: Any) -> _Reply:
-        """The daemon asked something, which is to be answered. With the lock."""
+        """Notes that the daemon asked something; returns the reply to give. Called with the lock."""
         self._owed += 1
         return _Reply(self, self._generation, id)
 
     def is_current(self, generation: int) -> bool:
-        """Whether an answer to what was asked on a connection is still wanted."""
+        """Returns true if the daemon still waits for answers on the connection of this generation."""
         return generation == self._generation and self._phase in ("open", "draining")
 
     def answer(self, generation: int, message: Optional[JSONObject]) -> None:
@@ -876,7 +876,7 @@ class _Connection:
             thread.join()
 
     def tell_what_is_left(self, left: int) -> None:
-        """Logs that events are lost to the program unless it looks at their futures."""
+        """Logs the number of events that are not known to be stored."""
         if left and self.tells_what_is_left:
             cause = f": {self._last_failure.message}" if self._last_failure else ""
             _log.warning("%d events are not known to be stored%s", left, cause)
@@ -904,7 +904,7 @@ class _Connection:
         self._tell()
 
     def _turn(self, wake_in: socket.socket) -> bool:
-        """Does what there is to do, then waits for more; false when there never will be."""
+        """Does all work that is due, then waits for more; returns false when the thread is to end."""
         with self.lock:
             self._pass_time(time.monotonic())
             self._proceed()
@@ -930,7 +930,7 @@ class _Connection:
         return True
 
     def _broke(self, error: BaseException) -> None:
-        """The thread ends by a fault of the client's own: nobody waits for it in vain, and the next call begins anew."""
+        """Fails all calls, since the thread ends by a fault of the client itself. The next call starts another thread."""
         _log.error("the client's thread failed", exc_info=error)
         failure = HeadgateError.local("disconnected", f"the client failed: {type(error).__name__}: {_text_of(error)}")
         with self.lock:
@@ -1019,7 +1019,7 @@ class _Connection:
             self._take(one)
 
     def _got_too_deep(self, line: bytes) -> None:
-        """Python cannot read it, though JSON it may be: only what it is about ends with it."""
+        """Answers or fails only what a message is about that Python cannot read."""
         begin = _BEGINNING.match(line)
         text = "it is nested deeper than Python reads"
         if begin is None or self._phase not in ("open", "draining"):
@@ -1135,7 +1135,7 @@ class _Connection:
         self._retry()
 
     def _give_up_connecting(self, error: HeadgateError) -> None:
-        """Nobody waits any more; the next call tries again."""
+        """Fails all calls; the next call tries to connect again."""
         self._disconnect()
         self._rest()
         self._set_state("disconnected", error)
@@ -1358,7 +1358,7 @@ class _Connection:
             self._finish(call, error)
 
 
-# How the daemon's lines begin: those that ask something, and answers.
+# The beginning of the daemon's requests and answers.
 _BEGINNING = re.compile(
     rb'\s*\{"jsonrpc":"2\.0","id":(?P<id>"(?:[^"\\]|\\.)*"|(?P<number>\d{1,15})),(?P<method>"method":)?'
 )
@@ -1390,7 +1390,7 @@ _forking: List[_Connection] = []
 
 
 def _at_exit() -> None:
-    """Waits for what was tracked by clients that nobody closed: a thread of theirs ends with the program."""
+    """Waits for the events of clients that the program did not close: their threads end with the program."""
     begin = time.monotonic()
     for connection in list(_connections):
         if not connection.is_closed:
@@ -1451,7 +1451,7 @@ _PERMANENT = frozenset(
 
 
 def _is_permanent(error: Exception) -> bool:
-    """Whether waiting does not cure it. What is wrong with the path itself has no number."""
+    """Returns true if waiting does not cure the error. An error of the path itself has no number."""
     return not isinstance(error, OSError) or error.errno is None or error.errno in _PERMANENT
 
 
@@ -1463,7 +1463,7 @@ def _cause(error: Exception) -> str:
 
 
 def _text_of(error: BaseException) -> str:
-    """What an exception says of itself, as far as it can."""
+    """Returns the text of an exception, as far as it has one."""
     try:
         return str(error).encode("utf-8", "replace").decode()
     except Exception:
@@ -1551,7 +1551,7 @@ class _Staffed(_Served):
         self._staff.dismiss()
 
     def _run(self, handle: Callable[[JSONObject], JSONObject], params: JSONObject, reply: _Reply) -> None:
-        # What came on a connection that is gone comes again: what the live one brought comes first.
+        # The daemon gives work of a lost connection again: the live connection's work comes first.
         if not reply.is_wanted:
             return reply.give(None)
         _handling.count = getattr(_handling, "count", 0) + 1
@@ -1563,7 +1563,7 @@ class _Staffed(_Served):
             _handling.count -= 1
 
 
-# How many handlers this thread is in: one that closes its client must not wait for itself.
+# The number of handlers that this thread runs: a handler that closes its client must not wait for itself.
 _handling = threading.local()
 
 
@@ -1763,7 +1763,7 @@ class Client:
         self._close(getattr(_handling, "count", 0))
 
     def _close(self, own: int) -> None:
-        """Closes, and does not wait for so many handlers, which wait for this."""
+        """Closes the client, but does not wait for `own` handlers: they wait for this call."""
         self._connection.close(own)
         for served in [*self._workers.values(), *self._boards.values()]:
             served.dismiss()
@@ -2023,14 +2023,14 @@ class Client:
         return barrier.standing
 
     def _swap(self, barrier: _OwnBarrier) -> None:
-        """It is granted: what was registered under its id before is no more."""
+        """The daemon granted the barrier: the client forgets what was registered under its id before."""
         earlier = self._barriers.get(barrier.params["id"])
         if earlier is not None and earlier is not barrier:
             self._connection.withdraw(earlier.standing)
         self._barriers[barrier.params["id"]] = barrier
 
     def _give_back(self, barrier: _OwnBarrier) -> None:
-        """Nobody waits for a registration that the daemon may have: it has what was there before."""
+        """Gives back a registration that its caller no longer waits for: the daemon gets what was registered before."""
         id = barrier.params["id"]
         current = self._barriers.get(id)
         if current is not None and current is not barrier:
@@ -2303,7 +2303,7 @@ def _with_id(params: JSONObject) -> JSONObject:
 
 
 def _weakly(method: Callable[..., None]) -> Any:
-    """A method that does nothing any more when its object is gone."""
+    """Returns a function that calls the method as long as its object exists."""
     reference = weakref.WeakMethod(method)
 
     def call(*arguments: Any) -> None:

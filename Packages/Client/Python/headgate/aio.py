@@ -547,7 +547,7 @@ class _Tasks(headgate._Served):
         _soon(self._loop, self._cancel)
 
     def spare(self, task: Optional[asyncio.Task[Any]]) -> bool:
-        """Does not cancel a task; gives whether it is one of these."""
+        """Keeps a task from being cancelled; returns true if the task is one of these."""
         is_own = task in self._running
         self._running.discard(task)  # type: ignore[arg-type]
         return is_own
@@ -571,7 +571,7 @@ class _Tasks(headgate._Served):
     async def _run(
         self, handle: Callable[[JSONObject], Awaitable[JSONObject]], params: JSONObject, reply: headgate._Reply
     ) -> None:
-        # What came on a connection that is gone comes again.
+        # The daemon gives work of a lost connection again.
         if not reply.is_wanted:
             return reply.give(None)
         try:
@@ -645,7 +645,7 @@ async def _each(events: Union[Iterable[Event], AsyncIterable[Event]]) -> AsyncIt
 
 
 def _left(moment: Optional[float]) -> Optional[float]:
-    """How long until then, as timers of loops take it."""
+    """Returns the seconds until a moment, as a loop's timers take them."""
     return None if moment is None else max(0.0, min(moment - time.monotonic(), 365 * 86_400.0))
 
 

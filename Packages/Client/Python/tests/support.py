@@ -13,7 +13,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[3] / "Tests" / "Clients")]
 import headgate  # noqa: E402
 from fake_daemon import PATIENCE, FakeDaemon  # noqa: E402
 
-# What the client logs is looked at by those tests that want it.
+# Tests that want the client's log lines read them.
 logging.getLogger("headgate").addHandler(logging.NullHandler())
 logging.getLogger("headgate").propagate = False
 

@@ -252,10 +252,13 @@ class AioTests(DaemonTests):
             first = client.try_track({"event": "x"})
             with self.assertRaises(headgate.HeadgateError) as caught:
                 client.try_track({"event": "y"})
+            is_refused.set()
             return caught.exception.reason, (await first).seq
 
+        is_refused = threading.Event()
         end = self.run_client(work, max_unanswered=1)
         connection = self.daemon.greet()
+        self.assertTrue(is_refused.wait(PATIENCE))
         connection.acknowledge(connection.request("track"), seq=7)
         self.assertEqual(end(), ("buffer_full", 7))
 

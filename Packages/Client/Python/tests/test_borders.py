@@ -32,7 +32,7 @@ class ValueTests(DaemonTests):
         connection.write(f'{{"jsonrpc":"2.0","id":{request["id"]},"result":{{"n":{DIGITS}, "m":-{DIGITS}, "k":1.5}}}}\n')
         status = end()
         self.assertEqual(status, {"n": decimal.Decimal(DIGITS), "m": decimal.Decimal("-" + DIGITS), "k": 1.5})
-        # What was read can be written again.
+        # The client can write the number that it read.
         line = headgate._line({"n": status["n"], "text": "headgate-0"})
         self.assertEqual(line.decode(), f'{{"n":{DIGITS},"text":"headgate-0"}}\n')
 
@@ -106,7 +106,7 @@ class ValueTests(DaemonTests):
 
 
 class SystemTests(DaemonTests):
-    """What the system refuses ends no thread, and nobody waits in vain."""
+    """A refusal of the system ends no thread, and no caller waits in vain."""
 
     def test_no_descriptor_is_left_at_a_reconnect(self):
         client = self.client()
@@ -296,7 +296,7 @@ class ProgramTests(DaemonTests):
 
 
 class GivenUpTests(DaemonTests):
-    """What a caller no longer waits for leaves the daemon and the client of one mind."""
+    """After a call is given up, the daemon and the client agree on what is registered."""
 
     def begin_barrier(self, client, **more):
         return self.begin(lambda: client.register_barrier("c", "closed", **more), "barrier.register")[0]
@@ -309,7 +309,7 @@ class GivenUpTests(DaemonTests):
         return request
 
     def ping(self, client, connection):
-        """All that came before is dealt with."""
+        """Makes sure that the client has read all earlier answers."""
         end = self.in_background(client.ping)
         connection.answer(connection.request("ping"), {})
         self.assertIsNone(end())
