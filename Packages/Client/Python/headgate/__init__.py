@@ -27,6 +27,7 @@ import datetime
 import decimal
 import errno
 import functools
+import importlib
 import itertools
 import json
 import logging
@@ -37,6 +38,7 @@ import re
 import secrets
 import select
 import socket
+import sys
 import threading
 import time
 import uuid
@@ -639,6 +641,7 @@ class _Connection:
             for end in ends:
                 end.close()
             raise self._cannot_connect(str(error)) from error
+        _wait_at_the_end_of_a_job()
         # The thread waits for the lock, and has done nothing yet.
         self._thread, self._wake_out, self._is_woken = thread, ends[1], False
         self._wake_in = ends[0]
@@ -1400,6 +1403,16 @@ def _at_exit() -> None:
 
 
 atexit.register(_at_exit)
+_finalized_in = 0
+
+
+def _wait_at_the_end_of_a_job() -> None:
+    """Does so at the end of a process of `multiprocessing`, too, which runs its own finalizers and no others."""
+    global _finalized_in
+    module = sys.modules.get("multiprocessing.process")
+    if module is not None and _finalized_in != os.getpid() and module.parent_process() is not None:
+        _finalized_in = os.getpid()
+        importlib.import_module("multiprocessing.util").Finalize(None, _at_exit, exitpriority=0)
 
 
 def _before_fork() -> None:

@@ -6,6 +6,7 @@ import decimal
 import errno
 import gc
 import logging
+import multiprocessing
 import pickle
 import signal
 import socket
@@ -14,6 +15,7 @@ import threading
 import unittest
 import unittest.mock
 import uuid
+import warnings
 import weakref
 
 from support import PATIENCE, DaemonTests, headgate
@@ -21,6 +23,13 @@ from support import PATIENCE, DaemonTests, headgate
 import headgate.logs  # noqa: E402
 
 DIGITS = "7" * 5_000
+
+
+def track_soon(path, count):
+    """The work of another process."""
+    client = headgate.Client("job", socket_path=path)
+    for _ in range(count):
+        client.track_soon({"event": "x"})
 
 
 class ValueTests(DaemonTests):
@@ -192,6 +201,18 @@ class ProgramTests(DaemonTests):
         connection = self.daemon.greet()
         names = [connection.request("track") for _ in range(2)]
         self.assertEqual([request["params"]["data"]["message"] for request in names], ["in the middle"] * 2)
+
+    def test_a_job_of_multiprocessing_waits_for_its_events(self):
+        for method in ("fork", "spawn"):
+            job = multiprocessing.get_context(method).Process(target=track_soon, args=(self.daemon.path, 50))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of later Pythons: that there are threads
+                job.start()
+            connection = self.daemon.greet()
+            for request in connection.requests("track", 50):
+                connection.acknowledge(request)
+            job.join(PATIENCE)
+            self.assertEqual(job.exitcode, 0)
 
     def test_a_client_that_nobody_has_any_more_ends(self):
         def leave():
