@@ -477,7 +477,7 @@ typedef struct service service;
 
 /* A change of a barrier that the daemon has not granted. */
 typedef struct change {
-    service *barrier; /* NULL once that is gone */
+    service *barrier; /* NULL once the barrier is gone */
     headgate_barrier_change to; /* the texts are its own */
     struct change *next;
 } change;
@@ -498,7 +498,7 @@ typedef struct call {
     service *service;   /* of a standing one: made again on each connection, since it lasts as long as a connection */
     bool is_granted;
     bool is_late;  /* a watch that was given up after it was written: if it begins, it is ended */
-    change *change; /* of a barrier, which holds once it is granted */
+    change *change; /* the change of a barrier that the call asks for; it holds once the daemon grants it */
     bool is_bound; /* about what the present connection has: on another one it would mean something else */
     struct call *next_told;
 } call;
@@ -520,7 +520,7 @@ struct service {
     headgate_error error; /* why it was not */
     char *watch; /* the daemon's id for a watch; NULL while it does not watch */
     size_t backlog;
-    int64_t runs, most_runs; /* how many of its handlers run, and may at the same time */
+    int64_t runs, most_runs; /* the number of its handlers that run, and the most that may run at the same time */
     int jobs;        /* queued or running, and the functions that still need it */
     bool is_gone;
     union {
@@ -528,13 +528,13 @@ struct service {
         headgate_work work;
         headgate_run run;
     } handler;
-    headgate_run choose; /* of a board that chooses its barrier at each activation */
+    headgate_run choose; /* chooses the barrier of each activation of a board; NULL if the board has none or a fixed one */
     void *context;
     bool was_asked; /* whether the daemon may have had it, on whichever connection */
     bool is_ending; /* a barrier that is to be taken away, although it may be that of a connection before */
     int conflicts;  /* so often the daemon took it for somebody else's */
-    bool is_refused; /* by the daemon after it was granted; not granted since */
-    /* A barrier as its owner has set it, and what is to be changed. */
+    bool is_refused; /* true if the daemon refused the service after it was granted, and has not granted it since */
+    /* The barrier as the daemon granted it last, and the changes that are not granted yet. */
     char *state, *flushable, *scopes, *on_disconnect, *reason;
     exception *exceptions;
     change *changes;
@@ -545,7 +545,7 @@ struct service {
 typedef struct job {
     service *service;
     headgate_news news;
-    bool is_choice; /* of the barrier of a board's activation */
+    bool is_choice; /* true if the job chooses the barrier of an activation */
     uint64_t generation;
     char *id;     /* the request's, as JSON */
     char *params; /* as JSON */
@@ -573,7 +573,7 @@ typedef enum phase { IDLE, GREETING, OPEN, DRAINING, WAITING, CLOSED } phase;
 
 struct headgate {
     char *path;
-    pid_t process; /* which has opened it: one that is forked off must not use its connection */
+    pid_t process; /* the process that opened the client: a forked process must not use its connection */
     headgate_options options;
     bytes hello;
     pthread_mutex_t lock;
@@ -592,10 +592,10 @@ struct headgate {
     bool was_connected;
     headgate_error last_failure;
     headgate_state state;
-    bool has_state; /* whether one was told */
+    bool has_state; /* true once a state was reported */
     bool has_warned;
-    bool is_relearning; /* the connection is left because the daemon's limits have changed */
-    bool has_relearned; /* since a call was answered */
+    bool is_relearning; /* true while the client leaves a connection because the daemon's limits have changed */
+    bool has_relearned; /* true if it did so since a call was answered */
     size_t limit_bytes;
     int limit_depth;
 
@@ -622,8 +622,8 @@ struct headgate {
 
 static bool is_foreign(const headgate *client) { return getpid() != client->process; }
 
-/* Begins the visit of a thread, which has the lock then. It must not be cancelled before its end, for others wait for what it
- * does. */
+/* Takes the lock for a thread that enters the client. The thread cannot be cancelled until it leaves: other threads wait for the
+ * work that it does. */
 static bool enter(headgate *client, int *cancelling, headgate_error *error) {
     if (is_foreign(client))
         return fail(error, "misuse", "the client is that of another process: open one of its own after fork()");
@@ -823,13 +823,13 @@ static bool is_late_watch(const call *some) {
 
 static void deny(headgate *client, service *awaited, const headgate_error *error);
 
-/* Of these a new one takes the place of the one before, when it is granted and at no other time. */
+/* Returns true for services of which a new one replaces the earlier one when the daemon grants it, and at no other time. */
 static bool is_replaceable(const service *some) { return some->kind == BARRIER || some->kind == STATUS; }
 
 static void give_up(headgate *client, call *some, const headgate_error *error) {
     service *standing = some->service;
     if (standing && is_replaceable(standing) && !standing->is_ending && some->is_written) {
-        /* It may be granted yet on this connection, and is not asked for on another. */
+        /* The daemon may grant it later on this connection. The client does not ask again on the next one. */
         some->deadline = INT64_MAX;
         some->is_repeatable = false;
         deny(client, standing, error);
@@ -894,7 +894,7 @@ static void tell_state(headgate *client, headgate_state state, const headgate_er
     add_notice(client, told, NULL);
 }
 
-/* There is no connection, although one is wanted. It is logged once until a call is answered again. */
+/* Reports that a connection is wanted and cannot be made. It is logged once until a call is answered again. */
 static void tell_missing(headgate *client, const headgate_error *error) {
     client->last_failure = *error;
     tell_state(client, HEADGATE_DISCONNECTED, error);
@@ -903,7 +903,7 @@ static void tell_missing(headgate *client, const headgate_error *error) {
     log_line(client, (const char *[]){error->message, NULL});
 }
 
-/* Without the lock. */
+/* Calls the hook for a notice. Without the lock. */
 static void deliver_notice(headgate *client, const notice *told) {
     const headgate_options *options = &client->options;
     switch (told->kind) {
@@ -917,7 +917,7 @@ static void deliver_notice(headgate *client, const notice *told) {
     }
 }
 
-/* A text, with the reason why there is no connection if there is none. */
+/* Fails with a text. Without a connection the reason for that follows the text. */
 static bool fail_because(headgate *client, headgate_error *error, const char *reason, const char *text) {
     bool has_failure = client->phase != OPEN && client->phase != DRAINING && *client->last_failure.reason;
     headgate_error made = joined_error(
@@ -975,7 +975,7 @@ static void drop_jobs(headgate *client, service *whose) {
     while (*client->jobs_end) client->jobs_end = &(*client->jobs_end)->next;
 }
 
-/* The connection on which they were asked is gone: the daemon gives a batch to another worker, or to this one again. */
+/* Drops the requests of a lost connection: the daemon gives their batches to another worker, or to this one again. */
 static void drop_asked(headgate *client) {
     for (job **at = &client->jobs; *at;) {
         job *one = *at;
@@ -1486,7 +1486,8 @@ static bool outlasts_conflict(service *some) {
     return some && (some->was_granted || (some->is_ending && ++some->conflicts < MOST_CONFLICTS));
 }
 
-/* The daemon refuses on a later connection what it granted before, and is asked again. It is told once until it is granted. */
+/* Reports that the daemon refuses on a later connection a service that it granted before. It is reported once until the daemon
+ * grants the service again. */
 static void tell_refused(headgate *client, service *whose, const headgate_error *error) {
     static const char *const methods[] = {[BARRIER] = "barrier.register", [WATCH] = "watch",
                                           [WORKER] = "dispatcher.subscribe", [BOARD] = "board.serve",
@@ -1541,8 +1542,8 @@ static void answered(headgate *client, int64_t number, headgate_json result, con
     if (late) unwatch(client, late);
 }
 
-/* The daemon takes less than it said when it greeted. The next greeting says how much, so this connection is left, once what
- * the daemon asked on it is answered. If the next one brings the same it is nonsense. */
+/* Leaves a connection whose daemon takes less than its greeting said: the next greeting has the new limits. The client answers the
+ * daemon's requests first. Returns false if that happened before without an answer in between. */
 static bool relearn(headgate *client, const headgate_error *error) {
     bool is_limit = strcmp(error->reason, "line_too_long") == 0 || strcmp(error->reason, "limit") == 0;
     bool is_connected = client->phase == OPEN || client->phase == DRAINING;
@@ -1607,7 +1608,7 @@ static void answer(headgate *client, uint64_t generation, bytes *line) {
     discard(line);
 }
 
-/* In place of an answer that the daemon would not take it is told so, with which it goes on. */
+/* Replaces an answer that is longer or deeper than the daemon takes by an error. */
 static void fit_answer(headgate *client, const char *id, bytes *line) {
     int depth = 0;
     bool is_read = !line->fault && check(line->at, line->length, GREATEST_DEPTH, NULL, &depth);
@@ -1753,7 +1754,7 @@ typedef struct telling {
     headgate *client;
     call *calls;
     notice *notices;
-    call *call; /* which is told at this moment */
+    call *call; /* the call that is told at this moment */
     notice *notice;
     char *id;
 } telling;
@@ -1777,7 +1778,7 @@ static void tell_one(telling *of) {
     end_one(of);
 }
 
-/* Puts what was not told before what has come since. */
+/* Puts the calls and notices that were not told before newer ones. */
 static void stop_telling(void *context) {
     telling *of = context;
     headgate *client = of->client;
@@ -1804,7 +1805,7 @@ static void tell_each(telling *of) {
     pthread_cleanup_pop(0);
 }
 
-/* Tells callers what came of their events, and hooks what there is to be told, outside the lock: they may begin others. */
+/* Runs the callbacks of calls that have ended and of notices, outside the lock: they may begin other events. */
 static bool tell_all(headgate *client) {
     telling of = {.client = client, .calls = client->told, .notices = client->notices};
     if (!of.calls && !of.notices) return false;
@@ -2075,7 +2076,7 @@ static headgate_activation read_activation(headgate_json params) {
         .as_barrier = headgate_json_bool(headgate_json_member(params, "as_barrier"), false)};
 }
 
-/* A board that is not done has no barrier. */
+/* Answers with the barrier that a board chooses; HEADGATE_NOT_DONE is none. */
 static bool choose_barrier(service *whose, headgate_json params, headgate_reply *reply, bytes *result) {
     headgate_activation activation = read_activation(params);
     headgate_run_end end = whose->choose(whose->context, &activation, reply);
@@ -2141,7 +2142,7 @@ static void take_back(running *of) {
     end_job(client, due);
 }
 
-/* The handler ended its thread, which is an end like any other. */
+/* Answers for a handler that ended its thread. */
 static void abandon_job(void *context) {
     running *of = context;
     if (of->due->id) {
@@ -2269,7 +2270,7 @@ static void free_client(headgate *client) {
     free(client);
 }
 
-/* In a process that was forked off: the calls are those of the other, and nobody is told of them here. */
+/* Frees the calls and notices in a forked process without calling back: they belong to the process that made them. */
 static void forget_all(headgate *client) {
     if (client->socket >= 0) close(client->socket);
     for (size_t place = client->slot_head; place < client->slot_count; place++)
@@ -2336,7 +2337,7 @@ void headgate_stop(headgate *client) {
     leave(client, cancelling);
 }
 
-/* Waits for the answers of what was begun, within its time, and says what was left. */
+/* Waits until all calls are answered, at most close_timeout_ms, and logs the number of events that were not. */
 static void drain_at_the_end(headgate *client) {
     int cancelling;
     char count[24];
@@ -2406,7 +2407,7 @@ bool headgate_call(headgate *client, const char *method, const char *params, lon
 static void put_event(bytes *to, headgate *client, const headgate_event *event) {
     char id[37] = "";
     int cancelling;
-    if (!event->id && enter(client, &cancelling, NULL)) { /* a client of another process is refused later */
+    if (!event->id && enter(client, &cancelling, NULL)) { /* the caller refuses the client of another process */
         make_id(client, id);
         leave(client, cancelling);
     }
@@ -2451,7 +2452,7 @@ bool headgate_track(headgate *client, const headgate_event *event, long deadline
     return is_ok;
 }
 
-/* Waits for room until the moment. With the lock. A callback is let through: it must not wait. */
+/* Waits until there is room, at most until the moment. A callback never waits. With the lock. */
 static bool find_room(headgate *client, const bytes *params, int64_t moment, headgate_error *error) {
     static const char closed[] = "the client is closed";
     if (params->fault) return fail(error, params->is_out_of_memory ? "no_memory" : "misuse", params->fault);
@@ -2462,7 +2463,7 @@ static bool find_room(headgate *client, const bytes *params, int64_t moment, hea
     return has_found || fail_because(client, error, "buffer_full", "there was no room for another event in time");
 }
 
-/* `until` is when it gives up waiting for room, 0 at once. */
+/* Begins an event. It waits for room until `until`, or not at all if that is 0. */
 static bool track_soon(headgate *client, const headgate_event *event, int64_t until, int64_t deadline,
                        headgate_tracked tracked, void *context, headgate_error *error) {
     bytes params = {0};
@@ -2749,7 +2750,7 @@ static bool stand(headgate *client, service *added, const char *method, bytes *p
     if (!is_ok) {
         if (error) *error = added->error;
         drop_jobs(client, added);
-        if (!added->call) unlink_service(client, added); /* else it may be granted yet */
+        if (!added->call) unlink_service(client, added); /* with a call it may be granted later */
     }
     added->jobs--;
     release_service(added);
@@ -3019,7 +3020,7 @@ static bool renew_registration(headgate *client, service *barrier) {
     return is_ok;
 }
 
-/* The copy of a change that is about to be asked for; NULL without memory. */
+/* Returns a copy of a change, which is pending from now on; NULL without memory. */
 static change *make_change(service *barrier, const headgate_barrier_change *of) {
     change *made = calloc(1, sizeof *made);
     if (!made) return NULL;
@@ -3033,7 +3034,7 @@ static change *make_change(service *barrier, const headgate_barrier_change *of) 
     return made;
 }
 
-/* A change is granted, and holds from now on, or it is not, and never does. */
+/* Applies a change that the daemon has granted, or drops one that it has not. */
 static void settle_change(headgate *client, change *settled, bool is_granted) {
     service *barrier = settled->barrier ? settled->barrier : named_service(client, BARRIER, settled->to.id);
     if (settled->barrier) {
@@ -3047,7 +3048,7 @@ static void settle_change(headgate *client, change *settled, bool is_granted) {
     renew_registration(client, barrier);
 }
 
-/* Waits for the answer to a change. One that is written and not answered in time may be granted yet on this connection. */
+/* Waits for the answer to a change. A change that is written and not answered in time stays pending on this connection. */
 static bool await_change(headgate *client, call *some, long deadline_ms, headgate_error *error) {
     wait_until(client, call_is_done, some, after(deadline_ms));
     if (some->is_done) return finish_call(some, NULL, error);

@@ -16,7 +16,7 @@
  * Nothing is kept outside of a client.
  *
  * A client belongs to the process that has opened it. In one that was forked off every function fails with `misuse`:
- * open another client there. headgate_close then only frees the copy, and tells nobody.
+ * open another client there. headgate_close frees the copy there, and calls nothing back.
  *
  * Texts are UTF-8 and end in NUL. What is called JSON is one whole JSON text. Functions that give bool give false when
  * they fail, and tell why in *error, unless that is NULL. Deadlines are milliseconds from now; HEADGATE_FOREVER is
@@ -112,13 +112,13 @@ typedef struct headgate_options {
     size_t max_unanswered_bytes;  /* and how many bytes: 8 MiB; one call is always let through */
     long backoff_base_ms;         /* about how long the first wait between two attempts to connect is: 50 */
     long backoff_cap_ms;          /* the longest wait between two attempts: 5 000 */
-    /* Told of each change of the connection's state; `error` says why it is HEADGATE_DISCONNECTED, else it is NULL. */
+    /* Called when the connection's state changes. `error` says why it is HEADGATE_DISCONNECTED, and is NULL otherwise. */
     void (*on_state)(void *context, headgate_state state, const headgate_error *error);
-    /* Told when the daemon refuses on a later connection what it granted before, once until it is granted again: the method
-     * that asks for it, and its name. The client asks again after each backoff_cap_ms. */
+    /* Called when the daemon refuses on a later connection a worker, board, watch, barrier or status that it granted before, once
+     * until it grants it again. `method` is the method that asks for it. The client asks again after each backoff_cap_ms. */
     void (*on_refused)(void *context, const char *method, const char *name, const headgate_error *error);
-    /* Writes a line when the daemon cannot be reached, once until a call is answered again, and when something is refused or
-     * lost that nobody else is told of; usually to standard error. */
+    /* Called with a line for the log: the daemon cannot be reached (once until a call is answered again), a service is refused,
+     * an answer is not sent, or events are left at the end. By default the line goes to standard error. */
     void (*log)(void *context, const char *line);
     void *hook_context;
 } headgate_options;

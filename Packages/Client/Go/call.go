@@ -28,7 +28,7 @@ type call struct {
 type standing struct {
 	granted    bool // on the present connection
 	wasGranted bool // ever: its caller has been told
-	isRefused  bool // by the daemon after it was granted; not granted since
+	isRefused  bool // the daemon refused it after it was granted, and has not granted it since
 	interrupt  func()
 	refused    func(*Error) // on a later connection; it is asked for again
 	ended      func(*Error)

@@ -21,7 +21,7 @@ const (
 	idle     phase = iota // not connected, and nothing to send
 	seeking               // connecting, greeting, or waiting for the next attempt
 	open                  // calls are written as they come
-	draining              // this link is about to end: what is written or asked is still answered, but no call is written
+	draining              // this link is about to end: written calls and the daemon's requests are answered, no call is written
 	closed                // for good
 )
 
@@ -174,8 +174,8 @@ func (c *connection) withdraw(made *call) (isAsked, isGranted bool) {
 	return isAsked, isGranted
 }
 
-// answer writes an answer to what the daemon asked, if it is still the connection on which it did. In place of one that the
-// daemon would not take it says so, with which the daemon goes on.
+// answer writes the answer to a request of the daemon, unless the connection of the request is gone. It replaces an answer that
+// is longer or deeper than the daemon takes by an error.
 func (c *connection) answer(to *link, id json.RawMessage, line []byte) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -250,7 +250,7 @@ func (c *connection) tell(state State, err *Error) {
 	})
 }
 
-// missing: there is no connection, although one is wanted. It is logged once until a call is answered again.
+// missing reports that a connection is wanted and cannot be made. It is logged once until a call is answered again.
 func (c *connection) missing(err *Error) {
 	c.lastFailure = err
 	c.tell(StateDisconnected, err)
@@ -465,7 +465,7 @@ func saying(err error) string {
 	return "the daemon closed the connection"
 }
 
-// isPermanent: whether an error of the socket stays until somebody changes the path or the rights.
+// isPermanent returns true for an error of the socket that stays until somebody changes the path or the rights.
 func isPermanent(err error) bool {
 	for _, one := range []error{
 		syscall.EACCES, syscall.EPERM, syscall.EINVAL, syscall.ENAMETOOLONG, syscall.ENOTDIR, syscall.ELOOP,
@@ -632,8 +632,8 @@ func (c *connection) take(present *link, messages []message) *Error {
 	return nil
 }
 
-// relearn: the daemon takes less than it said when it greeted. The next greeting says how much, so this link is left, once
-// what the daemon asked on it is answered. If the next one brings the same it is nonsense.
+// relearn leaves a link whose daemon takes less than its greeting said: the next greeting has the new limits. The client
+// answers the daemon's requests first. Returns false if that happened before without an answer in between.
 func (c *connection) relearn(present *link, err *Error) bool {
 	isLimit := err.Reason == LineTooLong || err.Reason == Limit
 	if present.isRelearning || !isLimit || c.hasRelearned {
@@ -644,7 +644,7 @@ func (c *connection) relearn(present *link, err *Error) bool {
 	return true
 }
 
-// succeed: an answer to a call came.
+// succeed notes that a call was answered.
 func (c *connection) succeed(present *link) {
 	c.backoff.succeed()
 	c.hasWarned = false

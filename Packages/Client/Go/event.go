@@ -10,7 +10,7 @@ import (
 type Event struct {
 	// Event is its name, which is not empty.
 	Event string
-	// Data becomes a JSON object; nil is none, and so is what becomes null, such as a nil map.
+	// Data becomes a JSON object. Nil, and a value that becomes null, such as a nil map, is none.
 	Data any
 	// ID tells a repeat (Behaviour Q7); if it is empty it is a new UUIDv7.
 	ID string

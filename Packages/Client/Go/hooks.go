@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A State is what a client knows of its connection.
+// A State is the state of a client's connection.
 type State string
 
 const (
@@ -20,7 +20,7 @@ type hooks struct {
 	mutex     sync.Mutex
 	queue     []func()
 	isRunning bool
-	idle      chan struct{} // closed when all have run; made by who waits for that
+	idle      chan struct{} // closed when all hooks have run; made by a goroutine that waits for that
 }
 
 func (h *hooks) add(hook func()) {
@@ -33,7 +33,7 @@ func (h *hooks) add(hook func()) {
 	}
 }
 
-// wait waits until all have run, or until the moment: one of them may be the one that waits.
+// wait waits until all hooks have run, at most until the moment: the caller may be one of them.
 func (h *hooks) wait(until time.Time) {
 	h.mutex.Lock()
 	if h.isRunning && h.idle == nil {

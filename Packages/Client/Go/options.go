@@ -27,8 +27,8 @@ type Options struct {
 	// OnState is called when the state of the connection changes; the error says why it is StateDisconnected. It is called by
 	// a goroutine of its own, and may call the client. Close waits for it within its time.
 	OnState func(state State, err error)
-	// Logf writes a line when the daemon cannot be reached, once until a call is answered again, and when an event or an
-	// answer of a worker is lost that nobody else is told of; usually log.Printf.
+	// Logf is called with a line for the log: the daemon cannot be reached (once until a call is answered again), a worker is
+	// refused, an answer is not sent, or events are left at the end. By default it is log.Printf.
 	Logf func(format string, arguments ...any)
 	// MaxUnanswered is how many calls may be unanswered; usually 16 384. Who calls more waits for room.
 	MaxUnanswered int
@@ -67,7 +67,7 @@ func (o Options) filled() Options {
 	return o
 }
 
-// usually puts the usual in place of what is not given, or makes no sense.
+// usually puts the default in place of a value that is not given or not positive.
 func usually[Value int | time.Duration](value *Value, usual Value) {
 	if *value <= 0 {
 		*value = usual

@@ -181,7 +181,7 @@ func (s *Subscription) interrupt() {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 }
 
-// refuse: the daemon refuses it on a later connection, and is asked again.
+// refuse reports that the daemon refuses the subscription on a later connection. The client asks again.
 func (s *Subscription) refuse(err *Error) {
 	s.workers.connection.log("headgate: the daemon refuses the worker of %s, and is asked again: %s", s.dispatcher, err.Message)
 	if s.onRefused != nil {
@@ -270,10 +270,10 @@ func (w *workers) take(present *link, method string, id, params json.RawMessage)
 	ctx := subscription.context()
 	present.owed++
 	go func() {
-		// It stands where the handler ends its goroutine: every end of a handler is an answer.
+		// The answer of a handler that ends its goroutine: every end of a handler is an answer.
 		line := failed(id, "the handler ended its goroutine")
 		defer func() { w.connection.answer(present, id, line) }()
-		// One whose connection is gone may run yet; then this one waits, and is not begun if its own is gone, too.
+		// A handler of a lost connection may still run. This one waits for it, and does not begin if its own connection is lost.
 		select {
 		case subscription.running <- struct{}{}:
 			defer func() { <-subscription.running }()

@@ -53,7 +53,7 @@ class Connection {
     #isScheduled = false;
     #waiters = new Set();
     #isLeaving = false;
-    // While it is there the process is kept for events for which nobody waits.
+    // Set while the process is kept for unattended events.
     #hold = null;
 
     /**
@@ -182,7 +182,7 @@ class Connection {
 
     // The end of the program.
 
-    /** The program has nothing more to do: keeps it for events for which nobody waits, for a bounded time. */
+    /** Keeps a program that has nothing more to do, for a bounded time, until its unattended events are acknowledged. */
     holdProcess() {
         if (this.#hold) return;
         const last = this.#lastNumber;
@@ -199,7 +199,7 @@ class Connection {
         this.#schedule();
     }
 
-    /** Says how many events are not acknowledged for which nobody waits, if there are any. */
+    /** Warns of the number of unattended events that are not acknowledged, if there are any. */
     warnOfLeft(when) {
         if (this.#unattended === 0) return;
         warn(this.because(`${this.#unattended} events were not acknowledged when ${when}`), "HEADGATE_LEFT");
@@ -213,7 +213,7 @@ class Connection {
         return [...this.#calls.values()].filter((call) => !call.isAttended);
     }
 
-    /** The program ends at this moment, and waits for nothing any more: another process sends what is left. */
+    /** Has another process send the unattended events of a program that ends at this moment, and says how many are left. */
     endWithProcess() {
         const left = this.#unattendedCalls;
         const lines = [this.hello, ...left.map(({line}) => line)];
@@ -237,7 +237,7 @@ class Connection {
         notify(this.options.onState, state, error);
     }
 
-    /** There is no connection, although one is wanted: it is said once until a call is answered again. */
+    /** Reports that a connection is wanted and cannot be made. It is a warning once until a call is answered again. */
     #missing(error) {
         this.#tell("disconnected", error);
         if (this.#hasWarned) return;
@@ -494,7 +494,7 @@ class Connection {
         }, asked.signal);
     }
 
-    /** The line of an answer. In place of one that the daemon would not take it says so, with which the daemon goes on. */
+    /** Returns the line of an answer, or that of an error if the answer is longer or deeper than the daemon takes. */
     #encodeAnswer(id, answer) {
         const line = encode({jsonrpc: "2.0", id, ...answer}) + "\n";
         const fault = this.#limits.fault({line, bytes: Buffer.byteLength(line)});
@@ -519,7 +519,7 @@ class Connection {
         call.resolve(result);
     }
 
-    /** An answer to a call came. */
+    /** Notes that a call was answered. */
     #succeed() {
         this.#backoff.succeed();
         this.#hasWarned = false;
@@ -571,8 +571,8 @@ class Connection {
     }
 
     /**
-     * The daemon takes less than it said when it greeted. The next greeting says how much, so this connection is left, once
-     * what the daemon asked on it is answered. If the next one brings the same it is nonsense.
+     * Leaves a connection whose daemon takes less than its greeting said: the next greeting has the new limits. The client
+     * answers the daemon's requests first.
      */
     #relearn() {
         this.#isRelearning = this.#hasRelearned = true;
