@@ -2452,12 +2452,13 @@ bool headgate_track(headgate *client, const headgate_event *event, long deadline
     return is_ok;
 }
 
-/* Waits until there is room, at most until the moment. A callback never waits. With the lock. */
+/* Waits until there is room, at most until the moment; 0 is not at all. A callback that may wait is let through instead. With the
+ * lock. */
 static bool find_room(headgate *client, const bytes *params, int64_t moment, headgate_error *error) {
     static const char closed[] = "the client is closed";
     if (params->fault) return fail(error, params->is_out_of_memory ? "no_memory" : "misuse", params->fault);
     if (client->phase == CLOSED) return fail(error, "closed", closed);
-    if (is_in_callback(client)) return true;
+    if (moment && is_in_callback(client)) return true;
     bool has_found = moment ? wait_until(client, room_is_there, NULL, moment) : has_room(client);
     if (client->phase == CLOSED) return fail(error, "closed", closed); /* which makes room, too */
     return has_found || fail_because(client, error, "buffer_full", "there was no room for another event in time");

@@ -179,6 +179,33 @@ static void test_room_is_told_from_answers(void) {
     expect(by.failed == 1 && strcmp(by.reason, "closed") == 0, "what was begun is told, and nothing else");
 }
 
+typedef struct nested {
+    headgate *client;
+    heard by;
+    char reason[32];
+} nested;
+
+/* A callback that tries while there is no room. */
+static void try_again(void *context, const headgate_receipt *receipt, const headgate_error *error) {
+    nested *of = context;
+    headgate_error why = {0};
+    (void)receipt, (void)error;
+    while (headgate_try_track(of->client, &event, hear_receipt, &of->by, &why)) continue;
+    snprintf(of->reason, sizeof of->reason, "%s", why.reason);
+}
+
+static void test_try_in_a_callback_is_bounded(void) {
+    nested told = {0};
+    scene of = begin_with((headgate_options){.max_unanswered = 3}, ping, "ping");
+    told.client = of.client;
+    expect(headgate_try_track(of.client, &event, try_again, &told, NULL), "an event");
+    answer(&of, request(&of, "track", NULL), "{\"id\":\"1\",\"seq\":1}");
+    for (int n = 0; n < 3; n++) answer(&of, request(&of, "track", NULL), "{\"id\":\"1\",\"seq\":1}");
+    expect(headgate_drain(of.client, HEADGATE_FOREVER, NULL) && told.by.stored == 3, "there is room for three");
+    expect(strcmp(told.reason, "buffer_full") == 0, told.reason);
+    end(&of);
+}
+
 typedef struct waiting {
     headgate *client;
     heard *by;
@@ -614,6 +641,7 @@ int main(void) {
         {"states are told", test_states_are_told},
         {"first connection has an end", test_first_connection_has_an_end},
         {"room is told from answers", test_room_is_told_from_answers},
+        {"try in a callback is bounded", test_try_in_a_callback_is_bounded},
         {"what waits for room is told of the end", test_what_waits_for_room_is_told_of_the_end},
         {"process that is forked off", test_process_that_is_forked_off},
         {"close waits for answers", test_close_waits_for_answers},

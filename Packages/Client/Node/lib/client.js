@@ -191,6 +191,9 @@ function warnOfDrops() {
 function withId(event) {
     const {event: name, data, id, ...more} = event;
     if (more.time instanceof Date && Number.isNaN(more.time.getTime())) throw new TypeError("time is an invalid Date");
+    // JSON has none of these, and would leave them out, or take them for an empty object.
+    const isOdd = ["function", "symbol"].includes(typeof data) || data instanceof Map || data instanceof Set;
+    if (isOdd) throw new TypeError("data is no JSON object");
     const members = {event: name, data, id: id ?? newId(), ...more};
     return Object.fromEntries(Object.entries(members).filter(([, value]) => (value ?? null) !== null));
 }

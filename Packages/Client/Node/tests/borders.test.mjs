@@ -185,6 +185,9 @@ test("what is odd in an event is told to its caller", async (t) => {
     const [daemon, client] = await pair(t);
     await assert.rejects(client.track("x", {}, {time: new Date(NaN)}), TypeError);
     await assert.rejects(client.track("x", {toJSON() { throw new TypeError("no"); }}), TypeError);
+    for (const data of [() => {}, Symbol("x"), new Map([["a", 1]]), new Set()]) {
+        await assert.rejects(client.track("x", data), TypeError);
+    }
     const tracked = client.track("x", null, {key: null, time: null, dispatchers: null, ttl_ms: null, id: "1"});
     const connection = await daemon.greet();
     const request = await connection.request("track");
