@@ -34,13 +34,14 @@ let server: [Target] = [
     .library("CZstd", of: "Server", pkgConfig: "libzstd", apt: "libzstd-dev"),
     .library("CXXHash", of: "Server", pkgConfig: "libxxhash", apt: "libxxhash-dev"),
     .library("CLZ4", of: "Server", pkgConfig: "liblz4", apt: "liblz4-dev"),
+    .part("CBuild", of: "Server"),
     .part("CCurl", of: "Server", linking: "curl"),
     .part("CRE2", of: "Server", linking: "re2"),
     .part(
         "HeadgateServer", of: "Server",
         [
-            "CSQLite", "CCurl", "CDisk", "CMemory", "CNetlink", "CCrypto", "CRE2", "CZstd", "CNATS", "CKafka", "CUV",
-            "CXXHash", "CLZ4", "HeadgateCore", "HeadgateData", "HeadgateWire", "HeadgateTransport",
+            "CSQLite", "CCurl", "CBuild", "CDisk", "CMemory", "CNetlink", "CCrypto", "CRE2", "CZstd", "CNATS", "CKafka",
+            "CUV", "CXXHash", "CLZ4", "HeadgateCore", "HeadgateData", "HeadgateWire", "HeadgateTransport",
         ]),
     .tests("HeadgateServerTests", of: "Server", ["HeadgateServer", "HeadgateCoreTesting", "HeadgateSeeds"]),
 ]

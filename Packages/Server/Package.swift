@@ -16,13 +16,14 @@ let package = Package(
         .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
         .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .target(name: "CBuild"),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
         .target(
             name: "HeadgateServer",
             dependencies: [
-                "CSQLite", "CCurl", "CDisk", "CMemory", "CNetlink", "CCrypto", "CRE2", "CNATS", "CKafka", "CZstd",
-                "CXXHash", "CLZ4",
+                "CSQLite", "CCurl", "CBuild", "CDisk", "CMemory", "CNetlink", "CCrypto", "CRE2", "CNATS", "CKafka",
+                "CZstd", "CXXHash", "CLZ4",
                 .product(name: "HeadgateCore", package: "Core"),
                 .product(name: "HeadgateData", package: "Core"),
                 .product(name: "CUV", package: "Transport"),

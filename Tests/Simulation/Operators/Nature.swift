@@ -29,7 +29,8 @@ final class Nature: Actor {
         if isCalm { return [] }
         // The ConnectivityBarrier stands before nobody at times, and is watched all the same.
         let haste = hasNobody ? 14 : 2
-        let acts = [Act(6) { [self] in advance(by: record.pick([1, 50, 400, 1_500])) }, Act(haste, change)]
+        var acts = [Act(6) { [self] in advance(by: record.pick([1, 50, 400, 1_500])) }, Act(haste, change)]
+        if scheduler.jumped != 0 { acts.append(Act(1) { [self] in jump(by: -scheduler.jumped) }) }
         return ages.mostAge == nil ? acts : acts + [Act(3, growOlder)]
     }
 
@@ -52,10 +53,10 @@ final class Nature: Actor {
         }
     }
 
-    private func jump(by milliseconds: Int) {
+    private func jump(by milliseconds: Int64) {
         record.count(.clockJumped)
         record.note("the wall clock jumps by \(milliseconds) ms")
-        scheduler.jump(by: Int64(milliseconds))
+        scheduler.jump(by: milliseconds)
     }
 
     private func change() {

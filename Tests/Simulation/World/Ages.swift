@@ -7,7 +7,8 @@ import HeadgateData
 /// (Behaviour Q4).
 ///
 /// The scale goes as true time goes, asleep or without power. Only from one boot to the next the daemon has to believe the wall
-/// clock: then the scale is ahead of true time, or behind, by what that jumped since the last pair that was kept.
+/// clock: then the scale is ahead of true time, or behind, by what that jumped since the newest wall time that was kept. A wall clock
+/// that counts as not set adds nothing.
 final class Ages {
     /// How long the store keeps an event, in milliseconds; nil where nothing grows too old in this history.
     let mostAge: Int64?
@@ -82,8 +83,7 @@ final class Ages {
         let isKept = isKept && !boots.isEmpty
         if let kept { check(kept, isKept: isKept) } else { record.expect(!isKept, "no clock was kept over a stop") }
         if kept?.boot != scheduler.boot {
-            let wall = scheduler.wall.milliseconds
-            let stamp = kept.map { $0.stamp + max(0, wall - $0.wall.milliseconds) } ?? wall
+            let stamp = kept.map(stampAtBoot) ?? scheduler.wall.milliseconds
             ahead = max(stamp, state.newestStamp ?? .min) - scheduler.trueTime
         }
         if let before = boots.values.map(\.ahead).max(), before != ahead { record.count(.scaleBent) }
@@ -91,13 +91,26 @@ final class Ages {
         gatheringSince = now
     }
 
+    /// Where the scale stands at a boot after a pair was kept.
+    private func stampAtBoot(_ pair: ClockPair) -> Int64 {
+        let wall = scheduler.wall.milliseconds
+        let newest = pair.reference?.wall ?? SimulatedScheduler.builtAt
+        if wall <= max(newest, SimulatedScheduler.builtAt).milliseconds { record.count(.clockUnset) }
+        guard let reference = pair.reference, wall > newest.milliseconds else { return pair.stamp }
+        return max(pair.stamp, reference.stamp + wall - reference.wall.milliseconds)
+    }
+
     /// A pair says where the scale stood at some moment.
     private func check(_ pair: ClockPair, isKept: Bool) {
         guard let boot = boots[pair.boot] else { return record.expect(false, "a clock of no boot was kept") }
         let then = boot.start + pair.sinceBoot + boot.ahead
         record.expect(pair.stamp == then, "the scale was kept as \(pair.stamp), and stood at \(then)")
-        guard isKept else { return }
-        let jumped = (pair.wall.milliseconds - pair.stamp) - (scheduler.wall.milliseconds - now)
+        guard let reference = pair.reference else { return }
+        let wall = reference.wall.milliseconds
+        record.expect(
+            reference.wall >= SimulatedScheduler.builtAt, "a wall time was kept that counts as not set: \(wall)")
+        guard isKept, scheduler.wall.milliseconds > wall else { return }
+        let jumped = (wall - reference.stamp) - (scheduler.wall.milliseconds - now)
         record.expect(jumped == 0, "the clock jumped by \(jumped), and an orderly stop did not keep it")
     }
 

@@ -8,7 +8,9 @@ import HeadgateData
 final class SimulatedScheduler: Scheduler {
     private let clock = ManualScheduler()
     /// By how much the wall clock was set, in all.
-    private var jumped: Int64 = 0
+    private(set) var jumped: Int64 = 0
+    /// When the simulated program was built (Behaviour P7).
+    static let builtAt = Timestamp(milliseconds: 1_790_000_000_000)
 
     var now: Instant { clock.now }
     var wall: Timestamp { clock.wall }
@@ -54,6 +56,14 @@ final class SimulatedScheduler: Scheduler {
     /// The machine is without power for a while.
     func reboot(after duration: Duration) {
         clock.reboot(after: duration)
+    }
+
+    /// The wall clock comes up wrong after a boot, as on a board without a battery. Returns the time that it shows.
+    func upsetClock(_ record: Record) -> Timestamp {
+        let hour: Int64 = 3_600_000
+        let wall = wall.milliseconds
+        jump(by: record.pick([5_000, SimulatedScheduler.builtAt.milliseconds - 24 * hour, wall - hour, wall + 8 * hour]) - wall)
+        return self.wall
     }
 
     /// The machine sleeps.

@@ -221,7 +221,7 @@ final class World {
         if let rules = ledger.rules { configuration.addTransformerKind(MarkKind(account: rules)) }
         let service = try Service(
             scheduler: scheduler, loop: nil, configuration: configuration, loaded: try configuration.load(),
-            groups: scene.groups, chance: { [record] in record.fraction() })
+            groups: scene.groups, builtAt: SimulatedScheduler.builtAt, chance: { [record] in record.fraction() })
         try service.listen()
         record.note("the daemon starts")
         return service
@@ -301,6 +301,10 @@ final class World {
             platter.losePower(record)
             ledger.rot?.powerLost(platter)
             scheduler.reboot(after: .seconds(record.number(0...60)))
+            if record.oneIn(4) {
+                record.count(.clockUpset)
+                record.note("the wall clock comes up at \(scheduler.upsetClock(record).text)")
+            }
         case .killed:
             record.count(.killed)
             scheduler.restart()

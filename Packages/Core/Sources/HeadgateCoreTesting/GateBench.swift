@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateData
 
 /// A whole gate on a bench: over a memory store and a manual scheduler, every dispatcher with a ``RecordingSender``.
 ///
@@ -29,10 +30,11 @@ public final class GateBench {
 
     public init(
         _ dispatchers: [DispatcherSettings] = [DispatcherSettings(id: "collect")], limits: StoreLimits = StoreLimits(),
-        format: BatchFormat = .jsonArray, reply: ((Batch) -> SendResult?)? = nil,
+        format: BatchFormat = .jsonArray, wall: Timestamp = Timestamp(milliseconds: 1_800_000_000_000),
+        reply: ((Batch) -> SendResult?)? = nil,
         surroundings: @escaping (inout GateSurroundings) -> Void = { _ in }
     ) {
-        let scheduler = ManualScheduler()
+        let scheduler = ManualScheduler(wall: wall)
         self.scheduler = scheduler
         self.dispatchers = dispatchers
         self.limits = limits

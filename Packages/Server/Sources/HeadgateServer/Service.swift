@@ -56,10 +56,12 @@ final class Service {
     ///   - loop: the event loop behind the scheduler. Without one there is no socket, nobody watches the machine's network,
     ///     and nothing speaks HTTP: clients and network are brought by ``accept(_:)`` and ``networkChanged(_:)``.
     ///   - groups: how large groups of events become.
+    ///   - builtAt: when the program was built: an earlier wall time counts as not set (Behaviour P7).
     ///   - chance: gives numbers from 0 to 1, for the length of waits.
     init(
         scheduler: any Scheduler, loop: EventLoop?, configuration: ServerConfiguration, loaded: LoadedSettings,
-        groups: GroupBounds = GroupBounds(), chance: @escaping () -> Double = { Double.random(in: 0...1) }
+        groups: GroupBounds = GroupBounds(), builtAt: Timestamp = BuildDate.earliest,
+        chance: @escaping () -> Double = { Double.random(in: 0...1) }
     ) throws(StartFault) {
         let settings = loaded.settings
         self.scheduler = scheduler
@@ -78,7 +80,7 @@ final class Service {
         boards = Boards(scheduler: scheduler, log: log)
         gate = Headgate(
             scheduler: scheduler, store: store.store, state: consume state, limits: settings.store,
-            surroundings: .ofService(boards: boards, groups: groups, chance: chance))
+            surroundings: .ofService(boards: boards, groups: groups, builtAt: builtAt, chance: chance))
         programBoards = ProgramBoards(boards, gate: gate)
         workforces = Workforces(gate: gate)
         sessions = SessionRegistry(scheduler: scheduler, limits: settings.limits)
@@ -123,7 +125,9 @@ final class Service {
     var uptime: Duration { scheduler.now - started }
 
     /// What people should know of the start, the settings and the boards.
-    var warnings: [String] { startWarnings + (network?.warnings ?? []) + control.warnings + boards.warnings }
+    var warnings: [String] {
+        startWarnings + (network?.warnings ?? []) + control.warnings + boards.warnings + gate.warnings.map(\.description)
+    }
 
     // MARK: Network
 
@@ -282,12 +286,12 @@ extension Service: SettingsFollower {
 extension GateSurroundings {
     /// What the gate has of libraries, and of the service around it.
     fileprivate static func ofService(
-        boards: Boards, groups: GroupBounds, chance: @escaping () -> Double
+        boards: Boards, groups: GroupBounds, builtAt: Timestamp, chance: @escaping () -> Double
     ) -> GateSurroundings {
         let scanner = JSONScanner(maxDepth: JSONScanner.greatestDepth)
         return GateSurroundings(
             chance: chance, timeZone: ZoneInfo().rules, patternCompiler: RE2Compiler(),
             readObject: { bytes in (try? scanner.scan(bytes)).flatMap { DataObject(dataItem: $0.item) } },
-            groups: groups, boardActivator: boards)
+            groups: groups, builtAt: builtAt, boardActivator: boards)
     }
 }

@@ -73,7 +73,7 @@ enum BlobsTarget {
         guard let pair = ClockPair(kept: input.remainder()) else { return }
         precondition(ClockPair(kept: pair.kept) == pair)
         precondition(!pair.isApart(from: pair))
-        let stamp = pair.stamp(at: clocks)
+        let stamp = pair.stamp(at: clocks, builtAt: .unknownBuild)
         precondition(stamp >= pair.stamp, "the scale goes back from \(pair.stamp) to \(stamp)")
         let scale = AgeScale(clocks, kept: pair, newest: pair.stamp)
         precondition(scale.stamp(clocks.now) >= pair.stamp)

@@ -13,6 +13,8 @@ public struct GateSurroundings {
     public var readObject: (UnsafeRawBufferPointer) -> DataObject?
     /// How large groups of events become.
     public var groups: GroupBounds
+    /// When the program was built, or earlier: an earlier wall time counts as not set (Behaviour P7).
+    public var builtAt: Timestamp
     /// Runs the boards that stand before dispatchers (Behaviour A9). Without one they wait.
     public weak var boardActivator: (any BoardActivator)?
 
@@ -21,13 +23,15 @@ public struct GateSurroundings {
         timeZone: @escaping (String?) -> TimeZoneRules? = TimeZoneRules.named,
         patternCompiler: (any PatternCompiler)? = nil,
         readObject: @escaping (UnsafeRawBufferPointer) -> DataObject? = { _ in nil },
-        groups: GroupBounds = GroupBounds(), boardActivator: (any BoardActivator)? = nil
+        groups: GroupBounds = GroupBounds(), builtAt: Timestamp = .unknownBuild,
+        boardActivator: (any BoardActivator)? = nil
     ) {
         self.chance = chance
         self.timeZone = timeZone
         self.patternCompiler = patternCompiler ?? NoPatternCompiler()
         self.readObject = readObject
         self.groups = groups
+        self.builtAt = builtAt
         self.boardActivator = boardActivator
     }
 }

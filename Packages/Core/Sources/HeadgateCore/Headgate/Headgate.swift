@@ -56,7 +56,7 @@ public final class Headgate {
         let (known, keptValues) = (state.dispatchers, state.kept)
         events = EventQueue(
             scheduler: scheduler, store: store, limits: limits, state: consume state, bounds: surroundings.groups,
-            trace: trace)
+            trace: trace, builtAt: surroundings.builtAt)
         settlements = Settlements(scheduler: scheduler, store: store)
         coordinator = BarrierCoordinator(scheduler: scheduler, turn: turn)
         flushes = Flushes(scheduler: scheduler, coordinator: coordinator, turn: turn)

@@ -34,9 +34,10 @@ final class KeptValues {
     private static func pauseName(_ dispatcher: String) -> String { "pause:\(dispatcher)" }
 }
 
-/// Keeps where the age scale stands beside the clocks, so that the next start goes on from there (Behaviour P7): at the
-/// start, once a minute, at an orderly stop, and when the wall clock has jumped, before anything else is done. Else a clock
-/// that was set right would seem to have let that time pass while the machine was off.
+/// Stores the stamp of the age scale beside the clocks, so that the next start goes on from there (Behaviour P7): at the
+/// start, once a minute, at an orderly stop, and when the wall clock was set, before anything else is done. Otherwise a clock
+/// that was set right would seem to have let that time pass while the machine was off. A wall time that counts as not set is not
+/// stored.
 final class ClockKeeper {
     private let events: EventQueue
     private let settlements: Settlements

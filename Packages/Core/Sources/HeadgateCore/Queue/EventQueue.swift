@@ -11,6 +11,9 @@ import HeadgateData
 public final class EventQueue {
     let scheduler: any Scheduler
     @exclusivity(unchecked) private(set) var ages: AgeScale
+    /// The newest wall time that counted as set, this run's included (Behaviour P7).
+    @exclusivity(unchecked) private var wallReference: WallReference?
+    private let builtAt: Timestamp
     @exclusivity(unchecked) private(set) var limits: StoreLimits
     /// How old events may become by these, in milliseconds.
     @exclusivity(unchecked) private(set) var maxAge: Int64
@@ -57,15 +60,17 @@ public final class EventQueue {
 
     public init(
         scheduler: any Scheduler, store: any EventStore, limits: StoreLimits, state: consuming StoredState,
-        bounds: GroupBounds = GroupBounds(), trace: EventTrace? = nil
+        bounds: GroupBounds = GroupBounds(), trace: EventTrace? = nil, builtAt: Timestamp = .unknownBuild
     ) {
         self.scheduler = scheduler
+        self.builtAt = builtAt
         self.bounds = bounds
         self.trace = trace
         self.store = store
         (self.limits, maxAge) = (limits, limits.maxAge.wholeMilliseconds)
         let pair = state.kept[ClockPair.name].flatMap { ClockPair(kept: $0) }
-        ages = AgeScale(scheduler.clocks, kept: pair, newest: state.newestStamp)
+        ages = AgeScale(scheduler.clocks, kept: pair, newest: state.newestStamp, builtAt: builtAt)
+        wallReference = pair?.reference
         dedupe = DedupeWindow(capacity: limits.dedupeIDs, length: limits.dedupeWindow.wholeMilliseconds)
         dedupeKey = state.kept[DedupeKey.name].flatMap { DedupeKey(kept: $0) } ?? DedupeKey()
         if state.kept[DedupeKey.name] != dedupeKey.kept { groundwork.kept[DedupeKey.name] = dedupeKey.kept }
@@ -117,7 +122,19 @@ public final class EventQueue {
     func clockPair() -> ClockPair {
         let clocks = scheduler.clocks
         ages.look(now: clocks.now, sinceBoot: clocks.sinceBoot)
-        return ClockPair(stamp: ages.stamp(clocks.now), clocks)
+        let stamp = ages.stamp(clocks.now)
+        if WallReference.isSet(clocks.wall, after: wallReference, builtAt: builtAt) {
+            wallReference = WallReference(wall: clocks.wall, stamp: stamp)
+        }
+        return ClockPair(stamp: stamp, clocks, reference: wallReference)
+    }
+
+    /// The time before which the wall clock counts as not set, if the wall clock is earlier than that by more than a minute;
+    /// nil if it counts as set (Behaviour P7).
+    var wallIsBefore: Timestamp? {
+        let least = max(builtAt.milliseconds, (wallReference?.wall.milliseconds ?? .min))
+        let (wall, tolerance) = (scheduler.wall.milliseconds, Int64(60_000))
+        return wall < least && least - wall > tolerance ? Timestamp(milliseconds: least) : nil
     }
 
     /// When what comes in this turn is received: all of it at one moment, so that the clocks are read once.

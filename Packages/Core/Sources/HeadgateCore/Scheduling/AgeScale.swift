@@ -3,9 +3,9 @@ import HeadgateData
 /// The scale on which the ages of events are counted, in milliseconds (Behaviour P7). No jump of the wall clock moves it:
 /// the monotonic clock carries it on, and the time that the machine sleeps, for which that clock stands still, is added.
 ///
-/// It goes on over a restart: within one boot of the machine by the time since the boot, else by what the wall clock says
-/// has passed since a pair of wall and stamp that was kept, never back. Only where nothing was kept does it begin as the
-/// wall clock stands.
+/// The scale goes on across a restart: within one boot of the machine by the time since the boot, across boots by the time that
+/// the wall clock says has passed since the newest wall time that was stored, never back. A wall clock that counts as not set adds
+/// nothing (``WallReference``). Only where nothing was stored does the scale begin at the wall time.
 public struct AgeScale: Sendable {
     /// The stamp of the monotonic clock's origin.
     private var origin: Int64
@@ -18,9 +18,12 @@ public struct AgeScale: Sendable {
     /// - Parameters:
     ///   - kept: what was kept last of the scale; nil when nothing was.
     ///   - newest: a stamp that was given out; the scale does not go back behind it.
-    public init(_ clocks: ClockReading, kept: ClockPair? = nil, newest: Int64? = nil) {
+    ///   - builtAt: when the program was built, or earlier: an earlier wall time counts as not set.
+    public init(
+        _ clocks: ClockReading, kept: ClockPair? = nil, newest: Int64? = nil, builtAt: Timestamp = .unknownBuild
+    ) {
         let newest = newest.flatMap { AgeScale.possible.contains($0) ? $0 : nil }
-        let present = max(kept?.stamp(at: clocks) ?? clocks.wall.milliseconds, newest ?? .min)
+        let present = max(kept?.stamp(at: clocks, builtAt: builtAt) ?? clocks.wall.milliseconds, newest ?? .min)
         origin = present - clocks.now.nanoseconds / 1_000_000
         asleep = AgeScale.asleep(now: clocks.now, sinceBoot: clocks.sinceBoot)
     }
@@ -74,61 +77,95 @@ public struct ClockReading: Sendable, Equatable {
     }
 }
 
-/// What the clocks said when the age scale stood at a stamp: kept in the store now and then, so that the scale goes on
-/// over a restart (Behaviour P7).
+/// The newest wall time that counted as set, and the stamp of the age scale at that moment (Behaviour P7).
+///
+/// A wall time counts as set if it is later than the newest one that was stored, and not earlier than the build of the program.
+/// A board without a battery starts in 1970, or at a time of its own: nothing can be concluded from such a clock.
+public struct WallReference: Sendable, Equatable {
+    public var wall: Timestamp
+    public var stamp: Int64
+
+    public init(wall: Timestamp, stamp: Int64) {
+        (self.wall, self.stamp) = (wall, stamp)
+    }
+
+    /// Returns true if a wall time counts as set.
+    /// - Parameter reference: the newest wall time that was stored; nil if none was.
+    static func isSet(_ wall: Timestamp, after reference: WallReference?, builtAt: Timestamp) -> Bool {
+        wall.milliseconds >= builtAt.milliseconds
+            && reference.map { wall.milliseconds > $0.wall.milliseconds } ?? true
+    }
+
+    /// The difference between the wall clock and the age scale, in milliseconds.
+    fileprivate var distance: Int64 { wall.milliseconds - stamp }
+}
+
+/// The state of the clocks when the age scale stood at a stamp. The store keeps one, so that the scale goes on across a restart
+/// (Behaviour P7).
 public struct ClockPair: Sendable, Equatable {
     public var stamp: Int64
-    public var wall: Timestamp
     /// Milliseconds since the machine's boot, sleep included.
     public var sinceBoot: Int64
     /// Which boot that was; empty where it was not known.
     public var boot: String
+    /// The newest wall time that counted as set; nil if no wall time ever did.
+    public var reference: WallReference?
 
     /// Under which name the store keeps it.
     static let name = "clock"
 
-    public init(stamp: Int64, _ clocks: ClockReading) {
-        self.stamp = stamp
-        wall = clocks.wall
-        sinceBoot = clocks.sinceBoot
-        boot = clocks.boot
+    public init(stamp: Int64, _ clocks: ClockReading, reference: WallReference?) {
+        (self.stamp, self.reference) = (stamp, reference)
+        (sinceBoot, boot) = (clocks.sinceBoot, clocks.boot)
     }
 
-    /// Where the scale stands by now, at a later start.
-    func stamp(at clocks: ClockReading) -> Int64 {
-        guard !boot.isEmpty, boot == clocks.boot, clocks.sinceBoot >= sinceBoot else {
-            return stamp + max(0, clocks.wall.milliseconds - wall.milliseconds)
+    /// Returns the stamp of the age scale at a later start.
+    func stamp(at clocks: ClockReading, builtAt: Timestamp) -> Int64 {
+        if !boot.isEmpty, boot == clocks.boot, clocks.sinceBoot >= sinceBoot {
+            return stamp + clocks.sinceBoot - sinceBoot
         }
-        return stamp + clocks.sinceBoot - sinceBoot
+        guard let reference, WallReference.isSet(clocks.wall, after: reference, builtAt: builtAt) else { return stamp }
+        return max(stamp, clocks.wall.milliseconds - reference.distance)
     }
 
-    /// Whether the wall clock has jumped from one to the other.
+    /// Returns true if the wall clock was set between two pairs, or became trustworthy.
     func isApart(from other: ClockPair) -> Bool {
-        abs((wall.milliseconds - stamp) - (other.wall.milliseconds - other.stamp)) >= ClockPair.leastJump
+        guard let reference, let former = other.reference else { return (reference == nil) != (other.reference == nil) }
+        return abs(reference.distance - former.distance) >= ClockPair.leastJump
     }
 
     private static let leastJump: Int64 = 1_000
 
     // MARK: As it is kept
 
-    private static let form: UInt8 = 1
+    private static let form: UInt8 = 2
 
-    /// The form (1), stamp, wall time and time since the boot (8 bytes each, little-endian), and the boot's name.
+    /// The form (2), the stamp and the time since the boot (8 bytes each, little-endian), 1 and the reference's wall time and stamp
+    /// or 0 if there is none, and the boot's name.
     var kept: [UInt8] {
-        [ClockPair.form] + LittleEndian.bytes(stamp) + LittleEndian.bytes(wall.milliseconds)
-            + LittleEndian.bytes(sinceBoot) + boot.utf8
+        let reference = reference.map {
+            [1] + LittleEndian.bytes($0.wall.milliseconds) + LittleEndian.bytes($0.stamp)
+        }
+        return [ClockPair.form] + LittleEndian.bytes(stamp) + LittleEndian.bytes(sinceBoot) + (reference ?? [0])
+            + boot.utf8
     }
 
-    /// One that was kept; nil when the bytes are none, or of a form that is not known.
+    /// Reads a pair that was kept. Returns nil if the bytes are none, or of an unknown form.
     init?(kept bytes: [UInt8]) {
-        guard bytes.count >= 25, bytes[0] == ClockPair.form else { return nil }
+        guard bytes.count >= 18, bytes[0] == ClockPair.form, bytes[17] <= 1 else { return nil }
+        let hasReference = bytes[17] == 1
+        guard !hasReference || bytes.count >= 34 else { return nil }
         let numbers = bytes.withUnsafeBytes { bytes in
-            [1, 9, 17].map { LittleEndian.load(bytes, at: $0, as: Int64.self) }
+            ([1, 9] + (hasReference ? [18, 26] : [])).map { LittleEndian.load(bytes, at: $0, as: Int64.self) }
         }
         guard numbers.allSatisfy(AgeScale.possible.contains) else { return nil }
-        stamp = numbers[0]
-        wall = Timestamp(milliseconds: numbers[1])
-        sinceBoot = numbers[2]
-        boot = String(decoding: bytes[25...], as: UTF8.self)
+        (stamp, sinceBoot) = (numbers[0], numbers[1])
+        reference = hasReference ? WallReference(wall: Timestamp(milliseconds: numbers[2]), stamp: numbers[3]) : nil
+        boot = String(decoding: bytes[(hasReference ? 34 : 18)...], as: UTF8.self)
     }
+}
+
+extension Timestamp {
+    /// The build time of a program that does not tell it: no wall time is earlier.
+    public static var unknownBuild: Timestamp { Timestamp(milliseconds: .min) }
 }

@@ -147,6 +147,70 @@ struct ClockJumpTests {
         #expect(other.presentStamp() == bench.scheduler.wall.milliseconds)
     }
 
+    // MARK: Clocks that are not set
+
+    private static let built = Timestamp(milliseconds: 1_790_000_000_000)
+    private static let now = Timestamp(milliseconds: 1_800_000_000_000)
+
+    private func board(startingAt wall: Timestamp) -> GateBench {
+        var limits = StoreLimits()
+        limits.maxAge = .seconds(3_600)
+        let bench = GateBench(limits: limits, wall: wall, surroundings: { $0.builtAt = ClockJumpTests.built })
+        held(bench)
+        return bench
+    }
+
+    private func boot(_ bench: GateBench, at wall: Timestamp) throws {
+        bench.scheduler.reboot(after: .zero)
+        bench.scheduler.wall = wall
+        try bench.restart()
+    }
+
+    @Test("P7: a boot with a clock from before the build, or behind, ages nothing, nor does the next good clock by it")
+    func withoutBattery() throws {
+        let bench = board(startingAt: ClockJumpTests.now)
+        for number in 1...5 { bench.track(1, EventDraft(id: "\(number)")) }
+        for wall in [0, ClockJumpTests.built.milliseconds - 100_000, ClockJumpTests.now.milliseconds - 3_600_000] {
+            try boot(bench, at: Timestamp(milliseconds: wall))
+            bench.track(1)
+            bench.advance(by: .seconds(60))
+            #expect(bench.gate.warnings.count == 1)
+        }
+        try boot(bench, at: Timestamp(milliseconds: ClockJumpTests.now.milliseconds + 1_000_000))
+        #expect(bench.counters[.expired] == 0 && bench.gate.stored.events == 8)
+        #expect(bench.summary().oldest == .seconds(1_000) && bench.gate.warnings.isEmpty)
+        #expect(bench.track(EventDraft(id: "1")) == .duplicate(1))
+    }
+
+    @Test("P7: a first boot in 1970 ages nothing when the clock is right for the first time", arguments: [false, true])
+    func firstBootWithoutClock(isSetWhileRunning: Bool) throws {
+        let bench = board(startingAt: Timestamp(milliseconds: 0))
+        bench.track(1)
+        bench.advance(by: .seconds(60))
+        if isSetWhileRunning {
+            bench.scheduler.wall = ClockJumpTests.now
+            bench.track(1)
+            #expect(bench.gate.warnings.isEmpty)
+        }
+        try boot(bench, at: Timestamp(milliseconds: ClockJumpTests.now.milliseconds + 100_000))
+        #expect(bench.counters[.expired] == 0 && bench.summary().oldest == .seconds(isSetWhileRunning ? 160 : 60))
+    }
+
+    @Test("P7: after a boot far in the future a clock that is right again takes nothing back and ages nothing")
+    func farAhead() throws {
+        let bench = board(startingAt: ClockJumpTests.now)
+        try boot(bench, at: Timestamp(milliseconds: ClockJumpTests.now.milliseconds + ClockJumpTests.year))
+        bench.track(1)
+        bench.advance(by: .seconds(60))
+        for passed in [1, 2] as [Int64] {
+            let wall = ClockJumpTests.now.milliseconds + passed * ClockJumpTests.days40
+            try boot(bench, at: Timestamp(milliseconds: wall))
+            #expect(bench.gate.warnings.count == 1)
+            bench.advance(by: .seconds(60))
+        }
+        #expect(bench.counters[.expired] == 0 && bench.summary().oldest == .seconds(180))
+    }
+
     @Test("P7: time asleep counts as age, and nothing that comes after it is older for it")
     func asleep() {
         let bench = GateBench()

@@ -72,14 +72,18 @@ struct GoldenBytesTests {
     func clockPair() {
         let clocks = ClockReading(
             now: Instant(nanoseconds: 0), wall: Timestamp(milliseconds: -2), sinceBoot: 0x0102, boot: "ab")
-        let pair = ClockPair(stamp: 3, clocks)
+        let pair = ClockPair(stamp: 3, clocks, reference: WallReference(wall: Timestamp(milliseconds: -2), stamp: 4))
+        let times: [UInt8] = [2, 3, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0]
         let bytes: [UInt8] =
-            [1, 3, 0, 0, 0, 0, 0, 0, 0, 0xFE] + [UInt8](repeating: 255, count: 7) + [2, 1, 0, 0, 0, 0, 0, 0]
-            + Array("ab".utf8)
+            times + [1, 0xFE] + [UInt8](repeating: 255, count: 7) + [4, 0, 0, 0, 0, 0, 0, 0] + Array("ab".utf8)
         #expect(pair.kept == bytes)
         #expect(ClockPair(kept: bytes) == pair)
+        let bare = ClockPair(stamp: 3, clocks, reference: nil)
+        #expect(bare.kept == times + [0] + Array("ab".utf8))
+        #expect(ClockPair(kept: bare.kept) == bare)
         let others: [[UInt8]] = [
-            [], [2] + bytes.dropFirst(), Array(bytes.prefix(24)), [1] + [UInt8](repeating: 0x7F, count: 24),
+            [], [1] + bytes.dropFirst(), Array(bytes.prefix(33)), Array(bytes.prefix(17)), times + [2],
+            [2] + [UInt8](repeating: 0x7F, count: 16) + [0],
         ]
         for wrong in others {
             #expect(ClockPair(kept: wrong) == nil)

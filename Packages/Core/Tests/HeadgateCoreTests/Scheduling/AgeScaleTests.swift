@@ -24,6 +24,10 @@ private final class ClockRun {
     private var stamp: Int64
     /// No stamp may be given that is older.
     private var newest: Int64 = .min
+    /// The newest wall time that counted as set. Of the last minute the store may know nothing.
+    private var newestWall: Int64
+    /// The wall time minus the stamp when the newest wall time was seen.
+    private var distance: Int64
 
     init(seed: UInt64) {
         self.seed = seed
@@ -31,6 +35,8 @@ private final class ClockRun {
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
         bench.settle()
         stamp = bench.gate.events.presentStamp()
+        newestWall = bench.scheduler.wall.milliseconds
+        distance = newestWall - stamp
     }
 
     func step() throws {
@@ -46,6 +52,13 @@ private final class ClockRun {
         default: track()
         }
         #expect(bench.gate.events.presentStamp() == stamp, "seed \(seed)")
+        note()
+    }
+
+    private func note() {
+        let wall = bench.scheduler.wall.milliseconds
+        guard wall > newestWall else { return }
+        (newestWall, distance) = (wall, wall - stamp)
     }
 
     private func pass(_ milliseconds: Int64, _ move: (Duration) -> Void) {
@@ -62,6 +75,7 @@ private final class ClockRun {
         let year: Int64 = 365 * 86_400_000
         let far = Int64.random(in: -year...year, using: &random)
         bench.scheduler.wall.milliseconds += random.oneIn(2) ? far : (far < 0 ? -1 : 1) * (1_000 + abs(far) % 10_000)
+        note()
         // Whatever happens next, the jump is noted with it; with nothing at all, within a minute.
         if random.oneIn(2) { track() } else { pass(60_000) { bench.advance(by: $0) } }
     }
@@ -69,16 +83,18 @@ private final class ClockRun {
     private func reboot() throws {
         let before = bench.scheduler.wall.milliseconds
         bench.scheduler.reboot(after: .milliseconds(Int64.random(in: 0...100_000_000, using: &random)))
-        // The clock may come up wrong: behind, so that it seems that no time has passed.
-        let isBehind = random.oneIn(3)
-        if isBehind { bench.scheduler.wall.milliseconds = before - Int64.random(in: 60_000...1 << 40, using: &random) }
-        try bench.restart()
-        guard isBehind else {
-            stamp += bench.scheduler.wall.milliseconds - before
-            return
+        // The clock may come up wrong: behind, so that it counts as not set.
+        if random.oneIn(3) {
+            bench.scheduler.wall.milliseconds = before - Int64.random(in: 60_000...1 << 40, using: &random)
         }
+        let wall = bench.scheduler.wall.milliseconds
+        try bench.restart()
         let present = bench.gate.events.presentStamp()
-        #expect(present <= stamp && present > stamp - 61_000 && present >= newest, "seed \(seed)")
+        // A clock that counts as set goes on from the newest time; otherwise the last minute may be missing.
+        let isSet = wall > newestWall && wall - distance >= stamp
+        let least = max(newest, isSet ? wall - distance : stamp - 61_000)
+        let most = wall > newestWall - 61_000 ? max(stamp, wall - distance) : stamp
+        #expect((least...max(least, most)).contains(present), "seed \(seed): \(present) is not in \(least)...\(most)")
         stamp = present
     }
 }

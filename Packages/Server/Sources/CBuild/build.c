@@ -1,0 +1,5 @@
+#include "CBuild.h"
+
+const char *cbuild_date(void) {
+    return __DATE__;
+}
