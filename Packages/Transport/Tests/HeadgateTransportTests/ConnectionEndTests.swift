@@ -200,6 +200,25 @@ import Testing
         #expect(recorder.closeError == nil)
     }
 
+    @Test("X2: a peer that goes after an urgent byte is noticed while reading is paused", arguments: [1, 3])
+    func goneAfterUrgentByte(count: Int) throws {
+        try onLoop { loop in
+            let (connection, raw) = try start(on: loop)
+            connection.pauseReading()
+            recorder.onLoss = {
+                $0.close()
+                loop.stop()
+            }
+            for number in 1...count {
+                loop.later(turns: 5 * number) {
+                    raw.send("!", flags: Int(MSG_OOB))
+                    if number == count { loop.later(turns: 5) { raw.close() } }
+                }
+            }
+        }
+        #expect(recorder.losses == 1)
+    }
+
     @Test("an orderly end of both sides is no error")
     func bothSidesEnd() throws {
         try onLoop { loop in

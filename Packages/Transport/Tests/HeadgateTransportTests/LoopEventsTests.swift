@@ -26,6 +26,34 @@ import Testing
         #expect(timers.allSatisfy { $0.deadline == nil })
     }
 
+    @Test("P7: a timer that is late lets the loop read first what has arrived, and may still be cancelled or moved")
+    func late() throws {
+        let recorder = Recorder()
+        var events: [String] = []
+        try onLoop { loop in
+            let (end, raw) = try RawSocket.pair()
+            let connection = try Connection(fileDescriptor: end, on: loop)
+            connection.start(recorder)
+            recorder.onRead = { _ in events.append("read") }
+            let past = loop.monotonicNow - 1_000_000_000
+            let cancelled = LoopTimer(on: loop) { events.append("cancelled") }
+            let moved = LoopTimer(on: loop) { events.append("moved") }
+            let timer = LoopTimer(on: loop) {
+                events.append("late")
+                cancelled.cancel()
+                withExtendedLifetime(moved) { connection.close() }
+            }
+            recorder.onClose = { loop.stop() }
+            raw.send("x")
+            timer.arm(at: past)
+            cancelled.arm(at: past)
+            moved.arm(at: past)
+            moved.arm(after: .seconds(3_600))
+            loop.later(turns: 20) { withExtendedLifetime((timer, raw)) {} }
+        }
+        #expect(events == ["read", "late"])
+    }
+
     @Test("a cancelled timer does not fire, and can be armed again")
     func cancelAndArmAgain() throws {
         var fired = 0

@@ -43,8 +43,8 @@ public final class Connection {
     private var closeError: TransportError?
     /// The events that libuv polls for.
     @exclusivity(unchecked) private var interest: Int32 = 0
-    /// Whether urgent bytes have made the watch for a hang-up useless.
-    private var ignoresUrgent = false
+    /// Looks for a hang-up now and then where an urgent byte that cannot be taken away makes the watch for one useless.
+    private var hangUpTimer: LoopTimer?
 
     init(_ descriptor: consuming Descriptor, on loop: EventLoop) throws(TransportError) {
         loop.preconditionCurrent()
@@ -101,6 +101,7 @@ public final class Connection {
     }
 
     private func didClose() {
+        hangUpTimer = nil
         descriptor = nil
         let former = handler
         handler = nil
@@ -125,14 +126,29 @@ public final class Connection {
         var state = pollfd(fd: number, events: 0, revents: 0)
         poll(&state, 1, 0)
         guard Int32(state.revents) & (Int32(POLLHUP) | Int32(POLLERR)) != 0 else {
-            // Bytes sent out of band, which nobody here wants.
-            ignoresUrgent = true
-            return
+            return dropUrgent()
         }
         // Both sides may simply have finished.
         let isOrderly = ending == .shutdown && output.isEmpty
         losePeer(isOrderly ? nil : .system(operation: "poll", code: UV_EPIPE.rawValue))
     }
+
+    /// Takes a byte away that was sent out of band, which nobody here wants: as long as it lies there, the loop would be woken again
+    /// and again. Where that cannot be done, a timer looks for the hang-up.
+    private func dropUrgent() {
+        var byte: UInt8 = 0
+        guard recv(number, &byte, 1, Int32(MSG_OOB | MSG_DONTWAIT)) <= 0 else { return }
+        let timer = LoopTimer(on: loop) { [weak self] in
+            guard let self, hangUpTimer != nil else { return }
+            hangUpTimer = nil
+            if !isExpectingInput { noticeHangUp() }
+            updateInterest()
+        }
+        hangUpTimer = timer
+        timer.arm(after: Self.timeBetweenLooks)
+    }
+
+    private static let timeBetweenLooks = Duration.milliseconds(500)
 
     /// Has libuv poll for what is wanted now.
     private func updateInterest() {
@@ -140,7 +156,7 @@ public final class Connection {
         var wanted: Int32 = isBlocked ? Self.writable : 0
         if isExpectingInput {
             wanted |= Self.readable
-        } else if !isPeerGone, !ignoresUrgent {
+        } else if !isPeerGone, hangUpTimer == nil {
             // A hang-up is always reported with whatever is polled for. Urgent data is what never comes; polling for
             // a disconnect would report a peer that has only closed its sending side, over and over.
             wanted |= Self.urgent

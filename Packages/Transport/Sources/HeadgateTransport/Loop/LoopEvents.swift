@@ -1,6 +1,10 @@
 import CUV
 
 /// A timer that fires once each time it is armed. It lives on the loop's thread, and dies with its owner.
+///
+/// libuv fires timers before it reads sockets. After the process stood still (SIGSTOP, a migrated virtual machine, swap) what arrived
+/// meanwhile would count as missing. So a timer that is late by more than ``lateness`` waits for the end of the next turn, in which
+/// all that is readable has been read (Behaviour P7).
 public final class LoopTimer {
     /// When it will fire, in nanoseconds of the loop's monotonic clock; nil while it is not armed.
     public private(set) var deadline: Int64?
@@ -8,6 +12,11 @@ public final class LoopTimer {
     private let loop: EventLoop
     private let handle: Handle?
     private let action: () -> Void
+    /// Counts the armings and cancellations, so that a late firing knows whether it still counts.
+    private var arming = 0
+
+    /// A timer is late by more than this only if the process, or its loop, stood still.
+    private static let lateness: Int64 = 200_000_000
 
     /// A timer that calls `action`, not armed yet. On a loop that has closed it never fires.
     public init(on loop: EventLoop, _ action: @escaping () -> Void) {
@@ -16,7 +25,7 @@ public final class LoopTimer {
         self.action = action
         // It fails on a closed loop only.
         handle = try? Handle("uv_timer_init", in: loop.handles) { uv_timer_init($0, $1) }
-        handle?.onEvent = { [weak self] _, _ in self?.fire() }
+        handle?.onEvent = { [weak self] _, _ in self?.timeHasCome() }
     }
 
     deinit {
@@ -28,6 +37,7 @@ public final class LoopTimer {
     public func arm(at moment: Int64) {
         guard let handle, handle.isOpen else { return }
         deadline = moment
+        arming += 1
         uv_update_time(loop.raw)
         // libuv counts in whole milliseconds of the same clock, so the deadline is rounded up.
         let due = moment / 1_000_000 + (moment % 1_000_000 > 0 ? 1 : 0)
@@ -46,7 +56,17 @@ public final class LoopTimer {
     public func cancel() {
         guard let handle, handle.isOpen, deadline != nil else { return }
         deadline = nil
+        arming += 1
         uv_timer_stop(handle.raw())
+    }
+
+    private func timeHasCome() {
+        guard let deadline, loop.monotonicNow - deadline > LoopTimer.lateness else { return fire() }
+        let arming = arming
+        loop.atEndOfNextTurn { [weak self] in
+            guard let self, self.arming == arming else { return }
+            self.fire()
+        }
     }
 
     private func fire() {

@@ -54,7 +54,20 @@ final class HTTPClient {
         }
         let code = curl_multi_add_handle(multi, handle.easy)
         if code != CURLM_OK { end(transfer, cause: String(cString: curl_multi_strerror(code))) }
+        transfer.timer = LoopTimer(on: loop) { [weak self, weak transfer] in
+            if let transfer { self?.timedOut(transfer) }
+        }
+        transfer.timer?.arm(after: request.target.timeout)
         return transfer
+    }
+
+    /// A request has had its time. libcurl would also count the time in which the process stood still, and would not look first
+    /// whether the answer has come meanwhile.
+    private func timedOut(_ transfer: HTTPTransfer) {
+        guard remove(transfer) else { return }
+        let outcome = transfer.outcome(CURLE_OPERATION_TIMEDOUT)
+        curl_multi_remove_handle(multi, transfer.handle.easy)
+        transfer.then(outcome)
     }
 
     /// Gives a request up; what it would have come to is not told. One that has ended already is none of its business.

@@ -118,7 +118,6 @@ final class HTTPHandle {
     }
 
     private func setLimits() {
-        set(CURLOPT_TIMEOUT_MS, Self.milliseconds(target.timeout))
         set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(target.connectTimeout))
         set(CURLOPT_NOSIGNAL, 1)
         if target.isSentOnce { setSentOnce() }

@@ -1,12 +1,15 @@
 import CCurl
 import Glibc
 import HeadgateCore
+import HeadgateTransport
 
 /// One request on its way, and what has come of its answer.
 final class HTTPTransfer {
     let request: HTTPRequest
     let handle: HTTPHandle
     let then: (HTTPOutcome) -> Void
+    /// Fires when the request has had its time.
+    var timer: LoopTimer?
 
     private var kept: [UInt8] = []
     private var received = 0
