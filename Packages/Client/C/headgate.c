@@ -1928,8 +1928,8 @@ static bool call_or_job_is(headgate *client, const void *what) {
 
 /* written by Tools/protocol: repeatable */
 static const char *const repeatable_methods[] = {
-    "ping", "rpc.discover", "status", "barrier.list", "dispatcher.list", "queue.peek", "dead_letters.list",
-    "config.get", "metrics", "event.trace", "client.list"
+    "ping", "rpc.discover", "flush.list", "status", "barrier.list", "dispatcher.list", "queue.peek",
+    "dead_letters.list", "config.get", "metrics", "event.trace", "client.list"
 };
 /* end of what Tools/protocol has written */
 
@@ -2653,6 +2653,11 @@ bool headgate_flush_cancel(headgate *client, const char *flush, long deadline_ms
     bytes params = params_begin();
     member_text(&params, "flush", flush);
     return ask(client, "flush.cancel", &params, deadline_ms, NULL, error);
+}
+
+bool headgate_flushes(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {
+    bytes params = params_begin();
+    return ask_for(client, "flush.list", &params, "flushes", HEADGATE_ARRAY, deadline_ms, answer, error);
 }
 
 bool headgate_status(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error) {

@@ -231,6 +231,8 @@ bool headgate_ping(headgate *client, long deadline_ms, headgate_error *error);
 bool headgate_discover(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* Ends a flush; what it did not send waits again. */
 bool headgate_flush_cancel(headgate *client, const char *flush, long deadline_ms, headgate_error *error);
+/* Every flush under way, also of clients that are gone. */
+bool headgate_flushes(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* How things stand: what a person asks first. */
 bool headgate_status(headgate *client, long deadline_ms, headgate_answer *answer, headgate_error *error);
 /* The settings in force, or those of one layer; secrets are blanked. */

@@ -171,8 +171,8 @@ final class Client
 
     // written by Tools/protocol: repeatable
     private const REPEATABLE = [
-        'ping', 'rpc.discover', 'status', 'barrier.list', 'dispatcher.list', 'queue.peek', 'dead_letters.list',
-        'config.get', 'metrics', 'event.trace', 'client.list',
+        'ping', 'rpc.discover', 'flush.list', 'status', 'barrier.list', 'dispatcher.list', 'queue.peek',
+        'dead_letters.list', 'config.get', 'metrics', 'event.trace', 'client.list',
     ];
     // end of what Tools/protocol has written
 

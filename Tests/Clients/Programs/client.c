@@ -268,14 +268,14 @@ COUNT(call_purge_letters, "count", headgate_dead_letters_purge(client, text_of(f
 CALL(call_ping, headgate_ping(client, deadline, error))
 CALL(call_discover, headgate_discover(client, deadline, answer, error))
 CALL(call_flush_cancel, headgate_flush_cancel(client, text_of(from, "flush"), deadline, error))
+CALL(call_flushes, headgate_flushes(client, deadline, answer, error))
 CALL(call_status, headgate_status(client, deadline, answer, error))
 CALL(call_config, headgate_config(client, text_of(from, "layer"), deadline, answer, error))
-CALL(call_config_set, headgate_config_set(client, json_of(from, "patch"), is_true(from, "persist"), deadline,
-                                          error))
+CALL(call_config_set, headgate_config_set(client, json_of(from, "patch"), is_true(from, "persist"), deadline, error))
 CALL(call_config_reload, headgate_config_reload(client, deadline, answer, error))
 CALL(call_metrics, headgate_metrics(client, deadline, answer, error))
-CALL(call_event_trace, headgate_event_trace(client, text_of(from, "id"), text_of(from, "namespace"), deadline,
-                                            answer, error))
+CALL(call_event_trace, headgate_event_trace(client, text_of(from, "id"), text_of(from, "namespace"), deadline, answer,
+                                            error))
 CALL(call_clients, headgate_clients(client, deadline, answer, error))
 /* end of what Tools/protocol has written */
 
@@ -296,6 +296,7 @@ static const struct {
     {"ping", call_ping, false},
     {"rpc.discover", call_discover, false},
     {"flush.cancel", call_flush_cancel, false},
+    {"flush.list", call_flushes, false},
     {"status", call_status, false},
     {"config.get", call_config, false},
     {"config.set", call_config_set, false},

@@ -42,6 +42,7 @@ CALLS = {
     "ping": lambda client, values: client.ping(**values),
     "rpc.discover": lambda client, values: client.discover(**values),
     "flush.cancel": lambda client, values: client.cancel_flush(**values),
+    "flush.list": lambda client, values: {"flushes": client.flushes(**values)},
     "status": lambda client, values: client.status(**values),
     "config.get": lambda client, values: client.config(**values),
     "config.set": lambda client, values: client.set_config(**values),

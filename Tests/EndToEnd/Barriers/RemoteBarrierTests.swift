@@ -139,6 +139,28 @@ import Testing
         }
     }
 
+    @Test(
+        "B29: a barrier that an application closed is there after a kill, before anything is sent",
+        arguments: ["close", "keep"])
+    func survivesKill(what: String) async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector)
+            let owner = try await owner(
+                of: ["id": "consent", "state": "closed", "flushable": false, "on_disconnect": .string(what)], daemon)
+            try await daemon.track(1...3)
+            try await daemon.killNow()
+            owner.close()
+            try await daemon.start()
+            #expect(try await daemon.dispatcher()["blocked_by"] == ["consent"])
+            #expect(try await daemon.barrier("consent")["owner"] == .null)
+            #expect(collector.requests.isEmpty)
+            let heir = try await daemon.connect()
+            _ = try await heir.result("barrier.register", ["id": "consent", "state": "open"])
+            #expect(try await collector.acceptedIDs(atLeast: 3) == ["e1", "e2", "e3"])
+        }
+    }
+
     @Test("B4: a scope that names no dispatcher yet is kept and told as a warning")
     func unknownScope() async throws {
         try await withScene { scene in

@@ -156,4 +156,27 @@ import Testing
             #expect(unknown.exitCode == 1 && unknown.errorOutput.contains("there is no dispatcher x"))
         }
     }
+
+    @Test(
+        "D10: with as many dead letters as may be the dispatcher is held, status and doctor say so, and purging makes room"
+    )
+    func held() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            collector.answerAlways(.status(401))
+            let daemon = try await scene.daemon(
+                sendingTo: collector, ["dispatch_limit": 1], top: ["store": ["max_dead_letters": 2]])
+            try await daemon.track(1...6)
+            try await daemon.dispatcher(until: "it is held") { $0["blocked_by"] == ["DeadLettersBarrier:collect"] }
+            #expect(try await daemon.dispatcher()["pending"] == 4)
+            #expect(try await daemon.counter("dropped_letters") == 0)
+            #expect(try await daemon.warnings().contains { $0.contains("2 dead letters") })
+            let doctor = try await CommandLineTool.run("doctor", on: daemon)
+            #expect(doctor.output.contains("headgate dead-letters requeue"), "\(doctor.output)")
+            collector.answerAlways(.accepted)
+            let purge = try await CommandLineTool.run("dead-letters", "purge", "1", on: daemon)
+            #expect(purge.exitCode == 0)
+            #expect(try await collector.acceptedIDs(atLeast: 4) == ["e3", "e4", "e5", "e6"])
+        }
+    }
 }

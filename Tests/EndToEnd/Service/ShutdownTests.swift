@@ -138,6 +138,26 @@ import Testing
         }
     }
 
+    @Test("D11: a flush that somebody waits for is answered on SIGTERM")
+    func flushAnswered() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(sendingTo: scene.collector(), top: Self.noFlush)
+            try await daemon.pause()
+            try await daemon.track(1...2)
+            let client = try await daemon.connect()
+            try await client.send(#"{"jsonrpc":"2.0","id":"f","method":"flush","params":{"wait":true,"timeout_ms":0}}"#)
+            #expect(try await client.result("ping") == [:])
+            daemon.process?.signal(SIGTERM)
+            var answer: JSON?
+            while let line = try await client.nextLine() {
+                let message = try JSON(parsing: line)
+                if message["id"] == "f" { answer = message["result"] }
+            }
+            #expect(answer?["ended"] == "cancelled" && answer?["dispatchers"]["collect"]["left"] == 2)
+            #expect(try await daemon.process?.exitCode() == 0)
+        }
+    }
+
     @Test("A stop closes the connections of its clients")
     func connectionsEnd() async throws {
         try await withScene { scene in

@@ -57,7 +57,9 @@ final class WitnessedStore: EventStore {
     }
 
     /// The dead letters that there are, whatever the disk's mood.
-    var letters: [StoredLetter] { disk.whileWell { desk.readAllLetters() } }
+    var allLetters: [StoredLetter] { disk.whileWell { desk.readAllLetters() } }
+
+    var letters: Tally { store.letters }
 
     func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {
         ledger.asked(group)
@@ -102,7 +104,7 @@ final class WitnessedStore: EventStore {
         store.purgeLetters(
             query,
             then: later { [self] result in
-                if !disk.isDown, desk.isOpen { ledger.letters.purged(query, try? result.get(), letters) }
+                if !disk.isDown, desk.isOpen { ledger.letters.purged(query, try? result.get(), allLetters) }
                 then(result)
             })
     }

@@ -85,6 +85,8 @@ struct StoreBook {
         case .deadLetter(let letter):
             let key = LetterKey(dispatcher: letter.dispatcher, number: letter.sequenceNumber)
             letters[key, default: Perhaps()].change(isDone) { _ in letter }
+        // Here nobody asks for it.
+        case .limitLetters: break
         case .trim(let through): trimmed = max(trimmed, through)
         case .forgetRoutes(let numbers):
             for number in numbers { routes[number, default: Perhaps()].change(isDone) { _ in nil } }

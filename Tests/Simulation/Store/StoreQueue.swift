@@ -306,7 +306,7 @@ struct StoreQueue {
 
     mutating func answered(_ outcome: StoreOutcome, _ record: Record) {
         switch outcome {
-        case .size: return
+        case .size, .lettersKept: return
         case .quarantined(let events): return record.insist(false, "\(events) events are damaged")
         case .lettersDropped(let letters): return record.insist(false, "letters are dropped: \(letters)")
         default: break

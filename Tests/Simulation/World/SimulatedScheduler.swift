@@ -62,7 +62,9 @@ final class SimulatedScheduler: Scheduler {
     func upsetClock(_ record: Record) -> Timestamp {
         let hour: Int64 = 3_600_000
         let wall = wall.milliseconds
-        jump(by: record.pick([5_000, SimulatedScheduler.builtAt.milliseconds - 24 * hour, wall - hour, wall + 8 * hour]) - wall)
+        jump(
+            by: record.pick([5_000, SimulatedScheduler.builtAt.milliseconds - 24 * hour, wall - hour, wall + 8 * hour])
+                - wall)
         return self.wall
     }
 

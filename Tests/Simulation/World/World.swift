@@ -366,7 +366,7 @@ final class World {
         record.expect(isQuiet, "something is stuck: \(stuck)")
         for actor in actors { actor.check() }
         if fillers?.lacksRoomForLetters != true {
-            ledger.check(store.letters, counted: service?.gate.counts.all[.requeued] ?? 0)
+            ledger.check(store.allLetters, counted: service?.gate.counts.all[.requeued] ?? 0)
         }
         // Who died of age is known of letters, and these may still wait for room.
         let isKnown = fillers?.lacksRoomForLetters != true || scene.patience.mostAge == nil

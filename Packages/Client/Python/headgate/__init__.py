@@ -548,7 +548,7 @@ def _whole(value: Any, usual: int) -> int:
 
 # written by Tools/protocol: repeatable
 _REPEATABLE = frozenset(
-    "ping rpc.discover status barrier.list dispatcher.list queue.peek dead_letters.list config.get metrics event.trace client.list".split()
+    "ping rpc.discover flush.list status barrier.list dispatcher.list queue.peek dead_letters.list config.get metrics event.trace client.list".split()
 )
 # end of what Tools/protocol has written
 
@@ -1927,6 +1927,11 @@ class Client:
     def cancel_flush(self, flush: str, deadline: Optional[float] = None) -> None:
         """Ends a flush; what it did not send waits again. (`flush`: its id)"""
         self.call("flush.cancel", {"flush": flush}, deadline)
+
+    def flushes(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
+        """Every flush under way, also of clients that are gone."""
+        found: List[Mapping[str, Any]] = _member(self.call("flush.list", None, deadline), "flushes", list)
+        return found
 
     def status(self, deadline: Optional[float] = None) -> JSONObject:
         """How things stand: what a person asks first."""

@@ -239,6 +239,11 @@ class Client:
         """Ends a flush; what it did not send waits again. (`flush`: its id)"""
         await self.call("flush.cancel", {"flush": flush}, deadline)
 
+    async def flushes(self, deadline: Optional[float] = None) -> List[Mapping[str, Any]]:
+        """Every flush under way, also of clients that are gone."""
+        found: List[Mapping[str, Any]] = headgate._member(await self.call("flush.list", None, deadline), "flushes", list)
+        return found
+
     async def status(self, deadline: Optional[float] = None) -> JSONObject:
         """How things stand: what a person asks first."""
         return await self.call("status", None, deadline)

@@ -35,6 +35,7 @@ public final class FaultyStore: EventStore {
     }
 
     public var kind: String { memory.kind }
+    public var letters: Tally { memory.letters }
     public var onLettersDropped: ([DispatcherNumber: Int]) -> Void {
         get { memory.onLettersDropped }
         set { memory.onLettersDropped = newValue }

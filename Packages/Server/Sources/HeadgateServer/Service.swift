@@ -25,7 +25,8 @@ final class Service {
     let programBoards: ProgramBoards
     let watches: Watches
     let workforces: Workforces
-    let flushQuota = FlushQuota()
+    let clientFlushes = ClientFlushes()
+    let traceQuota = UserQuota(most: Limits.mostTracesPerUser, of: "traces")
     let decoder: MessageDecoder
     private(set) var isReady = false
 
@@ -126,7 +127,8 @@ final class Service {
 
     /// What people should know of the start, the settings and the boards.
     var warnings: [String] {
-        startWarnings + (network?.warnings ?? []) + control.warnings + boards.warnings + gate.warnings.map(\.description)
+        startWarnings + (network?.warnings ?? []) + control.warnings + boards.warnings
+            + gate.warnings.map(\.description)
     }
 
     // MARK: Network
@@ -266,7 +268,10 @@ final class Service {
     /// Lets go of all that lives on the loop, before that ends.
     private func letGo() {
         boards.close()
-        for session in sessions.all { session.connection.closeAfterFlush() }
+        for session in sessions.all {
+            session.answerWaits(with: RPCError(.shuttingDown))
+            session.connection.closeAfterFlush()
+        }
         network?.close()
         control.close()
         surroundings.close()

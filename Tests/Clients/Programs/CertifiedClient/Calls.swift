@@ -114,6 +114,7 @@ struct Calls {
         case "ping": try await client.ping()
         case "rpc.discover": return try await client.discover()
         case "flush.cancel": try await client.cancelFlush(given["flush"] ?? "")
+        case "flush.list": return ["flushes": items(try await client.flushes())]
         case "status": return try await client.status()
         case "config.get": return try await client.settings(given.word("layer"))
         case "config.set": try await client.changeSettings(given["patch"] ?? [:], persist: given["persist"] ?? false)

@@ -74,8 +74,8 @@ extension ClientConnection {
     /// here, where it is certain to have one.
     // written by Tools/protocol: repeatable
     private static let repeatableMethods: Set<String> = [
-        "ping", "rpc.discover", "status", "barrier.list", "dispatcher.list", "queue.peek", "dead_letters.list",
-        "config.get", "metrics", "event.trace", "client.list",
+        "ping", "rpc.discover", "flush.list", "status", "barrier.list", "dispatcher.list", "queue.peek",
+        "dead_letters.list", "config.get", "metrics", "event.trace", "client.list",
     ]
     // end of what Tools/protocol has written
 }

@@ -24,6 +24,12 @@ extension HeadgateClient {
         _ = try await object("flush.cancel", ["flush": .string(flush)], deadline)
     }
 
+    /// Every flush under way, also of clients that are gone.
+    /// - Parameter deadline: how long to wait; nil is for ever.
+    public func flushes(deadline: Duration? = nil) async throws -> [DataObject] {
+        try await member("flushes", of: "flush.list", [:], deadline)
+    }
+
     /// How things stand: what a person asks first.
     /// - Parameter deadline: how long to wait; nil is for ever.
     public func status(deadline: Duration? = nil) async throws -> DataObject {
@@ -73,7 +79,8 @@ extension HeadgateClient {
     ///   - id: the id that was tracked.
     ///   - namespace: in which the id was given; the caller's when it is left out, any for `*`.
     ///   - deadline: how long to wait; nil is for ever.
-    /// - Throws: ``ClientError``; `refused` with the reason `not_found` or `storage` when the daemon refuses it.
+    /// - Throws: ``ClientError``; `refused` with the reason `not_found` or `storage` or `limit` when the daemon
+    ///   refuses it.
     /// - Returns: the oldest first.
     public func eventTrace(
         _ id: String, namespace: String? = nil, deadline: Duration? = nil

@@ -50,6 +50,12 @@ enum DaemonExamination {
     private static func finding(_ dispatcher: ListedDispatcher) -> Finding {
         let waiting = "\(Quantity.counted(dispatcher.pending, "event")) waiting"
         let age = dispatcher.oldest.map { ", the oldest \(Quantity.time($0)) old" } ?? ""
+        if dispatcher.blockedBy.contains("DeadLettersBarrier:\(dispatcher.id)") {
+            return .wrong(
+                dispatcher.id, "\(waiting)\(age), held: there is no room for its next dead letter",
+                "`headgate dead-letters` shows why events died; fix the cause, then `headgate dead-letters requeue` sends them "
+                    + "again and makes room, or raise store.max_dead_letters")
+        }
         if let error = dispatcher.lastError {
             return .wrong(
                 dispatcher.id, "its last attempt failed: \(error); \(waiting)\(age)",

@@ -48,6 +48,7 @@ import Testing
         "ping": { _ = try await $0.ping() },
         "rpc.discover": { _ = try await $0.discover() },
         "flush.cancel": { _ = try await $0.cancelFlush("a") },
+        "flush.list": { _ = try await $0.flushes() },
         "status": { _ = try await $0.status() },
         "config.get": { _ = try await $0.settings(HeadgateClient.SettingsLayer.allCases[0]) },
         "config.set": { _ = try await $0.changeSettings([:], persist: true) },

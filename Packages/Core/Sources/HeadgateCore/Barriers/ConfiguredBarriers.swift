@@ -28,7 +28,9 @@ final class ConfiguredBarriers {
     }
 
     /// Kinds of barriers that stand before each dispatcher, under their names and the dispatcher's id.
-    private static let ownKinds = [ManualBarrier.kind, BackoffBarrier.kind, ActivationGate.kind]
+    private static let ownKinds = [
+        ManualBarrier.kind, BackoffBarrier.kind, DeadLettersBarrier.kind, ActivationGate.kind,
+    ]
 
     /// Whether an id is kept for the service's own barriers, or for one of a kind that settings may name later.
     func isReserved(_ id: String) -> Bool {

@@ -12,6 +12,8 @@ public struct EventLoss: Sendable, Equatable {
         case purged
         /// They were dead letters, which had to make room for newer ones.
         case lettersDropped
+        /// There are so many dead letters that a further one has no room: its event stays in the queue, and the dispatcher is held.
+        case lettersFull
         /// A damaged store does not have them any more.
         case quarantined
         /// The queue of a dispatcher that is gone was kept too long.

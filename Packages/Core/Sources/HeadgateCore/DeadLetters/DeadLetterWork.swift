@@ -5,17 +5,24 @@ final class DeadLetterWork {
     private let settlements: Settlements
     private let dispatchers: Dispatchers
     private let counts: EventCounts
+    private let letters: LetterShelf
+    /// Returns the number of the namespace of an event, 0 if it is not known: the event keeps it when it goes again.
+    var namespace: (StoredEvent) -> TraceWords.Number = { _ in 0 }
     private var waiting: [(@escaping () -> Void) -> Void] = []
     private var isBusy = false
 
     /// The most letters that are requeued in one group, or deleted in one go.
     private static let pageSize = 256
 
-    init(events: EventQueue, settlements: Settlements, counts: EventCounts, dispatchers: Dispatchers) {
+    init(
+        events: EventQueue, settlements: Settlements, counts: EventCounts, dispatchers: Dispatchers,
+        letters: LetterShelf
+    ) {
         self.events = events
         self.settlements = settlements
         self.counts = counts
         self.dispatchers = dispatchers
+        self.letters = letters
     }
 
     /// Reads a page.
@@ -93,6 +100,7 @@ final class DeadLetterWork {
             var requeue = requeue
             if let fault { return then(.failure(.store(fault, requeued: requeue.count))) }
             requeue.count += count
+            letters.changed()
             counts.count(.requeued, count)
             if isFull { return then(.failure(.queueFull(requeued: requeue.count))) }
             guard let next = page.next else { return then(.success(requeue.count)) }
@@ -107,7 +115,9 @@ final class DeadLetterWork {
         var count = 0
         for letter in letters where dispatchers.isConfigured(letter.letter.dispatcher) {
             guard let event = letter.letter.event else { continue }
-            guard case .stored = events.readmit(event, of: letter) else { return (count, true) }
+            guard case .stored = events.readmit(event, of: letter, namespace: namespace(event)) else {
+                return (count, true)
+            }
             count += 1
         }
         return (count, false)
@@ -133,6 +143,7 @@ final class DeadLetterWork {
         _ query: LetterQuery, before: Int, _ then: @escaping (Result<Int, StoreFault>) -> Void
     ) {
         events.store.purgeLetters(query) { [self] result in
+            letters.changed()
             guard case .success(let count) = result, count == query.limit else {
                 return then(result.map { $0 + before })
             }

@@ -24,6 +24,8 @@ struct DeliveryMachine {
     private var look = Look.over
     private var readAhead = ReadAhead()
     private var state = State.taking
+    /// The room for dead letters while an outcome is dealt with (Behaviour D10).
+    private var letterRoom = LetterRoom.unlimited
     /// Whether a board stands before it (Behaviour A9).
     private var hasBoard = false
 
@@ -216,7 +218,7 @@ struct DeliveryMachine {
         heldMarks.forget(through: queue.position)
         if heldMarks.isCrowded { heldMarks.tidy { [queue] in queue.mayHold($0) } }
         let ended = purges.isEmpty ? [] : purges.endOver(in: queue, unread: queue.unread(in: source))
-        guard settings.annotateQueued, now.openThrough == nil, pending(in: source) > 0,
+        guard settings.annotateQueued != .none, now.openThrough == nil, pending(in: source) > 0,
             queue.oldestWaiting <= source.lastStored
         else { return ended }
         let held = flights.notAway(of: queue.oldestWaiting...source.lastStored).map(Order.noteHeld)
@@ -304,7 +306,8 @@ struct DeliveryMachine {
     /// What events that were held say about it as they go out now (Behaviour D13).
     func annotations(networkConnectionType: String?) -> QueuedAnnotations {
         QueuedAnnotations(
-            settings.annotateQueued ? heldMarks : HeldMarks(), networkConnectionType: networkConnectionType)
+            settings.annotateQueued == .none ? HeldMarks() : heldMarks, of: settings.annotateQueued,
+            networkConnectionType: networkConnectionType)
     }
 
     /// Barriers held all of these for these reasons.
@@ -340,6 +343,7 @@ struct DeliveryMachine {
     /// What came of a batch. One that is not on its way brings nothing.
     mutating func answered(_ number: Int, _ result: SendResult, at moment: DeliveryMoment) -> [Order] {
         guard let flight = flights.end(number) else { return [] }
+        letterRoom = moment.letterRoom
         if result.isAnswer { answerClock.heard(from: flight.batch.sentAt, to: moment.now) }
         guard case .each(let outcomes) = result else { return outcome(of: flight, result, moment) + [.lookForMore] }
         return outcome(of: flight.batch, each: outcomes, moment) + [.lookForMore]
@@ -481,8 +485,17 @@ struct DeliveryMachine {
         return bury(queue.entries(of: sequenceNumbers), reason, answer, moment)
     }
 
-    /// Puts events aside as dead letters, as they lay in the queue (Behaviour D10).
-    private func bury(
+    /// Puts events aside as dead letters, as they lay in the queue. Those for which there is no room stay there, and the dispatcher
+    /// is held (Behaviour D10).
+    private mutating func bury(
+        _ all: [QueueEntry], _ reason: DeadLetter.Reason, _ answer: LastAnswer, _ moment: DeliveryMoment
+    ) -> [Order] {
+        let dying = all.prefix { letterRoom.take($0.event.record.count) }
+        let held = all.dropFirst(dying.count).first.map { Order.holdForLetters(bytes: $0.event.record.count) }
+        return putAside(Array(dying), reason, answer, moment) + (held.map { [$0] } ?? [])
+    }
+
+    private func putAside(
         _ entries: [QueueEntry], _ reason: DeadLetter.Reason, _ answer: LastAnswer, _ moment: DeliveryMoment
     ) -> [Order] {
         guard !entries.isEmpty else { return [] }

@@ -21,8 +21,8 @@ enum DeliveryOrder: Equatable {
     case tellDepth
     /// Note for which reasons all of these are held now: tell ``DeliveryMachine/held(for:_:)`` (Behaviour D13).
     case noteHeld(ClosedRange<SequenceNumber>)
-    /// A purge is over, after so many events.
-    case endPurge(Purges.Number, count: Int)
+    /// A purge is over.
+    case endPurge(Purges.Number, PurgeEnd)
 
     // MARK: Sending
 
@@ -39,6 +39,8 @@ enum DeliveryOrder: Equatable {
 
     /// Put events aside. They are settled by the order that follows.
     case keep([DeadLetter])
+    /// Close the DeadLettersBarrier: an event of so many bytes died, and there is no room for its dead letter (Behaviour D10).
+    case holdForLetters(bytes: Int)
     /// Count events that go once more.
     case countRetried(Int)
     /// Close the BackoffBarrier (Behaviour D8).
@@ -95,4 +97,6 @@ struct DeliveryMoment {
     var wall: Timestamp
     /// From 0 to 1, for the length of the wait that may follow.
     var chance: Double
+    /// The room for dead letters.
+    var letterRoom = LetterRoom.unlimited
 }

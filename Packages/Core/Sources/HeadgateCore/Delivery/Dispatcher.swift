@@ -14,6 +14,7 @@ final class Dispatcher {
     private(set) var kind: String
     let manual: ManualBarrier
     let backoff: BackoffBarrier
+    let deadLetters = DeadLettersBarrier()
     /// Whether its destination is on the other side of a network (Behaviour B20).
     private(set) var reachesNetwork: Bool
     /// When something that waits in hand becomes too old, as of the last look; nil while nothing does.
@@ -28,7 +29,7 @@ final class Dispatcher {
     /// Stands before it where its settings name a board (Behaviour A9).
     @exclusivity(unchecked) private var activationGate: ActivationGate?
     @exclusivity(unchecked) private var linger = Linger()
-    private var purgeWaiters: [Purges.Number: (Int) -> Void] = [:]
+    private var purgeWaiters: [Purges.Number: (PurgeEnd) -> Void] = [:]
     private let surroundings: Surroundings
     @exclusivity(unchecked) private var seenWay: SeenWay?
 
@@ -57,6 +58,7 @@ final class Dispatcher {
         let coordinator: BarrierCoordinator
         let flushes: Flushes
         let settlements: Settlements
+        let letters: LetterShelf
         let depths: QueueDepths
         let counts: EventCounts
         /// What is done with events just before they are sent (Behaviour P4).
@@ -128,6 +130,7 @@ final class Dispatcher {
     /// - Parameter stamp: the moment on the age scale.
     func look(at stamp: Int64) {
         linger.end()
+        openIfLettersFit()
         machine.beginLook()
         goThroughLook(at: stamp)
         nextExpiry = machine.firstEnd(maxAge: surroundings.events.maxAge).map(surroundings.events.ages.instant)
@@ -228,8 +231,8 @@ final class Dispatcher {
     }
 
     /// Drops what waits, up to and including an event, but not what is on its way. Counted as evicted.
-    /// - Parameter then: is told how many events there were, once all are settled.
-    func purge(through sequenceNumber: SequenceNumber, then: @escaping (Int) -> Void) {
+    /// - Parameter then: is told how many events there were, once all are settled, or the dispatcher is removed.
+    func purge(through sequenceNumber: SequenceNumber, then: @escaping (PurgeEnd) -> Void) {
         purgeWaiters[machine.purge(through: sequenceNumber)] = then
         surroundings.turn.look(id)
     }
@@ -243,6 +246,7 @@ final class Dispatcher {
     /// The sweeper has found events too old that were not in hand (Behaviour Q4).
     func expireUnread(_ events: [StoredEvent]) {
         perform(machine.expiredUnread(events))
+        surroundings.trace.expiredEarlier(events, of: number, at: surroundings.scheduler.wall)
         settled(events.map { SettledEvent($0, sends: 0) }, as: .expired)
         surroundings.turn.look(id)
     }
@@ -271,12 +275,13 @@ final class Dispatcher {
         case .restFromReading: restFromReading()
         case .tellDepth: tellDepth()
         case .noteHeld(let stretch): noteHeld(stretch)
-        case .endPurge(let number, let count): purgeWaiters.removeValue(forKey: number)?(count)
+        case .endPurge(let number, let end): purgeWaiters.removeValue(forKey: number)?(end)
         case .lay(let room): lay(room)
         case .send(let batch): send(batch)
         case .wantBoard: activationGate?.want()
         case .renewBoard(let opening): activationGate?.renew(opening)
         case .keep(let letters): keep(letters)
+        case .holdForLetters(let bytes): holdForLetters(bytes)
         case .countRetried(let count): surroundings.counts.count(.retried, count)
         case .wait(let instant, let cause): backoff.close(until: instant, cause: cause)
         case .hold(let cause): manual.hold(cause: cause)
@@ -330,7 +335,8 @@ final class Dispatcher {
 
     private var moment: DeliveryMoment {
         DeliveryMoment(
-            now: surroundings.scheduler.now, wall: surroundings.scheduler.wall, chance: surroundings.chance())
+            now: surroundings.scheduler.now, wall: surroundings.scheduler.wall, chance: surroundings.chance(),
+            letterRoom: surroundings.letters.room)
     }
 
     private func read(behind position: SequenceNumber) {
@@ -352,7 +358,7 @@ final class Dispatcher {
 
     /// Puts events aside that died together, all of the same.
     private func keep(_ letters: [DeadLetter]) {
-        for letter in letters { surroundings.settlements.add(.deadLetter(letter)) }
+        surroundings.letters.keep(letters)
         guard let first = letters.first else { return }
         surroundings.counts.tell(
             EventLoss(
@@ -360,9 +366,35 @@ final class Dispatcher {
                 firstID: first.event.map { String($0.id.withoutQuotes) }))
     }
 
+    /// An event died, and there is no room for its dead letter: nothing goes until there is.
+    private func holdForLetters(_ bytes: Int) {
+        let isNews = deadLetters.needed == nil
+        deadLetters.close(needing: max(bytes, deadLetters.needed ?? 0))
+        surroundings.letters.hold(id)
+        guard isNews else { return }
+        surroundings.counts.tell(EventLoss(.lettersFull, of: id, events: surroundings.letters.used.events))
+    }
+
+    private func openIfLettersFit() {
+        guard let needed = deadLetters.needed, surroundings.letters.room.fits(needed) else { return }
+        deadLetters.open()
+        surroundings.letters.release(id)
+    }
+
     private func settle(_ sequenceNumbers: SequenceSet, as end: DeliveryEnd) {
         guard !sequenceNumbers.isEmpty else { return }
+        traceEarlier(sequenceNumbers, end)
         settled(machine.release(sequenceNumbers), as: end)
+    }
+
+    /// Has those remembered that an earlier daemon received (Behaviour O2).
+    private func traceEarlier(_ sequenceNumbers: SequenceSet, _ end: DeliveryEnd) {
+        let trace = surroundings.trace
+        guard let first = sequenceNumbers.stretches.first?.lowerBound, trace.isEarlier(first) else { return }
+        let wall = surroundings.scheduler.wall
+        for entry in machine.queue.entries(of: sequenceNumbers) where trace.isEarlier(entry.sequenceNumber) {
+            trace.settledEarlier(entry.event, sends: entry.progress.sends, by: number, as: end, at: wall)
+        }
     }
 
     /// Events are done with, that are in hand no more or never were.

@@ -25,8 +25,8 @@ public struct DispatcherSettings: Sendable, Equatable {
     public var backoffCap = Duration.seconds(300)
     /// Whether failed requests are retried at all (D3).
     public var retryFailedRequests = true
-    /// Whether events that a barrier held say so (D13).
-    public var annotateQueued = true
+    /// Which events that a barrier held say so (D13).
+    public var annotateQueued = AnnotateQueued.all
     /// The board that has to complete before it gets anything (A9).
     public var activationBarrier: DispatcherActivation?
     /// Which events it gets; nil is all (P3).
@@ -39,6 +39,29 @@ public struct DispatcherSettings: Sendable, Equatable {
     /// With so many bytes of events waiting in hand no more are read, however many a batch may have: enough for all batches, also where a
     /// transformation leaves little of them (Q6).
     var mostBytesAhead: Int { 4 << 20 + min(byteLimit, 1 << 40) * inFlight }
+}
+
+/// Which events say that a barrier held them (Behaviour D13).
+public enum AnnotateQueued: Sendable, Equatable, ExpressibleByBooleanLiteral {
+    /// Every event that a barrier held.
+    case all
+    /// No event.
+    case none
+    /// The events that a barrier with one of these reason words held.
+    case words(Set<String>)
+
+    public init(booleanLiteral value: Bool) {
+        self = value ? .all : .none
+    }
+
+    /// Returns true if an event says so that was held for these reasons.
+    func includes(_ reasons: [String]) -> Bool {
+        switch self {
+        case .all: !reasons.isEmpty
+        case .none: false
+        case .words(let words): reasons.contains(where: words.contains)
+        }
+    }
 }
 
 /// The board that has to complete before a dispatcher gets anything (Behaviour A9).

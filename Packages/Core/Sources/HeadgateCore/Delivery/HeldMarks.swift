@@ -131,21 +131,23 @@ struct QueuedAnnotation {
 /// which is then written once.
 struct QueuedAnnotations {
     private let held: HeldMarks
+    private let wanted: AnnotateQueued
     private let networkConnectionType: String?
     private var last: (stretch: ClosedRange<SequenceNumber>, annotation: QueuedAnnotation?)?
 
-    init(_ held: HeldMarks, networkConnectionType: String?) {
+    init(_ held: HeldMarks, of wanted: AnnotateQueued = .all, networkConnectionType: String?) {
         self.held = held
+        self.wanted = wanted
         self.networkConnectionType = networkConnectionType
     }
 
-    /// What a dispatch says; nil when nothing held it.
+    /// What a dispatch says; nil when nothing held it, or nothing that it is to tell.
     mutating func annotation(of sequenceNumber: SequenceNumber) -> QueuedAnnotation? {
         if let last, last.stretch.contains(sequenceNumber) { return last.annotation }
         let reasons = held.reasons(for: sequenceNumber)
         let annotation =
-            reasons.isEmpty
-            ? nil : QueuedAnnotation(reasons: reasons, networkConnectionType: networkConnectionType)
+            wanted.includes(reasons)
+            ? QueuedAnnotation(reasons: reasons, networkConnectionType: networkConnectionType) : nil
         last = (sequenceNumber...held.end(ofReasonsFor: sequenceNumber), annotation)
         return annotation
     }

@@ -49,12 +49,20 @@ struct Purges {
         }
         let over = all.filter(isOver)
         all.removeAll(where: isOver)
-        return over.map { .endPurge($0.number, count: $0.count) }
+        return over.map { .endPurge($0.number, PurgeEnd(count: $0.count, isComplete: true)) }
     }
 
     /// Ends all where they are.
     mutating func abandon() -> [DeliveryOrder] {
         defer { all = [] }
-        return all.map { .endPurge($0.number, count: $0.count) }
+        return all.map { .endPurge($0.number, PurgeEnd(count: $0.count, isComplete: false)) }
     }
+}
+
+/// How a purge ended.
+struct PurgeEnd: Equatable {
+    /// Events that are gone.
+    var count: Int
+    /// False if the dispatcher was removed before all of them were.
+    var isComplete: Bool
 }

@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// All flushes under way (Behaviour F1–F4). Pure: told what is settled and what time it is, it says which flushes end.
 struct FlushTable {
     /// What a flush still has to see settled at one dispatcher.
@@ -8,6 +10,11 @@ struct FlushTable {
         var left: Int
         var sent = 0
         var failed = 0
+        /// True if the dispatcher was removed: what is left is not waited for.
+        var isGone = false
+
+        /// True if nothing more of it can end: all is settled, or the dispatcher was removed.
+        var isOver: Bool { left == 0 || isGone }
 
         /// Nothing more of it will be settled.
         mutating func endHere() {
@@ -20,13 +27,26 @@ struct FlushTable {
         /// What no other flush under way is called.
         let id: String
         var parts: [String: Part]
+        /// When it began, by the wall clock.
+        var since = Timestamp(milliseconds: 0)
+        /// After which it ends in any case; nil: never.
+        var timeout: Duration?
         /// When it ends in any case; nil: never.
         var deadline: Instant?
 
         var isSettled: Bool { parts.values.allSatisfy { $0.left == 0 } }
 
-        fileprivate func isOver(at now: Instant) -> Bool {
-            isSettled || deadline.map { $0 <= now } ?? false
+        /// How it ended, if nothing else ended it before: with something left it ran out of time, unless all of that was for
+        /// dispatchers that are removed.
+        var end: FlushAnswer.End {
+            if isSettled { return .settled }
+            return parts.values.allSatisfy(\.isOver) ? .cancelled : .timeout
+        }
+
+        fileprivate func isOver(at now: Instant?) -> Bool {
+            if parts.values.allSatisfy(\.isOver) { return true }
+            guard let now, let deadline else { return false }
+            return deadline <= now
         }
     }
 
@@ -47,7 +67,7 @@ struct FlushTable {
     func target(for dispatcher: String) -> SequenceNumber? {
         if flushes.isEmpty { return nil }
         return flushes.compactMap { flush in
-            flush.parts[dispatcher].flatMap { $0.left > 0 ? $0.target : nil }
+            flush.parts[dispatcher].flatMap { $0.isOver ? nil : $0.target }
         }.max()
     }
 
@@ -89,13 +109,15 @@ struct FlushTable {
         flushes[place].parts[dispatcher]?.left = min(left, most)
     }
 
-    /// A dispatcher is gone, and nobody waits for it any more.
+    /// A dispatcher is removed: nobody waits for what is left of it.
     mutating func remove(_ dispatcher: String) {
-        for place in flushes.indices { flushes[place].parts[dispatcher]?.left = 0 }
+        for place in flushes.indices { flushes[place].parts[dispatcher]?.isGone = true }
     }
 
     /// Ends the flushes that have nothing left, or no time, those that were begun first in front.
-    mutating func takeOver(at now: Instant) -> [Flush] {
+    /// - Parameter now: nil: time is not looked at. After the process stood still an answer may come first of which another flush
+    ///   would be told too late.
+    mutating func takeOver(at now: Instant?) -> [Flush] {
         let over = flushes.filter { $0.isOver(at: now) }
         if !over.isEmpty { flushes.removeAll { $0.isOver(at: now) } }
         return over

@@ -27,9 +27,12 @@ final class Flushes {
         _ id: String, parts: [String: FlushTable.Part], timeout: Duration?, then: @escaping (FlushAnswer) -> Void
     ) {
         waiters[id] = then
-        table.start(FlushTable.Flush(id: id, parts: parts, deadline: timeout.map { scheduler.now + $0 }))
+        table.start(
+            FlushTable.Flush(
+                id: id, parts: parts, since: scheduler.wall, timeout: timeout,
+                deadline: timeout.map { scheduler.now + $0 }))
         for dispatcher in parts.keys { turn.wayChanged(dispatcher) }
-        scheduler.atEndOfTurn(.facts) { [weak self] in self?.endThoseOver() }
+        scheduler.atEndOfTurn(.facts) { [weak self] in self?.endThoseOver(at: nil) }
     }
 
     /// Events that a flush covers turned out not to be stored: no more than so many are left of a dispatcher's.
@@ -51,6 +54,11 @@ final class Flushes {
         return true
     }
 
+    /// Ends all flushes before their time: the service is about to stop.
+    func cancelAll() {
+        for flush in table.flushes { _ = cancel(flush.id) }
+    }
+
     /// Events of a dispatcher are settled, and so are all up to `position`.
     func settled(
         _ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, sent: Bool, position: SequenceNumber
@@ -68,19 +76,22 @@ final class Flushes {
         guard let before = target(for: dispatcher) else { return }
         change(&table)
         if target(for: dispatcher) != before { turn.wayChanged(dispatcher) }
-        endThoseOver()
+        endThoseOver(at: nil)
     }
 
     func removeDispatcher(_ dispatcher: String) {
         table.remove(dispatcher)
-        endThoseOver()
+        endThoseOver(at: nil)
     }
 
-    private func endThoseOver() {
-        for flush in table.takeOver(at: scheduler.now) { end(flush, flush.isSettled ? .settled : .timeout) }
+    /// - Parameter now: nil: time is not looked at.
+    private func endThoseOver(at now: Instant?) {
+        for flush in table.takeOver(at: now) { end(flush, flush.end) }
         alarm?.dispose()
-        alarm = table.nextDeadline.map { scheduler.schedule(at: $0) { [weak self] in self?.endThoseOver() } }
+        alarm = table.nextDeadline.map { scheduler.schedule(at: $0) { [weak self] in self?.timePassed() } }
     }
+
+    private func timePassed() { endThoseOver(at: scheduler.now) }
 
     private func end(_ flush: FlushTable.Flush, _ end: FlushAnswer.End) {
         let parts = flush.parts.map { dispatcher, part in
@@ -106,7 +117,7 @@ public struct FlushAnswer: Sendable, Equatable {
         case settled
         /// Its time ran out.
         case timeout
-        /// Somebody cancelled it.
+        /// Somebody cancelled it, or what is left is for dispatchers that are removed, or the service stops.
         case cancelled
     }
 

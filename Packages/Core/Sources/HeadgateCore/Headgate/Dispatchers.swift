@@ -66,9 +66,10 @@ final class Dispatchers {
     private func install(_ dispatcher: Dispatcher) {
         configured[dispatcher.id] = dispatcher
         surroundings.coordinator.addDispatcher(dispatcher.id)
-        let own: [(any Barrier, String, String)] = [
+        let own: [(any Barrier, String, String?)] = [
             (dispatcher.manual, ManualBarrier.kind, ManualBarrier.word),
             (dispatcher.backoff, BackoffBarrier.kind, BackoffBarrier.word),
+            (dispatcher.deadLetters, DeadLettersBarrier.kind, nil),
         ]
         for (barrier, kind, word) in own {
             let identity = BarrierIdentity(id: "\(kind):\(dispatcher.id)", kind: kind, word: word)
@@ -86,7 +87,10 @@ final class Dispatchers {
         dispatcher.leave()
         leaving[id] = dispatcher
         surroundings.coordinator.unregister(dispatcher.manual)
+        // It may come back before its last batch has ended.
+        dispatcher.setPause(ManualBarrier.Setting())
         surroundings.coordinator.unregister(dispatcher.backoff)
+        surroundings.coordinator.unregister(dispatcher.deadLetters)
         dispatcher.removeActivationGate()
         surroundings.coordinator.removeDispatcher(id)
         surroundings.flushes.removeDispatcher(id)

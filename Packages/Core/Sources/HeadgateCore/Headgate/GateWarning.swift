@@ -4,6 +4,8 @@ import HeadgateData
 public enum GateWarning: Sendable, Equatable {
     /// The wall clock is earlier than the program, or than the newest wall time that was stored (Behaviour P7).
     case wallClockNotSet(wall: Timestamp, before: Timestamp)
+    /// Four fifths of the room for dead letters are used (Behaviour D10).
+    case deadLettersNearFull(Tally, LetterBounds, DeadLettersFull)
 }
 
 extension GateWarning: CustomStringConvertible {
@@ -12,15 +14,26 @@ extension GateWarning: CustomStringConvertible {
         case .wallClockNotSet(let wall, let before):
             "the wall clock says \(wall.text), which is before \(before.text): it counts as not set, and time without power "
                 + "does not count as age; set the clock"
+        case .deadLettersNearFull(let letters, let bounds, let full):
+            "\(letters.events) dead letters with \(letters.bytes) bytes are kept, of \(bounds.count) and \(bounds.bytes) that may be; "
+                + (full == .hold
+                    ? "with as many, a dispatcher whose event dies is held" : "with more, the oldest are dropped")
+                + ": `headgate dead-letters` shows them, `headgate dead-letters requeue` and `headgate dead-letters purge` make room"
         }
     }
 }
 
 extension Headgate {
+    /// The dead letters that there are, and the bytes of their events.
+    public var deadLetters: Tally { letters.used }
+
     /// The conditions that people should know of now.
     public var warnings: [GateWarning] {
         var warnings: [GateWarning] = []
         if let before = events.wallIsBefore { warnings.append(.wallClockNotSet(wall: scheduler.wall, before: before)) }
+        if letters.bounds.used(by: letters.used) >= LetterShelf.muchUsed {
+            warnings.append(.deadLettersNearFull(letters.used, letters.bounds, events.limits.deadLettersFull))
+        }
         return warnings
     }
 }

@@ -53,6 +53,13 @@ extension Headgate {
         return .success(name)
     }
 
+    /// The flushes under way, those that were begun first in front.
+    public var flushesUnderWay: [FlushSummary] {
+        flushes.table.flushes.map {
+            FlushSummary(id: $0.id, dispatchers: $0.parts.keys.sorted(), since: $0.since, timeout: $0.timeout)
+        }
+    }
+
     /// Ends a flush before its time (Behaviour F4).
     /// - Returns: false when there is none of this name.
     public func cancelFlush(_ id: String) -> Bool {
@@ -115,20 +122,43 @@ extension Headgate {
     ///   - then: gets how many events there were, once that survives a restart.
     /// - Returns: false when there is no such dispatcher; `then` is not called.
     public func purge(
-        _ id: String, before sequenceNumber: SequenceNumber? = nil, then: @escaping (Result<Int, StoreFault>) -> Void
+        _ id: String, before sequenceNumber: SequenceNumber? = nil, then: @escaping (Result<Int, PurgeFault>) -> Void
     ) -> Bool {
         guard dispatchers[id] != nil else { return false }
         let newest = events.lastSequenceNumber
         let through = sequenceNumber.map { min($0 - 1, newest) } ?? newest
         // What was offered before, and is being stored, goes as well.
         events.whenCommitted { [weak self] _ in
-            guard let self, let dispatcher = self.dispatchers[id] else { return then(.success(0)) }
-            dispatcher.purge(through: through) { [settlements] count in
-                settlements.whenWritten { fault in then(fault.map { .failure($0) } ?? .success(count)) }
+            guard let self, let dispatcher = self.dispatchers[id] else {
+                return then(.failure(.dispatcherRemoved(purged: 0)))
+            }
+            dispatcher.purge(through: through) { [settlements] end in
+                guard end.isComplete else { return then(.failure(.dispatcherRemoved(purged: end.count))) }
+                settlements.whenWritten { fault in
+                    then(fault.map { .failure(.store($0)) } ?? .success(end.count))
+                }
             }
         }
         return true
     }
+}
+
+/// Why not all that was to be purged is, or not for good.
+public enum PurgeFault: Error, Equatable, Sendable {
+    /// The dispatcher was removed meanwhile; the rest of its queue is kept (Behaviour Q3).
+    case dispatcherRemoved(purged: Int)
+    /// All is purged, but that could not be written down.
+    case store(StoreFault)
+}
+
+/// A flush under way, as people see it.
+public struct FlushSummary: Sendable, Equatable {
+    public var id: String
+    /// The dispatchers that it is for, in alphabetical order.
+    public var dispatchers: [String]
+    public var since: Timestamp
+    /// After which it ends in any case; nil: never.
+    public var timeout: Duration?
 }
 
 /// What operators do with dead letters (Behaviour D10). A dispatcher that was removed and whose queue is kept still has its

@@ -26,6 +26,7 @@ public final class Headgate {
     let dispatchers: Dispatchers
     let flushes: Flushes
     let settlements: Settlements
+    let letters: LetterShelf
     let deadLetterWork: DeadLetterWork
     let loadRouter: LoadRouter
     let transformations: Transformations
@@ -33,7 +34,7 @@ public final class Headgate {
     let clock: ClockKeeper
     let depths = QueueDepths()
     /// What is kept so that events can be traced.
-    public let trace = EventTrace()
+    public let trace: EventTrace
     private let housekeeping: Housekeeping
     private let barrierFailureSubject = PulseSubject<BarrierFailure>()
     private let changeSubject = PulseSubject<GateChange>()
@@ -54,10 +55,12 @@ public final class Headgate {
         self.surroundings = surroundings
         turn = TurnRecord(scheduler: scheduler)
         let (known, keptValues) = (state.dispatchers, state.kept)
+        trace = EventTrace(lastEarlier: state.lastSequenceNumber)
         events = EventQueue(
             scheduler: scheduler, store: store, limits: limits, state: consume state, bounds: surroundings.groups,
             trace: trace, builtAt: surroundings.builtAt)
         settlements = Settlements(scheduler: scheduler, store: store)
+        letters = LetterShelf(events: events, settlements: settlements, turn: turn)
         coordinator = BarrierCoordinator(scheduler: scheduler, turn: turn)
         flushes = Flushes(scheduler: scheduler, coordinator: coordinator, turn: turn)
         transformations = Transformations(readObject: surroundings.readObject)
@@ -67,17 +70,19 @@ public final class Headgate {
             known,
             Dispatcher.Surroundings(
                 events: events, coordinator: coordinator, flushes: flushes, settlements: settlements,
-                depths: depths, counts: counts, transformations: transformations, turn: turn, trace: trace,
+                letters: letters, depths: depths, counts: counts, transformations: transformations, turn: turn,
+                trace: trace,
                 chance: surroundings.chance))
         configured = ConfiguredBarriers(coordinator: coordinator, turn: turn, dispatchers: dispatchers)
-        remoteBarriers = RemoteBarriers(coordinator: coordinator, configured: configured, turn: turn)
+        remoteBarriers = RemoteBarriers(coordinator: coordinator, configured: configured, turn: turn, kept: kept)
         deadLetterWork = DeadLetterWork(
-            events: events, settlements: settlements, counts: counts, dispatchers: dispatchers)
+            events: events, settlements: settlements, counts: counts, dispatchers: dispatchers, letters: letters)
         settlements.add(.keep(DedupeKey.name, events.dedupeKey.kept))
         clock = ClockKeeper(events: events, settlements: settlements)
         housekeeping = Housekeeping(
             dispatchers: dispatchers, events: events, settlements: settlements, clock: clock, counts: counts,
             trace: trace)
+        deadLetterWork.namespace = { [weak self] in self?.namespaceNumber(of: $0) ?? 0 }
         turn.host = self
         events.host = self
         settlements.host = self
@@ -131,6 +136,8 @@ public final class Headgate {
     public func addDispatcher(
         _ settings: DispatcherSettings, kind: String, sender: any Sender, reachesNetwork: Bool = false
     ) {
+        // Of a dispatcher that the store does not know another one of its name was paused.
+        if dispatchers.known[settings.id] == nil { kept.endPause(of: settings.id) }
         dispatchers.add(
             settings, kind: kind, sender: sender, reachesNetwork: reachesNetwork, pause: kept.pause(of: settings.id))
         dispatchersChanged()
@@ -150,9 +157,11 @@ public final class Headgate {
     }
 
     /// Removes a dispatcher: it takes no more batches, finishes what is on its way, and its queue is kept for a while
-    /// (Behaviour Q3). Flushes do not wait for it.
+    /// (Behaviour Q3). Flushes do not wait for it. An operator's pause ends with it: another of its name is not held.
     public func removeDispatcher(_ id: String) {
-        if dispatchers.remove(id) { dispatchersChanged() }
+        guard dispatchers.remove(id) else { return }
+        kept.endPause(of: id)
+        dispatchersChanged()
     }
 
     /// Makes anew what depends on which dispatchers there are, and how they are set.

@@ -102,7 +102,7 @@ final class Housekeeping {
     private func swept(_ stretch: AgedStretch, _ result: Result<Chunk?, StoreFault>) {
         guard case .success(let chunk) = result else { return rest() }
         if let chunk { letGo(of: chunk) }
-        events.sweep.advance(through: chunk?.lastSequenceNumber ?? stretch.through)
+        events.sweep.advance(through: chunk?.lastSequenceNumber ?? stretch.through, isEmpty: chunk == nil)
         let scheduler = events.scheduler
         _ = scheduler.schedule(at: scheduler.now + Housekeeping.restBetweenSteps) { [weak self] in self?.sweepOn() }
     }
@@ -137,6 +137,7 @@ final class Housekeeping {
         for event in old { events.backlog.settle(event.tally, route: event.route, dispatcher: orphan) }
         counts.count(.expired, old.count)
         counts.tell(EventLoss(.expired, of: dispatchers.known.id(of: orphan) ?? "\(orphan)", events: old.count))
+        trace.expiredEarlier(old, of: orphan, at: events.scheduler.wall)
         trace.settled(old.map { SettledEvent($0, sends: 0) }, by: orphan, as: .expired, at: events.scheduler.wall)
     }
 }

@@ -10,6 +10,9 @@ final class KeptValues {
 
     subscript(name: String) -> [UInt8]? { all[name] }
 
+    /// The names under which something is kept.
+    var names: [String] { Array(all.keys) }
+
     /// Keeps something; nil takes it away. `then` is called once it is written.
     func keep(_ bytes: [UInt8]?, as name: String, then: @escaping (StoreFault?) -> Void) {
         all[name] = bytes
@@ -29,6 +32,14 @@ final class KeptValues {
         _ setting: ManualBarrier.Setting, of dispatcher: String, then: @escaping (StoreFault?) -> Void
     ) {
         keep(setting.isPaused ? setting.kept : nil, as: KeptValues.pauseName(dispatcher), then: then)
+    }
+
+    /// A dispatcher is gone: its pause ends with it (Behaviour B23).
+    func endPause(of dispatcher: String) {
+        let name = KeptValues.pauseName(dispatcher)
+        guard all[name] != nil else { return }
+        all[name] = nil
+        settlements.add(.keep(name, nil))
     }
 
     private static func pauseName(_ dispatcher: String) -> String { "pause:\(dispatcher)" }

@@ -105,6 +105,8 @@ final class OrderlyStop {
 
     private func closeStore() {
         for dispatcher in gate.dispatchers.present { dispatcher.closeSender() }
+        // Nothing more is settled: those who wait for a flush are told what is left (Behaviour D11).
+        gate.flushes.cancelAll()
         gate.events.whenCommitted { [gate] _ in
             gate.clock.keep()
             gate.settlements.whenWritten { _ in

@@ -86,6 +86,10 @@ public struct StoreLimits: Sendable, Equatable {
     public var dedupeIDs = 500_000
     /// How long the queue of a removed dispatcher is kept.
     public var orphanRetention = Duration.seconds(7 * 86_400)
+    /// How many dead letters may be kept.
+    public var deadLetters = LetterBounds()
+    /// What happens to an event that dies when there are as many.
+    public var deadLettersFull = DeadLettersFull.hold
 
     /// What happens to an event for which there is no room.
     public enum Overflow: String, Sendable, CaseIterable {

@@ -212,7 +212,7 @@ public final class EventQueue {
     /// it is stored the letter is gone. Its id is not looked up: it may well have come within the window (Behaviour Q7).
     ///
     /// There has to be room, whatever happens to new events for which there is none: nobody makes room for a dead letter.
-    func readmit(_ event: StoredEvent, of letter: StoredLetter) -> Admission {
+    func readmit(_ event: StoredEvent, of letter: StoredLetter, namespace: TraceWords.Number = 0) -> Admission {
         let digits = (lastSequenceNumber + 1).digitCount - event.sequenceNumber.digitCount
         let tally = Tally(events: 1, bytes: event.byteCount + digits)
         guard !limits.excess(of: held + tally) else { return .queueFull }
@@ -221,7 +221,8 @@ public final class EventQueue {
             event, of: letter.number, sequenceNumber: lastSequenceNumber,
             route: routes.number(of: [letter.letter.dispatcher]), receivedStamp: receipt().stamp)
         trace?.readmitted(
-            event, lastSequenceNumber, route: routes.number(of: [letter.letter.dispatcher]), in: &gathering.traced)
+            event, lastSequenceNumber, route: routes.number(of: [letter.letter.dispatcher]), namespace: namespace,
+            in: &gathering.traced)
         atEndOfTurn()
         return .stored(lastSequenceNumber)
     }

@@ -10,6 +10,9 @@ public protocol EventStore: AnyObject {
     var diskBytes: Int { get }
     /// How long it took to bring what was written onto the disk, since the start (Behaviour O1).
     var syncing: Histogram { get }
+    /// The dead letters that it keeps, and the bytes of their events: true as of the last answer to a write, an append or a purge
+    /// (Behaviour D10).
+    var letters: Tally { get }
     /// Called on the scheduler when dead letters had to make room for newer ones, with how many of each dispatcher's they were
     /// (Behaviour D10, O4).
     var onLettersDropped: ([DispatcherNumber: Int]) -> Void { get set }
@@ -41,6 +44,9 @@ extension EventStore {
     public var diskBytes: Int { 0 }
     /// A store that syncs nothing, or does not tell.
     public var syncing: Histogram { Histogram(.seconds) }
+
+    /// A store that does not tell: nothing bounds its dead letters.
+    public var letters: Tally { .zero }
 
     /// A store that drops none, or does not tell.
     public var onLettersDropped: ([DispatcherNumber: Int]) -> Void {
@@ -134,6 +140,8 @@ public enum StoreChange: Sendable, Equatable {
     case forgetRoutes([RouteNumber])
     /// The ids of events up to and including this one are no longer remembered.
     case forgetIDs(through: SequenceNumber)
+    /// The oldest dead letters go until the others are within these bounds; the newest stays in any case (Behaviour D10).
+    case limitLetters(LetterBounds)
     /// Something small to keep under a name, like the state of a ManualBarrier; nil takes it away.
     case keep(String, [UInt8]?)
 }
@@ -153,6 +161,8 @@ public struct StoredState: Sendable {
     public var newestStamp: Int64?
     /// What was kept under a name.
     public var kept: [String: [UInt8]] = [:]
+    /// The dead letters, and the bytes of their events.
+    public var letters = Tally.zero
     /// What had to be repaired or set aside, for the log and for `status` (Behaviour Q8).
     public var warnings: [String] = []
     /// What people may want to know of it, for the log: nothing of which it is known that something was lost.

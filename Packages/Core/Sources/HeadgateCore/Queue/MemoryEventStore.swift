@@ -10,16 +10,19 @@ public final class MemoryEventStore: EventStore {
     /// When set, appends and changes fail with it: a test's full disk.
     public var fault: StoreFault?
     /// What was put aside, the oldest first (Behaviour D10).
-    private var letters: [StoredLetter] = []
+    private var shelf: [StoredLetter] = []
     private var lastLetter: LetterNumber = 0
     /// How many groups were kept.
     public private(set) var groupCount = 0
 
-    private static let mostDeadLetters = 10_000
     public var onLettersDropped: ([DispatcherNumber: Int]) -> Void = { _ in }
 
     /// What was put aside, the oldest first (Behaviour D10).
-    public var deadLetters: [DeadLetter] { letters.map(\.letter) }
+    public var deadLetters: [DeadLetter] { shelf.map(\.letter) }
+
+    public var letters: Tally {
+        Tally(events: shelf.count, bytes: shelf.reduce(0) { $0 + $1.letter.record.count })
+    }
 
     public init(scheduler: any Scheduler) {
         self.scheduler = scheduler
@@ -28,6 +31,7 @@ public final class MemoryEventStore: EventStore {
     /// What is kept now, as a store would give it back when opened again.
     public func open() throws(StoreFault) -> StoredState {
         var reopened = state
+        reopened.letters = letters
         for dispatcher in state.dispatchers { reopened.unsettled[dispatcher.number] = unsettled(of: dispatcher) }
         return reopened
     }
@@ -46,7 +50,7 @@ public final class MemoryEventStore: EventStore {
             state.newestStamp = group.ages.lastReceipt
             forgetIDs(through: group.forgottenIDs)
             let requeued = Set(group.requeued)
-            if !requeued.isEmpty { letters.removeAll { requeued.contains($0.number) } }
+            if !requeued.isEmpty { shelf.removeAll { requeued.contains($0.number) } }
         }
     }
 
@@ -83,16 +87,16 @@ public final class MemoryEventStore: EventStore {
 
     public func readLetters(_ query: LetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
         var page = LetterPage(newest: lastLetter)
-        for letter in letters where query.includes(letter) {
+        for letter in shelf where query.includes(letter) {
             guard page.take(letter, query) else { break }
         }
         scheduler.soon { then(.success(page)) }
     }
 
     public func purgeLetters(_ query: LetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
-        let gone = Set(letters.filter(query.includes).prefix(query.limit).map(\.number))
+        let gone = Set(shelf.filter(query.includes).prefix(query.limit).map(\.number))
         let tell = { (fault: StoreFault?) in then(fault.map { .failure($0) } ?? .success(gone.count)) }
-        answer(fault, tell) { letters.removeAll { gone.contains($0.number) } }
+        answer(fault, tell) { shelf.removeAll { gone.contains($0.number) } }
     }
 
     public func close(then: @escaping () -> Void) {
@@ -119,15 +123,17 @@ public final class MemoryEventStore: EventStore {
             state.dispatchers.append(dispatcher)
         case .forgetDispatcher(let number):
             state.dispatchers.removeAll { $0.number == number }
-            letters.removeAll { $0.letter.dispatcher == number }
+            shelf.removeAll { $0.letter.dispatcher == number }
         case .settled(let number, let settled):
             guard let index = state.dispatchers.firstIndex(where: { $0.number == number }) else { return }
             state.dispatchers[index].settled = settled
         case .deadLetter(let letter):
             lastLetter += 1
-            letters.append(StoredLetter(number: lastLetter, letter: letter))
-            guard letters.count > MemoryEventStore.mostDeadLetters else { return }
-            onLettersDropped([letters.removeFirst().letter.dispatcher: 1])
+            shelf.append(StoredLetter(number: lastLetter, letter: letter))
+        case .limitLetters(let bounds):
+            while shelf.count > 1, bounds.isExceeded(by: letters) {
+                onLettersDropped([shelf.removeFirst().letter.dispatcher: 1])
+            }
         case .trim(let sequenceNumber):
             let settled = firstPlace(behind: sequenceNumber)
             chunks.removeFirst(settled)

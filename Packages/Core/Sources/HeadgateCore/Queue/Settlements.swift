@@ -8,7 +8,12 @@ final class Settlements {
     private var changes = WaitingChanges()
     private var waiters: [StoreWaiter] = []
     /// What is being written.
-    private var written: [StoreChange]?
+    private var written: [StoreChange]? {
+        didSet { writtenLetters = written?.letterTally ?? .zero }
+    }
+    private var writtenLetters = Tally.zero
+    /// Called after each write that succeeded.
+    var afterWrite: () -> Void = {}
     private var isClosed = false
     private var isDue = false
 
@@ -51,6 +56,9 @@ final class Settlements {
         waiters.append(StoreWaiter(tell: work))
         writeSoon()
     }
+
+    /// The dead letters that are not known to be written, and the bytes of their events.
+    var unwrittenLetters: Tally { changes.letterTally + writtenLetters }
 
     /// The dispatchers of which it is not written yet that they are given up.
     var unwrittenForgets: Set<DispatcherNumber> {
@@ -102,6 +110,7 @@ final class Settlements {
                 return self.putBack(taken, fault)
             }
             self.changes.written()
+            self.afterWrite()
             if !self.isIdle { self.writeSoon() }
         }
     }

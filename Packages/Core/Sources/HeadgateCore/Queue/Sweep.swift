@@ -21,8 +21,11 @@ struct Sweep {
     /// Where the running pass ends.
     private var target: SequenceNumber = 0
 
-    /// The most sequence numbers that are looked at in one step.
+    /// The sequence numbers that are looked at in one step, as long as there is something to be found.
     static let step: SequenceNumber = 16_384
+    /// The sequence numbers of the next step. Each step that finds nothing makes the next one twice as long, so that a pass gets
+    /// over numbers without events, of which there may be billions, in a few steps.
+    private var step = Sweep.step
 
     /// Whether the event was passed when it was too old: whoever had not taken it in hand by then has settled it.
     func hasPassed(_ event: StoredEvent) -> Bool {
@@ -40,6 +43,7 @@ struct Sweep {
         guard running == nil else { return }
         // What was once found too old stays settled, whatever limits are set later.
         running = Pass(through: start, limit: limit.union(done.limit))
+        step = Sweep.step
         self.target = target
     }
 
@@ -47,14 +51,17 @@ struct Sweep {
     var next: AgedStretch? {
         guard let running else { return nil }
         let isSeenBefore = running.through < done.through
-        let end = min(running.through + Sweep.step, target, isSeenBefore ? done.through : .max)
+        let last = isSeenBefore ? min(target, done.through) : target
+        let end = last - running.through > step ? running.through + step : last
         return AgedStretch(
             after: running.through, through: max(end, running.through), limit: running.limit,
             earlier: isSeenBefore ? done.limit : nil)
     }
 
     /// All up to an event has been looked at, and what was due is settled.
-    mutating func advance(through sequenceNumber: SequenceNumber) {
+    /// - Parameter isEmpty: whether nothing was found.
+    mutating func advance(through sequenceNumber: SequenceNumber, isEmpty: Bool = false) {
+        step = isEmpty ? min(step, .max / 2) * 2 : Sweep.step
         running?.through = min(sequenceNumber, target)
         guard let running, running.through >= target else { return }
         done = Pass(through: max(running.through, done.through), limit: running.limit)

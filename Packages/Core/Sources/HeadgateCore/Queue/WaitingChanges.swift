@@ -15,17 +15,21 @@ struct WaitingChanges {
         case besides
     }
 
-    /// Dead letters that wait for a store that fails are bounded as those in the store are; the oldest go.
-    private static let mostLetters = 10_000
+    /// With more letters than these at once, all are written at once again.
+    private static let mostLettersAtOnce = 10_000
 
     var isEmpty: Bool { changes.isEmpty }
 
+    /// The dead letters among them, and the bytes of their events.
+    private(set) var letterTally = Tally.zero
+
     mutating func add(_ change: StoreChange) {
         changes.append(change)
+        letterTally += change.letterTally
     }
 
     mutating func removeAll() {
-        changes = []
+        (changes, letterTally) = ([], .zero)
     }
 
     /// Whether there are dead letters among them.
@@ -36,6 +40,12 @@ struct WaitingChanges {
 
     /// Takes those that are to be written next.
     mutating func take() -> [StoreChange] {
+        let taken = takeShare()
+        letterTally -= taken.letterTally
+        return taken
+    }
+
+    private mutating func takeShare() -> [StoreChange] {
         if share == .all {
             defer { changes = [] }
             return changes
@@ -70,7 +80,7 @@ struct WaitingChanges {
         switch share {
         case .all: return
         case .besides: goOn()
-        case .letters(let most): share = most < WaitingChanges.mostLetters ? .letters(2 * most) : .all
+        case .letters(let most): share = most < WaitingChanges.mostLettersAtOnce ? .letters(2 * most) : .all
         }
         if !hasLetters { share = .all }
     }
@@ -78,6 +88,7 @@ struct WaitingChanges {
     /// They are not.
     mutating func putBack(_ taken: [StoreChange], _ fault: StoreFault) {
         changes = WaitingChanges.condensed(taken + changes)
+        letterTally = changes.letterTally
         guard hasLetters else {
             share = .all
             return
@@ -86,21 +97,19 @@ struct WaitingChanges {
         share = share == .besides ? .letters(1) : .besides
     }
 
-    /// What has to be kept of changes that wait for a store that fails, so that they do not grow without end: of those
-    /// that supersede each other the last, and no more dead letters than the newest.
+    /// Returns what has to be kept of changes that wait for a store that fails, so that they do not grow without end: of those
+    /// that supersede each other the last. No dead letter is left out: those that wait take the room of others, so that a
+    /// barrier holds the dispatchers whose letters have none (``LetterShelf``).
     private static func condensed(_ changes: [StoreChange]) -> [StoreChange] {
         let subjects = changes.indices.compactMap { index in changes[index].subject.map { ($0, index) } }
         let last = Dictionary(subjects) { $1 }
-        var spareLetters = changes.count { $0.isDeadLetter } - mostLetters
         return changes.indices.compactMap { index in
             let change = changes[index]
             if change.isSaidAgain { return nil }
             if let subject = change.subject, last[subject] != index { return nil }
             // Nothing that was said of a dispatcher before it was given up holds any more.
             if let number = change.dispatcher, let end = last[.forgottenDispatcher(number)], end > index { return nil }
-            guard change.isDeadLetter, spareLetters > 0 else { return change }
-            spareLetters -= 1
-            return nil
+            return change
         }
     }
 }
@@ -137,6 +146,7 @@ private enum ChangeSubject: Hashable {
     case dispatcher(DispatcherNumber)
     case forgottenDispatcher(DispatcherNumber)
     case forgottenIDs
+    case letterBounds
     case kept(String)
 }
 
@@ -148,6 +158,7 @@ extension StoreChange {
         case .forgetDispatcher(let number): .forgottenDispatcher(number)
         case .forgetIDs: .forgottenIDs
         case .keep(let name, _): .kept(name)
+        case .limitLetters: .letterBounds
         case .settled, .deadLetter, .forgetRoutes, .trim: nil
         }
     }
@@ -174,7 +185,7 @@ extension StoreChange {
     /// Whether it must not be written before the dead letters of some dispatchers.
     fileprivate func relies(onLettersOf dispatchers: Set<DispatcherNumber>) -> Bool {
         switch self {
-        case .deadLetter: true
+        case .deadLetter, .limitLetters: true
         case .dispatcher(let known): dispatchers.contains(known.number)
         case .forgetDispatcher(let number): dispatchers.contains(number)
         // Their events are settled only then.
@@ -183,8 +194,18 @@ extension StoreChange {
         }
     }
 
+    /// The dead letter that it is, and the bytes of its event.
+    fileprivate var letterTally: Tally {
+        if case .deadLetter(let letter) = self { Tally(events: 1, bytes: letter.record.count) } else { .zero }
+    }
+
     /// The dispatcher that it gives up.
     var forgottenDispatcher: DispatcherNumber? {
         if case .forgetDispatcher(let number) = self { number } else { nil }
     }
+}
+
+extension [StoreChange] {
+    /// The dead letters among them, and the bytes of their events.
+    var letterTally: Tally { reduce(.zero) { $0 + $1.letterTally } }
 }

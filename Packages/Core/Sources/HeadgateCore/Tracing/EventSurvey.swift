@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Goes over stored events to find those of an id, or to count how many a dispatcher has before it, a piece at a time and
+/// Goes over stored events to find those of some ids, or to count how many come before some of them, a piece at a time and
 /// wherever a store likes: off the scheduler, where it has a thread. Pure.
 public struct EventSurvey: Sendable {
     /// All up to and including this event has been looked at.
@@ -11,35 +11,31 @@ public struct EventSurvey: Sendable {
     public private(set) var found: [[UInt8]] = []
     /// How many events there were of each route.
     public private(set) var counts: [RouteNumber: Int] = [:]
-    /// The id that is looked for; nil: they are only counted.
-    private let id: [UInt8]?
+    /// What is looked for; nil: events are only counted.
+    private var search: IDSearch?
+    /// The events before which it is counted, in ascending order, and the counts before those that were passed.
+    private let places: [SequenceNumber]
+    private var countsBefore: [[RouteNumber: Int]] = []
     /// What is not counted.
     private let settled: Settled
     private let sweep: Sweep
 
-    /// More of one id nobody wants to see.
-    private static let mostFound = 64
-
-    /// To find the events of an id in a stretch.
-    init(for id: String, after: SequenceNumber, through: SequenceNumber) {
-        self.init(Array(id.utf8), after, through, settled: Settled(through: 0), sweep: Sweep())
+    /// To find the events of some ids in a stretch.
+    init(for ids: [[UInt8]], after: SequenceNumber, through: SequenceNumber) {
+        search = IDSearch(ids)
+        (position, self.through, places) = (after, through, [])
+        (settled, sweep) = (Settled(through: 0), Sweep())
     }
 
-    /// To count the events of a stretch but for those that are settled, or too old.
-    init(countingAfter after: SequenceNumber, through: SequenceNumber, settled: Settled, sweep: Sweep) {
-        self.init(nil, after, through, settled: settled, sweep: sweep)
-    }
-
-    private init(
-        _ id: [UInt8]?, _ after: SequenceNumber, _ through: SequenceNumber, settled: Settled, sweep: Sweep
-    ) {
-        self.id = id
-        (position, self.through) = (after, through)
+    /// To count the events behind one and before others, but for those that are settled, or too old.
+    /// - Parameter places: in ascending order.
+    init(countingAfter after: SequenceNumber, before places: [SequenceNumber], settled: Settled, sweep: Sweep) {
+        (position, through, self.places) = (after, (places.last ?? 0) - 1, places)
         (self.settled, self.sweep) = (settled, sweep)
     }
 
     /// Whether all is looked at.
-    public var isOver: Bool { position >= through || found.count >= EventSurvey.mostFound }
+    public var isOver: Bool { position >= through || search?.isOver == true }
 
     /// Looks at what a store has behind ``position``; nil: nothing.
     public mutating func take(_ chunk: Chunk?) {
@@ -51,11 +47,59 @@ public struct EventSurvey: Sendable {
     private mutating func end() { position = max(position, through) }
 
     private mutating func look(at event: StoredEvent) {
-        if let id {
-            if found.count < EventSurvey.mostFound, event.hasID(id) { found.append(event.record) }
-        } else if !settled.contains(event.sequenceNumber), !sweep.hasPassed(event) {
-            counts[event.route, default: 0] += 1
+        if search != nil {
+            if search?.finds(event) == true { found.append(event.record) }
+        } else {
+            note(before: event.sequenceNumber)
+            if !settled.contains(event.sequenceNumber), !sweep.hasPassed(event) { counts[event.route, default: 0] += 1 }
         }
+    }
+
+    /// Keeps the counts before the places that an event is at or behind.
+    private mutating func note(before sequenceNumber: SequenceNumber) {
+        while countsBefore.count < places.count, places[countsBefore.count] <= sequenceNumber {
+            countsBefore.append(counts)
+        }
+    }
+
+    /// Returns how many events there are before one of the places, of the routes that matter.
+    func count(before place: SequenceNumber, where isMeant: (RouteNumber) -> Bool) -> Int {
+        guard let index = places.firstIndex(of: place) else { return 0 }
+        let counts = index < countsBefore.count ? countsBefore[index] : counts
+        return counts.reduce(0) { isMeant($1.key) ? $0 + $1.value : $0 }
+    }
+}
+
+/// Tells the events of some ids from others.
+private struct IDSearch: Sendable {
+    private let ids: [[UInt8]]
+    /// By the hash of each: which of the ids have it.
+    private let byHash: [UInt64: [Int]]
+    private var foundOfEach: [Int]
+    private let hash: TraceHash
+
+    /// More of one id nobody wants to see.
+    private static let mostFound = 64
+
+    init(_ ids: [[UInt8]]) {
+        var random = SystemRandomNumberGenerator()
+        let hash = TraceHash(seed: random.next())
+        self.ids = ids
+        self.hash = hash
+        byHash = Dictionary(grouping: ids.indices) { place in ids[place].withUnsafeBytes(hash.of) }
+        foundOfEach = ids.map { _ in 0 }
+    }
+
+    var isOver: Bool { foundOfEach.allSatisfy { $0 >= IDSearch.mostFound } }
+
+    mutating func finds(_ event: StoredEvent) -> Bool {
+        let places = event.withHead { byHash[hash.ofJSONString($0.id)] } ?? []
+        for place in places where event.hasID(ids[place]) {
+            guard foundOfEach[place] < IDSearch.mostFound else { return false }
+            foundOfEach[place] += 1
+            return true
+        }
+        return false
     }
 }
 

@@ -7,8 +7,12 @@ public final class EventTrace {
     private var failures: [DispatcherNumber: FailureLog] = [:]
     private var causes: TraceWords
     private var namespaces: TraceWords
-    /// Queries that wait for the one before: each may go over a whole store.
-    private var waiting: [() -> Void] = []
+    /// What became of events that an earlier daemon received.
+    private var earlier: EarlierTraces
+    /// The newest event that an earlier daemon received.
+    private let lastEarlier: SequenceNumber
+    /// Queries that wait for the round before: each round may go over a whole store.
+    private var waiting: [TraceQuery] = []
     private var isBusy = false
 
     /// How many events are remembered when nobody says anything else.
@@ -17,18 +21,24 @@ public final class EventTrace {
     public static let most = 10_000_000
     private static let mostWords = 1_024
 
-    init() {
+    /// - Parameter lastEarlier: the newest event that an earlier daemon received.
+    init(lastEarlier: SequenceNumber = 0) {
+        self.lastEarlier = lastEarlier
         var random = SystemRandomNumberGenerator()
         let seed = random.next() as UInt64
         memory = TraceMemory(capacity: EventTrace.usual, seed: seed)
         causes = TraceWords(most: EventTrace.mostWords, hash: TraceHash(seed: seed))
         namespaces = causes
+        earlier = EarlierTraces(capacity: EventTrace.usual, seed: seed)
     }
 
     /// How many events are remembered with what became of them, the newest; 0 is none.
     public var remembered: Int {
         get { memory.capacity }
-        set { memory.setCapacity(newValue) }
+        set {
+            memory.setCapacity(newValue)
+            earlier.setCapacity(newValue)
+        }
     }
 
     /// The number of a namespace, for ``TrackedEvent/namespace``.
@@ -47,13 +57,14 @@ public final class EventTrace {
 
     /// The event of a dead letter has got another place in a group.
     func readmitted(
-        _ event: StoredEvent, _ sequenceNumber: SequenceNumber, route: RouteNumber, in group: inout TraceGroup
+        _ event: StoredEvent, _ sequenceNumber: SequenceNumber, route: RouteNumber, namespace: TraceWords.Number,
+        in group: inout TraceGroup
     ) {
         event.withHead { head in
             let receivedAt = head.receivedAt.flatMap { Timestamp(rfc3339: $0) } ?? Timestamp(milliseconds: 0)
             memory.accepted(
                 id: head.id, name: head.name ?? UnsafeRawBufferPointer(start: nil, count: 0), sequenceNumber,
-                receivedAt: receivedAt, route: route, namespace: 0, in: &group)
+                receivedAt: receivedAt, route: route, namespace: namespace, in: &group)
         }
     }
 
@@ -63,6 +74,27 @@ public final class EventTrace {
     func settled(_ events: [SettledEvent], by dispatcher: DispatcherNumber, as end: DeliveryEnd, at wall: Timestamp) {
         let failures = failures[dispatcher]
         memory.settled(events, by: dispatcher, as: end, at: wall) { failures?.cause(of: $0) ?? 0 }
+    }
+
+    /// Returns true if an event was received by an earlier daemon, and is to be told by ``settledEarlier(_:sends:by:as:at:)`` when
+    /// it is settled.
+    func isEarlier(_ sequenceNumber: SequenceNumber) -> Bool { sequenceNumber <= lastEarlier && memory.capacity > 0 }
+
+    /// A dispatcher has done with an event that an earlier daemon received.
+    func settledEarlier(
+        _ event: StoredEvent, sends: UInt32, by dispatcher: DispatcherNumber, as end: DeliveryEnd, at wall: Timestamp
+    ) {
+        let cause = failures[dispatcher]?.cause(of: event.sequenceNumber) ?? 0
+        let line = SettlementLog.Line(
+            first: event.sequenceNumber, count: 1, sends: sends, cause: cause, end: end, at: wall.milliseconds)
+        earlier.add(event, line, by: dispatcher)
+    }
+
+    /// Events were too old that a dispatcher had not in hand.
+    func expiredEarlier(_ events: [StoredEvent], of dispatcher: DispatcherNumber, at wall: Timestamp) {
+        for event in events where isEarlier(event.sequenceNumber) {
+            settledEarlier(event, sends: 0, by: dispatcher, as: .expired, at: wall)
+        }
     }
 
     /// An attempt with some events of a dispatcher has failed.
@@ -75,6 +107,7 @@ public final class EventTrace {
 
     func forget(_ dispatcher: DispatcherNumber) {
         memory.forget(dispatcher)
+        earlier.forget(dispatcher)
         failures[dispatcher] = nil
     }
 
@@ -85,8 +118,17 @@ public final class EventTrace {
 
     func events(of id: String) -> [TraceMemory.Remembered] { memory.events(of: id) }
 
+    /// The events of an id that an earlier daemon received and a dispatcher of this one has done with.
+    func earlierEvents(of id: String) -> [EarlierTraces.Settled] { earlier.events(of: id) }
+
     func outcome(of sequenceNumber: SequenceNumber, for dispatcher: DispatcherNumber) -> SettlementLog.Line? {
         memory.outcome(of: sequenceNumber, for: dispatcher)
+            ?? (isEarlier(sequenceNumber) ? earlier.outcome(of: sequenceNumber, for: dispatcher) : nil)
+    }
+
+    /// The number of the namespace in which an event of an id was accepted, if that is remembered; 0 if not.
+    func namespace(of id: String, at sequenceNumber: SequenceNumber) -> TraceWords.Number {
+        memory.events(of: id).last { $0.sequenceNumber == sequenceNumber }?.namespace ?? 0
     }
 
     /// What the last attempt of an event failed of; nil when none is known.
@@ -101,22 +143,25 @@ public final class EventTrace {
     /// The namespaces of which something is known, the newest last.
     var knownNamespaces: [String] { namespaces.all }
 
-    // MARK: One after the other
+    // MARK: One round after the other
 
-    /// Does something that may go over a whole store, once those before it have.
-    func inTurn(_ work: @escaping (_ done: @escaping () -> Void) -> Void) {
-        waiting.append { [self] in
-            work {
-                self.isBusy = false
-                self.startNext()
-            }
-        }
-        startNext()
+    /// Answers a query, together with all others that wait by then.
+    func ask(_ query: TraceQuery, of gate: Headgate) {
+        waiting.append(query)
+        startNext(gate)
     }
 
-    private func startNext() {
+    private func startNext(_ gate: Headgate) {
         guard !isBusy, !waiting.isEmpty else { return }
         isBusy = true
-        waiting.removeFirst()()
+        // What else is asked for in this turn is answered in the same round.
+        gate.scheduler.soon { [self] in
+            let queries = waiting
+            waiting = []
+            TraceRound(gate, queries) { [self] in
+                isBusy = false
+                startNext(gate)
+            }.begin()
+        }
     }
 }

@@ -157,7 +157,7 @@ struct TraceMemory {
 
 extension String {
     /// What a JSON string says of which this is the spelling; the end may be cut off.
-    fileprivate var asJSONSays: String {
+    var asJSONSays: String {
         let isWhole = utf8.count >= 2 && utf8.last == UInt8(ascii: "\"")
         let spelled = utf8.dropFirst().dropLast(isWhole ? 1 : 0)
         guard spelled.contains(UInt8(ascii: "\\")) else { return String(Substring(spelled)) }

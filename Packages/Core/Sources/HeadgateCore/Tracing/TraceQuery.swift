@@ -2,20 +2,20 @@ import HeadgateData
 
 /// Finds the events of an id, wherever they are, and how each stands with its dispatchers (Behaviour O2).
 ///
-/// First it asks what is remembered of the newest events. An id that is not among these is looked for among what waits in the
-/// store: by its place, where that is remembered to find repeats by, else by a survey of all that waits, which the store makes
-/// off the scheduler. Then the dead letters are gone over, a page at a time, and at last it is counted how many wait before.
+/// First it asks what is remembered of the newest events, and of those that an earlier daemon received and this one settled. An id
+/// that is not among these is looked for among what waits in the store, and among the dead letters: ``TraceRound`` goes over both,
+/// for all queries at once, off the scheduler.
 final class TraceQuery {
+    let id: String
+    /// Returns false once nobody waits for the answer.
+    let isWanted: () -> Bool
     private let gate: Headgate
-    private let id: String
     /// Nil is any.
     private let namespace: String?
     private let then: (Result<[TracedEvent], StoreFault>) -> Void
     private var candidates: [SequenceNumber: Candidate] = [:]
     private var letters: [SequenceNumber: [StoredLetter]] = [:]
     private var traced: [TracedEvent] = []
-    /// What is to be counted yet: for which event and dispatcher.
-    private var counts: [Count] = []
 
     /// An event of the id.
     private struct Candidate {
@@ -28,36 +28,45 @@ final class TraceQuery {
         var event: StoredEvent?
     }
 
-    private struct Count {
-        let event: Int
-        let way: Int
+    /// What is to be counted: how many events a dispatcher has before one.
+    struct Count {
+        fileprivate let event: Int
+        fileprivate let way: Int
         let dispatcher: DispatcherNumber
-        /// How many of the dispatcher's come before those that are counted.
-        let inHand: Int
-        let survey: EventSurvey
+        /// The event that the others come before.
+        let place: SequenceNumber
+        /// The dispatcher has all events up to this one in hand, or has settled them.
+        let readThrough: SequenceNumber
+        let settled: Settled
+        /// How many the dispatcher has in hand that come before.
+        fileprivate let inHand: Int
     }
 
-    private static let lettersPerPage = 256
-
     init(
-        _ gate: Headgate, _ id: String, in namespace: String?,
+        _ gate: Headgate, _ id: String, in namespace: String?, isWanted: @escaping () -> Bool,
         then: @escaping (Result<[TracedEvent], StoreFault>) -> Void
     ) {
-        (self.gate, self.id, self.namespace, self.then) = (gate, id, namespace, then)
+        (self.gate, self.id, self.namespace, self.isWanted, self.then) = (gate, id, namespace, isWanted, then)
     }
 
     private var events: EventQueue { gate.events }
 
-    func begin() {
-        for remembered in gate.trace.events(of: id) { take(remembered) }
-        guard let survey else { return readLetters(after: 0) }
-        run(survey) { [self] survey in
-            for record in survey.found { take(record) }
-            readLetters(after: 0)
-        }
-    }
+    // MARK: The answer
+
+    func answer() { then(.success(traced)) }
+
+    func fail(_ fault: StoreFault) { then(.failure(fault)) }
+
+    /// Nobody waits for an answer.
+    func drop() { then(.success([])) }
 
     // MARK: Candidates
+
+    /// Takes what is remembered without the store.
+    func takeRemembered() {
+        for remembered in gate.trace.events(of: id) { take(remembered) }
+        for earlier in gate.trace.earlierEvents(of: id) { take(earlier) }
+    }
 
     private func take(_ remembered: TraceMemory.Remembered) {
         let known = gate.trace.namespace(remembered.namespace)
@@ -68,8 +77,25 @@ final class TraceQuery {
             dispatchers: Set(events.routes.dispatchers(of: remembered.route)))
     }
 
-    private func take(_ record: [UInt8]) {
-        guard let event = Chunk(bytes: record, lastSequenceNumber: .max).event(at: 0) else { return }
+    private func take(_ earlier: EarlierTraces.Settled) {
+        let number = earlier.sequenceNumber
+        let known = knownNamespace(of: number, or: nil)
+        guard isMeant(known) else { return }
+        var candidate =
+            candidates[number]
+            ?? Candidate(
+                sequenceNumber: number, namespace: known, name: earlier.name, receivedAt: earlier.receivedAt,
+                dispatchers: Set(events.routes.dispatchers(of: earlier.route)))
+        candidate.dispatchers.insert(earlier.dispatcher)
+        candidates[number] = candidate
+    }
+
+    /// Takes an event that was found in the store, if it has the id.
+    func take(_ record: [UInt8]) {
+        guard let event = Chunk(bytes: record, lastSequenceNumber: .max).event(at: 0), event.hasID(Array(id.utf8))
+        else {
+            return
+        }
         let known = knownNamespace(of: event)
         guard isMeant(known), candidates[event.sequenceNumber] == nil else { return }
         candidates[event.sequenceNumber] = Candidate(
@@ -83,54 +109,31 @@ final class TraceQuery {
         return namespace == known
     }
 
-    /// The namespace in which the id is remembered for this event; nil where it is not any more.
     private func knownNamespace(of event: StoredEvent) -> String? {
-        let user = gate.readUser(of: event).map { "uid:\($0)" }
-        return ([namespace, user].compactMap(\.self) + gate.trace.knownNamespaces).first {
-            events.firstEvent(of: id, in: $0) == event.sequenceNumber
-        }
+        knownNamespace(of: event.sequenceNumber, or: gate.namespaceByContext(of: event))
     }
 
-    /// What of the store has to be gone over; nil: nothing.
-    private var survey: EventSurvey? {
+    /// The namespace in which the id is remembered for this event; nil where it is not any more.
+    /// - Parameter another: a namespace that it may be, beside those that are known.
+    private func knownNamespace(of sequenceNumber: SequenceNumber, or another: String?) -> String? {
+        gate.namespace(of: id, at: sequenceNumber, among: [namespace, another].compactMap(\.self))
+    }
+
+    /// The events of the store that have to be looked at; nil if there are none.
+    var range: ClosedRange<SequenceNumber>? {
         if let namespace {
             if !candidates.isEmpty { return nil }
-            if let place = events.firstEvent(of: id, in: namespace) {
-                return EventSurvey(for: id, after: place - 1, through: place)
-            }
+            if let place = events.firstEvent(of: id, in: namespace) { return place...place }
         }
         let end = gate.trace.oldestRemembered.map { $0 - 1 } ?? events.lastStored
         let start = gate.dispatchers.trimPoint()
-        return start < end ? EventSurvey(for: id, after: start, through: end) : nil
-    }
-
-    private func run(_ survey: EventSurvey, _ next: @escaping (EventSurvey) -> Void) {
-        guard !survey.isOver else { return next(survey) }
-        events.store.survey(survey) { [self] result in
-            switch result {
-            case .success(let survey): run(survey, next)
-            case .failure(let fault): then(.failure(fault))
-            }
-        }
+        return start < end ? start + 1...end : nil
     }
 
     // MARK: Dead letters
 
-    private func readLetters(after: LetterNumber) {
-        var query = LetterQuery(limit: TraceQuery.lettersPerPage)
-        query.after = after
-        gate.deadLetterWork.read(query) { [self] result in
-            switch result {
-            case .success(let page):
-                for letter in page.letters { take(letter) }
-                guard let next = page.next else { return build() }
-                readLetters(after: next)
-            case .failure(let fault): then(.failure(fault))
-            }
-        }
-    }
-
-    private func take(_ letter: StoredLetter) {
+    /// Takes a dead letter, if its event has the id.
+    func take(_ letter: StoredLetter) {
         guard let event = letter.letter.event, event.hasID(Array(id.utf8)) else { return }
         take(letter.letter.record)
         guard candidates[letter.letter.sequenceNumber] != nil else { return }
@@ -140,7 +143,9 @@ final class TraceQuery {
 
     // MARK: How each stands
 
-    private func build() {
+    /// Puts together what is known of each event. Returns what is to be counted yet; ``counted(_:_:)`` takes the numbers.
+    func build() -> [Count] {
+        var counts: [Count] = []
         for candidate in candidates.values.sorted(by: { $0.sequenceNumber < $1.sequenceNumber }) {
             var event = TracedEvent(
                 namespace: candidate.namespace, sequenceNumber: candidate.sequenceNumber, name: candidate.name,
@@ -150,35 +155,36 @@ final class TraceQuery {
             }
             for (id, number) in named.sorted(by: { $0.id < $1.id }) {
                 guard let way = way(of: candidate, id, number) else { continue }
-                if let survey = way.survey {
+                if let place = way.unread {
                     counts.append(
                         Count(
                             event: traced.count, way: event.dispatchers.count, dispatcher: number,
-                            inHand: way.told.ahead ?? 0, survey: survey))
+                            place: candidate.sequenceNumber, readThrough: place.readThrough, settled: place.settled,
+                            inHand: way.told.ahead ?? 0))
                 }
                 event.dispatchers.append(way.told)
             }
             // Of what was settled before the start nothing is known.
             if candidate.event == nil || !event.dispatchers.isEmpty { traced.append(event) }
         }
-        countNext()
+        return counts
     }
 
-    private func countNext() {
-        guard let count = counts.popLast() else { return then(.success(traced)) }
-        run(count.survey) { [self] survey in
-            let before = survey.counts.reduce(0) { sum, counted in
-                events.routes.dispatchers(of: counted.key).contains(count.dispatcher) ? sum + counted.value : sum
-            }
-            traced[count.event].dispatchers[count.way].ahead = count.inHand + before
-            countNext()
-        }
+    /// So many events of the dispatcher that it has not in hand come before the one in question.
+    func counted(_ count: Count, _ before: Int) {
+        traced[count.event].dispatchers[count.way].ahead = count.inHand + before
     }
 
-    /// - Returns: nil where nothing is known any more; with a survey where it has to be counted how many wait before.
+    /// Where the part of a dispatcher's queue begins that it has not in hand.
+    private struct Unread {
+        let readThrough: SequenceNumber
+        let settled: Settled
+    }
+
+    /// - Returns: nil where nothing is known any more; with a place where it has to be counted how many wait before.
     private func way(
         of candidate: Candidate, _ id: String, _ number: DispatcherNumber
-    ) -> (told: TracedWay, survey: EventSurvey?)? {
+    ) -> (told: TracedWay, unread: Unread?)? {
         let place = candidate.sequenceNumber
         let letter = letters[place]?.last { $0.letter.dispatcher == number }
         if let line = gate.trace.outcome(of: place, for: number) { return (ended(id, line, letter), nil) }
@@ -203,14 +209,7 @@ final class TraceQuery {
         var way = TracedWay(dispatcher: id, state: .pending, attempts: 0, lastError: lastError)
         way.ahead = dispatcher.queue.count
         way.blockedBy = gate.blockers(of: place, for: id)
-        let read = dispatcher.queue.readPosition
-        return (way, count(after: read, before: place, dispatcher.queue.settled))
-    }
-
-    private func count(
-        after: SequenceNumber, before place: SequenceNumber, _ settled: Settled
-    ) -> EventSurvey {
-        EventSurvey(countingAfter: after, through: place - 1, settled: settled, sweep: events.sweep)
+        return (way, Unread(readThrough: dispatcher.queue.readPosition, settled: dispatcher.queue.settled))
     }
 
     private func ended(_ id: String, _ line: SettlementLog.Line, _ letter: StoredLetter?) -> TracedWay {
@@ -228,10 +227,10 @@ final class TraceQuery {
     }
 
     /// The dispatcher is removed, and its queue kept.
-    private func orphaned(_ id: String, _ place: SequenceNumber) -> (told: TracedWay, survey: EventSurvey?)? {
+    private func orphaned(_ id: String, _ place: SequenceNumber) -> (told: TracedWay, unread: Unread?)? {
         guard let stored = gate.dispatchers.known[id], !stored.settled.contains(place) else { return nil }
         let way = TracedWay(dispatcher: id, state: .pending, attempts: 0, ahead: 0)
-        return (way, count(after: stored.position, before: place, stored.settled))
+        return (way, Unread(readThrough: stored.position, settled: stored.settled))
     }
 }
 
@@ -261,16 +260,13 @@ extension Headgate {
     /// namespaces, or again when it was remembered no more, or where a dead letter was requeued.
     /// - Parameters:
     ///   - namespace: in which the id was given; nil is any.
-    ///   - then: gets the events by their places; none where the id is unknown, or forgotten.
+    ///   - isWanted: returns false once nobody waits for the answer, so that nothing is looked for any more.
+    ///   - then: called once: with the events by their places; none where the id is unknown, or forgotten, or the answer is not wanted.
     public func trace(
-        _ id: String, in namespace: String?, then: @escaping (Result<[TracedEvent], StoreFault>) -> Void
+        _ id: String, in namespace: String?, isWanted: @escaping () -> Bool = { true },
+        then: @escaping (Result<[TracedEvent], StoreFault>) -> Void
     ) {
-        trace.inTurn { [self] done in
-            TraceQuery(self, id, in: namespace) { result in
-                then(result)
-                done()
-            }.begin()
-        }
+        trace.ask(TraceQuery(self, id, in: namespace, isWanted: isWanted, then: then), of: self)
     }
 
     /// The barriers that hold an event of a dispatcher now.
@@ -279,8 +275,26 @@ extension Headgate {
         return coordinator.blockers(of: dispatcher, flushing: isFlushed).map(\.id)
     }
 
-    /// The user who sent an event, by its context.
-    fileprivate func readUser(of event: StoredEvent) -> Int? {
-        event.context.withUnsafeBytes(surroundings.readObject)?.get(key: "uid")
+    /// The namespace in which an id is remembered for an event; nil where it is not any more.
+    /// - Parameter candidates: namespaces to try first.
+    func namespace(of id: String, at sequenceNumber: SequenceNumber, among candidates: [String]) -> String? {
+        (candidates + trace.knownNamespaces).first { events.firstEvent(of: id, in: $0) == sequenceNumber }
+    }
+
+    /// The number of the namespace in which an event was accepted, for ``TrackedEvent/namespace``; 0 if it is not known any more.
+    func namespaceNumber(of event: StoredEvent) -> TraceWords.Number {
+        let id = String(event.id.withoutQuotes)
+        let remembered = trace.namespace(of: id, at: event.sequenceNumber)
+        guard remembered == 0 else { return remembered }
+        let told = namespaceByContext(of: event)
+        let known = namespace(of: id, at: event.sequenceNumber, among: told.map { [$0] } ?? []) ?? told
+        return known.map(trace.number) ?? 0
+    }
+
+    /// The namespace of an event as its context tells it: the one that its client named, else its user's.
+    func namespaceByContext(of event: StoredEvent) -> String? {
+        guard let context = event.context.withUnsafeBytes(surroundings.readObject) else { return nil }
+        return context.get(key: "namespace", as: String.self)
+            ?? context.get(key: "uid", as: Int.self).map { "uid:\($0)" }
     }
 }

@@ -31,6 +31,21 @@ extension EventStoreConformance {
             try bench.bury(7...7)
             try bench.expectLetters([7], LetterQuery(limit: 9))
         },
+        Check("D10: the store tells how many letters it keeps, and drops the oldest beyond bounds when asked") {
+            bench in
+            try bench.bury(1...4)
+            let all = bench.store.letters
+            try bench.expect(all.events, is: 4, "letters")
+            try bench.write(.limitLetters(LetterBounds(count: 3)))
+            try bench.expectLetters([2, 3, 4], LetterQuery(limit: 9))
+            try bench.write(.limitLetters(LetterBounds(bytes: all.bytes / 2)))
+            try bench.expect(bench.purge(LetterQuery(letters: [3], limit: 9)), is: 1, "purged")
+            try bench.expect(bench.store.letters.events, is: 1, "letters")
+            try bench.write(.limitLetters(LetterBounds(count: 0, bytes: 0)))
+            try bench.expectLetters([4], LetterQuery(limit: 9))
+            try bench.reopen()
+            try bench.expect(bench.store.letters, is: Tally(events: 1, bytes: all.bytes / 4), "letters")
+        },
         Check("D10: letters whose events are in the queue again go with the commit that puts them there") { bench in
             try bench.bury(1...3)
             try bench.append(.sample(10...11).with(requeued: [1, 3, 99]))

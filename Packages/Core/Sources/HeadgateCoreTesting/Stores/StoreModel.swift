@@ -25,7 +25,7 @@ struct StoreModel {
         case .dispatcher(let dispatcher): dispatchers[dispatcher.number] = dispatcher
         case .forgetDispatcher(let number): dispatchers[number] = nil
         case .settled(let number, let settled): dispatchers[number]?.settled = settled
-        case .deadLetter: break
+        case .deadLetter, .limitLetters: break
         case .trim(let through): trimmed = max(trimmed, through)
         case .forgetRoutes(let numbers): for number in numbers { routes[number] = nil }
         case .forgetIDs(let through):

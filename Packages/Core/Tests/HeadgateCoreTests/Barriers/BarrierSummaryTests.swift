@@ -55,7 +55,10 @@ struct BarrierSummaryTests {
         bench.gate.registerScopedBarrier(SwitchBarrier(.open), id: "door", scopes: [.all])
         let words = bench.gate.barrierSummaries.map { "\($0.identity.id) \($0.identity.word)" }
         #expect(
-            words == ["ManualBarrier:collect manual", "BackoffBarrier:collect backoff", "night batching", "door door"])
+            words == [
+                "ManualBarrier:collect manual", "BackoffBarrier:collect backoff",
+                "DeadLettersBarrier:collect DeadLettersBarrier:collect", "night batching", "door door",
+            ])
     }
 
     @Test("B10: an operator's reason and a wait's cause are told while they hold")

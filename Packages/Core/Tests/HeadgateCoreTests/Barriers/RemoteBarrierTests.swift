@@ -260,4 +260,88 @@ struct RemoteBarrierTests {
         #expect(after.dispatcher == "archive" && before.counters[.sent] == 3)
         #expect(after.since(before).counters[.sent] == 1)
     }
+
+    // MARK: Restarts
+
+    @Test(
+        "B29: a barrier that stays survives a restart, without an owner, in the state that on_disconnect says",
+        arguments: [
+            (.open, .open, .open), (.close, .closed, .closed), (.keep, .open, .closed), (.unregister, nil, nil),
+        ] as [(RemoteBarrierRegistration.OnDisconnect, BarrierState?, BarrierState?)])
+    func restarted(
+        onDisconnect: RemoteBarrierRegistration.OnDisconnect, archive: BarrierState?, collect: BarrierState?
+    ) throws {
+        try barriers.register(
+            "door", RemoteBarrierRegistration(state: .open, isFlushable: false, onDisconnect: onDisconnect), by: shop)
+        try barriers.set(
+            "door", RemoteBarrierChange(state: .closed, dispatcher: "collect", reason: "no consent"), by: shop)
+        bench.settle()
+        try bench.restart()
+        bench.track(1)
+        #expect(states()?["archive"] == archive && states()?["collect"] == collect)
+        #expect(bench["collect"].sent.isEmpty == (collect == .closed))
+        guard archive != nil else { return }
+        #expect(bench.barrier("door")?.identity.owner == nil && bench.barrier("door")?.isFlushable == false)
+        #expect(bench.barrier("door")?.scopes == [.all])
+        #expect(throws: RemoteBarrierRefusal.abandoned) {
+            try barriers.set("door", RemoteBarrierChange(state: .open), by: till)
+        }
+        try barriers.register("door", RemoteBarrierRegistration(state: .open), by: till)
+        bench.settle()
+        try bench.restart()
+        #expect(bench.barrier("door") == nil, "one that is registered again as one that goes does not come back")
+    }
+
+    @Test("B29: what is changed of such a barrier is answered once it is stored, of another at once")
+    func answeredWhenStored() throws {
+        var answers: [String] = []
+        func answer(_ name: String) -> (StoreFault?) -> Void { { answers.append($0 == nil ? name : "\(name) failed") } }
+        try barriers.register("door", RemoteBarrierRegistration(state: .closed), by: shop, then: answer("plain"))
+        #expect(answers == ["plain"])
+        bench.store.writeFault = .noRoom("full")
+        let staying = RemoteBarrierRegistration(state: .closed, onDisconnect: .close)
+        try barriers.register("gate", staying, by: shop, then: answer("kept"))
+        #expect(answers == ["plain"])
+        bench.settle()
+        #expect(answers == ["plain", "kept failed"])
+        bench.store.writeFault = nil
+        bench.advance(by: .seconds(1))
+        try barriers.set("gate", RemoteBarrierChange(state: .open), by: shop, then: answer("set"))
+        #expect(answers.count == 2)
+        bench.settle()
+        try barriers.unregister("gate", by: shop, force: false, then: answer("gone"))
+        bench.settle()
+        #expect(answers == ["plain", "kept failed", "set", "gone"])
+        try bench.restart()
+        #expect(bench.barrier("gate") == nil)
+    }
+
+    @Test("B29: the settings of a start take the id of a barrier that was kept")
+    func givesWay() throws {
+        try barriers.register("door", RemoteBarrierRegistration(state: .closed, onDisconnect: .close), by: shop)
+        bench.settle()
+        try bench.restart()
+        barriers.giveWay(to: ["door", "other"])
+        bench.settle()
+        try bench.restart()
+        #expect(bench.barrier("door") == nil)
+    }
+
+    @Test("Q11: a barrier is kept as these bytes; others are not taken for one")
+    func keptBytes() throws {
+        var setting = RemoteBarrier.Setting(general: .init(state: .open), isFlushable: true)
+        setting.exceptions = ["c": .init(state: .closed, reason: "no")]
+        let kept = KeptRemoteBarrier(
+            registration: RemoteBarrierRegistration(
+                scopes: [.all, .dispatcher(id: "c")], state: .open, onDisconnect: .keep),
+            setting: setting, owner: "x")
+        let bytes: [UInt8] =
+            [1, 3, 1, 0, 0, 1, 0, 0x78, 2, 0, 3, 0] + Array("all".utf8) + [1, 0, 0x63, 1, 0, 1, 0, 0x63, 1, 1, 2, 0]
+            + Array("no".utf8)
+        #expect(kept.bytes == bytes)
+        #expect(KeptRemoteBarrier(bytes: bytes) == kept)
+        for end in bytes.indices { #expect(KeptRemoteBarrier(bytes: Array(bytes[..<end])) == nil) }
+        #expect(
+            KeptRemoteBarrier(bytes: bytes + [0]) == nil && KeptRemoteBarrier(bytes: [2] + bytes.dropFirst()) == nil)
+    }
 }

@@ -172,6 +172,24 @@ struct AnnotationTests {
         #expect(reasons == [1, 0])
     }
 
+    @Test(
+        "D13: a list of words annotates what a barrier with one of them held, with all its reasons",
+        arguments: [(["manual", "consent"], true), (["connectivity"], false), (["door"], true)] as [(Set<String>, Bool)]
+    )
+    func words(words: Set<String>, isAnnotated: Bool) {
+        let bench = GateBench { $0.annotateQueued = .words(words) }
+        let door = SwitchBarrier(.closed)
+        bench.gate.registerScopedBarrier(door, id: "door", scopes: [.all])
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.track(1)
+        door.set(.open)
+        _ = bench.gate.resume("collect") { _ in }
+        bench.track(1)
+        let bodies = bench.sender.batches.map { String(decoding: $0.body, as: UTF8.self) }.joined()
+        #expect(bodies.ranges(of: "was_queued").count == (isAnnotated ? 1 : 0))
+        #expect(!isAnnotated || bodies.contains("manual") && bodies.contains("door"))
+    }
+
     @Test("D13: annotate_queued switches it off")
     func switchedOff() {
         let bench = GateBench { $0.annotateQueued = false }

@@ -115,7 +115,7 @@ struct DeliveryRun {
             case .lay(let room): all += lay(room)
             case .send(let batch): send(batch)
             case .keep(let new): letters += new
-            case .endPurge(let number, let count): purged[number] = count
+            case .endPurge(let number, let end): purged[number] = end.count
             default: break
             }
         }

@@ -92,17 +92,70 @@ struct LeavingTests {
         #expect(bench.counters[.expired] == 3 && bench.gate.stored == .zero)
     }
 
-    @Test("Q3, F2: flushes do not wait for what waits at one that is removed")
+    @Test("Q3, F2: flushes do not wait for what waits at one that is removed, and say that it is left")
     func flushEnds() {
         let bench = bench()
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
         bench.track(3)
-        var ends: [FlushAnswer.End] = []
-        _ = bench.gate.flush(timeout: nil) { ends.append($0.ended) }
+        var ends: [FlushAnswer] = []
+        _ = bench.gate.flush(timeout: nil) { ends.append($0) }
         bench.settle()
         #expect(ends.isEmpty)
         bench.gate.removeDispatcher("collect")
-        #expect(ends == [.settled])
+        #expect(ends.map(\.ended) == [.cancelled])
+        #expect(ends.first?.dispatchers["collect"]?.left == 3)
+    }
+
+    @Test(
+        "F2: a flush of several dispatchers goes on with the others when one is removed, and is not settled in the end")
+    func flushGoesOn() {
+        let bench = bench()
+        bench.add(DispatcherSettings(id: "other"))
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.track(3)
+        var ends: [FlushAnswer] = []
+        _ = bench.gate.flush(timeout: nil) { ends.append($0) }
+        bench.settle()
+        bench.gate.removeDispatcher("collect")
+        bench.settle()
+        #expect(ends.isEmpty && bench.gate.flushesUnderWay.map(\.dispatchers) == [["collect", "other"]])
+        bench["other"].answer()
+        bench.settle()
+        #expect(ends.map(\.ended) == [.cancelled] && ends.first?.dispatchers["other"]?.sent == 3)
+        #expect(ends.first?.dispatchers["collect"]?.left == 3 && bench.gate.flushesUnderWay.isEmpty)
+    }
+
+    @Test(
+        "B23: a pause ends with its dispatcher: another of its name is not held, also after a restart",
+        arguments: [false, true])
+    func pauseEnds(hasLeft: Bool) throws {
+        let bench = bench()
+        bench.track(1)
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        let old = bench.sender
+        bench.gate.removeDispatcher("collect")
+        if hasLeft { old.answer() }
+        bench.settle()
+        comeBack(bench)
+        #expect(!bench.summary().blockedBy.contains("ManualBarrier:collect"))
+        try bench.restart()
+        #expect(!bench.summary().blockedBy.contains("ManualBarrier:collect"))
+    }
+
+    @Test("B23: a dispatcher that the store gave up is another when it comes back, and not paused")
+    func pauseOfForgotten() throws {
+        var limits = StoreLimits()
+        limits.orphanRetention = .seconds(1)
+        let bench = bench(limits)
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.settle()
+        let settings = bench.dispatchers
+        bench.dispatchers = []
+        try bench.restart()
+        bench.advance(by: .seconds(120))
+        bench.dispatchers = settings
+        try bench.restart()
+        #expect(bench.summary().isOpen)
     }
 
     @Test("Q3: what is on its way is not given up, however short the retention, and is counted once")

@@ -124,6 +124,24 @@ struct GroundworkTests {
         #expect(admit("a", to: second) == .duplicate(1))
     }
 
+    @Test("P1, Q3: where a group fails, the routes of all groups behind it go to the store with the next one")
+    func routesOfDoomedGroups() throws {
+        let ids = ["a", "b", "c"]
+        let bench = GateBench(ids.map(DispatcherSettings.init(id:)))
+        bench.store.holdsAppends = true
+        bench.store.memory.fault = .noRoom("full")
+        for id in ids { bench.track(1, EventDraft(dispatchers: [id])) }
+        bench.store.memory.fault = nil
+        bench.store.holdsAppends = false
+        bench.settle()
+        #expect(bench.acknowledgements.map { $0.fault != nil } == [true, true, true])
+        for id in ids.reversed() { bench.track(1, EventDraft(dispatchers: [id])) }
+        #expect(bench.acknowledgements.suffix(3).allSatisfy { $0.fault == nil })
+
+        try bench.restart()
+        #expect(ids.map { bench[$0].sent.joined().count } == [1, 1, 1])
+    }
+
     @Test("P1: it goes with each group until one is stored, and with none after that")
     func untilStored() throws {
         let queue = EventQueue(

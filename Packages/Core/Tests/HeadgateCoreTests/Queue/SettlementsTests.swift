@@ -212,8 +212,8 @@ struct SettlementsTests {
         #expect(store.attempts == 1 && scheduler.nextDeadline == nil)
     }
 
-    @Test("Q8: what waits for a store that fails is bounded, and only old dead letters go")
-    func bounded() {
+    @Test("Q8, D10: of what waits for a store that fails only the last of its kind is kept, but every dead letter")
+    func condensed() {
         store.fault = .noRoom("full")
         settlements.add(.keep("pause", [1]))
         for number in 1...10_500 { settlements.add(letter(SequenceNumber(number))) }
@@ -221,12 +221,14 @@ struct SettlementsTests {
             settlements.add(.forgetIDs(through: Int64(stamp)))
             scheduler.advance(by: .seconds(1))
         }
+        #expect(settlements.unwrittenLetters == Tally(events: 10_500, bytes: 0))
         store.fault = nil
         scheduler.advance(by: .seconds(1))
+        #expect(settlements.unwrittenLetters == .zero)
         let written = store.writes.joined()
         #expect(written.contains(.keep("pause", [1])))
-        #expect(written.count == 10_002)
-        #expect(written.contains(letter(501)) && !written.contains(letter(500)))
+        #expect(written.count == 10_502)
+        #expect(written.contains(letter(1)) && written.contains(letter(10_500)))
         #expect(written.contains(.forgetIDs(through: 20)))
     }
 

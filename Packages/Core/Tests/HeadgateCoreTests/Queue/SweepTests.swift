@@ -59,6 +59,24 @@ struct SweepTests {
         #expect(bench.gate.stored == .zero && bench.counters[.quarantined] == 0)
     }
 
+    @Test("Q4: numbers without events are passed over in a few steps")
+    func sparse() {
+        var sweep = Sweep()
+        sweep.begin(AgeLimit(receivedBy: 5, endedBy: 5), behind: 0, through: 1 << 45)
+        var steps = 0
+        while let next = sweep.next {
+            sweep.advance(through: next.through, isEmpty: true)
+            steps += 1
+        }
+        #expect(steps < 60)
+        sweep.begin(AgeLimit(receivedBy: 6, endedBy: 6), behind: 0, through: 1 << 45)
+        #expect(sweep.next?.through == Sweep.step)
+        sweep.advance(through: Sweep.step, isEmpty: true)
+        #expect(sweep.next?.through == 3 * Sweep.step)
+        sweep.advance(through: 3 * Sweep.step)
+        #expect(sweep.next?.through == 4 * Sweep.step, "where something was found, the steps are short again")
+    }
+
     @Test("Q4: each dispatcher's count is its own, and what is in flight does not expire")
     func eachItsOwn() {
         let bench = GateBench(["archive", "collect"].map(DispatcherSettings.init(id:)))

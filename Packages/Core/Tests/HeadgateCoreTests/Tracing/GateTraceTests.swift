@@ -192,6 +192,112 @@ import Testing
         #expect(way("3", of: bench)?.state == .pending && way("3", of: bench)?.lastError == "later")
     }
 
+    @Test("O2: what an earlier daemon received and this one settled is known; the next one has forgotten it")
+    func acrossDaemons() throws {
+        let bench = GateBench { $0.dispatchLimit = 3 }
+        pause(bench)
+        track(1...6, in: bench)
+        try bench.restart()
+        _ = bench.gate.resume("collect") { _ in }
+        bench.settle()
+        bench.sender.answer(.status(503))
+        bench.advance(by: .seconds(1))
+        bench.sender.answer(.each([.delivered, .dead(.refused, cause: "no"), .delivered]))
+        bench.settle()
+        let one = trace("1", of: bench)
+        #expect(one.map(\.sequenceNumber) == [1] && one[0].namespace == "test" && one[0].name == "order")
+        #expect(one[0].receivedAt != nil)
+        #expect(
+            one[0].dispatchers == [
+                TracedWay(
+                    dispatcher: "collect", state: .delivered, at: bench.scheduler.wall, attempts: 2,
+                    lastError: "HTTP 503")
+            ])
+        #expect(way("2", of: bench)?.state == .dead && way("2", of: bench)?.letter == 1)
+        #expect(trace("3", in: nil, of: bench).map(\.sequenceNumber) == [3])
+        #expect(trace("1", in: "another", of: bench).isEmpty)
+        _ = bench.gate.purge("collect") { _ in }
+        bench.settle()
+        bench.sender.answer()
+        bench.settle()
+        #expect(way("5", of: bench)?.state == .delivered)
+        try bench.restart()
+        #expect(trace("1", of: bench).isEmpty)
+    }
+
+    @Test("O2: the events of an earlier daemon are remembered as many as trace.remember says, the newest")
+    func earlierBounded() throws {
+        let bench = GateBench(reply: { _ in .delivered })
+        pause(bench)
+        track(1...9, in: bench)
+        try bench.restart()
+        bench.gate.trace.remembered = 4
+        _ = bench.gate.resume("collect") { _ in }
+        bench.settle()
+        #expect((1...9).filter { !trace("\($0)", of: bench).isEmpty } == [6, 7, 8, 9])
+        bench.gate.trace.remembered = 2
+        #expect((1...9).filter { !trace("\($0)", of: bench).isEmpty } == [8, 9])
+    }
+
+    @Test("O2: a requeued event keeps its namespace, also after a restart", arguments: [false, true])
+    func requeuedNamespace(isRestarted: Bool) throws {
+        let bench = GateBench()
+        track(1...1, in: bench)
+        bench.sender.answer(.status(400))
+        bench.settle()
+        if isRestarted { try bench.restart() }
+        _ = bench.gate.requeueDeadLetters(of: "collect", [1]) { _ in }
+        bench.settle()
+        #expect(trace("1", in: nil, of: bench).last?.namespace == "test" || isRestarted)
+        #expect(trace("1", of: bench).last?.sequenceNumber == 2)
+        #expect(trace("1", in: "another", of: bench).isEmpty || isRestarted)
+    }
+
+    @Test("O2: all who wait are answered by one scan, and what nobody waits for is not looked for")
+    func oneScan() {
+        let bench = GateBench()
+        pause(bench)
+        track(1...100, in: bench)
+        bench.gate.trace.remembered = 0
+        var answers: [Int: Int] = [:]
+        var isWanted = true
+        for number in 1...300 {
+            bench.gate.trace("\(number)", in: nil, isWanted: { isWanted || number <= 100 }) {
+                answers[number] = (try? $0.get())?.count
+            }
+        }
+        isWanted = false
+        let reads = bench.store.readCount
+        bench.settle()
+        #expect(bench.store.readCount - reads < 20)
+        #expect(answers.count == 300)
+        #expect((1...100).allSatisfy { answers[$0] == 1 } && (101...300).allSatisfy { answers[$0] == 0 })
+        bench.gate.trace("x", in: nil, isWanted: { false }) { _ in }
+        let before = bench.store.readCount
+        bench.settle()
+        #expect(bench.store.readCount == before)
+    }
+
+    @Test("O2: events of several dispatchers, each with its own place, are counted by one scan a dispatcher")
+    func countedTogether() {
+        let bench = GateBench(
+            ["archive", "collect"].map { id in
+                var settings = DispatcherSettings(id: id)
+                settings.dispatchLimit = 1
+                return settings
+            })
+        for id in ["archive", "collect"] { _ = bench.gate.pause(id, reason: nil, isFlushable: false) { _ in } }
+        for first in stride(from: 1, to: 1_000, by: 100) { track(first...first + 99, in: bench) }
+        var ahead: [Int: [Int?]] = [:]
+        for number in [700, 900, 800] {
+            bench.gate.trace("\(number)", in: "test") { result in
+                ahead[number] = (try? result.get())?.first?.dispatchers.map(\.ahead)
+            }
+        }
+        bench.settle()
+        #expect(ahead == [700: [699, 699], 800: [799, 799], 900: [899, 899]])
+    }
+
     @Test("O2: a store that cannot read says so, and the next query is answered")
     func faulty() {
         let bench = GateBench()

@@ -200,14 +200,17 @@ import Testing
     @Test("O2: a survey finds an id whatever its spelling, and counts what is before an event")
     func survey() {
         let chunk = TraceChunks.of([#""a""#, #""\u0061""#, #""b""#], from: 4)
-        var search = EventSurvey(for: "a", after: 3, through: 6)
+        var search = EventSurvey(for: [Array("a".utf8), Array("none".utf8)], after: 3, through: 6)
         search.take(chunk)
         #expect(search.isOver && search.found.count == 2)
         var count = EventSurvey(
-            countingAfter: 4, through: 6, settled: Settled(through: 0, and: [6...6]), sweep: Sweep())
+            countingAfter: 3, before: [5, 7, 9], settled: Settled(through: 0, and: [6...6]), sweep: Sweep())
         count.take(chunk)
-        #expect(count.isOver && count.counts == [1: 1])
-        var nothing = EventSurvey(for: "a", after: 6, through: 9)
+        count.take(nil)
+        #expect(count.isOver && count.counts == [1: 2])
+        #expect([5, 7, 9].map { place in count.count(before: place) { $0 == 1 } } == [1, 2, 2])
+        #expect(count.count(before: 9) { _ in false } == 0)
+        var nothing = EventSurvey(for: [Array("a".utf8)], after: 6, through: 9)
         nothing.take(nil)
         #expect(nothing.isOver)
     }

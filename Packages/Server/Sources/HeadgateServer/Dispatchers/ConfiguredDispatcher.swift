@@ -49,7 +49,7 @@ extension DispatcherSettings {
             backoff.milliseconds("cap_ms", into: &backoffCap)
         }
         reader.bool("retry_failed_requests", into: &retryFailedRequests)
-        reader.bool("annotate_queued", into: &annotateQueued)
+        reader.annotateQueued("annotate_queued", into: &annotateQueued)
         reader.section("activation_barrier") { activationBarrier = DispatcherActivation($0) }
     }
 
@@ -59,6 +59,28 @@ extension DispatcherSettings {
         let most = DispatcherSettings.mostInHand
         reader.fault("in_flight", "", "times dispatch_limit must be no more than \(most)")
     }
+}
+
+extension SettingsReader {
+    private static let mostWords = 64
+
+    /// True, false, or a list of reason words (Behaviour D13).
+    fileprivate func annotateQueued(_ key: String, into place: inout AnnotateQueued) {
+        guard let item = item(key) else { return }
+        if let isOn = item.get(as: Bool.self) {
+            place = isOn ? .all : .none
+        } else if case .array(let items) = item, items.count <= SettingsReader.mostWords {
+            let words = items.compactMap { item in
+                String(dataItem: item).flatMap { (1...BarrierName.longest).contains($0.utf8.count) ? $0 : nil }
+            }
+            guard words.count == items.count else { return fault(key, "", SettingsReader.mustBeAnnotation) }
+            place = words.isEmpty ? .none : .words(Set(words))
+        } else {
+            fault(key, "", SettingsReader.mustBeAnnotation)
+        }
+    }
+
+    private static let mustBeAnnotation = "must be true, false, or a list of no more than \(mostWords) reason words"
 }
 
 extension DispatcherActivation {

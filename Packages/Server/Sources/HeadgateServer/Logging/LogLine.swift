@@ -35,6 +35,7 @@ enum LogKind: String, CaseIterable, Sendable {
     case eventsQuarantined = "events_quarantined"
     case eventsRefused = "events_refused"
     case lettersDropped = "letters_dropped"
+    case lettersFull = "letters_full"
     case lettersPurged = "letters_purged"
     case queueGivenUp = "queue_given_up"
     case remoteRefused = "remote_refused"
@@ -75,6 +76,12 @@ enum LogKind: String, CaseIterable, Sendable {
         case .eventsRefused: (.warning, "{events} refused: {reason}")
         case .lettersDropped:
             (.warning, "dispatcher {dispatcher} lost {events}: dead letters that had to make room for newer ones")
+        case .lettersFull:
+            (
+                .warning,
+                "dispatcher {dispatcher} is held: there are {letters} dead letters and no room for one more; "
+                    + "requeue or purge some, or raise store.max_dead_letters"
+            )
         case .lettersPurged: (.notice, "{letters} dead letters were deleted for good")
         case .queueGivenUp:
             (.warning, "the queue of {dispatcher}, which is configured no more, is given up with {events}: {reason}")

@@ -17,6 +17,8 @@ extension Log {
         case .evicted: tell(.eventsEvicted, members)
         case .purged: tell(.eventsPurged, members)
         case .lettersDropped: tell(.lettersDropped, members)
+        case .lettersFull:
+            tell(.lettersFull, ["dispatcher": .string(loss.dispatcher), "letters": .number(DataNumber(loss.events))])
         case .quarantined: tell(.eventsQuarantined, members)
         case .queueExpired, .queueEvicted:
             members["reason"] = loss.kind == .queueExpired ? "kept too long" : "it had to make room for newer ones"

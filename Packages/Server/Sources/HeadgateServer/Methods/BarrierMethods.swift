@@ -24,7 +24,7 @@ enum BarrierMethods {
         Field("state", Shape<BarrierState>.word), Field(optional: "flushable", usually: true),
         Field(
             optional: "on_disconnect", usually: RemoteBarrierRegistration.OnDisconnect.unregister,
-            "what becomes of it when the client disconnects"), reasons: [.conflict, .limit]
+            "what becomes of it when the client disconnects"), reasons: [.conflict, .limit, .storage]
     ) { service, call, id, scopes, state, isFlushable, onDisconnect throws(RPCError) in
         guard scopes.count <= Limits.mostScopes else {
             throw RPCError(.limit, "a barrier may have no more than \(Limits.mostScopes) scopes")
@@ -32,39 +32,41 @@ enum BarrierMethods {
         let registration = RemoteBarrierRegistration(
             scopes: distinct(scopes), state: state, isFlushable: isFlushable, onDisconnect: onDisconnect)
         do throws(RemoteBarrierRefusal) {
-            try service.gate.remoteBarriers.register(id, registration, by: call.session.asOwner)
+            try service.gate.remoteBarriers.register(
+                id, registration, by: call.session.asOwner, then: call.reply.answerWritten())
         } catch {
             throw RPCError(error, barrier: id)
         }
-        call.reply.answer()
     }
 
     private static let set = Method(
         "barrier.set", .control, "Changes a barrier of the client's own.", Field("id", .string),
         Field(optional: "state", Shape<BarrierState>.word), Field(optional: "flushable", .bool),
         Field(optional: "dispatcher", .string, "for this one only"),
-        Field(optional: "reason", .string(0...Limits.longestReason), "for people"), reasons: [.notFound, .conflict]
+        Field(optional: "reason", .string(0...Limits.longestReason), "for people"),
+        reasons: [.notFound, .conflict, .storage]
     ) { service, call, id, state, isFlushable, dispatcher, reason throws(RPCError) in
         let change = RemoteBarrierChange(
             state: state, isFlushable: isFlushable, dispatcher: dispatcher, reason: reason)
         do throws(RemoteBarrierRefusal) {
-            try service.gate.remoteBarriers.set(id, change, by: call.session.asOwner)
+            try service.gate.remoteBarriers.set(
+                id, change, by: call.session.asOwner, then: call.reply.answerWritten())
         } catch {
             throw RPCError(error, barrier: id)
         }
-        call.reply.answer()
     }
 
     private static let unregister = Method(
         "barrier.unregister", .control, "Takes a barrier away.", Field("id", .string),
-        Field(optional: "force", usually: false, "another client's, too"), reasons: [.notFound, .conflict]
+        Field(optional: "force", usually: false, "another client's, too"),
+        reasons: [.notFound, .conflict, .storage]
     ) { service, call, id, force throws(RPCError) in
         do throws(RemoteBarrierRefusal) {
-            try service.gate.remoteBarriers.unregister(id, by: call.session.asOwner, force: force)
+            try service.gate.remoteBarriers.unregister(
+                id, by: call.session.asOwner, force: force, then: call.reply.answerWritten())
         } catch {
             throw RPCError(error, barrier: id)
         }
-        call.reply.answer()
     }
 
     // MARK: Scopes

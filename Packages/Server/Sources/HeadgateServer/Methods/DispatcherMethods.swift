@@ -21,7 +21,7 @@ enum DispatcherMethods {
         "dispatcher.pause", .control, "Closes a dispatcher's ManualBarrier.", Field("id", .string), reason,
         Field(optional: "flushable", usually: false, "whether a flush goes through"), reasons: [.notFound, .storage]
     ) { service, call, id, reason, isFlushable throws(RPCError) in
-        let isKnown = service.gate.pause(id, reason: reason, isFlushable: isFlushable, then: answer(call.reply))
+        let isKnown = service.gate.pause(id, reason: reason, isFlushable: isFlushable, then: call.reply.answerWritten())
         guard isKnown else { throw .unknownDispatcher(id) }
     }
 
@@ -29,19 +29,10 @@ enum DispatcherMethods {
         "dispatcher.resume", .control, "Opens a dispatcher's ManualBarrier.", Field("id", .string), reason,
         reasons: [.notFound, .storage]
     ) { service, call, id, reason throws(RPCError) in
-        guard service.gate.resume(id, then: answer(call.reply)) else { throw .unknownDispatcher(id) }
+        guard service.gate.resume(id, then: call.reply.answerWritten()) else { throw .unknownDispatcher(id) }
         // An open barrier has no reason to show: whoever looks later finds it in the log.
         if let reason {
             service.log.tell(.dispatcherResumed, ["dispatcher": .string(id), "reason": .string(reason)])
-        }
-    }
-
-    private static func answer(_ reply: Reply) -> (StoreFault?) -> Void {
-        { fault in
-            guard fault == nil else {
-                return reply.fail(RPCError(.storage, "it is so now, but could not be written down for the next start"))
-            }
-            reply.answer()
         }
     }
 
@@ -65,6 +56,19 @@ enum DispatcherMethods {
     ]
 
     static let family = MethodFamily(methods: [list, pause, resume])
+}
+
+extension Reply {
+    /// Returns what answers a change, with nothing, once the change is stored for the next start.
+    func answerWritten() -> (StoreFault?) -> Void {
+        { fault in
+            guard fault == nil else {
+                return self.fail(
+                    RPCError(.storage, "it is so now, but could not be written down for the next start"))
+            }
+            self.answer()
+        }
+    }
 }
 
 extension RPCError {

@@ -2,7 +2,7 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// `flush` and `flush.cancel`.
+/// `flush`, `flush.cancel` and `flush.list`.
 enum FlushMethods {
     /// How long a flush lasts when nothing is said; 0 is for ever (Behaviour F2).
     static let usualTimeout = Duration.seconds(30)
@@ -19,16 +19,16 @@ enum FlushMethods {
         ]), reasons: [.notFound, .conflict, .limit]
     ) { service, call, ids, waits, timeout, name throws(RPCError) in
         let waiting = WaitingReply(waits ? call.reply : nil)
-        let (quota, uid) = (service.flushQuota, call.session.caller.credentials.uid)
-        try quota.begin(for: uid)
+        let (asked, uid) = (service.clientFlushes, call.session.caller.credentials.uid)
+        try asked.checkRoom(for: uid)
         let start = service.gate.flush(id: name, dispatchers: ids, timeout: timeout == .zero ? nil : timeout) { end in
-            quota.end(for: uid)
+            asked.ended(waiting.flush)
             waiting.answer(end)
         }
-        if case .failure = start { quota.end(for: uid) }
         switch start {
         case .success(let flush):
             waiting.flush = flush
+            asked.began(flush, by: uid)
             if !waits { call.reply.answer(["flush": .string(flush)]) }
         case .failure(.unknownDispatcher(let id)): throw RPCError(.notFound, "there is no dispatcher \(id)")
         case .failure(.idInUse): throw RPCError(.conflict, "a flush of this id is under way")
@@ -48,7 +48,31 @@ enum FlushMethods {
         call.reply.answer()
     }
 
-    static let family = MethodFamily(methods: [flush, cancel])
+    private static let list = Method(
+        "flush.list", .observe, "Every flush under way, also of clients that are gone.", changesNothing: true,
+        result: .object([.required("flushes", .array(summary))])
+    ) { service, call in
+        call.reply.answer { writer in
+            writer.beginObject()
+            writer.member("flushes")
+            writer.beginArray()
+            for flush in service.gate.flushesUnderWay {
+                writer.element()
+                writer.object(flush.object(askedBy: service.clientFlushes.uid(of: flush.id)))
+            }
+            writer.endArray()
+            writer.endObject()
+        }
+    }
+
+    private static let summary = Schema.object([
+        .required("flush", .name, "its id, for `flush.cancel`"),
+        .required("uid", .nullable(.count), "the user who asked for it; null for the service's own"),
+        .required("dispatchers", .array(.name)), .required("since", .time),
+        .required("timeout_ms", .nullable(.count), "after which it ends in any case; null: never"),
+    ])
+
+    static let family = MethodFamily(methods: [flush, cancel, list])
 }
 
 /// Answers a flush's `wait` when it has ended.
@@ -86,22 +110,33 @@ extension FlushAnswer.Part {
     }
 }
 
-/// How many flushes each user has under way (Behaviour X2). By user: they outlive the connections that asked for them.
-final class FlushQuota {
-    private var underWay: [UInt32: Int] = [:]
+extension FlushSummary {
+    fileprivate func object(askedBy uid: UInt32?) -> DataObject {
+        [
+            "flush": .string(id), "uid": uid.map { .number(DataNumber(Int($0))) } ?? .null,
+            "dispatchers": .array(dispatchers.map { .string($0) }), "since": .string(since.text),
+            "timeout_ms": timeout.milliseconds,
+        ]
+    }
+}
 
-    /// Takes note that a user has one more; throws when that would be too many.
-    func begin(for uid: UInt32) throws(RPCError) {
-        let count = underWay[uid, default: 0]
-        guard count < Limits.mostFlushesPerUser else {
-            throw RPCError(.limit, "a user may have no more than \(Limits.mostFlushesPerUser) flushes under way")
-        }
-        underWay[uid] = count + 1
+/// The flushes under way that clients asked for, with their users (Behaviour X2): a flush outlives the connection that asked for it.
+final class ClientFlushes {
+    private var users: [String: UInt32] = [:]
+
+    /// Throws if a user has as many as may be.
+    func checkRoom(for uid: UInt32) throws(RPCError) {
+        guard users.values.count(where: { $0 == uid }) >= Limits.mostFlushesPerUser else { return }
+        throw RPCError(
+            .limit,
+            "a user may have no more than \(Limits.mostFlushesPerUser) flushes under way; flush.list tells them, flush.cancel ends one"
+        )
     }
 
-    /// One of a user's has ended, or did not begin.
-    func end(for uid: UInt32) {
-        let left = underWay[uid, default: 1] - 1
-        underWay[uid] = left > 0 ? left : nil
-    }
+    func began(_ flush: String, by uid: UInt32) { users[flush] = uid }
+
+    func ended(_ flush: String) { users[flush] = nil }
+
+    /// The user who asked for a flush; nil if no client did.
+    func uid(of flush: String) -> UInt32? { users[flush] }
 }

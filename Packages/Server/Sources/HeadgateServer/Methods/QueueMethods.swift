@@ -27,13 +27,19 @@ enum QueueMethods {
     private static let purge = Method(
         "queue.purge", .control, "Drops what waits for a dispatcher; what is in flight stays.",
         Field("dispatcher", .string), Field(optional: "before_seq", .integer(1...), "only what is older"),
-        result: .object([.required("purged", .count)]), reasons: [.notFound, .storage]
+        result: .object([.required("purged", .count)]),
+        reasons: [.notFound, .storage, .cancelled]
     ) { service, call, id, before throws(RPCError) in
         let isKnown = service.gate.purge(id, before: before.map(SequenceNumber.init)) { [reply = call.reply] result in
             switch result {
             case .success(let count): reply.answer(["purged": .number(DataNumber(count))])
-            case .failure:
+            case .failure(.store):
                 reply.fail(RPCError(.storage, "the queue is purged, but could not be written down for the next start"))
+            case .failure(.dispatcherRemoved(let purged)):
+                reply.fail(
+                    RPCError(
+                        .cancelled,
+                        "the dispatcher \(id) was removed after \(purged) events; the rest of its queue is kept"))
             }
         }
         guard isKnown else { throw .unknownDispatcher(id) }

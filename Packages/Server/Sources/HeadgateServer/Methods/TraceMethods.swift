@@ -10,10 +10,14 @@ enum TraceMethods {
         Field(
             optional: "namespace", .string(1...Limits.longestName),
             "in which the id was given; the caller's when it is left out, any for `*`"),
-        result: .object([.required("events", .array(event), "the oldest first")]), reasons: [.notFound, .storage]
+        result: .object([.required("events", .array(event), "the oldest first")]),
+        reasons: [.notFound, .storage, .limit]
     ) { service, call, id, namespace throws(RPCError) in
         let asked = namespace ?? call.session.caller.namespace
-        service.gate.trace(id, in: asked == "*" ? nil : asked) { [reply = call.reply] result in
+        let (quota, uid, reply) = (service.traceQuota, call.session.caller.credentials.uid, call.reply)
+        try quota.begin(for: uid)
+        service.gate.trace(id, in: asked == "*" ? nil : asked, isWanted: { reply.isWaiting }) { result in
+            quota.end(for: uid)
             switch result {
             case .success(let events) where events.isEmpty:
                 reply.fail(RPCError(.notFound, "there is no event \(id), or what became of it is forgotten"))

@@ -94,6 +94,16 @@ enum MetricTable {
             .gauge, "headgate_store_oldest_seconds",
             "The age of the oldest event that some dispatcher has not settled, 0 when there is none", unit: .seconds
         ) { .seconds($0.store.oldest ?? .zero) },
+        .one(.gauge, "headgate_store_dead_letters", "Dead letters that are kept") { .whole($0.store.letters.events) },
+        .one(.gauge, "headgate_store_dead_letter_bytes", "What their events take as stored JSON", unit: .bytes) {
+            .whole($0.store.letters.bytes)
+        },
+        .one(.gauge, "headgate_store_max_dead_letters", "How many dead letters there may be") {
+            .whole($0.store.limits.deadLetters.count)
+        },
+        .one(.gauge, "headgate_store_max_dead_letter_bytes", "What their events may take", unit: .bytes) {
+            .whole($0.store.limits.deadLetters.bytes)
+        },
         .one(.gauge, "headgate_store_dedupe_ids", "Ids of clients that are remembered to find repeats by") {
             .whole($0.store.rememberedIDs)
         },

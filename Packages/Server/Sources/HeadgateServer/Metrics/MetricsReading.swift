@@ -29,6 +29,7 @@ struct MetricsReading {
         let live: Tally
         let limits: StoreLimits
         let diskBytes: Int
+        let letters: Tally
         let rememberedIDs: Int
         /// Nil when nothing waits.
         let oldest: Duration?
@@ -44,8 +45,8 @@ struct MetricsReading {
         let store = gate.events.store
         self.store = StoreReading(
             kind: store.kind, durability: service.settings.durability.rawValue, live: gate.stored,
-            limits: service.settings.store, diskBytes: store.diskBytes, rememberedIDs: gate.events.remembered.ids,
-            oldest: gate.oldestAge)
+            limits: service.settings.store, diskBytes: store.diskBytes, letters: gate.deadLetters,
+            rememberedIDs: gate.events.remembered.ids, oldest: gate.oldestAge)
         acknowledging = gate.events.acknowledging
         syncing = store.syncing
         clients = service.sessions.count

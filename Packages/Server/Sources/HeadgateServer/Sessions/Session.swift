@@ -175,6 +175,11 @@ final class Session {
         for reply in waiting.takeAll() { reply.giveUp() }
     }
 
+    /// The service stops: what still waits is answered with an error (Behaviour D11).
+    func answerWaits(with error: RPCError) {
+        for reply in waiting.takeAll() { reply.fail(error) }
+    }
+
     /// That the client is not read, why, and for how long.
     struct Stop {
         let reason: SessionMachine.Stop

@@ -57,6 +57,8 @@ public struct Limits: Equatable, Sendable {
     static let mostInBatch = 1024
     /// The most flushes that one user may have under way. They go on when the connection has ended that asked for them.
     static let mostFlushesPerUser = 256
+    /// The most events that a user may trace at once.
+    static let mostTracesPerUser = 256
     /// The most bytes of what clients call themselves, of a version, and of a flush.
     static let longestName = 256
     /// The most bytes of a reason, which is shown wherever its barrier is.
@@ -90,6 +92,9 @@ extension StoreLimits {
             "dedupe_window_s": .init(seconds: dedupeWindow),
             "dedupe_ids": .number(DataNumber(dedupeIDs)),
             "orphan_retention_s": .init(seconds: orphanRetention),
+            "max_dead_letters": .number(DataNumber(deadLetters.count)),
+            "max_dead_letter_bytes": .number(DataNumber(deadLetters.bytes)),
+            "dead_letters_full": .string(deadLettersFull.rawValue),
         ]
     }
 
@@ -101,8 +106,17 @@ extension StoreLimits {
         reader.seconds("dedupe_window_s", atLeast: 0, into: &dedupeWindow)
         reader.integer("dedupe_ids", in: 0...StoreLimits.mostDedupeIDs, into: &dedupeIDs)
         reader.seconds("orphan_retention_s", atLeast: 0, into: &orphanRetention)
+        reader.integer("max_dead_letters", in: 1...LetterBounds.most, into: &deadLetters.count)
+        reader.integer("max_dead_letter_bytes", in: 1...LetterBounds.mostBytes, into: &deadLetters.bytes)
+        reader.word("dead_letters_full", of: DeadLettersFull.allCases, into: &deadLettersFull)
     }
 
     /// More than this would take gigabytes of memory.
     private static let mostDedupeIDs = 100_000_000
+}
+
+extension LetterBounds {
+    /// The store's index of dead letters is in memory, 64 bytes each.
+    fileprivate static let most = 10_000_000
+    fileprivate static let mostBytes = 1 << 39
 }

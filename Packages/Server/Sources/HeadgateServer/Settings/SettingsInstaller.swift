@@ -55,6 +55,8 @@ struct SettingsInstaller {
     /// Puts the first settings in force, and what the program around the service adds to them.
     func start(_ settings: Settings) throws(StartFault) {
         try addProgramsOwn()
+        // Of the barriers that were kept over the restart, none stands in the way of the settings.
+        gate.remoteBarriers.giveWay(to: Set(settings.barriers.map(\.id)))
         let made = try prepare(settings, insteadOf: Settings())
         if let refusal = putInForce(settings, insteadOf: Settings(), made).first { throw refusal }
         try addUnnamedBarriers(settings)

@@ -25,10 +25,6 @@ public final class DiskEventStore: EventStore {
         public var mostPages: Int?
         /// How many ids of clients a start gives back, the newest; what is beyond is let go of bit by bit (Behaviour Q7).
         public var mostRecentIDs = StoreLimits().dedupeIDs
-        /// The most dead letters that are kept; the oldest go first (Behaviour D10).
-        public var mostDeadLetters = 10_000
-        /// The most bytes of events that dead letters may hold; the oldest go first (Behaviour D10).
-        public var mostDeadLetterBytes = 64 << 20
         /// Bytes of a segment of the log, and of what is read of it at once.
         var segmentSize = 8 << 20
         /// Bytes of the smallest segment that is worth while where there is no room for a whole one.
@@ -57,6 +53,8 @@ public final class DiskEventStore: EventStore {
 
     /// Bytes of its files (`status.store.disk_bytes`, Behaviour Q10).
     @exclusivity(unchecked) public private(set) var diskBytes = 0
+    /// The dead letters that it keeps, and the bytes of their events (Behaviour D10).
+    @exclusivity(unchecked) public private(set) var letters = Tally.zero
     /// How long it took to bring what was written onto the disk (Behaviour O1).
     public var syncing: Histogram { syncTimes?.histogram ?? Histogram(.seconds) }
     /// Called on the scheduler with the number of events that were found damaged and put aside (Behaviour Q8).
@@ -108,6 +106,7 @@ public final class DiskEventStore: EventStore {
         }
         isOpen = true
         kind = opened.kind.rawValue
+        letters = opened.state.letters
         return opened.state
     }
 
@@ -175,6 +174,7 @@ public final class DiskEventStore: EventStore {
         switch outcome {
         case .quarantined(let events): onQuarantine(events)
         case .lettersDropped(let numbers): onLettersDropped(numbers)
+        case .lettersKept(let tally): letters = tally
         case .size(let bytes): diskBytes = bytes
         case .closed:
             isOpen = false
@@ -231,8 +231,6 @@ typealias StoreOptions = DiskEventStore.Options
 
 extension StoreOptions {
     var logDirectory: String { directory + "/log" }
-
-    var letterBounds: LetterBounds { LetterBounds(count: mostDeadLetters, bytes: mostDeadLetterBytes) }
 }
 
 extension Timestamp {

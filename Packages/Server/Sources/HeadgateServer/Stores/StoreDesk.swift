@@ -31,7 +31,7 @@ enum StoreJob: Sendable {
     case close
 }
 
-/// What a store's desk tells the scheduler. But for `quarantined`, `lettersDropped` and `size`, there is one for each job, in the jobs' order.
+/// What a store's desk tells the scheduler. But for `quarantined`, `lettersDropped`, `lettersKept` and `size`, there is one for each job, in the jobs' order.
 enum StoreOutcome: Sendable {
     /// An append or a write is done, or not.
     case done(StoreFault?)
@@ -45,6 +45,8 @@ enum StoreOutcome: Sendable {
     case quarantined(events: Int)
     /// So many dead letters had to make room for newer ones, by dispatcher (Behaviour D10).
     case lettersDropped([DispatcherNumber: Int])
+    /// The store keeps so many dead letters from now on; told before the outcome of the job that changed that.
+    case lettersKept(Tally)
     /// The store's files take so many bytes.
     case size(bytes: Int)
     case closed

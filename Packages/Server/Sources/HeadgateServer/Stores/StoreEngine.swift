@@ -22,6 +22,10 @@ protocol StoreEngine: AnyObject {
     func takeQuarantined() -> Int
     /// How many dead letters had to make room for newer ones since this was last asked, by dispatcher.
     func takeDroppedLetters() -> [DispatcherNumber: Int]
+    /// The dead letters that it keeps, and the bytes of their events.
+    var letterTally: Tally { get }
+    /// What was last told of these.
+    var toldLetters: Tally { get set }
     /// Bytes of its files.
     var diskBytes: Int { get }
     /// What was last told of these.
@@ -53,7 +57,7 @@ extension StoreEngine {
     func carryOutAtOnce(_ jobs: [StoreJob], report: ([StoreOutcome]) -> Void) -> Bool {
         guard jobs[...].sound(behind: lastAppended).count == jobs.count, writeAtOnce(jobs) else { return false }
         for case .append(let group) in jobs { lastAppended = max(lastAppended, group.chunk.lastSequenceNumber) }
-        report(jobs.map { _ in .done(nil) })
+        report(takeLetterNews() + jobs.map { _ in .done(nil) })
         resumeChores()
         return true
     }
@@ -91,8 +95,18 @@ extension StoreEngine {
         report([.size(bytes: toldBytes)])
     }
 
+    /// Returns how many dead letters there are, if that is not what was last told.
+    private func takeLetterNews() -> [StoreOutcome] {
+        let letters = letterTally
+        guard letters != toldLetters else { return [] }
+        toldLetters = letters
+        return [.lettersKept(letters)]
+    }
+
     /// Tells of events that were found damaged, and of dead letters that made room.
     func reportLosses(_ report: ([StoreOutcome]) -> Void) {
+        let news = takeLetterNews()
+        if !news.isEmpty { report(news) }
         let events = takeQuarantined()
         if events > 0 { report([.quarantined(events: events)]) }
         let letters = takeDroppedLetters()
@@ -153,7 +167,7 @@ extension StoreEngine {
     private func carryOutTogether(_ jobs: ArraySlice<StoreJob>, report: ([StoreOutcome]) -> Void) {
         // Mostly there is nothing else among them.
         let faults = commitInOrder(jobs.allSatisfy(\.isChange) ? jobs : jobs.filter(\.isChange)[...])
-        var (news, changes): ([StoreOutcome], Int) = ([], 0)
+        var (news, changes): ([StoreOutcome], Int) = (takeLetterNews(), 0)
         for job in jobs {
             switch job {
             case .append(let group):
@@ -170,7 +184,8 @@ extension StoreEngine {
             case .readLetters(let query):
                 news.append(.letters(readLetters(query)))
             case .purgeLetters(let query):
-                news.append(.purged(purgeLetters(query)))
+                let purged = purgeLetters(query)
+                news += takeLetterNews() + [.purged(purged)]
             case .readAged(let stretch):
                 report(news)
                 news = [.read(readAged(stretch))]

@@ -9,7 +9,11 @@ struct OpenedStore {
     /// Events that were found damaged, and left behind, when what is stored was moved.
     var leftBehind = 0
 
-    var content: StoreContent { StoreContent(kind: kind, state: state) }
+    var content: StoreContent {
+        var state = state
+        state.letters = engine.letterTally
+        return StoreContent(kind: kind, state: state)
+    }
 
     /// Tells of events that were found damaged, and of what the files take.
     func report(_ report: ([StoreOutcome]) -> Void) {

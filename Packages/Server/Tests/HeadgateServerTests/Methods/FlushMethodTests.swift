@@ -1,3 +1,4 @@
+import Foundation
 import HeadgateData
 import Testing
 
@@ -24,6 +25,28 @@ import Testing
 }
 
 @Suite("Flushes under way", .timeLimit(.minutes(5))) struct FlushLimitTests {
+    @Test("X2: flush.list tells every flush under way with its user, also when its client is gone, and cancel ends it")
+    func listed() async throws {
+        try await ServiceStage.run { stage in
+            let (client, other) = (try await stage.client(), try await stage.client())
+            try await client.call("dispatcher.pause", ["id": "collect"])
+            try await client.call("track", ["event": "signup", "dispatchers": ["collect"]])
+            try await client.call("flush", ["flush": "endless", "timeout_ms": 0, "dispatchers": ["collect"]])
+            try await client.call("flush", ["flush": "short", "timeout_ms": 60_000])
+            _ = try await stage.look { $0.gate.flush(id: "own", timeout: .seconds(60)) { _ in } }
+            await client.close()
+            let listed = try await other.call("flush.list")["flushes"].elements
+            let uid = DataItem.number(DataNumber(Int(getuid())))
+            #expect(listed.map { $0["flush"] } == ["endless", "short", "own"])
+            #expect(listed.map { $0["uid"] } == [uid, uid, .null])
+            #expect(listed.map { $0["timeout_ms"] } == [.null, 60_000, 60_000])
+            #expect(
+                listed.map { $0["dispatchers"] } == [["collect"], ["archive", "collect"], ["archive", "collect"]])
+            for flush in listed { try await other.call("flush.cancel", ["flush": flush["flush"]]) }
+            #expect(try await other.call("flush.list") == ["flushes": []])
+        }
+    }
+
     @Test("X2: a user has so many flushes under way and no more, over all connections; one that ends makes room")
     func limited() async throws {
         try await ServiceStage.run { stage in

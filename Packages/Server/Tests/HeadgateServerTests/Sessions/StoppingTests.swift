@@ -34,6 +34,22 @@ import Testing
         }
     }
 
+    @Test("D11: every waiting call is answered before the connection closes")
+    func waitsAnswered() async throws {
+        try await ServiceStage.run(StoppingTests.settings) { stage in
+            let client = try await stage.client()
+            try await client.call("dispatcher.pause", ["id": "collect"])
+            try await client.call("track", ["event": "signup", "dispatchers": ["collect"]])
+            let flush = await client.request("flush", ["wait": true, "timeout_ms": 0])
+            let board = await client.activate("nowhere", ["wait_ms": 600_000])
+            try await client.call("ping")
+            try await stage.look { $0.stop { _ in } }
+            let end = try await client.answer(to: flush)
+            #expect(end["ended"] == "cancelled" && end["dispatchers"]["collect"]["left"] == 1)
+            #expect(["shutting_down", "provider_lost"].contains(try await client.error(to: board).reason))
+        }
+    }
+
     @Test("D11: while what is in flight comes to its end, nothing new is taken")
     func refusals() async throws {
         try await ServiceStage.run(StoppingTests.settings) { stage in

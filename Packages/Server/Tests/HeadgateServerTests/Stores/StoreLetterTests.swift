@@ -68,16 +68,20 @@ struct StoreLetterTests {
         #expect(try purge(LetterQuery(letters: [1], limit: 9)) == 1)
     }
 
-    @Test("D10: what was purged or requeued makes room for others")
-    func room() throws {
-        scene.options.mostDeadLetters = 3
+    @Test("D10: the store tells how many letters it keeps, also after a start")
+    func kept() throws {
         try scene.open()
         bury(1...3)
+        let each = scene.store.letters.bytes / 3
+        #expect(scene.store.letters == Tally(events: 3, bytes: 3 * each) && each > 0)
         #expect(try purge(LetterQuery(limit: 2)) == 2)
+        #expect(scene.store.letters == Tally(events: 1, bytes: each))
         bury(4...5)
-        #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [3, 4, 5])
-        bury(6...6)
-        #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [4, 5, 6])
+        scene.write(.limitLetters(LetterBounds(count: 2)))
+        #expect(try read(LetterQuery(limit: 9)).letters.map(\.number) == [4, 5])
+        #expect(scene.store.letters == Tally(events: 2, bytes: 2 * each))
+        #expect(try scene.reopen().letters == Tally(events: 2, bytes: 2 * each))
+        #expect(scene.store.letters == Tally(events: 2, bytes: 2 * each))
     }
 
     @Test("D10: a store that is not open says so")

@@ -58,27 +58,26 @@ struct StoreRoomTests {
     @Test("D10: dead letters are bounded in number and in bytes, and the oldest go first")
     func deadLetters() throws {
         let scene = StoreScene()
-        scene.options.mostDeadLetters = 5
-        scene.options.mostDeadLetterBytes = 1_000
+        let bounds = StoreChange.limitLetters(LetterBounds(count: 5, bytes: 1_000))
         try scene.open()
-        for number in 1...8 as ClosedRange<SequenceNumber> { scene.write(.deadLetter(.sample(number))) }
+        for number in 1...8 as ClosedRange<SequenceNumber> { scene.write(.deadLetter(.sample(number)), bounds) }
         #expect(try scene.sql("SELECT count(*) FROM dead_letters") == 5)
         #expect(try scene.sql("SELECT min(seq) FROM dead_letters") == 4)
         _ = try scene.reopen()
-        scene.write(.deadLetter(.sample(9, record: [UInt8](repeating: 65, count: 995))))
+        scene.write(.deadLetter(.sample(9, record: [UInt8](repeating: 65, count: 995))), bounds)
         #expect(try scene.sql("SELECT count(*) FROM dead_letters") == 3)
-        scene.write(.deadLetter(.sample(10, record: [UInt8](repeating: 65, count: 5_000))))
+        scene.write(.deadLetter(.sample(10, record: [UInt8](repeating: 65, count: 5_000))), bounds)
         #expect(try scene.sql("SELECT min(seq) FROM dead_letters") == 10)
     }
 
     @Test("D10, O4: dead letters that have to make room are told, by dispatcher, once", arguments: StoreKind.allCases)
     func droppedLetters(kind: StoreKind) throws {
         let scene = StoreScene(kind)
-        scene.options.mostDeadLetters = 3
+        let bounds = StoreChange.limitLetters(LetterBounds(count: 3))
         try scene.open()
-        for number in 1...3 as ClosedRange<SequenceNumber> { scene.write(.deadLetter(.sample(number))) }
-        scene.write(.deadLetter(.sample(4, dispatcher: 2)), .deadLetter(.sample(5)))
-        scene.write(.deadLetter(.sample(6)), .deadLetter(.sample(7)))
+        for number in 1...3 as ClosedRange<SequenceNumber> { scene.write(.deadLetter(.sample(number)), bounds) }
+        scene.write(.deadLetter(.sample(4, dispatcher: 2)), .deadLetter(.sample(5)), bounds)
+        scene.write(.deadLetter(.sample(6)), .deadLetter(.sample(7)), bounds)
         _ = try scene.reopen()
         #expect(scene.droppedLetters == [1: 3, 2: 1])
         scene.close()
@@ -102,7 +101,6 @@ struct StoreRoomTests {
     @Test("D10: a change that fails takes its dead letters with it, and they are not counted")
     func failedChange() throws {
         let scene = StoreScene()
-        scene.options.mostDeadLetters = 2
         try scene.open()
         scene.write(.dispatcher(.at(0)), .deadLetter(.sample(1)))
         // Another dispatcher of the same name cannot be.

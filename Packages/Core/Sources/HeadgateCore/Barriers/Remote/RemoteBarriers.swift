@@ -1,6 +1,7 @@
 /// The barriers that clients registered, and whom they belong to (Behaviour B29).
 ///
-/// They last as long as their owners are connected, or as the service runs where they are to stay behind.
+/// They last as long as their owners are connected. Those that stay behind are kept in the store, and exist again after a restart
+/// before anything is sent.
 public final class RemoteBarriers {
     /// The most that there may be at once, so that barriers left behind do not pile up without end, and what is told of
     /// them all stays readable.
@@ -10,6 +11,7 @@ public final class RemoteBarriers {
     /// Knows which ids are kept for barriers of the service, there or not.
     private let configured: ConfiguredBarriers
     private let turn: TurnRecord
+    private let kept: KeptValues
     private var records: [String: Record] = [:]
 
     private struct Record {
@@ -19,29 +21,56 @@ public final class RemoteBarriers {
         var registration: RemoteBarrierRegistration
     }
 
-    init(coordinator: BarrierCoordinator, configured: ConfiguredBarriers, turn: TurnRecord) {
+    init(coordinator: BarrierCoordinator, configured: ConfiguredBarriers, turn: TurnRecord, kept: KeptValues) {
         self.coordinator = coordinator
         self.configured = configured
         self.turn = turn
+        self.kept = kept
+        restore()
+    }
+
+    /// Puts the barriers that were kept back in place: without an owner, in the state in which a disconnection leaves them.
+    private func restore() {
+        for name in kept.names.sorted() {
+            guard let id = KeptRemoteBarrier.id(of: name), let barrier = kept[name].flatMap(KeptRemoteBarrier.init)
+            else { continue }
+            let owner = RemoteBarrierOwner(number: 0, name: barrier.owner)
+            let record = Record(
+                barrier: RemoteBarrier(barrier.setting), owner: owner, registration: barrier.registration)
+            records[id] = record
+            leave(id, record)
+        }
+    }
+
+    /// Takes barriers away that have no owner, and whose ids the settings of a start name.
+    public func giveWay(to ids: Set<String>) {
+        for (id, record) in records where ids.contains(id) && record.owner == nil {
+            remove(id, record.barrier) { _ in }
+        }
     }
 
     // MARK: Changes
 
     /// Puts a barrier before the dispatchers in its scopes. Its owner may do so again, and anybody may take over one that
     /// was left behind: what was said of it before is replaced as a whole.
+    /// - Parameter then: called once that survives a restart: at once where it does not have to.
     public func register(
-        _ id: String, _ registration: RemoteBarrierRegistration, by owner: RemoteBarrierOwner
+        _ id: String, _ registration: RemoteBarrierRegistration, by owner: RemoteBarrierOwner,
+        then: @escaping (StoreFault?) -> Void = { _ in }
     ) throws(RemoteBarrierRefusal) {
         let setting = RemoteBarrier.Setting(registration)
         let barrier = try registrable(id, by: owner) ?? RemoteBarrier(setting)
         barrier.current = setting
         records[id] = Record(barrier: barrier, owner: owner, registration: registration)
         place(id)
+        keep(id, then)
     }
 
     /// Changes what its owner says of a barrier.
+    /// - Parameter then: called once that survives a restart: at once where it does not have to.
     public func set(
-        _ id: String, _ change: RemoteBarrierChange, by owner: RemoteBarrierOwner
+        _ id: String, _ change: RemoteBarrierChange, by owner: RemoteBarrierOwner,
+        then: @escaping (StoreFault?) -> Void = { _ in }
     ) throws(RemoteBarrierRefusal) {
         let barrier = try owned(id, by: owner)
         if let dispatcher = change.dispatcher, !coordinator.hasDispatcher(dispatcher) {
@@ -50,12 +79,30 @@ public final class RemoteBarriers {
         barrier.current.apply(change)
         // The words may have changed alone, which no way tells.
         turn.barriersChanged()
+        keep(id, then)
     }
 
     /// Takes a barrier away.
-    /// - Parameter force: whether it need not belong to the caller.
-    public func unregister(_ id: String, by owner: RemoteBarrierOwner, force: Bool) throws(RemoteBarrierRefusal) {
-        remove(id, force ? try remote(id).barrier : try owned(id, by: owner))
+    /// - Parameters:
+    ///   - force: whether it need not belong to the caller.
+    ///   - then: called once that survives a restart: at once where it does not have to.
+    public func unregister(
+        _ id: String, by owner: RemoteBarrierOwner, force: Bool, then: @escaping (StoreFault?) -> Void = { _ in }
+    ) throws(RemoteBarrierRefusal) {
+        remove(id, force ? try remote(id).barrier : try owned(id, by: owner), then)
+    }
+
+    /// Keeps a barrier that stays when its owner is gone, as it is now, and nothing of one that does not.
+    private func keep(_ id: String, _ then: @escaping (StoreFault?) -> Void) {
+        let name = KeptRemoteBarrier.name(of: id)
+        let record = records[id].flatMap { $0.registration.onDisconnect.stays ? $0 : nil }
+        let bytes = record.map {
+            KeptRemoteBarrier(
+                registration: $0.registration, setting: $0.barrier.current, owner: $0.owner?.name ?? ""
+            ).bytes
+        }
+        guard bytes != nil || kept[name] != nil else { return then(nil) }
+        kept.keep(bytes, as: name, then: then)
     }
 
     /// An owner has disconnected, or may have none any more: its barriers go, or stay behind as they were registered to.
@@ -63,15 +110,17 @@ public final class RemoteBarriers {
     @discardableResult
     public func ownerLeft(_ number: Int) -> Bool {
         let owned = records.filter { $0.value.owner?.number == number }
-        for (id, record) in owned.sorted(by: { $0.key < $1.key }) {
-            switch record.registration.onDisconnect {
-            case .unregister: remove(id, record.barrier)
-            case .open: abandon(id, record, to: .open)
-            case .close: abandon(id, record, to: .closed)
-            case .keep: abandon(id, record, to: nil)
-            }
-        }
+        for (id, record) in owned.sorted(by: { $0.key < $1.key }) { leave(id, record) }
         return !owned.isEmpty
+    }
+
+    private func leave(_ id: String, _ record: Record) {
+        switch record.registration.onDisconnect {
+        case .unregister: remove(id, record.barrier) { _ in }
+        case .open: abandon(id, record, to: .open)
+        case .close: abandon(id, record, to: .closed)
+        case .keep: abandon(id, record, to: nil)
+        }
     }
 
     // MARK: Looking
@@ -126,9 +175,10 @@ public final class RemoteBarriers {
         place(id)
     }
 
-    private func remove(_ id: String, _ barrier: RemoteBarrier) {
+    private func remove(_ id: String, _ barrier: RemoteBarrier, _ then: @escaping (StoreFault?) -> Void) {
         records[id] = nil
         coordinator.unregister(barrier)
+        keep(id, then)
     }
 }
 

@@ -1,27 +1,26 @@
 import HeadgateCore
 import HeadgateData
 
-/// The dead letters, a row each, within their bounds (Behaviour D10).
+/// The dead letters, a row each (Behaviour D10).
 final class DeadLetterTable {
     private let connection: SQLiteConnection
-    private let mostLetters: Int
-    private let mostBytes: Int
-    /// What they take; nil while it is not known.
-    private var room: Room?
+    /// All of them, and the bytes of their events; nil while it is not known.
+    private var room: Tally?
+    /// What was last known of that.
+    private var lastRoom = Tally.zero
 
     /// Letters that had to make room since this was last taken, by dispatcher; also where that is not committed yet.
     private var dropped: [DispatcherNumber: Int] = [:]
 
-    /// What the dead letters take, so that they need not be counted each time one is added.
-    private struct Room {
-        var count: Int
-        var bytes: Int
+    init(_ connection: SQLiteConnection) {
+        self.connection = connection
     }
 
-    init(_ connection: SQLiteConnection, _ options: DiskEventStore.Options) {
-        self.connection = connection
-        mostLetters = options.mostDeadLetters
-        mostBytes = options.mostDeadLetterBytes
+    /// All of them, and the bytes of their events; where they cannot be counted, as they were before.
+    var tally: Tally {
+        if room == nil { room = try? countDeadLetters() }
+        lastRoom = room ?? lastRoom
+        return lastRoom
     }
 
     /// What was changed is not committed: they are counted anew.
@@ -39,16 +38,18 @@ final class DeadLetterTable {
 
     // MARK: Putting aside
 
-    /// Puts a dead letter aside; beyond the bounds the oldest go (Behaviour D10).
+    /// Puts a dead letter aside.
     /// - Parameter number: nil is the next.
     func save(_ letter: DeadLetter, under number: LetterNumber? = nil) throws(SQLiteError) {
-        var room = try countDeadLetters()
+        let room = try countDeadLetters()
         try insert(letter, under: number)
-        room.count += 1
-        room.bytes += letter.record.count
-        while room.count > 1, room.count > mostLetters || room.bytes > mostBytes {
-            try dropOldest(&room)
-        }
+        self.room = room + Tally(events: 1, bytes: letter.record.count)
+    }
+
+    /// Drops the oldest letters until the others are within bounds; the newest stays in any case.
+    func limit(to bounds: LetterBounds) throws(SQLiteError) {
+        var room = try countDeadLetters()
+        while room.events > 1, bounds.isExceeded(by: room) { try dropOldest(&room) }
         self.room = room
     }
 
@@ -69,19 +70,19 @@ final class DeadLetterTable {
     /// A size that makes no sense counts as one that adds up (Behaviour Q8).
     private static let size = "max(0, min(size, 4294967296))"
 
-    private func countDeadLetters() throws(SQLiteError) -> Room {
+    private func countDeadLetters() throws(SQLiteError) -> Tally {
         if let room { return room }
-        return Room(
-            count: Int(try connection.integer("SELECT count(*) FROM dead_letters")),
+        return Tally(
+            events: Int(try connection.integer("SELECT count(*) FROM dead_letters")),
             bytes: Int(try connection.integer("SELECT sum(\(DeadLetterTable.size)) FROM dead_letters")))
     }
 
-    private func dropOldest(_ room: inout Room) throws(SQLiteError) {
+    private func dropOldest(_ room: inout Tally) throws(SQLiteError) {
         let letter = try connection.integer("SELECT min(letter) FROM dead_letters")
         let dispatcher = try connection.integer(
             "SELECT dispatcher FROM dead_letters WHERE letter = ?", .integer(letter))
         dropped[DispatcherNumber(truncatingIfNeeded: dispatcher), default: 0] += 1
-        room.count -= 1
+        room.events -= 1
         room.bytes -= Int(
             try connection.integer(
                 "SELECT \(DeadLetterTable.size) FROM dead_letters WHERE letter = ?", .integer(letter)))

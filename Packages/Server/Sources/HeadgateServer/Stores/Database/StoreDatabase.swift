@@ -26,7 +26,7 @@ final class StoreDatabase: StoreEngine {
         self.options = options
         self.lastAppended = lastAppended
         chunks = ChunkTable(connection)
-        letters = DeadLetterTable(connection, options)
+        letters = DeadLetterTable(connection)
         chores = StoreChores(connection)
     }
 
@@ -125,6 +125,7 @@ final class StoreDatabase: StoreEngine {
                 "UPDATE dispatchers SET position = ?, ranges = ? WHERE number = ?", .integer(settled.position),
                 .blob(RangeBlob.encode(settled)), .integer(number))
         case .deadLetter(let letter): try letters.save(letter)
+        case .limitLetters(let bounds): try letters.limit(to: bounds)
         case .forgetRoutes(let numbers): try forget(numbers)
         case .trim, .forgetIDs: break
         case .keep(let name, let value?):
@@ -218,6 +219,10 @@ final class StoreDatabase: StoreEngine {
         defer { droppedLetters = [:] }
         return droppedLetters
     }
+
+    var letterTally: Tally { letters.tally }
+
+    var toldLetters = Tally.zero
 
     var toldBytes = 0
 

@@ -16,6 +16,7 @@ private enum Tag: UInt8 {
     case replaced
     case damaged
     case letter
+    case limitLetters
 }
 
 /// A change as the log has it: one that the service asked for, or one of the log's own.
@@ -124,6 +125,10 @@ extension StoreChange {
             writer.put(Tag.keep.rawValue)
             writer.put(name)
             writer.put(all: value.map { [$0] } ?? []) { $0.put($1) }
+        case .limitLetters(let bounds):
+            writer.put(Tag.limitLetters.rawValue)
+            writer.put(UInt64(max(0, bounds.count)))
+            writer.put(UInt64(max(0, bounds.bytes)))
         }
     }
 
@@ -140,6 +145,8 @@ extension StoreChange {
             let name = try reader.takeText()
             let values = try reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeBytes() }
             self = .keep(name, values.first)
+        case .limitLetters:
+            self = .limitLetters(LetterBounds(count: try reader.takeSize(), bytes: try reader.takeSize()))
         case .letter, .lettersGone, .forgotten, .replaced, .damaged: throw LogReader.Unsound()
         }
     }

@@ -117,6 +117,10 @@ final class LogEngine: StoreEngine {
         return records.isEmpty ? nil : Chunk(bytes: records, lastSequenceNumber: last)
     }
 
+    var letterTally: Tally { log.state.letters.tally }
+
+    @exclusivity(unchecked) var toldLetters = Tally.zero
+
     @exclusivity(unchecked) var toldBytes = 0
 
     var diskBytes: Int { log.files.bytes }

@@ -31,13 +31,12 @@ struct LetterIndex: Equatable {
         bytes = entries.reduce(0) { $0 + $1.size }
     }
 
-    /// Takes in a letter; beyond the bounds the oldest go.
+    /// All of them, and the bytes of their events.
+    var tally: Tally { Tally(events: entries.count, bytes: bytes) }
+
+    /// Takes in a letter.
     /// - Parameter number: its own, beyond those that are there; nil is the next.
-    /// - Returns: how many went, by dispatcher.
-    @discardableResult
-    mutating func add(
-        _ letter: DeadLetter, under number: LetterNumber? = nil, at place: LetterPlace, bounds: LetterBounds
-    ) -> [DispatcherNumber: Int] {
+    mutating func add(_ letter: DeadLetter, under number: LetterNumber? = nil, at place: LetterPlace) {
         let number = number ?? newest + 1
         newest = max(newest, number)
         let size = letter.record.count
@@ -46,14 +45,19 @@ struct LetterIndex: Equatable {
                 number: number, dispatcher: letter.dispatcher, sequenceNumber: letter.sequenceNumber, place: place,
                 size: size))
         bytes += size
-        guard entries.count > bounds.count || bytes > bounds.bytes else { return [:] }
-        var (dropped, rest) = (0, bytes)
-        while entries.count - dropped > 1, entries.count - dropped > bounds.count || rest > bounds.bytes {
-            rest -= entries[dropped].size
+    }
+
+    /// Drops the oldest letters until the others are within bounds; the newest stays in any case.
+    /// - Returns: how many went, by dispatcher.
+    mutating func limit(to bounds: LetterBounds) -> [DispatcherNumber: Int] {
+        var (dropped, rest) = (0, tally)
+        while rest.events > 1, bounds.isExceeded(by: rest) {
+            rest -= Tally(events: 1, bytes: entries[dropped].size)
             dropped += 1
         }
+        guard dropped > 0 else { return [:] }
         defer { entries.removeFirst(dropped) }
-        bytes = rest
+        bytes = rest.bytes
         return Dictionary(grouping: entries.prefix(dropped), by: \.dispatcher).mapValues(\.count)
     }
 
@@ -82,10 +86,4 @@ struct LetterIndex: Equatable {
     func bytes(in segment: UInt64) -> Int {
         entries.reduce(0) { $1.place.frame.segment == segment ? $0 + $1.size : $0 }
     }
-}
-
-/// The most letters that are kept, and the most bytes of their events.
-struct LetterBounds: Sendable {
-    var count = 10_000
-    var bytes = 64 << 20
 }

@@ -155,7 +155,7 @@ struct LogRecovery {
                 case .changes:
                     var reader = LogReader(bytes)
                     let changes = try reader.takeAll { (reader) throws(LogReader.Unsound) in try LogChange(&reader) }
-                    state.apply(changes, in: segment.place(offset), bounds: options.letterBounds)
+                    state.apply(changes, in: segment.place(offset))
                 case .snapshot, .summary, .closed, .ids, .packedIDs, .foundation: break
                 }
             }

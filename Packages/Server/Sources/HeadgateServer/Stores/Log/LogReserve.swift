@@ -56,8 +56,8 @@ extension LogChange {
     fileprivate var claim: LogReserve.Claim {
         switch self {
         case .asked(.settled), .asked(.trim), .asked(.forgetRoutes), .asked(.forgetIDs): .settled
+        case .asked(.limitLetters), .lettersGone: .deleted
         case .asked, .letter: .asked
-        case .lettersGone: .deleted
         case .forgotten, .replaced, .damaged: .own
         }
     }

@@ -56,17 +56,15 @@ struct LogState {
     /// - Parameter frame: where the changes lie.
     /// - Returns: how many dead letters had to make room for newer ones, by dispatcher.
     @discardableResult
-    mutating func apply(
-        _ changes: [LogChange], in frame: LogPlace, bounds: LetterBounds
-    ) -> [DispatcherNumber: Int] {
+    mutating func apply(_ changes: [LogChange], in frame: LogPlace) -> [DispatcherNumber: Int] {
         var dropped: [DispatcherNumber: Int] = [:]
         for (index, change) in changes.enumerated() {
             switch change {
             case .asked(.deadLetter(let letter)):
-                dropped.add(letters.add(letter, at: LetterPlace(frame: frame, index: index), bounds: bounds))
+                letters.add(letter, at: LetterPlace(frame: frame, index: index))
             case .letter(let stored):
-                let place = LetterPlace(frame: frame, index: index)
-                dropped.add(letters.add(stored.letter, under: stored.number, at: place, bounds: bounds))
+                letters.add(stored.letter, under: stored.number, at: LetterPlace(frame: frame, index: index))
+            case .asked(.limitLetters(let bounds)): dropped.add(letters.limit(to: bounds))
             case .asked, .lettersGone, .forgotten, .replaced, .damaged: apply(change)
             }
         }
@@ -97,7 +95,7 @@ struct LogState {
         case .forgetRoutes(let numbers): for number in numbers { routes[number] = nil }
         case .forgetIDs(let through): ids.forget(through: through)
         case .keep(let name, let value): kept[name] = value
-        case .deadLetter: break
+        case .deadLetter, .limitLetters: break
         }
     }
 

@@ -116,7 +116,7 @@ final class SegmentLog {
     private func makesRoom(_ entry: LogEntry) -> Bool {
         guard case .changes(let changes) = entry else { return false }
         var next = state
-        next.apply(changes, in: front.segment.place(front.next), bounds: options.letterBounds)
+        next.apply(changes, in: front.segment.place(front.next))
         let unneeded = (before: unneeded(state, except: standIn), then: unneeded(next, except: standIn))
         let bytes = unneeded.then.map(\.file.size).reduce(0, +) - unneeded.before.map(\.file.size).reduce(0, +)
         return bytes >= options.leastSegmentSize || bytes > 0 && unneeded.then.count == next.segments.count
@@ -140,7 +140,7 @@ final class SegmentLog {
             front.segment.index.add(stretch, at: range)
         case .changes(let changes):
             let place = front.segment.place(range.lowerBound)
-            droppedLetters.add(state.apply(changes, in: place, bounds: options.letterBounds))
+            droppedLetters.add(state.apply(changes, in: place))
         }
     }
 

@@ -216,6 +216,10 @@ struct LogEndDamageTests {
         #expect(state.highestMentioned == 7)
         state.trimmedThrough = 8
         #expect(state.highestMentioned == 8, "nobody needs what is up to it: a start takes it for settled by all")
+        state.ids.forget(through: 9)
+        #expect(state.highestMentioned == 9)
+        state.letters.add(.sample(12), at: LetterPlace(frame: LogPlace(segment: 1, offset: 64), index: 0))
+        #expect(state.highestMentioned == 12, "of a dead letter only its number may be left")
     }
 
     @Test("Q8, D10: a dead letter that is damaged is counted, and is a letter no more")

@@ -117,6 +117,7 @@ struct LogGoldenTests {
         (.asked(.trim(through: 8)), "05" + "0800000000000000"),
         (.asked(.forgetRoutes([3])), "06" + "01000000" + "03000000"),
         (.asked(.forgetIDs(through: 8)), "07" + "0800000000000000"),
+        (.asked(.limitLetters(LetterBounds(count: 3, bytes: 4))), "0e" + "0300000000000000" + "0400000000000000"),
         (.asked(.keep("a", [4, 5])), "08" + "0100000061" + "01000000" + "020000000405"),
         (.asked(.keep("a", nil)), "08" + "0100000061" + "00000000"),
         (.lettersGone([9]), "09" + "01000000" + "0900000000000000"),
@@ -147,7 +148,7 @@ struct LogGoldenTests {
         state.kept = ["b": [4]]
         (state.lastSequenceNumber, state.newestStamp, state.trimmedThrough) = (9, 44, 2)
         let place = LetterPlace(frame: LogPlace(segment: 6, offset: 64), index: 1)
-        state.letters.add(.sample(7, dispatcher: 2), at: place, bounds: LetterBounds())
+        state.letters.add(.sample(7, dispatcher: 2), at: place)
         let ids = RecentIDs(lastSequenceNumber: 9, receivedStamp: 8, count: 1, bytes: [1, 2])
         let filed = LogIDs.Filed(file: LogFile(number: 3, size: 256), segment: 7, last: 8)
         state.ids = LogIDs(recent: [ids], files: [filed], forgottenThrough: 4)

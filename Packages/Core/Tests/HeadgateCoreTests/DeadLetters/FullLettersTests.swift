@@ -1,0 +1,119 @@
+import HeadgateCoreTesting
+import Testing
+
+@testable import HeadgateCore
+
+@Suite("Dead letters at their bounds")
+struct FullLettersTests {
+    /// A bench whose destinations refuse everything, with room for so many dead letters.
+    private func bench(
+        _ count: Int, bytes: Int = 1 << 20, full: DeadLettersFull = .hold, dispatchers: [String] = ["collect"]
+    ) -> GateBench {
+        var limits = StoreLimits()
+        limits.deadLetters = LetterBounds(count: count, bytes: bytes)
+        limits.deadLettersFull = full
+        let settings = dispatchers.map { id in
+            var settings = DispatcherSettings(id: id)
+            settings.dispatchLimit = 2
+            return settings
+        }
+        return GateBench(settings, limits: limits, reply: { _ in .status(401) })
+    }
+
+    private func isHeld(_ bench: GateBench, _ id: String = "collect") -> Bool {
+        bench.summary(of: id).blockedBy.contains("DeadLettersBarrier:\(id)")
+    }
+
+    @Test("D10, P1: with no room for its dead letter an event stays in the queue, and its dispatcher is held")
+    func held() {
+        let bench = bench(5)
+        bench.track(20)
+        #expect(bench.store.memory.deadLetters.map(\.sequenceNumber) == [1, 2, 3, 4, 5])
+        #expect(isHeld(bench) && bench.summary().pending == 15 && bench.gate.stored.events == 15)
+        #expect(bench.counters[.dead] == 5 && bench.counters[.droppedLetters] == 0)
+        let attempts = bench.sender.sent.count
+        _ = bench.gate.flush(timeout: .seconds(5)) { _ in }
+        bench.track(3)
+        bench.advance(by: .seconds(3_600))
+        #expect(bench.sender.sent.count == attempts, "a flush opens no DeadLettersBarrier")
+        #expect(bench.barrier("DeadLettersBarrier:collect")?.reason != nil)
+    }
+
+    @Test("D10: requeuing and purging make room, and the dispatcher goes on; so does a raised limit")
+    func opened() throws {
+        let bench = bench(4)
+        bench.track(10)
+        #expect(isHeld(bench))
+        #expect(bench.gate.purgeDeadLetters([1, 2]) { _ in })
+        bench.settle()
+        #expect(bench.store.memory.deadLetters.map(\.sequenceNumber) == [3, 4, 5, 6] && isHeld(bench))
+        bench.sender.reply = { _ in .delivered }
+        #expect(bench.gate.requeueDeadLetters([3]) { _ in })
+        bench.settle()
+        #expect(!isHeld(bench) && bench.gate.stored.events == 0 && bench.counters[.delivered] == 5)
+
+        let other = self.bench(4)
+        other.track(10)
+        var limits = other.limits
+        limits.deadLetters.count = 7
+        other.gate.setLimits(limits)
+        other.settle()
+        #expect(other.store.memory.deadLetters.count == 7 && isHeld(other))
+    }
+
+    @Test("D10: other dispatchers are not affected as long as none of their events dies")
+    func others() {
+        let bench = bench(2, dispatchers: ["bad", "good"])
+        bench["good"].reply = { _ in .delivered }
+        bench.track(10)
+        #expect(isHeld(bench, "bad") && !isHeld(bench, "good"))
+        #expect(bench.summary(of: "good").counters[.sent] == 10)
+    }
+
+    @Test("D10: bytes bound dead letters, too; a single one may be larger")
+    func bytes() {
+        let bench = bench(100, bytes: 10)
+        bench.track(4)
+        #expect(bench.store.memory.deadLetters.count == 1 && isHeld(bench))
+    }
+
+    @Test("D10: with drop_oldest the oldest make room, and are counted")
+    func dropped() {
+        let bench = bench(5, full: .dropOldest)
+        bench.track(20)
+        #expect(bench.store.memory.deadLetters.map(\.sequenceNumber) == [16, 17, 18, 19, 20])
+        #expect(!isHeld(bench) && bench.counters[.droppedLetters] == 15 && bench.gate.stored.events == 0)
+    }
+
+    @Test("D10: what a store cannot write takes room, too: nothing is left out", arguments: DeadLettersFull.allCases)
+    func unwritten(full: DeadLettersFull) {
+        let bench = bench(5, full: full)
+        bench.store.writeFault = .noRoom("full")
+        bench.track(20)
+        bench.advance(by: .seconds(60))
+        #expect(isHeld(bench) && bench.summary().pending == 15)
+        bench.store.writeFault = nil
+        bench.advance(by: .seconds(2))
+        let ends = bench.store.memory.deadLetters.count + bench.counters[.droppedLetters]
+        #expect(ends + bench.summary().pending == 20)
+        #expect(bench.store.memory.deadLetters.count == 5 && isHeld(bench) == (full == .hold))
+    }
+
+    @Test("Q3: a start counts the dead letters that there are, and holds again")
+    func overRestart() throws {
+        let bench = bench(5)
+        bench.track(20)
+        try bench.restart()
+        #expect(isHeld(bench) && bench.store.memory.deadLetters.count == 5 && bench.summary().pending == 15)
+    }
+
+    @Test("D10: status warns at four fifths")
+    func warning() {
+        let bench = bench(5)
+        bench.track(3)
+        #expect(bench.gate.warnings.isEmpty)
+        bench.track(1)
+        #expect(bench.gate.warnings.count == 1)
+        #expect(bench.gate.warnings.first?.description.contains("4 dead letters") == true)
+    }
+}
