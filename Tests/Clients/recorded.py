@@ -190,6 +190,7 @@ def queues(book, client):
     book.hold("flush", "out of time", client.ask("flush", wait=True, timeout_ms=1))
     book.hold("flush", "begun", client.ask("flush"))
     book.hold("flush", "no such dispatcher", client.ask("flush", dispatchers=["x"]))
+    book.hold("flush.list", "one of a user, and one of the service", client.ask("flush.list"))
     book.hold("flush.cancel", "unknown", client.ask("flush.cancel", flush="f-1"))
     book.hold("dispatcher.list", "one", client.ask("dispatcher.list"))
     book.hold("queue.purge", "so many", client.ask("queue.purge", dispatcher="collect"))
