@@ -53,6 +53,33 @@ import Testing
         }
     }
 
+    @Test("O2: an event keeps its namespace when it is requeued, and when the next daemon delivers it")
+    func namespaces() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector, ["dispatch_limit": 1])
+            let client = try await daemon.connect()
+            _ = try await client.result("hello", ["client": ["name": "shop"], "namespace": "shop"])
+            collector.answerNext(.status(400))
+            _ = try await client.result("track", ["event": "x", "id": "dead"])
+            try await daemon.dispatcher(until: "it is dead") { $0["dead"].int == 1 }
+            try await daemon.pause()
+            _ = try await client.result("track", ["event": "x", "id": "late"])
+            #expect(try await daemon.ask("dead_letters.requeue") == ["count": 1])
+            client.close()
+            try await daemon.killNow()
+            try await daemon.start()
+            _ = try await daemon.ask("dispatcher.resume", ["id": "collect"])
+            try await daemon.dispatcher(until: "both are delivered") { $0["sent"].int == 2 }
+            for id in ["late", "dead"] {
+                let trace = try await daemon.ask("event.trace", ["id": .string(id), "namespace": "shop"])
+                let events = trace["events"].elements
+                #expect(events.map { $0["namespace"] } == ["shop"])
+                #expect(events.last?["dispatchers"]["collect"]["state"] == "delivered")
+            }
+        }
+    }
+
     @Test(
         "O2: after kill -9 what waits and dead letters are found, and what was delivered is not",
         arguments: ["log", "sqlite"])

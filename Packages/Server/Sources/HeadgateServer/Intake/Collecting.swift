@@ -106,6 +106,7 @@ private struct OriginContext {
             json.member("gid", caller.credentials.gid)
         }
         if settings.client, let client = caller.client { json.member("client", client) }
+        if settings.client, caller.hasNamespaceOfItsOwn { json.member("namespace", caller.namespace) }
         if settings.host { json.member("host", host) }
         if settings.network, let networkConnectionType { json.member("network_connection_type", networkConnectionType) }
         json.endObject()
@@ -113,7 +114,9 @@ private struct OriginContext {
     }
 
     /// The members that no other collector can give.
-    private static let members: Set<String> = ["pid", "uid", "gid", "client", "host", "network_connection_type"]
+    private static let members: Set<String> = [
+        "pid", "uid", "gid", "client", "namespace", "host", "network_connection_type",
+    ]
 
     /// A context with what other collectors add.
     static func extended(_ context: UnsafeRawBufferPointer, by added: DataObject) -> [UInt8] {
@@ -143,7 +146,7 @@ private struct OriginContext {
 public struct CollectorSettings: Equatable, Sendable {
     /// `pid`, `uid` and `gid`, from the socket.
     public var peer = true
-    /// `client`, as it named itself.
+    /// `client`, as it named itself, and its `namespace` if it named one.
     public var client = true
     /// `host`.
     public var host = true

@@ -13,6 +13,9 @@ struct Caller {
     /// Where its events' ids are unique (Behaviour Q7).
     var namespace: String
 
+    /// True if the client named a namespace in `hello`.
+    var hasNamespaceOfItsOwn: Bool { namespace != "uid:\(credentials.uid)" }
+
     /// - Parameter daemonUID: the user that the daemon runs as.
     init(_ credentials: PeerCredentials, access: AccessSettings, daemonUID: UInt32) {
         self.credentials = credentials

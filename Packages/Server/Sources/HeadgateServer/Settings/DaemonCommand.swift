@@ -31,8 +31,12 @@ public enum DaemonCommand: Equatable, Sendable {
                headgated --verify DIR
 
           --config FILE   read the configuration from FILE (JSON, comments allowed)
-          --socket PATH   listen on this Unix socket
-          --data DIR      keep events in this directory
+          --socket PATH   listen on this Unix socket; by default $HEADGATE_SOCKET, then the
+                          configuration's socket, then $XDG_RUNTIME_DIR/headgate/headgate.sock,
+                          then /run/headgate/headgate.sock
+          --data DIR      keep events in this directory; by default the configuration's data_dir,
+                          then $STATE_DIRECTORY, then $XDG_STATE_HOME/headgate, which is
+                          ~/.local/state/headgate if $XDG_STATE_HOME is not set
           --check         say what is wrong with the configuration; exit 1 if anything is
           --verify DIR    tell what a data directory holds, changing nothing; exit 1 if any of it is damaged
           --help          print this
