@@ -118,6 +118,27 @@ struct RouteTests {
         #expect(bench.gate.stored == .zero)
     }
 
+    @Test("Q3, Q8: a route that is new in the third of three groups that fail comes with the next group that needs it")
+    func newInAGroupThatFails() throws {
+        let bench = bench()
+        bench.settle()
+        bench.store.holdsAppends = true
+        bench.store.memory.fault = .noRoom("full")
+        for dispatchers in [["d1"], ["d2"], ["d3"]] {
+            bench.track(EventDraft(dispatchers: dispatchers))
+            bench.settle()
+        }
+        bench.store.memory.fault = nil
+        bench.store.holdsAppends = false
+        bench.settle()
+        #expect(bench.gate.stored == .zero)
+        _ = hold(bench)
+        for dispatchers in [["d1"], ["d2"], ["d3"]] { bench.track(EventDraft(dispatchers: dispatchers)) }
+        bench.settle()
+        try bench.restart()
+        #expect(["d1", "d2", "d3"].map { bench[$0].delivered.count } == [1, 1, 1])
+    }
+
     @Test("No number is given twice, over restarts either; past the greatest they begin anew")
     func numbers() throws {
         var table = RouteTable()
