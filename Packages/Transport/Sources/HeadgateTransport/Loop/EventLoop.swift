@@ -408,7 +408,7 @@ extension EventLoop {
 }
 
 /// A thread that ends by itself; nobody joins it.
-private enum LoopThread {
+enum LoopThread {
     static func start(named name: String, _ body: @escaping @Sendable () -> Void) throws(TransportError) {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)

@@ -1,0 +1,46 @@
+import Foundation
+import HeadgateTransport
+import Testing
+
+/// What a program does with the signals that it inherits. Serialized: the dispositions are the whole process's.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ProcessSignalsTests {
+    /// Runs a body on a thread of its own, whose mask is gone with it.
+    private func onThread(_ body: @escaping @Sendable () -> Bool) async -> Bool {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: body()) }
+        }
+    }
+
+    private static func isBlocked(_ number: Int32) -> Bool {
+        var mask = sigset_t()
+        pthread_sigmask(SIG_BLOCK, nil, &mask)
+        return sigismember(&mask, number) == 1
+    }
+
+    @Test("What was blocked is blocked no more, but for what is held until the program follows it")
+    func mask() async {
+        let isRight = await onThread {
+            var blocked = sigset_t()
+            sigemptyset(&blocked)
+            sigaddset(&blocked, SIGCHLD)
+            sigaddset(&blocked, SIGTERM)
+            pthread_sigmask(SIG_SETMASK, &blocked, nil)
+            ProcessSignals.prepare(holding: [SIGHUP])
+            let isHeld = Self.isBlocked(SIGHUP) && !Self.isBlocked(SIGCHLD) && !Self.isBlocked(SIGTERM)
+            ProcessSignals.release()
+            return isHeld && !Self.isBlocked(SIGHUP)
+        }
+        #expect(isRight)
+    }
+
+    @Test("A closed pipe and a limit for file sizes are errors of a call, and end nothing")
+    func dispositions() async {
+        let isRight = await onThread {
+            signal(SIGXFSZ, SIG_DFL)
+            ProcessSignals.prepare()
+            return ProcessSignals.isIgnored(SIGXFSZ) && ProcessSignals.isIgnored(SIGPIPE)
+                && !ProcessSignals.isIgnored(SIGCHLD)
+        }
+        #expect(isRight)
+    }
+}
