@@ -79,6 +79,62 @@ import Testing
         }
     }
 
+    /// A worker whose command has begun, and the command's process.
+    private func begun(_ daemon: Daemon, _ script: String) async throws -> (WorkerProcess, pid_t) {
+        try await daemon.track(1...1)
+        let worker = try WorkerProcess(on: daemon, script: "echo $$ >> ~/begun; \(script)")
+        let process = try await eventually("the command") { daemon.lines(of: "begun").first.flatMap { pid_t($0) } }
+        return (worker, process)
+    }
+
+    @Test("A worker that is killed takes its command with it")
+    func killed() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemonWithWorkers()
+            let (worker, command) = try await begun(daemon, "exec sleep 600")
+            worker.process.signal(SIGKILL)
+            #expect(try await worker.process.exitCode() == -SIGKILL)
+            try await eventually("the end of the command") { kill(command, 0) != 0 }
+        }
+    }
+
+    @Test("Other signals are passed on to the command; after SIGHUP the worker ends when the command has")
+    func signals() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemonWithWorkers()
+            let script = "trap 'echo usr1 >> ~/got' USR1; trap 'echo hup >> ~/got; exit 0' HUP; echo >> ~/ready; "
+            let (worker, _) = try await begun(daemon, script + "while :; do sleep 0.01; done")
+            try await eventually("the traps") { daemon.lines(of: "ready").count == 1 }
+            worker.process.signal(SIGUSR1)
+            try await eventually("SIGUSR1") { daemon.lines(of: "got") == ["usr1"] }
+            worker.process.signal(SIGHUP)
+            #expect(try await worker.process.exitCode() == 0)
+            #expect(daemon.lines(of: "got") == ["usr1", "hup"])
+            try await daemon.dispatcher("jobs", until: "the batch is settled") { $0["sent"].int == 1 }
+        }
+    }
+
+    @Test("Signals that the parent has blocked or ignored are the worker's own all the same")
+    func inheritedSignals() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemonWithWorkers()
+            try await daemon.track(1...1)
+            let tool = try BuiltProducts.path(of: "headgate")
+            // perl is part of every Debian; no shell can block a signal.
+            let start = """
+                use POSIX; $SIG{CHLD} = 'IGNORE'; $SIG{PIPE} = 'DEFAULT';
+                sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGCHLD, SIGTERM)); exec @ARGV;
+                """
+            let output = daemon.folder + "/worker"
+            let worker = try ChildProcess(
+                "/usr/bin/perl", ["-e", start, tool, "worker", "jobs", "--socket", daemon.socketPath, "--", "true"],
+                outputPath: output, errorPath: output)
+            try await daemon.dispatcher("jobs", until: "the batch is settled") { $0["sent"].int == 1 }
+            worker.signal(SIGTERM)
+            #expect(try await worker.exitCode() == 0)
+        }
+    }
+
     @Test("Batches of megabytes reach the command whole, and one that does not read them is no harm")
     func large() async throws {
         try await withScene { scene in

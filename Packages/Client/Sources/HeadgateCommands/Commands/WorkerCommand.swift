@@ -18,8 +18,10 @@ extension Command {
 
             A command that takes longer than the dispatcher's lease_ms loses the batch to another worker. When the daemon
             restarts, the worker waits for it and goes on. SIGTERM or Ctrl-C lets running commands finish, and ends it with
-            exit code 0; a second one ends the commands, too.
-            """
+            exit code 0; a second one ends the commands, too. All other signals are passed on to the commands; after SIGHUP or
+            SIGQUIT the worker ends when they have. When the worker is killed, its commands get SIGTERM.
+            """,
+        runsOn: { _ in true }
     ) { invocation in
         let operands = invocation.arguments.operands
         let order = WorkOrder(
@@ -45,6 +47,32 @@ private struct WorkOrder {
     let credit: Int
     /// The most events of a batch; nil is as many as the dispatcher sends.
     let limit: Int?
+}
+
+/// The signals that a worker follows.
+private enum WorkerSignals {
+    enum Action {
+        /// The worker ends, once its commands have.
+        case end
+        /// The commands get the signal.
+        case passOn
+        /// Both.
+        case passOnAndEnd
+    }
+
+    /// What each does. Signals that the kernel sends for a fault of this process are not among them.
+    private static let actions: [(Int32, Action)] = [
+        (SIGTERM, .end), (SIGINT, .end), (SIGHUP, .passOnAndEnd), (SIGQUIT, .passOnAndEnd), (SIGUSR1, .passOn),
+        (SIGUSR2, .passOn), (SIGALRM, .passOn), (SIGWINCH, .passOn), (SIGCONT, .passOn), (SIGURG, .passOn),
+        (SIGIO, .passOn), (SIGPWR, .passOn),
+    ]
+
+    /// Those that were not ignored when the process started, each with what is called when it comes.
+    static func followed(
+        _ take: @escaping (Action, Int32) -> Void
+    ) -> [(number: Int32, action: () -> Void)] {
+        actions.filter { !ProcessSignals.isIgnored($0.0) }.map { number, action in (number, { take(action, number) }) }
+    }
 }
 
 /// A run of `headgate worker` is a subscription, and a command for each batch.
@@ -75,9 +103,8 @@ private final class WorkerRun {
 
     /// Goes on until it is told to end, or the daemon refuses.
     func run() throws -> ExitCode {
-        signals = try [SIGTERM, SIGINT].map { number in
-            try LoopSignal(number, on: loop) { [unowned self] in interrupted() }
-        }
+        signals = try WorkerSignals.followed { [unowned self] action, number in take(action, number) }
+            .map { try LoopSignal($0.number, on: loop, $0.action) }
         connection.subscribe(to: order.dispatcher, credit: order.credit, limit: order.limit) { [self] in take($0) }
         loop.run()
         signals = []
@@ -151,13 +178,26 @@ private final class WorkerRun {
 
     // MARK: The end
 
+    private func take(_ action: WorkerSignals.Action, _ number: Int32) {
+        switch action {
+        case .passOn: passOn(number)
+        case .end: interrupted(number)
+        case .passOnAndEnd:
+            if !isEnding { passOn(number) }
+            interrupted(number)
+        }
+    }
+
+    private func passOn(_ signal: Int32) {
+        for program in running.values { program.signal(signal) }
+    }
+
     /// The first signal lets what runs finish, the second ends it.
-    private func interrupted() {
+    private func interrupted(_ signal: Int32) {
         guard !isEnding else {
             for (_, request) in waiting { request.giveBack("the worker is ending") }
             waiting = []
-            for program in running.values { program.signal(SIGTERM) }
-            return
+            return passOn(signal)
         }
         isEnding = true
         connection.unsubscribe(from: order.dispatcher) { [self] in
@@ -174,7 +214,7 @@ private final class WorkerRun {
     private func fail(_ error: any Error) {
         fault = fault ?? error
         waiting = []
-        for program in running.values { program.signal(SIGTERM) }
+        passOn(SIGTERM)
         stop()
     }
 

@@ -1,11 +1,11 @@
 import CUV
 import Glibc
 
-/// A program that this process has started, and hears the end of on its loop. It leaves no zombie as long as the loop
-/// runs.
+/// A program that this process has started, and whose end its loop reports. It leaves no zombie as long as the loop runs.
 ///
-/// It has a session of its own, so that a signal from the terminal is not for it, standard output and standard error of
-/// this process, and nothing else that is open here.
+/// The program has a session of its own, so that a signal from the terminal does not reach it. It inherits standard output
+/// and standard error of this process and no other descriptor. It gets `SIGTERM` when the thread that started it ends, also
+/// when this process is killed.
 public final class LoopProgram {
     /// How a program ended.
     public enum End: Equatable, Sendable {
@@ -15,8 +15,10 @@ public final class LoopProgram {
         case killed(signal: Int32)
     }
 
-    private let loop: EventLoop
-    private let handle: Handle
+    private let process: pid_t
+    private let whenEnded: (End) -> Void
+    /// Reports that some child of this process has ended. Nil once this one has.
+    private var children: LoopSignal?
 
     /// Starts a program.
     /// - Parameters:
@@ -30,66 +32,48 @@ public final class LoopProgram {
         whenEnded: @escaping (End) -> Void
     ) throws(TransportError) {
         loop.preconditionCurrent()
-        self.loop = loop
-        var words = CStrings(command)
-        var environment = CStrings(LoopProgram.environment(adding: variables))
-        var streams = LoopProgram.streams(input: input.descriptor.number)
-        defer {
-            words.free()
-            environment.free()
-        }
-        var code: Int32 = 0
-        handle = try Handle("uv_spawn", in: loop.handles) { (raw, process: UnsafeMutablePointer<uv_process_t>) in
-            code = LoopProgram.spawn(raw, process, &words, &environment, &streams)
-            // Also a handle that could not be started is libuv's until it is closed.
-            return 0
-        }
-        guard code < 0 else {
-            handle.onEvent = { [loop, handle] status, signal in
-                loop.release(handle)
-                whenEnded(signal > 0 ? .killed(signal: signal) : .exited(status))
-            }
-            return
-        }
-        handle.close()
-        throw .system(operation: "cannot start", code: code, path: command.first)
+        self.whenEnded = whenEnded
+        let watch = Watch()
+        // It listens before the program starts: a short one may end at once.
+        children = try LoopSignal(SIGCHLD, on: loop) { watch.program?.childEnded() }
+        process = try LoopProgram.spawn(command, variables, input: input.descriptor.number)
+        watch.program = self
+    }
+
+    /// Keeps the program until it has ended.
+    private final class Watch {
+        var program: LoopProgram?
     }
 
     /// Sends a signal to the program and all that it has started in its session's first group; to nobody once it has
     /// ended.
     public func signal(_ number: Int32) {
-        guard handle.isOpen else { return }
-        kill(-uv_process_get_pid(handle.raw()), number)
+        guard children != nil else { return }
+        kill(-process, number)
+    }
+
+    private func childEnded() {
+        var status: Int32 = 0
+        guard children != nil, waitpid(process, &status, WNOHANG) == process else { return }
+        children = nil
+        let signal = status & 0x7F
+        whenEnded(signal == 0 ? .exited(status >> 8 & 0xFF) : .killed(signal: signal))
     }
 
     private static func spawn(
-        _ loop: UnsafeMutablePointer<uv_loop_t>, _ process: UnsafeMutablePointer<uv_process_t>,
-        _ words: inout CStrings, _ environment: inout CStrings, _ streams: inout [uv_stdio_container_t]
-    ) -> Int32 {
-        streams.withUnsafeMutableBufferPointer { streams in
-            words.withPointers { words in
-                environment.withPointers { environment in
-                    var options = uv_process_options_t()
-                    options.exit_cb = { Handle.of($0).onEvent?(Int32(truncatingIfNeeded: $1), $2) }
-                    options.file = UnsafePointer(words[0])
-                    options.args = words
-                    options.env = environment
-                    options.flags = UV_PROCESS_DETACHED.rawValue
-                    options.stdio_count = Int32(streams.count)
-                    options.stdio = streams.baseAddress
-                    return uv_spawn(loop, process, &options)
-                }
-            }
+        _ command: [String], _ variables: [String: String], input: Int32
+    ) throws(TransportError) -> pid_t {
+        var words = CStrings(command)
+        var environment = CStrings(LoopProgram.environment(adding: variables))
+        defer {
+            words.free()
+            environment.free()
         }
-    }
-
-    private static func streams(input: Int32) -> [uv_stdio_container_t] {
-        [input, STDOUT_FILENO, STDERR_FILENO].map { descriptor in
-            var stream = uv_stdio_container_t()
-            stream.flags = UV_INHERIT_FD
-            stream.data.fd = descriptor
-            return stream
+        let process = words.withPointers { words in
+            environment.withPointers { cuv_spawn(words, $0, input, SIGTERM) }
         }
+        guard process > 0 else { throw .system(operation: "cannot start", code: process, path: command.first) }
+        return process
     }
 
     private static func environment(adding variables: [String: String]) -> [String] {
