@@ -279,7 +279,7 @@ import Testing
         }
     }
 
-    @Test("What a full store refuses goes again until there is room")
+    @Test("L1: what a full store refuses goes again until there is room, and nothing else does")
     func fullStore() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -292,7 +292,138 @@ import Testing
             try await daemon.resume()
             try await trail.expectAll(1...15)
             #expect(trail.complaints("the queue is full") == 1)
+            // Only what was refused was sent again.
+            let counters = try await daemon.ask("status")["counters"]
+            #expect(counters["duplicates"].int ?? 0 == 0 && counters["received"] == 15, "\(counters)")
             #expect(try await trail.stop(SIGTERM) == 0)
+        }
+    }
+
+    @Test("L1: a stop while some lines are refused makes no line twice: those that were stored are remembered")
+    func stoppedWhileFull() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector, top: ["store": ["max_events": 10]])
+            try await daemon.pause()
+            let trail = scene.keep(Trail(scene, daemon, collector))
+            try trail.append(1...15)
+            try trail.follow()
+            try await eventually("a complaint") { trail.complaints("the queue is full") == 1 }
+            #expect(try await trail.stop(SIGTERM) == 0)
+            try await daemon.resume()
+            try trail.follow()
+            try await trail.expectAll(1...15)
+            #expect(try await daemon.ask("status")["counters"]["duplicates"].int ?? 0 == 0)
+            #expect(try await trail.stop(SIGTERM) == 0)
+        }
+    }
+
+    @Test("L2: a bad line before one that has to wait is told, once, whatever is refused meanwhile")
+    func badBeforeRefused() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector, top: ["store": ["max_events": 1]])
+            try await daemon.pause()
+            let trail = scene.keep(Trail(scene, daemon, collector))
+            try trail.append(1...1)
+            try trail.append("{\"event\":\"\"}\nno json\n")
+            try trail.append(2...2)
+            try trail.follow()
+            try await eventually("a complaint") { trail.complaints("the queue is full") == 1 }
+            try await daemon.resume()
+            try await trail.expect(1...2)
+            #expect(try await trail.stop(SIGTERM) == 0)
+            let bad = (trail.follower?.errorOutput ?? "").matches(of: /trail\.ndjson, byte ([0-9]+)/).map { $0.1 }
+            #expect(bad.count == 2 && Set(bad).count == 2)
+        }
+    }
+
+    @Test("L3: the rest of a line that is too long is no event, though it looks like one")
+    func longLine() async throws {
+        try await withTrail { trail, _, _ in
+            try trail.append(1...1)
+            try trail.append(String(repeating: "x", count: 17 << 20) + #"{"event":"forged","data":{"n":0}}"# + "\n")
+            try trail.append(2...3)
+            try trail.follow()
+            try await trail.expect(1...3)
+            #expect(try await trail.stop(SIGTERM) == 0)
+            #expect(trail.complaints("the line is too long") == 1)
+        }
+    }
+
+    /// A file of lines that are all alike is emptied, and written again with the same lines.
+    private func rewrite(_ trail: Trail, lines: Int) throws {
+        let descriptor = try SystemError.check(open(trail.path, O_WRONLY | O_CREAT | O_TRUNC, 0o600), "open")
+        let text = String(repeating: #"{"event":"line","data":{"n":1}}"# + "\n", count: lines)
+        try FileHandle(fileDescriptor: descriptor, closeOnDealloc: true).write(contentsOf: Data(text.utf8))
+    }
+
+    @Test(
+        "L4: a file of lines that are all alike is emptied and written again at once: each is sent, also without the daemon"
+    )
+    func alikeLines() async throws {
+        try await withTrail { trail, daemon, _ in
+            try rewrite(trail, lines: 20)
+            try trail.follow()
+            #expect(try await trail.stored(atLeast: 20).count == 20)
+            try rewrite(trail, lines: 50)
+            #expect(try await trail.stored(atLeast: 70).count == 70)
+            try await daemon.killNow()
+            try rewrite(trail, lines: 60)
+            try await daemon.start()
+            #expect(try await trail.stored(atLeast: 130).count == 130)
+            #expect(try await trail.stop(SIGTERM) == 0)
+            // While nobody follows, the file's size and time tell.
+            try rewrite(trail, lines: 60)
+            try trail.follow()
+            #expect(try await trail.stored(atLeast: 190).count == 190)
+            #expect(try await trail.stop(SIGTERM) == 0)
+        }
+    }
+
+    @Test("L5: a file of another format ends it with 1, says what was expected, and keeps the position")
+    func foreign() async throws {
+        try await withTrail { trail, daemon, _ in
+            let line = #"127.0.0.1 - - [26/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 612 "-" "curl/7.88""# + "\n"
+            try trail.append(String(repeating: line, count: 150))
+            for _ in 1...2 {
+                try trail.follow()
+                #expect(try await trail.follower?.exitCode() == 1)
+                #expect(trail.complaints("has another format") == 1 && trail.complaints(#"{"event": "signup""#) == 1)
+            }
+            #expect(try await daemon.ask("status")["counters"]["received"].int ?? 0 == 0)
+        }
+    }
+
+    @Test(
+        "After copytruncate with a writer that does not append, NUL bytes are passed over, and a byte order mark is, too"
+    )
+    func holesAndMarks() async throws {
+        try await withTrail { trail, _, _ in
+            try trail.append("\u{FEFF}")
+            try await trail.follow(from: 1...5)
+            let writer = try FileHandle(forWritingTo: URL(filePath: trail.path))
+            try writer.truncate(atOffset: 0)
+            // A hole that nobody wants to read.
+            try writer.seek(toOffset: 1 << 33)
+            try writer.write(contentsOf: Data(#"{"event":"line","data":{"n":6}}"#.utf8 + "\n".utf8))
+            try await trail.expect(1...6)
+            try trail.append(7...8)
+            try await trail.expect(1...8)
+            #expect(try await trail.stop(SIGTERM) == 0)
+            #expect(trail.complaints("trail.ndjson, byte") == 0)
+        }
+    }
+
+    @Test("Standard error that nobody reads holds up no line")
+    func stalledComplaints() async throws {
+        try await withTrail { trail, daemon, _ in
+            try trail.append("no json\n")
+            try trail.append(1...4)
+            let follower = try FullPipe().start(
+                "headgate", ["send", "--follow", trail.path, "--socket", daemon.socketPath])
+            defer { follower.terminate() }
+            try await trail.expect(1...4)
         }
     }
 

@@ -62,7 +62,9 @@ struct DaemonLimits: Equatable {
             return RPCError(.lineTooLong, "the message is longer than the \(lineBytes) bytes that the daemon takes")
         }
         guard call.depth <= depth else {
-            return RPCError(.limit, "nested deeper than the \(depth) levels that the daemon takes")
+            return RPCError(
+                .limit, "nested deeper than the \(depth) levels that the daemon takes",
+                data: ["max_depth": .number(DataNumber(depth))])
         }
         return nil
     }

@@ -52,6 +52,8 @@ public struct EventText: Sendable {
     private let json: [UInt8]
     private let hasID: Bool
     private let hasMembers: Bool
+    /// True if the text has an event's name, a string. A text without one is never an event.
+    public let hasName: Bool
     /// The id that it gets when it has none; nil: one that is made.
     private var usualID: String?
 
@@ -74,6 +76,7 @@ public struct EventText: Sendable {
         guard view.kind == .object else { throw .noObject }
         json = Array(view.raw)
         hasID = view.member("id") != nil
+        hasName = view.member("event")?.kind == .string
         hasMembers = view.count > 0
     }
 

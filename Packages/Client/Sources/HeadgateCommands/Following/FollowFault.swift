@@ -18,6 +18,25 @@ struct FollowFault: Error, CustomStringConvertible {
         (self.description, isPassing) = (description, false)
     }
 
+    /// The file holds something else than events (Behaviour L5).
+    /// - Parameter line: one of its lines.
+    init(foreign name: String, like line: [UInt8]) {
+        self.init(
+            """
+            \(name) has another format: none of its first \(FileFormat.patience) lines is an event
+            expected on each line: a JSON object such as {"event": "signup", "data": {"plan": "pro"}}
+            found: \(FollowFault.beginning(of: line))
+            nothing of these lines was sent, and the position stays where it was
+            """)
+    }
+
+    /// The beginning of a line, to be shown.
+    static func beginning(of line: [UInt8]) -> String {
+        String(decoding: line.prefix(shown), as: UTF8.self) + (line.count > shown ? "…" : "")
+    }
+
+    private static let shown = 80
+
     /// There is no room, or too little of what all processes share.
     static let shortages: Set<Int32> = [ENOSPC, EDQUOT, ENOMEM, EMFILE, ENFILE]
 }
@@ -25,18 +44,20 @@ struct FollowFault: Error, CustomStringConvertible {
 extension RPCError {
     /// What becomes of a line that the daemon refuses.
     enum FateOfLine {
-        /// The daemon may take it later.
+        /// The daemon may take the line later.
         case goesAgain
-        /// It is the line's fault.
+        /// The line itself is at fault.
         case isSkipped
-        /// It is not, and nobody knows whether it passes: the line is not given up.
+        /// Neither is certain: the line is not given up.
         case endsFollowing
     }
 
     var fateOfLine: FateOfLine {
         switch reason {
         case .queueFull, .storage, .shuttingDown: .goesAgain
-        case .eventTooLarge, .lineTooLong, .limit: .isSkipped
+        // The nesting is the line's own. Other limits concern what the daemon has to keep at the moment.
+        case .limit: data["max_depth"] == nil ? .goesAgain : .isSkipped
+        case .eventTooLarge, .lineTooLong: .isSkipped
         case nil where code == RPCError.invalidParamsCode || code == RPCError.parseErrorCode: .isSkipped
         default: .endsFollowing
         }

@@ -78,7 +78,8 @@ final class FollowState {
         guard folder.number >= 0, fsync(folder.number) == 0 else { throw FollowFault("write", path) }
     }
 
-    private static let longest = 4096
+    /// A place may name many lines that are settled before others.
+    private static let longest = 256 << 10
 }
 
 /// A descriptor that is closed when nobody has it any more.

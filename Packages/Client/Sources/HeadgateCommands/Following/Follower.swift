@@ -4,11 +4,11 @@ import HeadgateData
 import HeadgateTransport
 import HeadgateWire
 
-/// Tracks the lines of a file as it grows, each once, and keeps how far it came.
+/// Tracks the lines of a file as it grows, each once, and keeps how far it came (Behaviour L1–L5).
 ///
-/// It takes one piece of the file after the other: the lines of a piece are sent, and when all are answered the place behind
-/// them is kept. After a kill the last piece is sent again, under the same ids, which the daemon knows. Of a named pipe it
-/// follows the spool.
+/// It takes one piece of the file after the other. The lines of a piece are sent together; those that the daemon may take
+/// later are sent again, alone. Once all are done with, the place behind them is kept. After a kill the lines of the last
+/// piece are sent again, under the same ids, which the daemon knows. Of a named pipe it follows the spool.
 final class Follower {
     /// As it was given.
     private let name: String
@@ -20,7 +20,11 @@ final class Follower {
     private let loop: EventLoop
     private let connection: ClientConnection
     private let scanner = JSONScanner()
+    /// Looks at the file from time to time.
     private var timer: LoopTimer?
+    /// Tries again what did not go.
+    private var retry: LoopTimer?
+    private var news: FileNews?
     private var signals: [LoopSignal] = []
     private var isResumed = false
     private var file: FollowedFile?
@@ -28,12 +32,13 @@ final class Follower {
     private var place: FollowedPlace?
     /// The place that is on the disk.
     private var kept: FollowedPlace?
-    /// The piece that is on its way.
-    private var piece: Piece?
-    /// Up to where bad lines were told; a piece that goes again does not tell them again.
-    private var toldUpTo = -1
-    /// Since when there was nothing new in a file that has lost its name, and how much of a line there was.
-    private var quiet: (since: Int64, length: Int)?
+    /// The piece that is under way.
+    private var piece: FollowedPiece?
+    /// Why lines of the piece have to be sent again.
+    private var refusal: String?
+    /// True while something else than the daemon has to get better first, such as a full disk.
+    private var isHeld = false
+    private var renamed = RenamedFile()
     private var complaints = Complaints()
     /// How often in a row it was tried in vain to go on.
     private var tries = 0
@@ -41,26 +46,16 @@ final class Follower {
     private var isStopping = false
     private var fault: (any Error)?
 
-    /// What is sent together.
-    private struct Piece {
-        let bytes: [UInt8]
-        var unanswered: Int
-        /// Why some of it has to go again.
-        var refusal: String?
-    }
-
     private static let pieceLength = 256 * 1024
     /// A line of more bytes than this is skipped.
     private static let longestLine = 16 << 20
-    /// How many bytes of a bad line of a pipe are told.
-    private static let told = 80
-    /// How often it is looked whether there is more.
+    /// The time after which it looks whether there is more, if nothing reports it.
     private static let interval = Duration.milliseconds(200)
-    /// After how many seconds what did not go is tried again, at most.
+    /// The same if changes are reported.
+    private static let longInterval = Duration.seconds(1)
+    /// The most seconds after which what did not go is tried again.
     private static let longestDelay = 5
-    /// How long a file that was renamed may still be written to.
-    private static let rotationPatience: Int64 = 2_000_000_000
-    /// How long answers are waited for at the end.
+    /// The time for which answers are waited for at the end.
     private static let endPatience = Duration.seconds(5)
 
     init(_ path: String, state: String?, _ invocation: Invocation) throws {
@@ -71,13 +66,17 @@ final class Follower {
         connection = invocation.connection(on: loop, reconnectingFor: nil)
     }
 
-    /// Goes on until a signal comes, or something is wrong that will not pass.
+    /// Goes on until it is told to stop, or cannot go on.
     func run() throws -> ExitCode {
         timer = LoopTimer(on: loop) { [self] in step() }
-        signals = try [SIGINT, SIGTERM, SIGHUP].map { try LoopSignal($0, on: loop) { [self] in stop() } }
+        retry = LoopTimer(on: loop) { [self] in tryNow() }
+        news = FileNews(on: loop) { [self] in step() }
+        signals = try [SIGINT, SIGTERM, SIGHUP].filter { !ProcessSignals.isIgnored($0) }.map {
+            try LoopSignal($0, on: loop) { [self] in stop() }
+        }
         step()
         loop.run()
-        (timer, signals) = (nil, [])
+        (timer, retry, news, signals) = (nil, nil, nil, [])
         if let fault { throw fault }
         return .success
     }
@@ -96,13 +95,16 @@ final class Follower {
             return terminal.complain("the file that was followed is gone, deleted or compressed: \(what)")
         }
         (file, place, self.kept) = (found, kept, kept)
+        news?.watchFile(found)
     }
 
-    /// The file of a place. Another one may have got its number since: of one with another name the content tells.
+    /// The file of a place. Another one may have got its number since: the time at which it was made tells, and of one with
+    /// another name the content.
     private func lastFollowed(_ kept: FollowedPlace) throws(FollowFault) -> FollowedFile? {
         let hasMoved = spool == nil && FollowedFile.identity(of: path) != kept.file
         let place = hasMoved ? try RotatedFiles(beside: path).path(of: kept.file) : path
         guard let place, let found = try FollowedFile(place), found.identity == kept.file else { return nil }
+        guard kept.birth == 0 || kept.birth == found.birth else { return nil }
         guard hasMoved else { return found }
         return try found.isStill(kept) ? found : nil
     }
@@ -114,24 +116,28 @@ final class Follower {
         (spool, path) = (try PipeSpool(other, of: name, terminal), other)
     }
 
-    /// The first, or another, file of the name, from its beginning on. Its ids are on the disk before they are used.
-    private func begin(_ found: FollowedFile) throws(FollowFault) {
-        (file, place) = (found, FollowedPlace(found.identity, prefix: ids.next(at: loop.wallNow)))
-        (toldUpTo, quiet) = (-1, nil)
+    /// Begins a file of the name, or the same one once it was emptied. Its ids are on the disk before they are used.
+    /// - Parameter format: what is known of its lines already.
+    private func begin(_ found: FollowedFile, format: FileFormat = FileFormat()) throws(FollowFault) {
+        var new = FollowedPlace(found.identity, prefix: ids.next(at: loop.wallNow))
+        (new.birth, new.format, new.seen) = (found.birth, format, found.shape)
+        if file !== found { news?.watchFile(found) }
+        (file, place, renamed) = (found, new, RenamedFile())
         try keep()
     }
 
     /// Keeps the place, unless it is kept. Nothing is read before that.
     private func keep() throws(FollowFault) {
-        guard let place, place != kept else { return }
+        guard let place, !place.isSame(as: kept) else { return }
         try state.save(place)
         kept = place
     }
 
     // MARK: One step
 
+    /// Looks at the file. It is called when the file may have changed, and from time to time.
     private func step() {
-        guard piece == nil, !isStopping else { return }
+        guard !isStopping, !isHeld else { return }
         do throws(FollowFault) {
             try look()
         } catch {
@@ -140,46 +146,75 @@ final class Follower {
     }
 
     private func look() throws(FollowFault) {
+        news?.watchFolder(of: path)
         if !isResumed { try resume() }
         try keep()
         if file == nil {
             try openSpool()
             if let found = try FollowedFile(path) { try begin(found) }
         }
-        guard let file, let place else { return wait() }
-        guard try file.isStill(place) else {
-            // A spool may have been emptied by this program, which was killed before it had kept the new place.
-            if spool?.isEmpty != true {
-                terminal.complain("\(path) was emptied, or is another file; it is followed from its beginning")
-            }
-            try begin(file)
-            return step()
-        }
+        guard let file else { return wait() }
+        try notice(file)
+        // What is behind the piece is read once the piece is done with.
+        guard piece == nil, let offset = place?.offset else { return wait() }
+        place?.skip(to: file.nextData(from: offset))
+        guard let place else { return }
         // Not before: lines that came to stand where the old place is would be taken for what stood there.
         spool?.read()
-        let bytes = try piece(of: file, at: place)
-        let isOver = isOver(file, bytes)
-        let lines = FollowedLines(bytes, isLast: isOver)
-        guard lines.length > 0 || bytes.count > Self.longestLine else { return isOver ? try leave() : wait() }
+        let bytes = try bytes(of: file, at: place)
+        let isOver = isOver(file)
+        let read = FollowedRead(bytes, at: place, isLast: isOver, longest: Self.longestLine) { [scanner] line in
+            (try? EventText(line, scanner: scanner))?.hasName ?? false
+        }
+        guard let next = read.next else { return isOver ? try leave() : wait() }
         try spool?.sync()
-        send(lines, of: bytes, place)
+        take(next)
+    }
+
+    /// Begins the file again if it was emptied or written anew (Behaviour L4), also while lines that were read before are
+    /// under way.
+    private func notice(_ file: FollowedFile) throws(FollowFault) {
+        guard let place else { return }
+        let wasEmptied = try file.wasEmptied()
+        file.watchBeginning()
+        let shape = file.shape
+        let isReplaced = wasEmptied ? true : try isReplaced(file, place, shape)
+        guard isReplaced else {
+            self.place?.seen = shape
+            return
+        }
+        let text = "\(path) was emptied, or is another file; it is followed from its beginning"
+        // A spool may have been emptied by this program, which was killed before it had kept the new place.
+        if spool?.isEmpty != true, place.offset > 0, complaints.isNews(text) { terminal.complain(text) }
+        try begin(file)
+    }
+
+    private func isReplaced(
+        _ file: FollowedFile, _ place: FollowedPlace, _ shape: FileShape
+    ) throws(FollowFault) -> Bool {
+        let trustsTimes = file.hasLocalTimes
+        if place.isReplaced(by: shape, trustsTimes: trustsTimes),
+            place.isReplaced(by: file.shapeBetweenWrites, trustsTimes: trustsTimes)
+        {
+            return true
+        }
+        return try !file.isStill(place)
     }
 
     /// What comes next: more than usual where a line is long.
-    private func piece(of file: FollowedFile, at place: FollowedPlace) throws(FollowFault) -> [UInt8] {
+    private func bytes(of file: FollowedFile, at place: FollowedPlace) throws(FollowFault) -> [UInt8] {
         let bytes = try file.bytes(at: place.offset, upTo: Self.pieceLength)
         guard bytes.count == Self.pieceLength, !bytes.contains(UInt8(ascii: "\n")) else { return bytes }
         return try file.bytes(at: place.offset, upTo: Self.longestLine + 1)
     }
 
-    /// Whether a file has lost its name, and was written to no more for a while.
-    private func isOver(_ file: FollowedFile, _ rest: [UInt8]) -> Bool {
+    /// Returns true if a file has lost its name, and was not written to for a while.
+    private func isOver(_ file: FollowedFile) -> Bool {
         guard spool == nil, FollowedFile.identity(of: path) != file.identity else {
-            quiet = nil
+            renamed = RenamedFile()
             return false
         }
-        if quiet?.length != rest.count { quiet = (loop.monotonicNow, rest.count) }
-        return quiet.map { loop.monotonicNow - $0.since >= Self.rotationPatience } ?? false
+        return renamed.isOver(size: file.shape.size, at: loop.monotonicNow)
     }
 
     /// All of a file that was renamed is done with: on to the next that was renamed since, or to the one that has the name now.
@@ -188,7 +223,7 @@ final class Follower {
         // Opened first: if it is renamed meanwhile it is among the others.
         let present = try FollowedFile(path)
         let others = try RotatedFiles(beside: path)
-        let since = others.since(file.identity, modified: file.modified)
+        let since = others.since(file.identity, modified: file.shape.modified)
         let renamed = since.first { !$0.isCompressed }
         let elsewhere = renamed.flatMap { $0.file == present?.identity ? nil : path + $0.suffix }
         let next = if let elsewhere { try FollowedFile(elsewhere) } else { present }
@@ -202,109 +237,120 @@ final class Follower {
     }
 
     private func wait() {
-        tries = 0
-        timer?.arm(after: Self.interval)
+        let isReported = news?.isWatchingFile == true && FollowedFile.identity(of: path) == file?.identity
+        timer?.arm(after: isReported ? Self.longInterval : Self.interval)
     }
 
     /// What may be over later is waited for, and nothing is read meanwhile.
     private func fail(_ fault: FollowFault) {
         guard fault.isPassing, !isStopping else { return end(fault) }
+        isHeld = true
         tryAgain(because: fault.description)
     }
 
     private func tryAgain(because text: String) {
         if complaints.isNews(text) { terminal.complain("\(text); it is tried again until it goes") }
-        timer?.arm(after: .seconds(min(Self.longestDelay, 1 << min(tries, 3))))
+        retry?.arm(after: .seconds(min(Self.longestDelay, 1 << min(tries, 3))))
         tries += 1
+    }
+
+    private func tryNow() {
+        isHeld = false
+        if piece != nil { sendOpen() }
+        step()
     }
 
     // MARK: One piece
 
-    private func send(_ lines: FollowedLines, of bytes: [UInt8], _ place: FollowedPlace) {
-        // Without an end in all of it a line is too long, and what is read of it is passed over.
-        let length = lines.length > 0 ? lines.length : bytes.count
-        piece = Piece(bytes: Array(bytes[..<length]), unanswered: lines.lines.count)
-        if lines.length == 0 { tell("the line is too long", at: place.offset) }
-        for line in lines.lines { send(line, place) }
-        if lines.lines.isEmpty { finish() }
+    private func take(_ next: FollowedRead.Next) {
+        guard let place else { return }
+        if next.format.isForeign { return end(FollowFault(foreign: name, like: next.lines.last?.bytes ?? [])) }
+        piece = FollowedPiece(
+            next.lines, of: next.bytes, at: place, format: next.format, endsInLongLine: next.endsInLongLine)
+        if next.hasLongLine { tell("the line is too long", place.offset, next.bytes) }
+        wait()
+        sendOpen()
+        if piece?.isAnswered == true { finish() }
     }
 
-    private func send(_ line: FollowedLines.Line, _ place: FollowedPlace) {
-        let offset = place.offset + line.start
+    private func sendOpen() {
+        refusal = nil
+        for index in piece?.takeOpen() ?? [] { send(index) }
+    }
+
+    private func send(_ index: Int) {
+        guard let piece else { return }
+        let (line, offset) = (piece.lines[index].line, piece.offset(of: index))
         do throws(EventText.Fault) {
-            let event = try EventText(line.bytes, id: place.id(at: line.start), scanner: scanner)
-            connection.track(event) { [self] in take($0, at: offset) }
+            let event = try EventText(line.bytes, id: "\(piece.prefix)-\(offset)", scanner: scanner)
+            connection.track(event) { [self] in take($0, of: index) }
         } catch {
-            tell(error.text, at: offset)
-            answered()
+            tell(error.text, offset, line.bytes)
+            self.piece?.settle(index)
         }
     }
 
-    private func take(_ answer: Result<JSONView, any Error>, at offset: Int) {
-        guard piece != nil else { return }
+    private func take(_ answer: Result<JSONView, any Error>, of index: Int) {
+        guard let piece else { return }
         do {
             _ = try answer.get()
+            self.piece?.settle(index)
         } catch ClientError.refused(let error) where error.fateOfLine == .goesAgain {
-            piece?.refusal = error.message
+            refusal = error.message
+            self.piece?.reopen(index)
         } catch ClientError.refused(let error) where error.fateOfLine == .isSkipped {
-            tell(error.message, at: offset)
+            tell(error.message, piece.offset(of: index), piece.lines[index].line.bytes)
+            self.piece?.settle(index)
         } catch {
             return end(error)
         }
-        answered()
+        if self.piece?.isAnswered == true { finish() }
     }
 
-    private func answered() {
-        piece?.unanswered -= 1
-        finish()
-    }
-
+    /// All lines that were sent are answered: the place moves, and what was refused is sent again later.
     private func finish() {
-        guard let done = piece, done.unanswered == 0 else { return }
-        piece = nil
-        if let refusal = done.refusal { return isStopping ? end(nil) : tryAgain(because: refusal) }
+        guard let done = piece, done.isAnswered else { return }
+        if done.isAllSettled { piece = nil }
         do throws(FollowFault) {
-            place?.advance(over: done.bytes)
+            place?.note(done)
             try keep()
-            if let file, let place, try spool?.empty(doneWith: place.offset) == true { try begin(file) }
+            if let file, let place, try spool?.empty(doneWith: place.offset) == true {
+                try begin(file, format: place.format)
+            }
         } catch {
             return fail(error)
         }
         guard !isStopping else { return end(nil) }
+        guard done.isAllSettled else { return tryAgain(because: refusal ?? "") }
         tries = 0
         // Not at once: pieces whose lines are all bad would be done one inside the other.
         timer?.arm(after: .zero)
     }
 
-    private func tell(_ text: String, at offset: Int) {
-        guard offset > toldUpTo else { return }
-        toldUpTo = offset
+    private func tell(_ text: String, _ offset: Int, _ line: [UInt8]) {
+        // Of a pipe nobody could look up a position.
         terminal.complain(
-            spool == nil ? "\(name), byte \(offset): \(text)" : "\(name): \(text): \(beginning(at: offset))")
-    }
-
-    /// The beginning of a line of the piece: of a pipe nobody could look up a place.
-    private func beginning(at offset: Int) -> String {
-        guard let piece, let place else { return "" }
-        let line = piece.bytes.dropFirst(offset - place.offset).prefix { $0 != UInt8(ascii: "\n") }
-        return String(decoding: line.prefix(Self.told), as: UTF8.self) + (line.count > Self.told ? "…" : "")
+            spool == nil
+                ? "\(name), byte \(offset): \(text)" : "\(name): \(text): \(FollowFault.beginning(of: line))")
     }
 
     // MARK: The end
 
-    /// What is on its way may still be answered.
+    /// What is under way may still be answered.
     private func stop() {
         guard !isStopping else { return end(nil) }
         isStopping = true
         spool?.stop()
-        guard piece != nil else { return leaveOff() }
+        guard piece?.isAnswered == false else { return leaveOff() }
         timer = LoopTimer(on: loop) { [self] in end(nil) }
         timer?.arm(after: Self.endPatience)
     }
 
+    /// Keeps what is done with, and how the file looks now.
     private func leaveOff() {
         do throws(FollowFault) {
-            try keep()
+            if let file { try notice(file) }
+            if let place, place != kept { try state.save(place) }
             end(nil)
         } catch {
             end(error)
@@ -312,6 +358,11 @@ final class Follower {
     }
 
     private func end(_ fault: (any Error)?) {
+        if let piece {
+            // Else they would be sent again, although nothing was killed.
+            place?.note(piece)
+            try? keep()
+        }
         (self.fault, isStopping, piece) = (fault, true, nil)
         spool?.stop()
         connection.close()

@@ -56,8 +56,8 @@ import Testing
 
     @Test("Of each reason it is known what becomes of the line; a line is skipped only where it is its own fault")
     func fates() {
-        let again: [ErrorReason] = [.queueFull, .storage, .shuttingDown]
-        let skipped: [ErrorReason] = [.eventTooLarge, .lineTooLong, .limit]
+        let again: [ErrorReason] = [.queueFull, .storage, .shuttingDown, .limit]
+        let skipped: [ErrorReason] = [.eventTooLarge, .lineTooLong]
         for reason in ErrorReason.allCases {
             let fate = RPCError(reason).fateOfLine
             #expect((fate == .goesAgain) == again.contains(reason))
@@ -65,6 +65,8 @@ import Testing
         }
         #expect(RPCError.invalidParams(path: "event", "is empty").fateOfLine == .isSkipped)
         #expect(RPCError.internalError().fateOfLine == .endsFollowing)
+        // The line's own nesting does not pass.
+        #expect(RPCError(.limit, data: ["max_depth": 64]).fateOfLine == .isSkipped)
     }
 
     @Test("What goes on is told once in ten minutes, each thing for itself")

@@ -14,8 +14,39 @@ import Testing
     @Test("A line's id is where it begins, whichever way the place came to be before it")
     func ids() {
         #expect(place().id(at: 7) == "p-7")
-        #expect(place("123").id(at: 4) == "p-7")
-        #expect(place("1234567").id(at: 0) == "p-7")
+        #expect(place("1234567").id(at: 7) == "p-7")
+    }
+
+    @Test("L4: a place whose file is shorter, or as long and written to later, is of a file that was written anew")
+    func replaced() {
+        var place = place("0123456789")
+        place.seen = FileShape(size: 12, modified: 5)
+        #expect(!place.isReplaced(by: FileShape(size: 12, modified: 5)))
+        #expect(!place.isReplaced(by: FileShape(size: 13, modified: 6)))
+        #expect(place.isReplaced(by: FileShape(size: 11, modified: 5)))
+        #expect(place.isReplaced(by: FileShape(size: 12, modified: 6)))
+        #expect(!place.isReplaced(by: FileShape(size: 12, modified: 6), trustsTimes: false))
+        place.seen = nil
+        #expect(place.isReplaced(by: FileShape(size: 9, modified: 6)))
+        #expect(!place.isReplaced(by: FileShape(size: 10, modified: 6)))
+    }
+
+    @Test("How the file looks does not make two places differ in what has to be kept")
+    func same() {
+        var (one, other) = (place("abc"), place("abc"))
+        one.seen = FileShape(size: 3, modified: 1)
+        #expect(one.isSame(as: other) && one != other && !one.isSame(as: nil))
+        other.isInLongLine = true
+        #expect(!one.isSame(as: other))
+    }
+
+    @Test("NUL bytes that are passed over are what stands before the offset then")
+    func skip() {
+        var place = place("abc")
+        place.skip(to: 1_000_000)
+        #expect(place.offset == 1_000_000 && place.before == [UInt8](repeating: 0, count: 64))
+        place.skip(to: 5)
+        #expect(place.offset == 1_000_000)
     }
 
     @Test("The last bytes before the place are remembered, and no more of them")
@@ -30,7 +61,9 @@ import Testing
     @Test("A place comes back as it was kept; what is none is none")
     func kept() throws {
         for text in ["", "a", String(repeating: "\u{0}é\n", count: 100)] {
-            let place = place(text)
+            var place = place(text)
+            place.note(FollowedPieceTests.piece("a\nb\nc\n", at: place, settled: [1]))
+            (place.birth, place.isInLongLine, place.seen) = (7, true, FileShape(size: 1_000, modified: 9))
             let read = try DataItem(parsing: Array(DataItem.object(place.kept).json.utf8)).get(as: DataObject.self)
             #expect(try FollowedPlace(#require(read)) == place)
         }
@@ -43,6 +76,14 @@ import Testing
         #expect(FollowedPlace([:]) == nil)
     }
 
+    @Test("A place of an older version, without what is newer, is a place")
+    func older() throws {
+        let text = #"{"version":1,"device":1,"inode":2,"prefix":"p","offset":1,"before":[97]}"#
+        let kept = try #require(try DataItem(parsing: Array(text.utf8)).get(as: DataObject.self))
+        let place = try #require(FollowedPlace(kept))
+        #expect(place.seen == nil && place.format.strangers == nil && !place.isInLongLine && place.settled.isEmpty)
+    }
+
     @Test("Only whole lines are taken, blank ones are passed over, and the last needs no end in a file that is over")
     func lines() {
         let bytes = Array("one\n\n \r\ntwo\r\nthr".utf8)
@@ -51,7 +92,7 @@ import Testing
         #expect(lines.lines.map { String(decoding: $0.bytes, as: UTF8.self) } == ["one", "two\r"])
         #expect(lines.length == 13)
         let last = FollowedLines(bytes, isLast: true)
-        #expect(last.lines.last == FollowedLines.Line(start: 13, bytes: Array("thr".utf8)))
+        #expect(last.lines.last == FollowedLines.Line(start: 13, end: 16, bytes: Array("thr".utf8)))
         #expect(last.length == bytes.count)
         #expect(FollowedLines(Array("a".utf8)).length == 0)
         #expect(FollowedLines([], isLast: true).lines.isEmpty)
@@ -65,10 +106,39 @@ import Testing
             var (place, ids) = (place(), [String]())
             while place.offset < text.count {
                 let lines = FollowedLines(Array(text[place.offset...].prefix(length)))
-                ids += lines.lines.map { place.id(at: $0.start) }
+                ids += lines.lines.map { [place] in place.id(at: place.offset + $0.start) }
                 place.advance(over: text[place.offset...].prefix(lines.length))
             }
             #expect(ids == whole)
         }
+    }
+
+    private func texts(_ lines: FollowedLines) -> [String] {
+        lines.lines.map { String(decoding: $0.bytes, as: UTF8.self) }
+    }
+
+    @Test("A byte order mark at a file's beginning is passed over, and nowhere else")
+    func mark() {
+        let bytes = [0xEF, 0xBB, 0xBF] + Array("one\n".utf8)
+        let lines = FollowedLines(bytes, isFirst: true)
+        #expect(texts(lines) == ["one"] && lines.lines[0].start == 3 && lines.length == 7)
+        #expect(texts(FollowedLines(bytes)) == ["\u{FEFF}one"])
+    }
+
+    @Test("NUL bytes before a line are passed over, as copytruncate leaves them, also before the line is whole")
+    func holes() {
+        let hole = [UInt8](repeating: 0, count: 1_000)
+        let lines = FollowedLines(hole + Array("one\n".utf8) + hole + Array("two\nthr".utf8))
+        #expect(texts(lines) == ["one", "two"] && lines.lines.map(\.start) == [1_000, 2_004])
+        #expect(FollowedLines(hole).length == 1_000 && FollowedLines(hole).lines.isEmpty)
+        #expect(FollowedLines(hole + Array("thr".utf8)).length == 1_000)
+        #expect(texts(FollowedLines(hole + Array("thr".utf8), isLast: true)) == ["thr"])
+        #expect(FollowedLines([0x61, 0, 0]).length == 0)
+    }
+
+    @Test("No more lines are taken at once than can be told apart in the place")
+    func most() {
+        let lines = FollowedLines(Array(String(repeating: "x\n", count: 5_000).utf8), isLast: true)
+        #expect(lines.lines.count == FollowedLines.most && lines.length == 2 * FollowedLines.most)
     }
 }

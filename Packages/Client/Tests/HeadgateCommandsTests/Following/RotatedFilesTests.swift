@@ -52,6 +52,16 @@ import Testing
         #expect(files.path(of: .init(device: 1, inode: 1)) == "log.2")
     }
 
+    @Test(
+        "A compressed file that was given the inode of the one that was followed is not that one",
+        arguments: [".gz", ".zst"])
+    func recycled(ending: String) {
+        let files = files([(".1" + ending, 5), ("", 6)])
+        #expect(files.path(of: .init(device: 1, inode: 0)) == nil)
+        #expect(files.path(of: .init(device: 1, inode: 1)) == "log")
+        #expect(files.path(of: .init(device: 2, inode: 1)) == nil)
+    }
+
     @Test("A folder is read for the files whose names begin so")
     func folder() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path

@@ -1,0 +1,48 @@
+import Glibc
+import HeadgateTransport
+
+/// Reports at once that a file, or the names in its folder, have changed (inotify). It lives on the loop's thread.
+///
+/// Where the kernel offers no more such watches, or does not know of changes, as on a network's file system, it reports
+/// nothing: the caller looks from time to time anyway.
+final class FileNews {
+    private let descriptor: OwnedDescriptor
+    private var watch: DescriptorWatch?
+    private var file: Int32 = -1
+    private var folder: Int32 = -1
+
+    /// Calls `action` when something has changed. Nil where there is no inotify.
+    init?(on loop: EventLoop, _ action: @escaping () -> Void) {
+        let descriptor = OwnedDescriptor(inotify_init1(Int32(O_NONBLOCK | O_CLOEXEC)))
+        guard descriptor.number >= 0 else { return nil }
+        self.descriptor = descriptor
+        watch = try? DescriptorWatch(readable: descriptor.number, on: loop) {
+            FileNews.drain(descriptor.number)
+            action()
+        }
+        guard watch != nil else { return nil }
+    }
+
+    /// True if changes of the file are reported.
+    var isWatchingFile: Bool { file >= 0 }
+
+    /// Watches the folder of a path.
+    func watchFolder(of path: String) {
+        guard folder < 0 else { return }
+        let end = path.lastIndex(of: "/")
+        folder = inotify_add_watch(
+            descriptor.number, end.map { String(path[...$0]) } ?? ".",
+            UInt32(IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE))
+    }
+
+    /// Watches an open file in place of the one before.
+    func watchFile(_ open: FollowedFile) {
+        if file >= 0 { inotify_rm_watch(descriptor.number, file) }
+        file = inotify_add_watch(descriptor.number, open.pathOfDescriptor, UInt32(IN_MODIFY | IN_ATTRIB))
+    }
+
+    private static func drain(_ descriptor: Int32) {
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        while read(descriptor, &buffer, buffer.count) > 0 {}
+    }
+}

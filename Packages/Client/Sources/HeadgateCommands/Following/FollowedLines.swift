@@ -1,0 +1,44 @@
+/// The whole lines at the beginning of what was read of a file. Pure.
+struct FollowedLines: Equatable {
+    struct Line: Equatable {
+        /// The index of the line's first byte in what was read.
+        let start: Int
+        /// The index behind the line's end.
+        let end: Int
+        /// The line without its end.
+        let bytes: [UInt8]
+    }
+
+    /// The lines that are not blank.
+    private(set) var lines: [Line] = []
+    /// The number of bytes up to the end of the last whole line. Blank lines and NUL bytes belong to them.
+    private(set) var length = 0
+
+    /// The most lines that are taken at once.
+    static let most = 4_096
+
+    /// A byte order mark, as some programs write it at the beginning of a file.
+    private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// Takes bytes apart.
+    /// - Parameters:
+    ///   - isFirst: true if the bytes stand at the file's beginning, where a byte order mark is passed over.
+    ///   - isLast: true if nothing comes behind, so that the last line needs no end.
+    init(_ bytes: [UInt8], isFirst: Bool = false, isLast: Bool = false) {
+        length = isFirst && bytes.starts(with: Self.mark) ? Self.mark.count : 0
+        while lines.count < Self.most, let end = bytes[length...].firstIndex(of: UInt8(ascii: "\n")) {
+            add(bytes[length..<end], end: end + 1)
+        }
+        guard lines.count < Self.most else { return }
+        // After its file was emptied, a writer that does not append leaves NUL bytes before what it writes next.
+        length = bytes[length...].firstIndex { $0 != 0 } ?? bytes.count
+        if isLast, length < bytes.count { add(bytes[length...], end: bytes.count) }
+    }
+
+    private mutating func add(_ line: ArraySlice<UInt8>, end: Int) {
+        length = end
+        let text = line.drop { $0 == 0 }
+        guard !text.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) else { return }
+        lines.append(Line(start: text.startIndex, end: end, bytes: Array(text)))
+    }
+}

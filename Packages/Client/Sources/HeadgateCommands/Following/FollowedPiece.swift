@@ -1,0 +1,101 @@
+/// Lines of a followed file that are sent together, and what became of each. Pure.
+struct FollowedPiece {
+    /// What became of a line.
+    enum State: Equatable {
+        /// The line has to be sent, for the first time or again.
+        case open
+        /// The line is sent and not answered.
+        case sent
+        /// The line is stored, or refused for good.
+        case settled
+    }
+
+    struct Line {
+        let line: FollowedLines.Line
+        var state = State.open
+    }
+
+    /// The prefix of the lines' ids.
+    let prefix: String
+    /// The offset of the piece in the file.
+    let start: Int
+    /// The file's format as the piece's lines show it.
+    let format: FileFormat
+    /// True if the piece ends inside of a line that is too long.
+    let endsInLongLine: Bool
+    private(set) var lines: [Line]
+    private let bytes: [UInt8]
+    private var unanswered = 0
+
+    /// A piece at a place.
+    /// - Parameters:
+    ///   - lines: its lines. Those that are settled by the place are not sent again.
+    ///   - bytes: all of the piece.
+    init(
+        _ lines: [FollowedLines.Line], of bytes: [UInt8], at place: FollowedPlace, format: FileFormat,
+        endsInLongLine: Bool = false
+    ) {
+        (prefix, start, self.bytes) = (place.prefix, place.offset, bytes)
+        (self.format, self.endsInLongLine) = (format, endsInLongLine)
+        self.lines = lines.map { line in
+            Line(line: line, state: place.isSettled(at: place.offset + line.start) ? .settled : .open)
+        }
+    }
+
+    /// The offset behind the piece.
+    var end: Int { start + bytes.count }
+
+    /// True if every line that was sent is answered.
+    var isAnswered: Bool { unanswered == 0 }
+
+    var isAllSettled: Bool { lines.allSatisfy { $0.state == .settled } }
+
+    /// The offset in the file of the line at an index.
+    func offset(of index: Int) -> Int { start + lines[index].line.start }
+
+    /// Takes the lines that have to be sent, as their indices: they are under way from now on.
+    mutating func takeOpen() -> [Int] {
+        let open = lines.indices.filter { lines[$0].state == .open }
+        for index in open { lines[index].state = .sent }
+        unanswered += open.count
+        return open
+    }
+
+    /// A line that was sent is done with.
+    mutating func settle(_ index: Int) { answer(index, .settled) }
+
+    /// A line that was sent may be stored later: it has to be sent again.
+    mutating func reopen(_ index: Int) { answer(index, .open) }
+
+    private mutating func answer(_ index: Int, _ state: State) {
+        guard lines[index].state == .sent else { return }
+        lines[index].state = state
+        unanswered -= 1
+    }
+
+    // MARK: For the place
+
+    /// The offset of the first line that is not settled. The end if all are.
+    var firstOpen: Int {
+        lines.firstIndex { $0.state != .settled }.map(offset(of:)) ?? end
+    }
+
+    /// Returns the bytes between two offsets of the file.
+    func bytes(from low: Int, to high: Int) -> ArraySlice<UInt8> {
+        bytes[max(0, low - start)..<max(0, low - start, high - start)]
+    }
+
+    /// Returns the settled lines that begin at an offset or later, neighbours put together.
+    func settled(from offset: Int) -> [Range<Int>] {
+        var ranges: [Range<Int>] = []
+        for entry in lines where entry.state == .settled && start + entry.line.start >= offset {
+            let range = start + entry.line.start..<start + entry.line.end
+            if let last = ranges.last, last.upperBound == range.lowerBound {
+                ranges[ranges.count - 1] = last.lowerBound..<range.upperBound
+            } else {
+                ranges.append(range)
+            }
+        }
+        return ranges
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import Testing
+
+@testable import HeadgateCommands
+
+/// What is seen of an open file.
+@Suite struct FollowedFileTests {
+    private func withFile(_ text: String, _ body: (String, FollowedFile) throws -> Void) throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+        try Data(text.utf8).write(to: URL(filePath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try body(path, try #require(try FollowedFile(path)))
+    }
+
+    private func expectEmptied(
+        _ wasEmptied: Bool, _ file: FollowedFile, at location: SourceLocation = #_sourceLocation
+    ) throws {
+        let found = try file.wasEmptied()
+        #expect(found == wasEmptied, sourceLocation: location)
+    }
+
+    private func open(_ path: String, _ flags: Int32, _ text: String) {
+        let descriptor = Glibc.open(path, O_WRONLY | flags)
+        #expect(write(descriptor, text, text.utf8.count) == text.utf8.count)
+        close(descriptor)
+    }
+
+    @Test("L4: that a file was emptied is seen, also when the same text and more was written at once")
+    func emptied() throws {
+        try withFile("one\n") { path, file in
+            file.watchBeginning()
+            try expectEmptied(false, file)
+            open(path, O_APPEND, "two\n")
+            try expectEmptied(false, file)
+            open(path, O_TRUNC, "one\ntwo\nthree\n")
+            try expectEmptied(true, file)
+            file.watchBeginning()
+            try expectEmptied(false, file)
+        }
+    }
+
+    @Test("A file is held by its beginning only once it has one; room that is freed there is no sign")
+    func beginning() throws {
+        try withFile("") { path, file in
+            file.watchBeginning()
+            open(path, O_APPEND, String(repeating: "line\n", count: 2_000))
+            file.watchBeginning()
+            try expectEmptied(false, file)
+            open(path, O_TRUNC, "\0\0line\n")
+            try expectEmptied(false, file)
+        }
+    }
+
+    @Test("Data behind a hole is found without reading the hole")
+    func hole() throws {
+        try withFile("") { path, file in
+            let writer = try #require(FileHandle(forWritingAtPath: path))
+            try writer.seek(toOffset: 1 << 30)
+            try writer.write(contentsOf: Data("line\n".utf8))
+            let data = file.nextData(from: 0)
+            #expect(data > (1 << 30) - (1 << 20) && data <= 1 << 30)
+            #expect(file.nextData(from: (1 << 30) + 2) == (1 << 30) + 2)
+            #expect(file.nextData(from: (1 << 30) + 5) == (1 << 30) + 5)
+        }
+    }
+}
