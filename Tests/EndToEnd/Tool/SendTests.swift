@@ -27,6 +27,60 @@ import Testing
         }
     }
 
+    @Test("P3: send of an event that no dispatcher wants prints no id, and exits with 1")
+    func unrouted() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(["dispatchers": [:]])
+            let run = try await CommandLineTool.run("send", "signup", on: daemon)
+            #expect(run.exitCode == 1 && run.output.isEmpty)
+            #expect(run.errorOutput.contains("no dispatcher wants this event"))
+        }
+    }
+
+    @Test("Q7: send --id stores an event once, and --dispatcher sends it to that one alone")
+    func members() async throws {
+        try await withScene { scene in
+            let (first, second) = (try scene.collector(), try scene.collector())
+            let daemon = try await scene.daemon([
+                "dispatchers": [
+                    "a": ["kind": "http", "endpoint": .string(first.endpoint)],
+                    "b": ["kind": "http", "endpoint": .string(second.endpoint)],
+                ]
+            ])
+            for _ in 1...2 {
+                let run = try await CommandLineTool.run(
+                    "send", "x", "--id", "one", "--key", "k", "--ttl", "1h", "--dispatcher", "b", on: daemon)
+                #expect(run.exitCode == 0 && run.output == "one\n", "\(run.errorOutput)")
+            }
+            #expect(try await second.acceptedIDs(atLeast: 1) == ["one"])
+            #expect(second.accepted[0].events[0]["key"] == "k")
+            let counters = try await daemon.ask("status")["counters"]
+            #expect(counters["duplicates"] == 1 && first.accepted.isEmpty)
+        }
+    }
+
+    @Test(
+        "send --stdin waits while the disk is full: nothing is a bad line, and all is stored once there is room",
+        .enabled(if: SmallDisk.isPossible, "needs root, to mount a small disk"))
+    func fullDisk() async throws {
+        try await withScene { scene in
+            let disk = try SmallDisk(at: scene.directory.path("small"))
+            defer { disk.unmount() }
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector, top: ["data_dir": .string(disk.path + "/data")])
+            try await daemon.pause()
+            try disk.fill()
+            let lines = (1...3_000).map { #"{"event":"line","id":"l\#($0)","data":{"n":"0123456789"}}"# }
+            async let run = CommandLineTool.run("send", "--stdin", on: daemon, input: lines.joined(separator: "\n"))
+            try await eventually("a refusal") { try await daemon.ask("status")["counters"]["rejected"].int ?? 0 > 0 }
+            try disk.makeRoom()
+            let end = try await run
+            #expect(end.exitCode == 0, "\(end.errorOutput)")
+            #expect(end.output.contains("events acknowledged") && !end.output.contains("bad"))
+            #expect(try await daemon.dispatcher()["pending"].int == 3_000)
+        }
+    }
+
     @Test("send --stdin tracks one event a line, in order")
     func manyEvents() async throws {
         try await withScene { scene in

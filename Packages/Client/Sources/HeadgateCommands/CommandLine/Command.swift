@@ -10,6 +10,9 @@ struct Command: Sendable {
     var options: [Option] = []
     /// What more there is to know, for people.
     var notes = ""
+    /// Returns true if the command runs until it is stopped, so that a reader of standard error that stalls must not hold
+    /// it up.
+    var runsOn: @Sendable (Arguments) -> Bool = { _ in false }
     /// Does it.
     let run: @Sendable (Invocation) throws -> ExitCode
 }

@@ -89,13 +89,13 @@ struct CommandLineParser {
             guard parts.count == 1 else {
                 throw UsageError(message: "\(option.name) has no value", command: command)
             }
-            arguments.options[option.name] = ""
+            arguments.options[option.name] = [""]
             return
         }
         guard let value = parts.count == 2 ? parts[1] : rest.popFirst() else {
             throw UsageError(message: "\(option.usage): the value is missing", command: command)
         }
-        arguments.options[option.name] = value
+        arguments.options[option.name, default: []].append(value)
     }
 
     private func checkOperands(of command: Command) throws(UsageError) {
@@ -128,17 +128,22 @@ enum CommandLineRequest: Sendable {
 struct Arguments: Equatable, Sendable {
     /// What is no option, in order.
     var operands: [String] = []
-    /// The options that were given, with their last value; an empty one if they have none.
-    var options: [String: String] = [:]
+    /// The options that were given, each with its values in order; an empty one if it has none.
+    var options: [String: [String]] = [:]
 
     /// Whether an option was given.
     func has(_ option: Option) -> Bool {
         options[option.name] != nil
     }
 
-    /// The value of an option; nil if it was not given.
+    /// The last value of an option; nil if it was not given.
     func value(_ option: Option) -> String? {
-        options[option.name]
+        options[option.name]?.last
+    }
+
+    /// All values of an option that may be repeated; none if it was not given.
+    func values(_ option: Option) -> [String] {
+        options[option.name] ?? []
     }
 }
 

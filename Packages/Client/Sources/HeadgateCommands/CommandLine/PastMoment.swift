@@ -8,12 +8,18 @@ enum PastMoment {
     /// Reads it; nil when it is neither, or before the first moment that can be told.
     static func parse(_ text: String, now: Timestamp) -> Timestamp? {
         if let time = Timestamp(rfc3339: text) { return time }
-        guard let seconds = seconds(text), seconds <= now.milliseconds / 1_000 else { return nil }
-        return Timestamp(milliseconds: now.milliseconds - seconds * 1_000)
+        guard let length = TimeSpan.milliseconds(text), length <= now.milliseconds else { return nil }
+        return Timestamp(milliseconds: now.milliseconds - length)
     }
+}
 
-    /// Whole numbers with their units, one behind the other; nil when it is nothing of the kind, or too much.
-    private static func seconds(_ text: String) -> Int64? {
+/// A length of time as people give it on the command line: `90s`, `15m`, `1h30m`.
+enum TimeSpan {
+    /// What it has to look like.
+    static let examples = "a length of time like 500ms, 90s, 15m, 1h, 2d or 1h30m"
+
+    /// Reads whole numbers with their units, one behind the other. Returns nil if it is nothing of the kind, or too much.
+    static func milliseconds(_ text: String) -> Int64? {
         var rest = text[...]
         var sum: Int64 = 0
         repeat {
@@ -29,6 +35,6 @@ enum PastMoment {
     }
 
     private static let units: [String: Int64] = [
-        "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800,
+        "ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000,
     ]
 }

@@ -72,7 +72,10 @@ struct InputLines {
     private mutating func take(_ line: ArraySlice<UInt8>) -> Line {
         number += 1
         defer { skips = false }
-        return Line(number: number, bytes: skips || line.count > longest ? nil : Array(line))
+        guard !skips, line.count <= longest else { return Line(number: number, bytes: nil) }
+        // Some programs write a byte order mark at the beginning of a file.
+        let hasMark = number == 1 && line.starts(with: [0xEF, 0xBB, 0xBF])
+        return Line(number: number, bytes: Array(hasMark ? line.dropFirst(3) : line))
     }
 }
 

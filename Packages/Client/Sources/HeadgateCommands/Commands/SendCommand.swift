@@ -1,48 +1,55 @@
 import HeadgateClient
 import HeadgateData
-import HeadgateTransport
 import HeadgateWire
 
 extension Command {
     private static let stdin = Option("--stdin", "read events from standard input, one object a line")
-
     private static let follow = Option("--follow", value: "FILE", "read them from a file as it grows, or a named pipe")
     private static let state = Option("--state", value: "FILE", "where --follow keeps how far it came (FILE.headgate)")
 
     /// `headgate send`.
     static let send = Command(
         name: "send", summary: "Track an event, or many from standard input.",
-        operands: [Operand("EVENT", .optional), Operand("KEY=VALUE", .any)], options: [stdin, follow, state, .json],
+        operands: [Operand("EVENT", .optional), Operand("KEY=VALUE", .any)],
+        options: EventOptions.all + [stdin, follow, state, .json],
         notes: """
             A value that is JSON (1.50, true, null, {…}, […], "text in quotes") is sent as that, any other as a string.
-            The event's id is printed once the daemon has stored it.
+            The event's id is printed once the daemon has stored it. If no dispatcher wants the event, it is not stored: no id
+            is printed, and the exit code is 1.
 
             With --stdin each line is an object: {"event": "signup", "data": {"plan": "pro"}}, with further members if
-            you like: id, key, time, dispatchers, ttl_ms. A bad line is told with its number; the rest goes on.
+            you like: id, key, time, dispatchers, ttl_ms. A bad line is told with its number; the rest goes on. Events that a
+            full store, or another temporary limit, refuses are sent again until they are stored.
             When the daemon restarts meanwhile, nothing is lost and nothing is tracked twice.
 
             With --follow it goes on until SIGTERM, and after a kill where it was: each line is stored once. A file that is
             renamed is read to its end, then those that were renamed since, then the new one of its name; one that is
-            emptied is read anew. A bad line is told with its place and skipped. While a disk is full it waits.
+            emptied is read from its beginning. What is written within a moment before a file is emptied can be lost.
+            A bad line is told with its position and skipped. A line that a full store or disk refuses is sent again. If none of
+            a file's first 100 lines is an event, it has another format: the exit code is 1, and the position stays.
             A named pipe is followed as its writers come and go; its lines are kept in FILE.headgate-lines until they are stored.
-            """
+            """,
+        runsOn: { $0.has(follow) }
     ) { invocation in
-        if invocation.arguments.value(follow) != nil { return try followFile(invocation) }
-        if invocation.arguments.has(stdin) { return try sendLines(invocation) }
+        let arguments = invocation.arguments
+        if arguments.has(stdin) || arguments.has(follow), let option = EventOptions.given(in: arguments) {
+            throw UsageError(
+                message: "send: \(option.name) is for one EVENT; a line has its own members", command: "send")
+        }
+        if arguments.has(follow) { return try followFile(invocation) }
+        if arguments.has(stdin) { return try sendLines(invocation) }
         return try sendOne(invocation)
     }
 
     private static func sendOne(_ invocation: Invocation) throws -> ExitCode {
-        guard let event = invocation.arguments.operands.first else {
-            throw UsageError(message: "send: neither EVENT nor --stdin", command: "send")
+        let answer = try invocation.track(try EventOptions.event(invocation.arguments))
+        let isUnrouted = answer.get(key: "unrouted") == true
+        if !isUnrouted || invocation.arguments.has(.json) {
+            try invocation.show(answer, else: (answer.get(key: "id") ?? "") + "\n")
         }
-        let data = try EventData.parse(invocation.arguments.operands.dropFirst())
-        let answer = try invocation.track(OutgoingEvent(event, data: data))
-        try invocation.show(answer, else: (answer.get(key: "id") ?? "") + "\n")
-        if answer.get(key: "unrouted") == true {
-            invocation.terminal.complain("no dispatcher wants this event: it was not stored")
-        }
-        return .success
+        guard isUnrouted else { return .success }
+        invocation.terminal.complain("no dispatcher wants this event: it was not stored")
+        return .failure
     }
 
     private static func followFile(_ invocation: Invocation) throws -> ExitCode {
@@ -57,6 +64,53 @@ extension Command {
             throw UsageError(message: "send: either EVENT or --stdin", command: "send")
         }
         return try LineSender(invocation).run()
+    }
+}
+
+/// The options of `headgate send` that are members of one event.
+enum EventOptions {
+    private static let id = Option(
+        "--id", value: "EVENT-ID", "the event's id: it is stored once, however often it is sent")
+    private static let key = Option("--key", value: "KEY", "events of one key are delivered in their order")
+    private static let time = Option("--time", value: "TIME", "when it happened, if that is not now (RFC 3339)")
+    private static let timeToLive = Option(
+        "--ttl", value: "DURATION", "how long it is worth delivering: 500ms, 90s, 15m, 1h, 2d")
+    private static let dispatcher = Option(
+        "--dispatcher", value: "ID", "only for this dispatcher; may be given several times")
+
+    static let all = [id, key, time, timeToLive, dispatcher]
+
+    /// Returns the first of them that was given, or nil.
+    static func given(in arguments: Arguments) -> Option? {
+        all.first(where: arguments.has)
+    }
+
+    /// Makes the event that the command line describes.
+    static func event(_ arguments: Arguments) throws(UsageError) -> OutgoingEvent {
+        guard let name = arguments.operands.first else {
+            throw UsageError(message: "send: neither EVENT nor --stdin", command: "send")
+        }
+        let dispatchers = arguments.values(dispatcher)
+        return OutgoingEvent(
+            name, data: try EventData.parse(arguments.operands.dropFirst()), id: arguments.value(id),
+            key: arguments.value(key), time: try time(arguments), dispatchers: dispatchers.isEmpty ? nil : dispatchers,
+            timeToLive: try timeToLive(arguments))
+    }
+
+    private static func time(_ arguments: Arguments) throws(UsageError) -> Timestamp? {
+        guard let text = arguments.value(time) else { return nil }
+        guard let time = Timestamp(rfc3339: text) else {
+            throw UsageError(message: "send: --time \(text) is not a time like 2026-03-01T10:00:00Z", command: "send")
+        }
+        return time
+    }
+
+    private static func timeToLive(_ arguments: Arguments) throws(UsageError) -> Duration? {
+        guard let text = arguments.value(timeToLive) else { return nil }
+        guard let length = TimeSpan.milliseconds(text) else {
+            throw UsageError(message: "send: --ttl \(text) is not \(TimeSpan.examples)", command: "send")
+        }
+        return .milliseconds(length)
     }
 }
 
@@ -82,180 +136,5 @@ enum EventData {
         } catch {
             return .string(text)
         }
-    }
-}
-
-/// Tracks the events of standard input, one a line, many unanswered at once, in order.
-private final class LineSender {
-    private let terminal: Terminal
-    private let printsAnswers: Bool
-    private let loop: EventLoop
-    private let connection: ClientConnection
-    private let reader: InputReader
-    private let scanner = JSONScanner()
-    private var lines = InputLines()
-    private var report = SendReport()
-    private var fault: (any Error)?
-    private var isReading = false
-    private var waitsForRoom = false
-    private var nextProgress: Int64 = 0
-
-    /// How long a daemon that went away is waited for.
-    private static let patience = Duration.seconds(60)
-    /// Nanoseconds between two tellings of the progress.
-    private static let progressInterval: Int64 = 100_000_000
-
-    init(_ invocation: Invocation) throws {
-        terminal = invocation.terminal
-        printsAnswers = invocation.arguments.has(.json)
-        loop = try EventLoop()
-        connection = invocation.connection(on: loop, reconnectingFor: LineSender.patience)
-        reader = try InputReader(terminal.input)
-    }
-
-    /// Sends everything, and tells what became of it.
-    func run() throws -> ExitCode {
-        read()
-        loop.run()
-        terminal.clearProgress()
-        if let remainder = report.remainder { terminal.complain(remainder) }
-        if !printsAnswers { try terminal.write(report.summary + "\n") }
-        if let fault { throw fault }
-        return report.bad == 0 ? .success : .failure
-    }
-
-    private func read() {
-        isReading = true
-        // Handed back on the loop's thread, which alone touches it.
-        nonisolated(unsafe) let sender = self
-        reader.read { [loop] result in loop.submit { sender.take(result) } }
-    }
-
-    private func take(_ result: Result<[UInt8], InputReader.Failure>) {
-        isReading = false
-        switch result {
-        case .success(let bytes):
-            lines.append(bytes)
-            proceed()
-        case .failure(let failure): stop(failure)
-        }
-    }
-
-    /// Sends what there is room for; then reads on, waits, or comes to the end.
-    private func proceed() {
-        while fault == nil, connection.hasRoom, let line = lines.next() { send(line) }
-        guard fault == nil else { return }
-        guard connection.hasRoom else { return waitForRoom() }
-        if !lines.isAtEnd {
-            if !isReading { read() }
-        } else if report.isAllAnswered {
-            stop(nil)
-        }
-    }
-
-    private func waitForRoom() {
-        guard !waitsForRoom else { return }
-        waitsForRoom = true
-        connection.whenRoom { [self] in
-            waitsForRoom = false
-            proceed()
-        }
-    }
-
-    private func send(_ line: InputLines.Line) {
-        do throws(EventText.Fault) {
-            guard let bytes = line.bytes else { throw .unreadable(.tooLarge) }
-            let event = try EventText(bytes, scanner: scanner)
-            report.noteSent(line.number)
-            connection.track(event) { [self] in take($0, of: line.number) }
-        } catch {
-            refuse(line.number, error.text)
-        }
-    }
-
-    private func take(_ answer: Result<JSONView, any Error>, of line: Int) {
-        guard fault == nil else { return }
-        do {
-            let result = try answer.get()
-            report.noteAcknowledged(line, try TrackReceipt(result))
-            if printsAnswers { try terminal.write(result.item.json + "\n") }
-        } catch ClientError.refused(let error) {
-            refuse(line, error.message)
-        } catch {
-            return stop(error)
-        }
-        showProgress()
-        if lines.isAtEnd { proceed() }
-    }
-
-    private func refuse(_ line: Int, _ text: String) {
-        terminal.complain("line \(line): \(text)")
-        report.noteBad(line)
-    }
-
-    private func stop(_ fault: (any Error)?) {
-        self.fault = fault
-        connection.close()
-        loop.stop()
-    }
-
-    private func showProgress() {
-        guard terminal.showsProgress, loop.monotonicNow >= nextProgress else { return }
-        nextProgress = loop.monotonicNow + LineSender.progressInterval
-        terminal.showProgress(report.summary)
-    }
-}
-
-extension EventText.Fault {
-    /// What is wrong with a line, for people.
-    var text: String {
-        switch self {
-        case .noObject: "not an object"
-        case .unreadable(let fault): RPCError(fault).message
-        }
-    }
-}
-
-/// What became of the lines that were sent.
-private struct SendReport {
-    private(set) var acknowledged = 0
-    private(set) var duplicates = 0
-    private(set) var unrouted = 0
-    private(set) var bad = 0
-    /// The lines that are sent and not answered.
-    private var unanswered: Set<Int> = []
-
-    var isAllAnswered: Bool { unanswered.isEmpty }
-
-    mutating func noteSent(_ line: Int) {
-        unanswered.insert(line)
-    }
-
-    mutating func noteAcknowledged(_ line: Int, _ receipt: TrackReceipt) {
-        unanswered.remove(line)
-        acknowledged += 1
-        if receipt.isDuplicate { duplicates += 1 }
-        if receipt.isUnrouted { unrouted += 1 }
-    }
-
-    mutating func noteBad(_ line: Int) {
-        unanswered.remove(line)
-        bad += 1
-    }
-
-    /// `2 events acknowledged (1 duplicate), 1 bad line`.
-    var summary: String {
-        var remarks: [String] = []
-        if duplicates > 0 { remarks.append(Quantity.counted(duplicates, "duplicate")) }
-        if unrouted > 0 { remarks.append("\(Quantity.grouped(unrouted)) unrouted") }
-        let remark = remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))"
-        let end = bad > 0 ? ", \(Quantity.counted(bad, "bad line"))" : ""
-        return Quantity.counted(acknowledged, "event") + " acknowledged" + remark + end
-    }
-
-    /// Which lines were not answered when all came to an early end; nil if all were.
-    var remainder: String? {
-        guard let first = unanswered.min() else { return nil }
-        return "\(Quantity.counted(unanswered.count, "line")) not acknowledged, the first is line \(first)"
     }
 }

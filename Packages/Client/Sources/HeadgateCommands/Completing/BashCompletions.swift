@@ -13,12 +13,19 @@ enum BashCompletions {
 
             _headgate() {
                 local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+                # bash takes --socket=/x apart into three words.
+                [[ $previous != = ]] || previous=${COMP_WORDS[COMP_CWORD - 2]}
+                [[ $word != = ]] || word=''
                 local -a socket=() named=()
-                local index options='--socket --help --version' offer=''
+                local index option options='--socket --help --version' offer=''
                 for ((index = 1; index < COMP_CWORD; index++)); do
                     case ${COMP_WORDS[index]} in
-                        --socket) socket=(--socket "${COMP_WORDS[++index]}") ;;
-                        \(values.filter { $0 != .socket }.map(\.name).joined(separator: " | "))) ((++index)) ;;
+                        --socket | \(values.filter { $0 != .socket }.map(\.name).joined(separator: " | ")))
+                            option=${COMP_WORDS[index]}
+                            [[ ${COMP_WORDS[index + 1]-} != = ]] || ((++index))
+                            [[ $option != --socket ]] || socket=(--socket "${COMP_WORDS[index + 1]-}")
+                            ((++index))
+                            ;;
                         -*) ;;
                         *) named+=("${COMP_WORDS[index]}") ;;
                     esac
@@ -62,7 +69,7 @@ enum BashCompletions {
             case .nothing: "return"
             case .files: "mapfile -t COMPREPLY < <(compgen -f -- \"$word\") && return"
             case .dispatchers:
-                "mapfile -t COMPREPLY < <(compgen -W \"$(_headgate_dispatchers)\" -- \"$word\") && return"
+                "mapfile -t COMPREPLY < <(compgen -W \"$(_headgate_dispatchers \"${socket[@]}\")\" -- \"$word\") && return"
             case .words(let words):
                 "mapfile -t COMPREPLY < <(compgen -W '\(words.joined(separator: " "))' -- \"$word\") && return"
             }

@@ -27,7 +27,17 @@ import Testing
     func twoWords() throws {
         let (name, arguments) = try run(["config", "get", "--layer", "file"])
         #expect(name == "config get")
-        #expect(arguments.options["--layer"] == "file")
+        #expect(arguments.options["--layer"] == ["file"])
+    }
+
+    @Test(
+        "An option may be given several times: its values are kept in their order, and the last one counts where one is wanted"
+    )
+    func repeated() throws {
+        let (_, arguments) = try run(["send", "x", "--dispatcher", "a", "--key", "k", "--dispatcher=b"])
+        let dispatcher = Option("--dispatcher", value: "ID", "")
+        #expect(arguments.values(dispatcher) == ["a", "b"] && arguments.value(dispatcher) == "b")
+        #expect(arguments.values(Option("--id", value: "ID", "")).isEmpty)
     }
 
     @Test(

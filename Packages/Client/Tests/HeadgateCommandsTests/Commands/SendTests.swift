@@ -1,6 +1,7 @@
 import HeadgateClientTesting
 import HeadgateData
 import HeadgateWire
+import Synchronization
 import Testing
 
 @testable import HeadgateCommands
@@ -35,8 +36,40 @@ import Testing
             .write(#"{"jsonrpc":"2.0","id":1,"result":{"id":"a","unrouted":true}}"#)
         } _: { daemon in
             let run = try await ToolRun.run(["send", "x"], on: daemon)
-            #expect(run.exitCode == .success)
+            #expect(run.exitCode == .failure && run.output.isEmpty)
             #expect(run.errors == "headgate: no dispatcher wants this event: it was not stored\n")
+            let json = try await ToolRun.run(["send", "x", "--json"], on: daemon)
+            #expect(json.exitCode == .failure && json.output == "{\"id\":\"a\",\"unrouted\":true}\n")
+        }
+    }
+
+    @Test("send has an option for each member of an event")
+    func options() async throws {
+        try await withDaemon { daemon in
+            let words = [
+                "send", "x", "--id", "one", "--key=k", "a=1", "--time", "2026-03-01T10:00:00+01:00", "--ttl", "1h30m",
+                "--dispatcher", "b", "--dispatcher", "c",
+            ]
+            let run = try await ToolRun.run(words, on: daemon)
+            #expect(run.exitCode == .success && run.output == "one\n", "\(run.errors)")
+            let params = await daemon.record.requests[0].params
+            #expect(
+                DataItem.object(params).json
+                    == #"{"event":"x","id":"one","data":{"a":1},"key":"k","time":"2026-03-01T09:00:00.000Z","#
+                    + #""dispatchers":["b","c"],"ttl_ms":5400000}"#)
+        }
+    }
+
+    @Test(
+        "A member that makes no sense, or that is given for lines, is wrong usage",
+        arguments: [
+            ["send", "x", "--time", "noon"], ["send", "x", "--ttl", "5"], ["send", "--id", "a"],
+            ["send", "--stdin", "--id", "a"], ["send", "--follow", "/nowhere", "--dispatcher", "a"],
+        ])
+    func badOptions(words: [String]) async throws {
+        try await withDaemon { daemon in
+            let run = try await ToolRun.run(words, on: daemon)
+            #expect(run.exitCode == .usage)
         }
     }
 
@@ -73,7 +106,7 @@ import Testing
         ])
     func badLine(bad: String, complaint: String) async throws {
         try await withDaemon { request in
-            request.params["event"] == "bad" ? .refuse(RPCError(.queueFull, "the daemon says no")) : .answer
+            request.params["event"] == "bad" ? .refuse(RPCError(.eventTooLarge, "the daemon says no")) : .answer
         } _: { daemon in
             let input = "{\"event\":\"x\",\"id\":\"one\"}\n\n\(bad)\n{\"event\":\"x\",\"id\":\"four\"}\n"
             let run = try await ToolRun.run(["send", "--stdin"], on: daemon, input: input)
@@ -81,6 +114,39 @@ import Testing
             #expect(run.errors == "headgate: line 3: \(complaint)\n")
             #expect(run.output == "2 events acknowledged, 1 bad line\n")
             #expect(await daemon.record.stored == ["one", "four"])
+        }
+    }
+
+    @Test(
+        "What is refused for the moment is sent again until it is stored, and is no bad line",
+        arguments: [ErrorReason.queueFull, .storage, .limit])
+    func refusedForTheMoment(reason: ErrorReason) async throws {
+        let refusals = Mutex(0)
+        try await withDaemon { request in
+            let isRefused = refusals.withLock { count in
+                if request.params["id"] == "l2" || request.params["id"] == "l3" { count += 1 }
+                return count <= 2 && (request.params["id"] == "l2" || request.params["id"] == "l3")
+            }
+            return isRefused ? .refuse(RPCError(reason, "there is no room")) : .answer
+        } _: { daemon in
+            let input = (1...5).map { "{\"event\":\"line\",\"id\":\"l\($0)\"}\n" }.joined()
+            let run = try await ToolRun.run(["send", "--stdin"], on: daemon, input: input)
+            #expect(run.exitCode == .success)
+            #expect(run.output == "5 events acknowledged\n")
+            #expect(run.errors.split(separator: "\n").count == 1 && run.errors.contains("there is no room"))
+            // Only those that were refused.
+            #expect(await daemon.record.requests.count == 7)
+            #expect(await Set(daemon.record.stored) == ["l1", "l2", "l3", "l4", "l5"])
+        }
+    }
+
+    @Test("A byte order mark before the first line is passed over")
+    func mark() async throws {
+        try await withDaemon { daemon in
+            let input = "\u{FEFF}{\"event\":\"x\",\"id\":\"one\"}\n"
+            let run = try await ToolRun.run(["send", "--stdin"], on: daemon, input: input)
+            #expect(run.exitCode == .success, "\(run.errors)")
+            #expect(await daemon.record.stored == ["one"])
         }
     }
 

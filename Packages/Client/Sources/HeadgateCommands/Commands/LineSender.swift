@@ -1,0 +1,221 @@
+import HeadgateClient
+import HeadgateTransport
+import HeadgateWire
+
+/// Tracks the events of standard input, one a line, many unanswered at once, in order. Those that the daemon refuses for the
+/// moment are sent again, before any more is sent.
+final class LineSender {
+    private let terminal: Terminal
+    private let printsAnswers: Bool
+    private let loop: EventLoop
+    private let connection: ClientConnection
+    private let reader: InputReader
+    private let scanner = JSONScanner()
+    private var lines = InputLines()
+    private var report = SendReport()
+    private var fault: (any Error)?
+    private var isReading = false
+    private var waitsForRoom = false
+    private var nextProgress: Int64 = 0
+    /// The events that are sent and not answered, by their lines' numbers.
+    private var sent: [Int: EventText] = [:]
+    /// The events that were refused for the moment, by their lines' numbers.
+    private var refused: [Int: EventText] = [:]
+    private var retry: LoopTimer?
+    private var complaints = Complaints()
+    /// The number of times in a row that it was tried in vain to send what was refused.
+    private var tries = 0
+
+    /// How long a daemon that went away is waited for.
+    private static let patience = Duration.seconds(60)
+    /// Nanoseconds between two tellings of the progress.
+    private static let progressInterval: Int64 = 100_000_000
+    /// The most seconds after which what was refused is sent again.
+    private static let longestDelay = 5
+
+    init(_ invocation: Invocation) throws {
+        terminal = invocation.terminal
+        printsAnswers = invocation.arguments.has(.json)
+        loop = try EventLoop()
+        connection = invocation.connection(on: loop, reconnectingFor: LineSender.patience)
+        reader = try InputReader(terminal.input)
+    }
+
+    /// Sends everything, and tells what became of it.
+    func run() throws -> ExitCode {
+        retry = LoopTimer(on: loop) { [self] in sendRefused() }
+        read()
+        loop.run()
+        retry = nil
+        terminal.clearProgress()
+        if let remainder = report.remainder { terminal.complain(remainder) }
+        if !printsAnswers { try terminal.write(report.summary + "\n") }
+        if let fault { throw fault }
+        return report.bad == 0 ? .success : .failure
+    }
+
+    private func read() {
+        isReading = true
+        // Handed back on the loop's thread, which alone touches it.
+        nonisolated(unsafe) let sender = self
+        reader.read { [loop] result in loop.submit { sender.take(result) } }
+    }
+
+    private func take(_ result: Result<[UInt8], InputReader.Failure>) {
+        isReading = false
+        switch result {
+        case .success(let bytes):
+            lines.append(bytes)
+            proceed()
+        case .failure(let failure): stop(failure)
+        }
+    }
+
+    /// Sends what there is room for; then reads on, waits, or comes to the end.
+    private func proceed() {
+        while fault == nil, refused.isEmpty, connection.hasRoom, let line = lines.next() { send(line) }
+        guard fault == nil else { return }
+        guard refused.isEmpty else { return waitWithRefused() }
+        guard connection.hasRoom else { return waitForRoom() }
+        if !lines.isAtEnd {
+            if !isReading { read() }
+        } else if report.isAllAnswered {
+            stop(nil)
+        }
+    }
+
+    private func waitForRoom() {
+        guard !waitsForRoom else { return }
+        waitsForRoom = true
+        connection.whenRoom { [self] in
+            waitsForRoom = false
+            proceed()
+        }
+    }
+
+    private func send(_ line: InputLines.Line) {
+        do throws(EventText.Fault) {
+            guard let bytes = line.bytes else { throw .unreadable(.tooLarge) }
+            let event = try EventText(bytes, scanner: scanner)
+            report.noteSent(line.number)
+            send(event, of: line.number)
+        } catch {
+            refuse(line.number, error.text)
+        }
+    }
+
+    private func send(_ event: EventText, of line: Int) {
+        sent[line] = event
+        connection.track(event) { [self] in take($0, of: line) }
+    }
+
+    private func take(_ answer: Result<JSONView, any Error>, of line: Int) {
+        guard fault == nil else { return }
+        let event = sent.removeValue(forKey: line)
+        do {
+            let result = try answer.get()
+            report.noteAcknowledged(line, try TrackReceipt(result))
+            tries = 0
+            if printsAnswers { try terminal.write(json: result.item.json + "\n") }
+        } catch ClientError.refused(let error) where error.fateOfLine == .goesAgain {
+            refused[line] = event
+            if complaints.isNews(error.message) {
+                terminal.complain("line \(line): \(error.message); such lines are sent again until they are stored")
+            }
+        } catch ClientError.refused(let error) {
+            refuse(line, error.message)
+        } catch {
+            return stop(error)
+        }
+        showProgress()
+        if lines.isAtEnd || !refused.isEmpty || sent.isEmpty { proceed() }
+    }
+
+    // MARK: Refused for the moment
+
+    /// Waits for the answers that are still to come, and then for better times.
+    private func waitWithRefused() {
+        guard sent.isEmpty, let retry, retry.deadline == nil else { return }
+        retry.arm(after: .seconds(min(Self.longestDelay, 1 << min(tries, 3))))
+        tries += 1
+    }
+
+    private func sendRefused() {
+        guard fault == nil else { return }
+        let again = refused.sorted { $0.key < $1.key }
+        refused = [:]
+        for (line, event) in again { send(event, of: line) }
+    }
+
+    private func refuse(_ line: Int, _ text: String) {
+        terminal.complain("line \(line): \(text)")
+        report.noteBad(line)
+    }
+
+    private func stop(_ fault: (any Error)?) {
+        self.fault = fault
+        connection.close()
+        loop.stop()
+    }
+
+    private func showProgress() {
+        guard terminal.showsProgress, loop.monotonicNow >= nextProgress else { return }
+        nextProgress = loop.monotonicNow + LineSender.progressInterval
+        let waiting = refused.isEmpty ? "" : ", \(Quantity.counted(refused.count, "line")) to be sent again"
+        terminal.showProgress(report.summary + waiting)
+    }
+}
+
+extension EventText.Fault {
+    /// What is wrong with a line, for people.
+    var text: String {
+        switch self {
+        case .noObject: "not an object"
+        case .unreadable(let fault): RPCError(fault).message
+        }
+    }
+}
+
+/// What became of the lines that were sent.
+private struct SendReport {
+    private(set) var acknowledged = 0
+    private(set) var duplicates = 0
+    private(set) var unrouted = 0
+    private(set) var bad = 0
+    /// The lines that are sent and not answered.
+    private var unanswered: Set<Int> = []
+
+    var isAllAnswered: Bool { unanswered.isEmpty }
+
+    mutating func noteSent(_ line: Int) {
+        unanswered.insert(line)
+    }
+
+    mutating func noteAcknowledged(_ line: Int, _ receipt: TrackReceipt) {
+        unanswered.remove(line)
+        acknowledged += 1
+        if receipt.isDuplicate { duplicates += 1 }
+        if receipt.isUnrouted { unrouted += 1 }
+    }
+
+    mutating func noteBad(_ line: Int) {
+        unanswered.remove(line)
+        bad += 1
+    }
+
+    /// `2 events acknowledged (1 duplicate), 1 bad line`.
+    var summary: String {
+        var remarks: [String] = []
+        if duplicates > 0 { remarks.append(Quantity.counted(duplicates, "duplicate")) }
+        if unrouted > 0 { remarks.append("\(Quantity.grouped(unrouted)) unrouted") }
+        let remark = remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))"
+        let end = bad > 0 ? ", \(Quantity.counted(bad, "bad line"))" : ""
+        return Quantity.counted(acknowledged, "event") + " acknowledged" + remark + end
+    }
+
+    /// Which lines were not answered when all came to an early end; nil if all were.
+    var remainder: String? {
+        guard let first = unanswered.min() else { return nil }
+        return "\(Quantity.counted(unanswered.count, "line")) not acknowledged, the first is line \(first)"
+    }
+}
