@@ -35,6 +35,25 @@ import Testing
         }
     }
 
+    @Test("export ends with 1 when its reader leaves before the end, and reads no further")
+    func readerLeaves() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(sendingTo: scene.collector())
+            try await daemon.pause()
+            let lines = (1...5_000).map {
+                #"{"event":"line","id":"l\#($0)","data":{"n":"0123456789012345678901234567890"}}"#
+            }
+            let input = lines.joined(separator: "\n")
+            #expect(try await CommandLineTool.run("send", "--stdin", on: daemon, input: input).exitCode == 0)
+            let tool = try BuiltProducts.path(of: "headgate")
+            let script = "{ \(tool) export collect --socket \(daemon.socketPath); echo $? >code; } | head -n 1"
+            let run = try await CommandLineTool.run(
+                program: "/bin/sh", ["-c", "cd \(daemon.folder) && \(script)"], in: daemon.folder)
+            #expect(run.output.split(separator: "\n").count == 1 && run.errorOutput.isEmpty)
+            #expect(daemon.lines(of: "code") == ["1"])
+        }
+    }
+
     @Test("export of a dispatcher that there is not fails and says so")
     func unknown() async throws {
         try await withScene { scene in

@@ -18,7 +18,8 @@ extension Command {
     ) { invocation in
         let params = try activationParams(invocation.arguments)
         let answer = try invocation.ask([Question(method: "board.activate", params: params)])[0]
-        try invocation.show(answer, else: words(for: answer["output"]))
+        let words = words(for: answer["output"])
+        try invocation.show(answer, else: invocation.terminal.showsOutput ? PlainText.lines(words) : words)
         return answer["done"] == true ? .success : .failure
     }
 

@@ -13,7 +13,8 @@ extension Command {
         var params = DataObject()
         params["layer"] = invocation.arguments.value(layer).map { .string($0) }
         let answer = try invocation.ask([Question(method: "config.get", params: params)])[0]
-        try invocation.show(answer, else: IndentedJSON.text(.object(answer)))
+        let text = IndentedJSON.text(.object(answer))
+        try invocation.show(answer, else: invocation.terminal.showsOutput ? PlainText.json(text) : text)
         return .success
     }
 

@@ -15,7 +15,8 @@ extension Command {
             Nothing is changed. Each event is a line, as it is stored: first those that wait, in their order, then dead
             letters, with one member more: dead_letter, which tells when and why the event was given up.
 
-            What is delivered meanwhile may be left out, and what is on its way is: pause the dispatcher first.
+            What is delivered meanwhile may be left out, and what is in flight is: pause the dispatcher first. If the reader of
+            the output leaves before the end, the export stops there with exit code 1.
             """
     ) { invocation in
         if let format = invocation.arguments.value(format), format != "ndjson" {
@@ -93,7 +94,7 @@ private final class Export {
 
     private func write(_ events: [DataObject]) throws {
         let lines = events.filter(isWanted).map { DataItem.object($0).json + "\n" }
-        if !lines.isEmpty { try terminal.write(lines.joined()) }
+        if !lines.isEmpty { try terminal.write(json: lines.joined()) }
     }
 
     /// What does not tell its time, since it is damaged, is wanted.

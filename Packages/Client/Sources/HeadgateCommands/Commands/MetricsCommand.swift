@@ -15,7 +15,8 @@ extension Command {
         guard let metrics = ListedMetric.list(in: answer) else {
             throw ClientError.badAnswer("a result of metrics without metrics")
         }
-        try invocation.show(answer, else: MetricsText.prometheus.text(metrics))
+        let text = MetricsText.prometheus.text(metrics)
+        try invocation.show(answer, else: invocation.terminal.showsOutput ? PlainText.lines(text) : text)
         return .success
     }
 }

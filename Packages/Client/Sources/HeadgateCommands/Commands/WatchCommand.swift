@@ -78,7 +78,9 @@ private final class WatchLines {
 
     private func write(_ params: JSONView) {
         do {
-            try terminal.write(String(decoding: params.raw, as: UTF8.self) + "\n")
+            try terminal.write(json: String(decoding: params.raw, as: UTF8.self) + "\n")
+        } catch let failure as OutputDescriptor.Failure where failure.isReaderGone {
+            stop(nil)
         } catch {
             stop(error)
         }

@@ -40,20 +40,47 @@ struct Style: Sendable {
     }
 }
 
-/// Text that came from elsewhere, made fit for a line on a terminal.
+/// Text that came from elsewhere, made fit for a terminal.
+///
+/// Control characters could move the cursor or change colours. Characters of Unicode's category "format" could reverse what
+/// stands around them or be invisible, and U+2028 and U+2029 break lines.
 enum PlainText {
-    /// Control characters could move the cursor or worse: they are told by their number.
+    /// The text with such characters shown by their numbers, like `\u{202e}`.
     static func line(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isControl) else { return text }
-        return text.unicodeScalars.map { isControl($0) ? escape($0) : String($0) }.joined()
+        escaping(text) { "\\u{\(String($0.value, radix: 16))}" }
     }
 
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
+    /// Several lines, each as ``line(_:)`` has it.
+    static func lines(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { line(String($0)) }.joined(separator: "\n")
     }
 
-    private static func escape(_ scalar: Unicode.Scalar) -> String {
-        "\\u{\(String(scalar.value, radix: 16))}"
+    /// JSON text of one or more lines with such characters escaped as JSON has it: they stand only in strings.
+    static func json(_ text: String) -> String {
+        escaping(text, but: "\n") { scalar in
+            String(scalar).utf16.map { unit in
+                let digits = String(unit, radix: 16)
+                return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }.joined()
+        }
+    }
+
+    private static func escaping(
+        _ text: String, but kept: Unicode.Scalar? = nil, _ escape: (Unicode.Scalar) -> String
+    ) -> String {
+        func isEscaped(_ scalar: Unicode.Scalar) -> Bool { scalar != kept && steers(scalar) }
+        guard text.unicodeScalars.contains(where: isEscaped) else { return text }
+        return text.unicodeScalars.map { isEscaped($0) ? escape($0) : String($0) }.joined()
+    }
+
+    private static func steers(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: return true
+        // Several scripts and emoji need the joiners.
+        case .format: return scalar != "\u{200C}" && scalar != "\u{200D}"
+        default: return false
+        }
     }
 }
 

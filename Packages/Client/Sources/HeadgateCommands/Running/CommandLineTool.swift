@@ -9,14 +9,23 @@ public enum CommandLineTool {
     /// Does what the arguments, without the program's name, ask for; gives the process's exit code.
     /// - Parameter commit: which the program is built from, for `--version`.
     public static func run(_ arguments: [String], builtFrom commit: String? = nil) -> Int32 {
-        // Whoever reads our output may leave before its end; a write then fails, and that is enough.
-        signal(SIGPIPE, SIG_IGN)
-        return run(arguments, on: .standard, builtFrom: commit).rawValue
+        ProcessSignals.prepare()
+        return run(arguments, on: .standard, builtFrom: commit, inBackground: { $0.complainingInBackground() }).rawValue
     }
 
-    static func run(_ arguments: [String], on terminal: Terminal, builtFrom commit: String? = nil) -> ExitCode {
+    /// - Parameter inBackground: what a command that runs on complains to.
+    static func run(
+        _ arguments: [String], on terminal: Terminal, builtFrom commit: String? = nil,
+        inBackground: (Terminal) -> Terminal = { $0 }
+    ) -> ExitCode {
+        var terminal = terminal
+        defer { terminal.finish() }
         do {
-            return try act(try CommandLineParser.parse(arguments), on: terminal, builtFrom: commit)
+            let request = try CommandLineParser.parse(arguments)
+            if case .run(let command, let arguments) = request, command.runsOn(arguments) {
+                terminal = inBackground(terminal)
+            }
+            return try act(request, on: terminal, builtFrom: commit)
         } catch {
             return tell(error, on: terminal)
         }
@@ -49,6 +58,9 @@ public enum CommandLineTool {
             return .usage
         case ClientError.refused(let error):
             terminal.complain(RefusalText.text(error))
+            return .failure
+        case let failure as OutputDescriptor.Failure where failure.isReaderGone:
+            // Whoever stopped reading knows that, and needs no message.
             return .failure
         case ClientError.cannotConnect:
             terminal.complain("\(error)\nIs headgated running? --socket PATH or $HEADGATE_SOCKET names another place.")
@@ -115,7 +127,8 @@ struct Invocation {
 
     /// Prints the daemon's answer as it came, if that is asked for, else in words.
     func show(_ answer: DataObject, else words: @autoclosure () throws -> String) throws {
-        try terminal.write(arguments.has(.json) ? DataItem.object(answer).json + "\n" : words())
+        guard arguments.has(.json) else { return try terminal.write(words()) }
+        try terminal.write(json: DataItem.object(answer).json + "\n")
     }
 
     private func talk(

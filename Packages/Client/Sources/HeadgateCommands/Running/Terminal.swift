@@ -1,4 +1,5 @@
 import Glibc
+import HeadgateTransport
 
 /// Where the tool reads and writes.
 struct Terminal: Sendable {
@@ -10,12 +11,16 @@ struct Terminal: Sendable {
     let style: Style
     /// Where something that changes can be shown; nil when the output is for programs, or for later.
     let screen: ScreenPlace?
+    /// True if the output is shown on a terminal, which obeys control characters.
+    let showsOutput: Bool
     private let output: @Sendable (String) throws -> Void
-    private let errors: @Sendable (String) -> Void
+    private var errors: @Sendable (String) -> Void
     private let readers: @Sendable () -> Bool
+    /// The writer of complaints that do not wait for their reader. Nil if they do.
+    private var background: BackgroundWriter?
 
     init(
-        input: Int32, showsProgress: Bool, style: Style, screen: ScreenPlace? = nil,
+        input: Int32, showsProgress: Bool, style: Style, screen: ScreenPlace? = nil, showsOutput: Bool = false,
         output: @escaping @Sendable (String) throws -> Void, errors: @escaping @Sendable (String) -> Void,
         readers: @escaping @Sendable () -> Bool = { true }
     ) {
@@ -23,6 +28,7 @@ struct Terminal: Sendable {
         self.showsProgress = showsProgress
         self.style = style
         self.screen = screen
+        self.showsOutput = showsOutput
         self.output = output
         self.errors = errors
         self.readers = readers
@@ -30,10 +36,11 @@ struct Terminal: Sendable {
 
     /// The process's own. Colours are for terminals, and for those who have not set `NO_COLOR`.
     static var standard: Terminal {
-        let isColoured = isatty(STDOUT_FILENO) == 1 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
+        let isTerminal = isatty(STDOUT_FILENO) == 1
+        let isColoured = isTerminal && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
         return Terminal(
             input: STDIN_FILENO, showsProgress: isatty(STDERR_FILENO) == 1, style: Style(isColoured: isColoured),
-            screen: ScreenPlace.standard,
+            screen: ScreenPlace.standard, showsOutput: isTerminal,
             output: { try OutputDescriptor(number: STDOUT_FILENO).write($0) },
             errors: { text in
                 // There is nowhere left to tell that this failed.
@@ -42,12 +49,39 @@ struct Terminal: Sendable {
             readers: { OutputDescriptor(number: STDOUT_FILENO).hasReaders })
     }
 
+    /// Returns the same terminal, whose complaints never wait for their reader: what a stalled reader leaves no room for is
+    /// counted and discarded. For commands that run until they are stopped.
+    /// - Parameter descriptor: the descriptor of standard error.
+    func complainingInBackground(to descriptor: Int32 = STDERR_FILENO) -> Terminal {
+        let writer = try? BackgroundWriter(to: descriptor) { count in
+            "headgate: \(Quantity.counted(count, "line")) of this log found no room, because nobody read it\n"
+        }
+        guard let writer else { return self }
+        var terminal = self
+        (terminal.background, terminal.errors) = (writer, { writer.write($0) })
+        return terminal
+    }
+
+    /// Waits for a moment until complaints in the background are written. Call it before the process ends.
+    func finish() {
+        background?.drain(atMost: Terminal.patience)
+    }
+
+    /// The milliseconds that the end of the process waits for a reader of standard error.
+    private static let patience = 500
+
     /// Whether anybody may read the output yet.
     var hasReaders: Bool { readers() }
 
     /// Writes to the output.
     func write(_ text: String) throws {
         try output(text)
+    }
+
+    /// Writes JSON to the output, as it is to programs. On a terminal, characters that could steer it are escaped as JSON
+    /// has it, so that the text still means the same.
+    func write(json text: String) throws {
+        try write(showsOutput ? PlainText.json(text) : text)
     }
 
     /// Tells what went wrong, on a line of its own.
@@ -77,6 +111,8 @@ struct OutputDescriptor {
         let code: Int32
 
         var description: String { "cannot write: \(String(cString: strerror(code)))" }
+        /// True if nobody reads the output any more, as after `| head`.
+        var isReaderGone: Bool { code == EPIPE }
     }
 
     /// Whether anybody may read yet: false once the other end of a pipe or socket is closed.
@@ -85,7 +121,8 @@ struct OutputDescriptor {
         return poll(&state, 1, 0) <= 0 || state.revents & Int16(POLLERR | POLLHUP) == 0
     }
 
-    /// Writes all of it. That nobody reads any more is no failure: who pipes into `head` wants it so.
+    /// Writes all of it.
+    /// - Throws: ``Failure``, with the code `EPIPE` if the reader is gone.
     func write(_ text: String) throws(Failure) {
         let bytes = Array(text.utf8)
         var written = 0
@@ -96,7 +133,6 @@ struct OutputDescriptor {
                 written += count
                 continue
             }
-            if errno == EPIPE { return }
             guard errno == EINTR || errno == EAGAIN else { throw Failure(code: errno) }
             waitUntilWritable()
         }

@@ -1,3 +1,5 @@
+import HeadgateData
+import Synchronization
 import Testing
 
 @testable import HeadgateCommands
@@ -32,6 +34,41 @@ import Testing
         var table = Table([.init("NAME"), .init("REST")])
         table.add([.init("中文字"), .init("x")])
         #expect(table.text(Style(isColoured: false)) == "NAME    REST\n中文字  x\n")
+    }
+}
+
+@Suite struct PlainTextTests {
+    @Test(
+        "What could steer a terminal, reverse text, break a line or hide is shown by its number; all else as it is",
+        arguments: [
+            ("a\u{1B}[2J", #"a\u{1b}[2J"#), ("a\u{9B}2J", #"a\u{9b}2J"#), ("a\u{202E}b", #"a\u{202e}b"#),
+            ("a\u{2066}b", #"a\u{2066}b"#), ("a\u{2028}b\u{2029}", #"a\u{2028}b\u{2029}"#), ("\u{200B}", #"\u{200b}"#),
+            ("\u{FEFF}a", #"\u{feff}a"#), ("\u{E0041}", #"\u{e0041}"#), ("\u{7F}", #"\u{7f}"#),
+            ("a\r\nb", #"a\u{d}\u{a}b"#),
+            ("é e\u{301} 中文 🙂 👩‍👩‍👧 می‌خواهم", "é e\u{301} 中文 🙂 👩‍👩‍👧 می‌خواهم"),
+        ])
+    func line(text: String, shown: String) {
+        #expect(PlainText.line(text) == shown)
+    }
+
+    @Test("In JSON it is escaped as JSON has it, so that the text stays the same")
+    func json() throws {
+        let item: DataItem = ["a\u{9B}": "b\u{202E}\u{E0041}\u{7F}\n é"]
+        let text = PlainText.json(item.json + "\n")
+        #expect(text == #"{"a\u009b":"b\u202e\udb40\udc41\u007f\n é"}"# + "\n")
+        #expect(try DataItem(parsing: Array(text.utf8)) == item)
+    }
+
+    @Test("JSON is escaped on a terminal alone: programs get it as it is")
+    func terminals() throws {
+        for showsOutput in [true, false] {
+            let written = Mutex("")
+            let terminal = Terminal(
+                input: 0, showsProgress: false, style: Fixed.style, showsOutput: showsOutput,
+                output: { text in written.withLock { $0 += text } }, errors: { _ in })
+            try terminal.write(json: "\"\u{9B}\"\n")
+            #expect(written.withLock { $0 } == (showsOutput ? #""\u009b""# + "\n" : "\"\u{9B}\"\n"))
+        }
     }
 }
 

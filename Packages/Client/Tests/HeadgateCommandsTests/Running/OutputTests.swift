@@ -5,14 +5,32 @@ import Testing
 @testable import HeadgateCommands
 
 @Suite struct OutputTests {
-    @Test("Output that nobody reads any more is no failure; a full disk is")
+    @Test("Output that nobody reads any more is a failure of its own kind, and so is a full disk")
     func failures() throws {
         signal(SIGPIPE, SIG_IGN)
         let pipe = Pipe()
         try pipe.fileHandleForReading.close()
-        try OutputDescriptor(number: pipe.fileHandleForWriting.fileDescriptor).write("for nobody\n")
-        let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
-        #expect(throws: OutputDescriptor.Failure.self) { try OutputDescriptor(number: full.fileDescriptor).write("x") }
+        let gone = #expect(throws: OutputDescriptor.Failure.self) {
+            try OutputDescriptor(number: pipe.fileHandleForWriting.fileDescriptor).write("for nobody\n")
+        }
+        #expect(gone?.isReaderGone == true)
+        let handle = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+        let full = #expect(throws: OutputDescriptor.Failure.self) {
+            try OutputDescriptor(number: handle.fileDescriptor).write("x")
+        }
+        #expect(full?.isReaderGone == false)
+    }
+
+    @Test("Complaints in the background do not wait for a reader")
+    func background() throws {
+        let pipe = Pipe()
+        let plain = Terminal(
+            input: 0, showsProgress: false, style: Style(isColoured: false), output: { _ in }, errors: { _ in })
+        let terminal = plain.complainingInBackground(to: pipe.fileHandleForWriting.fileDescriptor)
+        // More than a pipe and the terminal itself hold.
+        for _ in 1...1_000 { terminal.complain(String(repeating: "x", count: 1_000)) }
+        terminal.finish()
+        #expect(pipe.fileHandleForReading.readData(ofLength: 11) == Data("headgate: x".utf8))
     }
 
     @Test("It is known that nobody reads any more before anything is written")
