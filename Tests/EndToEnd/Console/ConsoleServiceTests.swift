@@ -3,6 +3,22 @@ import Testing
 
 /// The console as a service (Protocol, The console; Behaviour O3).
 @Suite struct ConsoleServiceTests {
+    @Test("Standard error that nobody reads holds up no page")
+    func stalledComplaints() async throws {
+        try await withScene { scene in
+            let console = scene.console(showing: scene.idleDaemon())
+            let socket = scene.directory.path("console.sock")
+            let program = try FullPipe().start(
+                "headgate-console", ["--listen", socket, "--socket", console.daemon.socketPath])
+            defer { program.terminate() }
+            try await eventually("a socket") { FileManager.default.fileExists(atPath: socket) }
+            let answer = try await CommandLineTool.run(
+                program: "/usr/bin/curl", ["-s", "--unix-socket", socket, "-o", "/dev/null", "-w", "%{http_code}", "http://localhost/healthz"],
+                in: scene.directory.path("."))
+            #expect(answer.output == "503")
+        }
+    }
+
     @Test("O3: /healthz is 200 while the daemon is ready, and 503 with a word while it is away; the console goes on")
     func health() async throws {
         try await withScene { scene in

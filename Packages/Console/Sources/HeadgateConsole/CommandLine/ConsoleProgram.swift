@@ -9,6 +9,7 @@ public enum ConsoleProgram {
     /// failed, 2 for a command line that makes no sense.
     /// - Parameter commit: which the program is built from, for `--version`.
     public static func run(_ arguments: [String], builtFrom commit: String? = nil) -> Int32 {
+        ProcessSignals.prepare(holding: followed)
         do throws(ConsoleOptions.UsageFault) {
             switch try ConsoleOptions.parse(arguments) {
             case .help: write(ConsoleOptions.usage, to: STDOUT_FILENO)
@@ -24,15 +25,17 @@ public enum ConsoleProgram {
     }
 
     private static func serve(_ options: ConsoleOptions) -> Int32 {
-        // Whoever reads a page may leave in the middle of it; a write then fails, and that is enough.
-        signal(SIGPIPE, SIG_IGN)
         raiseDescriptorLimit()
         do {
             let loop = try EventLoop()
             let console = try Console(options, on: loop)
-            let signals = try follow(console, loop)
-            tellReady(console)
+            // A reader of standard error that stalls must not hold up the pages.
+            let log = try BackgroundWriter(to: STDERR_FILENO) { "headgate-console: \($0) lines found no room\n" }
+            let signals = try follow(console, loop, log)
+            ProcessSignals.release()
+            tellReady(console, log)
             withExtendedLifetime(signals) { loop.run() }
+            log.drain(atMost: patience)
             return 0
         } catch {
             write("headgate-console: \(error)\n", to: STDERR_FILENO)
@@ -40,7 +43,15 @@ public enum ConsoleProgram {
         }
     }
 
-    private static func follow(_ console: Console, _ loop: EventLoop) throws -> [LoopSignal] {
+    /// The milliseconds that the end of the process waits for a reader of standard error.
+    private static let patience = 500
+
+    /// The signals that the console follows. They are held until it does.
+    private static let followed = [SIGTERM, SIGINT, SIGHUP]
+
+    private static func follow(
+        _ console: Console, _ loop: EventLoop, _ log: BackgroundWriter
+    ) throws -> [LoopSignal] {
         let stop = try [SIGTERM, SIGINT].map { signal in
             try LoopSignal(signal, on: loop) {
                 console.close()
@@ -49,16 +60,16 @@ public enum ConsoleProgram {
         }
         let reload = try LoopSignal(SIGHUP, on: loop) {
             do throws(TokenFile.Fault) {
-                if try console.readTokenAgain() { tellReady(console) }
+                if try console.readTokenAgain() { tellReady(console, log) }
             } catch {
-                write("headgate-console: \(error.message): the old token stays\n", to: STDERR_FILENO)
+                log.write("headgate-console: \(error.message): the old token stays\n")
             }
         }
         return stop + [reload]
     }
 
-    private static func tellReady(_ console: Console) {
-        write("headgate-console ready \(console.url)\n", to: STDERR_FILENO)
+    private static func tellReady(_ console: Console, _ log: BackgroundWriter) {
+        log.write("headgate-console ready \(console.url)\n")
     }
 
     /// Each open page is a connection: as many as the system grants.

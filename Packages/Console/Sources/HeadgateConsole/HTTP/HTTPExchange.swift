@@ -6,12 +6,12 @@ final class HTTPExchange {
     private weak var server: HTTPServer?
     private let connection: OpaquePointer
     private var request = HTTPRequest()
-    private var stage = Stage.head
+    private var stage: Stage
     private var isTooLarge = false
     private var isSuspended = false
     private var stream: (any StreamSource)?
 
-    private enum Stage {
+    enum Stage {
         /// The head has been read, or is being read.
         case head
         /// The body is being read.
@@ -26,9 +26,10 @@ final class HTTPExchange {
         case over
     }
 
-    init(on connection: OpaquePointer, of server: HTTPServer, target: String) {
+    init(on connection: OpaquePointer, of server: HTTPServer?, target: String, stage: Stage = .head) {
         self.connection = connection
         self.server = server
+        self.stage = stage
         request.target = target
     }
 
@@ -69,7 +70,10 @@ final class HTTPExchange {
         server?.turnSoon()
     }
 
+    /// The request is over: it is answered, or its connection is gone.
     func end() {
+        // The browser may have left between the answer and the moment at which the library would have taken it.
+        if case .answered(.events(let source)) = stage { source.readerLeft() }
         stage = .over
         isSuspended = false
         stream?.readerLeft()

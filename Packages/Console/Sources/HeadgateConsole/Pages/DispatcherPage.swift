@@ -74,7 +74,7 @@ struct DispatcherPage {
 
     private var attempts: HTML {
         let error: HTML =
-            dispatcher.lastError.map { "<p class=\"error\">\(Words.badge("failed last", .bad)) \($0)</p>" }
+            dispatcher.lastErrorText(clock).map { "<p class=\"error\">\(Words.badge("failing", .bad)) \($0)</p>" }
             ?? "<p>The last attempt did not fail.</p>"
         var table = PageTable(
             "Attempts of \(dispatcher.id) by outcome",

@@ -8,6 +8,7 @@ struct OverviewPage {
     let history: History
     /// Seconds on the history's clock.
     let time: Double
+    var clock = WallClock.local
 
     /// What changes on it.
     var regions: [Region] {
@@ -76,8 +77,8 @@ struct OverviewPage {
     }
 
     private func error(_ dispatcher: ListedDispatcher) -> HTML {
-        guard let error = dispatcher.lastError else { return "" }
-        return "<p class=\"error\">\(Words.badge("failed last", .bad)) \(error)</p>"
+        guard let error = dispatcher.lastErrorText(clock) else { return "" }
+        return "<p class=\"error\">\(Words.badge("failing", .bad)) \(error)</p>"
     }
 
     // MARK: The plots

@@ -80,10 +80,10 @@ struct Problems {
     }
 
     private func failures(_ dispatcher: ListedDispatcher) -> [Problem] {
-        guard let error = dispatcher.lastError else { return [] }
+        guard let error = dispatcher.lastErrorText(clock) else { return [] }
         return [
             Problem(
-                title: "\(dispatcher.id) failed last: \(error)",
+                title: "\(dispatcher.id): \(error)",
                 advice: "It tries again by itself. Look at the destination, and at the dispatcher's settings.",
                 dispatcher: dispatcher.id, isBad: true)
         ]

@@ -70,6 +70,16 @@ struct AccessRuleTests {
         #expect(rule().judge(request("/", ["cookie": cookies])) == .granted(.page(.overview)))
     }
 
+    @Test("A browser that also holds an old cookie of the same name is let in, whichever it sends first")
+    func oldCookie() {
+        let cookies = ["headgate_console_9477=old", "headgate_console_9477=secret"]
+        for order in [cookies, cookies.reversed()] {
+            let request = request("/", ["cookie": order.joined(separator: "; ")])
+            #expect(rule().judge(request) == .granted(.page(.overview)))
+        }
+        #expect(status(rule().judge(request("/", ["cookie": "headgate_console_9477=old"]))) == 401)
+    }
+
     @Test("Another console's cookie opens nothing, even with the same token")
     func foreignCookie() {
         #expect(status(rule().judge(request("/", ["cookie": "headgate_console_9478=secret"]))) == 401)

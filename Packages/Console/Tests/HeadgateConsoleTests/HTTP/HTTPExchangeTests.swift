@@ -1,0 +1,45 @@
+import Testing
+
+@testable import HeadgateConsole
+
+/// A request whose browser leaves.
+@Suite("HTTP exchanges")
+struct HTTPExchangeTests {
+    private final class Stream: StreamSource {
+        var departures = 0
+
+        func read(atMost count: Int) -> [UInt8]? { [] }
+        func readerLeft() { departures += 1 }
+    }
+
+    /// An exchange at a stage. Nothing of these tests reaches the library, so that the connection may be any.
+    private func exchange(at stage: HTTPExchange.Stage) throws -> HTTPExchange {
+        HTTPExchange(on: try #require(OpaquePointer(bitPattern: 8)), of: nil, target: "/live", stage: stage)
+    }
+
+    @Test("A stream whose browser left before it was answered loses its reader, once")
+    func before() throws {
+        let (stream, exchange) = (Stream(), try exchange(at: .asked))
+        exchange.end()
+        exchange.answer(.events(stream))
+        #expect(stream.departures == 1)
+    }
+
+    @Test("So does one whose browser left after the answer, and before the library took it")
+    func between() throws {
+        let (stream, exchange) = (Stream(), try exchange(at: .asked))
+        exchange.answer(.events(stream))
+        #expect(stream.departures == 0)
+        exchange.end()
+        exchange.end()
+        #expect(stream.departures == 1)
+    }
+
+    @Test("A second answer is not taken, and its stream has no reader")
+    func twice() throws {
+        let (first, second, exchange) = (Stream(), Stream(), try exchange(at: .asked))
+        exchange.answer(.events(first))
+        exchange.answer(.events(second))
+        #expect(first.departures == 0 && second.departures == 1)
+    }
+}
