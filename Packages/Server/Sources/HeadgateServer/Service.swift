@@ -40,6 +40,8 @@ final class Service {
     private let startWarnings: [String]
     private var listening = Listening()
     private var network: MachineNetwork?
+    /// The room on the data directory's disk. Nil without a loop.
+    private(set) var disk: DiskWatch?
     /// What the log is told of.
     private var logged: [any Disposable] = []
 
@@ -107,6 +109,7 @@ final class Service {
             MachineNetwork(scheduler: scheduler, loop: loop) { [weak self] in self?.networkChanged($0) }
         }
         followNetwork()
+        disk = loop.map { DiskWatch(of: places.dataDirectory, on: $0) }
         control.goOn(telling: self)
     }
 
@@ -127,8 +130,8 @@ final class Service {
 
     /// What people should know of the start, the settings and the boards.
     var warnings: [String] {
-        startWarnings + (network?.warnings ?? []) + control.warnings + boards.warnings
-            + gate.warnings.map(\.description)
+        startWarnings + (network?.warnings ?? []) + (disk?.warning.map { [$0] } ?? []) + control.warnings
+            + boards.warnings + gate.warnings.map(\.description)
     }
 
     // MARK: Network

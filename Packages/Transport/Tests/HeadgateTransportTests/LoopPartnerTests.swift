@@ -57,14 +57,14 @@ import Testing
         let isRunning = Guarded(false)
         loop.submit { isRunning.withLock { $0 = true } }
         isRunning.wait(until: { $0 })
-        #expect(!loop.takeOver(ifGoneFor: .zero))
+        try #require(!loop.takeOver(ifGoneFor: .zero))
         loop.stop()
     }
 
     @Test("A loop whose thread was gone for less than one has patience for cannot be taken over")
     func notLongEnough() throws {
         let (loop, partner, gone) = try goneLoop()
-        #expect(!loop.takeOver(ifGoneFor: .seconds(3_600)))
+        try #require(!loop.takeOver(ifGoneFor: .seconds(3_600)))
         loop.stop()
         gone.withLock { $0 = .mayComeBack }
         partner.ended.wait(until: { $0 != nil })
@@ -74,15 +74,16 @@ import Testing
     @Test("While a loop's thread is gone another takes the loop over; the first has the other's part from then on")
     func changesPlaces() throws {
         let (loop, partner, gone) = try goneLoop()
-        #expect(loop.takeOver(ifGoneFor: .zero))
-        #expect(loop.isCurrent)
+        // Without the loop everything below would wait for ever.
+        try #require(loop.takeOver(ifGoneFor: .zero))
+        try #require(loop.isCurrent)
         let ranHere = Guarded(false)
         loop.submit {
             ranHere.withLock { $0 = loop.isCurrent }
             gone.withLock { $0 = .mayComeBack }
         }
         partner.whenEnded = { _ in loop.stop() }
-        #expect(!loop.runTakenOver())
+        try #require(!loop.runTakenOver())
         #expect(ranHere.withLock { $0 })
         #expect(partner.ended.withLock { $0 } == false)
         partner.changed.wait(until: { $0 == 1 })
@@ -92,7 +93,8 @@ import Testing
     @Test("Two threads change places as often as one of them is gone for too long, and whoever has the loop ends it")
     func changesOften() throws {
         let (loop, partner, gone) = try goneLoop()
-        #expect(loop.takeOver(ifGoneFor: .zero))
+        // Without the loop everything below would wait for ever.
+        try #require(loop.takeOver(ifGoneFor: .zero))
         let rounds = Guarded(0)
         // The thread that is back takes the loop over, as soon as this one is gone in its turn.
         partner.whenChanged = {
@@ -108,8 +110,8 @@ import Testing
             loop.betweenTurns(partner)
         }
         gone.withLock { $0 = .mayComeBack }
-        #expect(loop.runTakenOver())
-        #expect(!loop.isCurrent)
+        try #require(loop.runTakenOver())
+        try #require(!loop.isCurrent)
         loop.submit { loop.stop() }
         waitUntilClosed(loop)
         #expect(rounds.withLock { $0 } == 1)

@@ -28,8 +28,10 @@ public struct ListedDispatcher: Sendable, Equatable {
     public let oldest: Duration?
     /// When it tries again; nil while it does not wait.
     public let retryAt: Timestamp?
-    /// What went wrong last.
+    /// The cause of the last failed attempt; nil after a success.
     public let lastError: String?
+    /// The time of that attempt; nil after a success, or where the daemon does not tell.
+    public let lastErrorAt: Timestamp?
     /// Whether it is being flushed.
     public let isFlushing: Bool
 
@@ -50,6 +52,7 @@ public struct ListedDispatcher: Sendable, Equatable {
         oldest = entry.get(key: "oldest_ms", as: Int.self).map { .milliseconds($0) }
         retryAt = entry.get(key: "retry_at", as: String.self).flatMap(Timestamp.init(rfc3339:))
         lastError = entry.get(key: "last_error")
+        lastErrorAt = entry.get(key: "last_error_at", as: String.self).flatMap(Timestamp.init(rfc3339:))
         isFlushing = entry.get(key: "flushing") ?? false
     }
 

@@ -6,8 +6,11 @@ enum DaemonExamination {
     /// - Parameters:
     ///   - status: the result of `status`.
     ///   - version: the tool's own.
-    static func findings(_ status: DataObject, version: String = Version.current) -> [Finding] {
-        [service(status, version)] + warnings(status) + losses(status) + dispatchers(status)
+    ///   - clock: the present moment.
+    static func findings(
+        _ status: DataObject, version: String = Version.current, clock: WallClock = .local
+    ) -> [Finding] {
+        [service(status, version)] + warnings(status) + losses(status) + dispatchers(status, clock)
     }
 
     private static func service(_ status: DataObject, _ version: String) -> Finding {
@@ -39,15 +42,15 @@ enum DaemonExamination {
             + CountedTrouble.ofService.compactMap { told($0, Quantity.grouped) }
     }
 
-    private static func dispatchers(_ status: DataObject) -> [Finding] {
+    private static func dispatchers(_ status: DataObject, _ clock: WallClock) -> [Finding] {
         let dispatchers = ListedDispatcher.list(in: status) ?? []
         guard !dispatchers.isEmpty else {
             return [.wrong("dispatchers", "there is none: no event is stored", "name one in the configuration")]
         }
-        return dispatchers.map(finding)
+        return dispatchers.map { finding($0, clock) }
     }
 
-    private static func finding(_ dispatcher: ListedDispatcher) -> Finding {
+    private static func finding(_ dispatcher: ListedDispatcher, _ clock: WallClock) -> Finding {
         let waiting = "\(Quantity.counted(dispatcher.pending, "event")) waiting"
         let age = dispatcher.oldest.map { ", the oldest \(Quantity.time($0)) old" } ?? ""
         if dispatcher.blockedBy.contains("DeadLettersBarrier:\(dispatcher.id)") {
@@ -56,15 +59,15 @@ enum DaemonExamination {
                 "`headgate dead-letters` shows why events died; fix the cause, then `headgate dead-letters requeue` sends them "
                     + "again and makes room, or raise store.max_dead_letters")
         }
-        if let error = dispatcher.lastError {
+        if let error = dispatcher.lastErrorText(clock) {
             return .wrong(
-                dispatcher.id, "its last attempt failed: \(error); \(waiting)\(age)",
-                "see whether its destination works; headgate watch \(dispatcher.id) tells of the next attempt")
+                dispatcher.id, "\(error); \(waiting)\(age)",
+                "see whether its destination works; `headgate watch dispatchers` shows the next attempt")
         }
         guard dispatcher.isOpen || dispatcher.pending == 0 else {
             return .doubtful(
                 dispatcher.id, "\(waiting)\(age), held by \(dispatcher.blockedBy.joined(separator: ", "))",
-                "headgate barriers tells what would open them")
+                "`headgate barriers` tells what would open them")
         }
         return .fine(dispatcher.id, "\(waiting)\(age), \(Quantity.grouped(dispatcher.sent)) delivered")
     }

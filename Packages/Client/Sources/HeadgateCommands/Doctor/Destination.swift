@@ -105,12 +105,24 @@ extension Destination {
         }
     }
 
-    /// Without what stands before the host's name: it may be a secret.
+    /// The URL without what stands before the host's name: it may be a secret.
     private var shownURL: String {
         guard let start = url.firstRange(of: "://")?.upperBound else { return url }
         let rest = url[start...]
-        let host = rest.prefix { $0 != "/" && $0 != "?" }
-        guard let at = host.lastIndex(of: "@") else { return url }
+        let authority = rest.prefix { !"/?#".contains($0) }
+        guard let at = authority.lastIndex(of: "@") ?? Destination.endOfBrokenSecret(authority, rest) else {
+            return url
+        }
         return url[..<start] + "***@" + rest[rest.index(after: at)...]
+    }
+
+    /// A password with a slash, a question mark or a number sign in it ends the authority too early: what then stands in the
+    /// place of the port is no number. It is hidden up to the last `@` of the URL.
+    private static func endOfBrokenSecret(_ authority: Substring, _ rest: Substring) -> Substring.Index? {
+        let host = authority[(authority.lastIndex(of: "]") ?? authority.startIndex)...]
+        guard let colon = host.lastIndex(of: ":"), !host[colon...].dropFirst().allSatisfy(\.isNumber) else {
+            return nil
+        }
+        return rest.lastIndex(of: "@")
     }
 }

@@ -1,3 +1,5 @@
+import HeadgateData
+
 /// What the machine has for a daemon. What could not be found out is nil.
 struct MachineFacts: Equatable, Sendable {
     /// The file system with the data directory.
@@ -9,6 +11,8 @@ struct MachineFacts: Equatable, Sendable {
         /// The number that the kernel gives its kind.
         var kind: Int
         var isReadOnly: Bool
+
+        var room: DiskRoom { DiskRoom(freeBytes: freeBytes, totalBytes: totalBytes, freeFiles: freeFiles) }
     }
 
     var disk: Disk?
@@ -26,7 +30,6 @@ struct MachineFacts: Equatable, Sendable {
 extension MachineFacts {
     private static let temporaryFileSystem = 0x0102_1994
     private static let networkFileSystem = 0x6969
-    private static let leastFree = 256 << 20
     private static let leastMemory = 64 << 20
     /// A daemon has some descriptors beside those of its connections.
     private static let otherDescriptors = 64
@@ -39,7 +42,7 @@ extension MachineFacts {
         let room = "\(Quantity.bytes(disk.freeBytes)) of \(Quantity.bytes(disk.totalBytes)) free at \(disk.directory)"
         let advice = "give the data directory a disk of its own, or free some room"
         if disk.isReadOnly { return .wrong("disk", "\(disk.directory) is read-only", "see dmesg, and mount it anew") }
-        if disk.freeBytes < MachineFacts.leastFree || disk.freeFiles == 0 {
+        if disk.room.level == .nearlyFull {
             return .wrong("disk", disk.freeFiles == 0 ? "no more files can be made at \(disk.directory)" : room, advice)
         }
         switch disk.kind {
@@ -53,7 +56,7 @@ extension MachineFacts {
                 "have data_dir on a local disk")
         default: break
         }
-        return disk.freeBytes < disk.totalBytes / 20 ? .doubtful("disk", room, advice) : .fine("disk", room)
+        return disk.room.level == .low ? .doubtful("disk", room, advice) : .fine("disk", room)
     }
 
     private var descriptorFinding: Finding? {

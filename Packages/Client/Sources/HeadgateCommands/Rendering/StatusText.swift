@@ -109,10 +109,17 @@ struct DispatcherText {
         let words = BarrierText(dispatchers: all, clock: clock, style: style)
         var remarks = words.holders(of: dispatcher, among: barriers)
         if dispatcher.isFlushing { remarks.append("is being flushed") }
-        if let error = dispatcher.lastError { remarks.append("last error: \(error)") }
+        if let error = dispatcher.lastErrorText(clock) { remarks.append(error) }
         if dispatcher.expired > 0 { remarks.append("\(Quantity.counted(dispatcher.expired, "event")) expired") }
         if dispatcher.evicted > 0 { remarks.append("\(Quantity.counted(dispatcher.evicted, "event")) evicted") }
         return remarks.map { "\(style.apply(.strong, to: PlainText.line(dispatcher.id))): \(PlainText.line($0))\n" }
+    }
+}
+
+extension ListedDispatcher {
+    /// `last error 3 min ago: HTTP 401`; nil if the last attempt did not fail.
+    public func lastErrorText(_ clock: WallClock) -> String? {
+        lastError.map { "last error\(lastErrorAt.map { " \(Quantity.time(clock.age($0))) ago" } ?? ""): \($0)" }
     }
 }
 

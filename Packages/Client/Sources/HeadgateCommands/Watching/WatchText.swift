@@ -72,8 +72,8 @@ struct WatchText {
     }
 
     private func errors(_ dispatcher: ListedDispatcher, _ columns: Int) -> [String] {
-        guard let error = dispatcher.lastError else { return [] }
-        return sentence(of: dispatcher.id, "last error: \(error)", columns)
+        guard let error = dispatcher.lastErrorText(clock) else { return [] }
+        return sentence(of: dispatcher.id, error, columns)
     }
 
     // MARK: Barriers

@@ -51,6 +51,12 @@ import Testing
         let held: DataItem = ["id": "b", "way": "closed", "pending": 3, "blocked_by": ["night"]]
         let idle: DataItem = ["id": "c", "way": "closed", "pending": 0, "blocked_by": ["night"]]
         #expect(verdicts { $0["dispatchers"] = .array([failing, held, idle]) } == [.fine, .wrong, .doubtful, .fine])
+        let timed: DataItem = [
+            "id": "a", "way": "closed", "last_error": "HTTP 503", "last_error_at": Fixed.ago(180),
+        ]
+        let findings = DaemonExamination.findings(
+            status { $0["dispatchers"] = .array([timed]) }, version: "1.0", clock: Fixed.clock)
+        #expect(findings.last?.words == "last error 3 min ago: HTTP 503; 0 events waiting")
     }
 
     private func disk(_ change: (inout MachineFacts.Disk) -> Void = { _ in }) -> Finding.Verdict? {
@@ -131,6 +137,22 @@ import Testing
         #expect(failed.verdict == .wrong)
         #expect(failed.words == "https://***@host/p@th: Could not resolve host: host")
         #expect(destination.finding(.cannotTry).verdict == .unknown)
+    }
+
+    @Test(
+        "X4: no part of a password is shown, whatever is in it",
+        arguments: [
+            ("https://user:se@cret@host/p", "https://***@host/p"), ("https://user:se@cret@host", "https://***@host"),
+            ("https://user:se/cret@host/p", "https://***@host/p"),
+            ("https://user:se?cret@host/p", "https://***@host/p"),
+            ("https://user:se#cret@host/p", "https://***@host/p"),
+            ("https://token@host?a=b@c", "https://***@host?a=b@c"),
+            ("https://host:80/p@th", "https://host:80/p@th"), ("https://[::1]/p@th", "https://[::1]/p@th"),
+            ("https://[::1]:80/p@th", "https://[::1]:80/p@th"), ("https://host/p@th", "https://host/p@th"),
+        ])
+    func passwords(url: String, shown: String) {
+        let finding = Destination(dispatcher: "a", url: url).finding(.failed("why"))
+        #expect(finding.words == "\(shown): why")
     }
 
     @Test("All is told on a line each, with what to do below it, and how much there is at the end")

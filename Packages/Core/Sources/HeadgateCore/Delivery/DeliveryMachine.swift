@@ -13,7 +13,11 @@ struct DeliveryMachine {
     private(set) var queue: DispatcherQueue
     private(set) var counters = Counters<DispatcherCounter>()
     /// What the last failed attempt failed of; nil after a success.
-    private(set) var lastError: String?
+    private(set) var lastError: String? {
+        didSet { if lastError == nil { lastErrorAt = nil } }
+    }
+    /// The wall-clock time of the last failed attempt; nil after a success.
+    private(set) var lastErrorAt: Timestamp?
     private var limit: BatchLimit
     private var flights = Flights()
     private var purges = Purges()
@@ -358,7 +362,7 @@ struct DeliveryMachine {
         let (judged, orders) = takeBack(flight, after: result)
         guard verdict != .keep else { return orders }
         counters.count(.failed)
-        lastError = result.cause
+        (lastError, lastErrorAt) = (result.cause, moment.wall)
         guard !judged.events.isEmpty else { return orders }
         return orders + carryOut(verdict, of: judged, whole: batch, result, moment)
     }
@@ -396,7 +400,7 @@ struct DeliveryMachine {
         let failures = parts.filter { $0.outcome != .delivered }
         guard let first = failures.first else { return orders }
         counters.count(.failed)
-        lastError = first.outcome.cause
+        (lastError, lastErrorAt) = (first.outcome.cause, moment.wall)
         // This is another answer than a 401 (Behaviour A9).
         for failure in failures { queue.takeBack(failure.batch.sequenceNumbers) { $0.wasUnauthorized = false } }
         var cause: String?
@@ -469,7 +473,7 @@ struct DeliveryMachine {
     ) -> Order {
         let wait = retries.failed(
             base: settings.backoffBase, cap: settings.backoffCap, retryAfter: retryAfter, chance: moment.chance)
-        lastError = cause
+        (lastError, lastErrorAt) = (cause, moment.wall)
         if isAnswered { answerClock.heard(from: moment.now, to: moment.now + wait) }
         return .wait(until: moment.now + wait, cause: cause)
     }

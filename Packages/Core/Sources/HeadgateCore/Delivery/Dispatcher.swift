@@ -117,6 +117,9 @@ final class Dispatcher {
     /// What the last failed attempt failed of; nil after a success.
     var lastError: String? { machine.lastError }
 
+    /// The time of the last failed attempt; nil after a success.
+    var lastErrorAt: Timestamp? { machine.lastErrorAt }
+
     /// When an event was sent that is on its way, by the wall clock; nil when it is not.
     func sentAt(of sequenceNumber: SequenceNumber) -> Timestamp? {
         guard let sentAt = machine.sentAt(of: sequenceNumber) else { return nil }

@@ -18,7 +18,10 @@ public struct DispatcherSummary: Sendable, Equatable {
     public var oldest: Duration?
     /// When it tries again; nil while it does not wait.
     public var retryAt: Timestamp?
+    /// The cause of the last failed attempt; nil after a success.
     public var lastError: String?
+    /// The time of that attempt; nil after a success.
+    public var lastErrorAt: Timestamp?
     public var isFlushing: Bool
 }
 

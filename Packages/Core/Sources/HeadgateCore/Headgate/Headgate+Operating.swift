@@ -244,6 +244,7 @@ extension Headgate {
             inFlightBytes: dispatcher.bytesInFlight, counters: dispatcher.counters,
             oldest: oldestAge(of: dispatcher),
             retryAt: dispatcher.backoff.retryAtWall, lastError: dispatcher.lastError,
+            lastErrorAt: dispatcher.lastErrorAt,
             isFlushing: isFlushing)
     }
 

@@ -51,7 +51,9 @@ enum DispatcherMethods {
 
     private static let lastAttempt: [Schema.Member] = [
         .required("oldest_ms", .nullable(.count), "the age of the oldest event that waits"),
-        .required("retry_at", .nullable(.time)), .required("last_error", .nullable(.text)),
+        .required("retry_at", .nullable(.time)),
+        .required("last_error", .nullable(.text), "the cause of the last failed attempt, null after a success"),
+        .required("last_error_at", .nullable(.time), "the time of that attempt"),
         .required("flushing", .bool),
     ]
 
@@ -102,6 +104,7 @@ extension JSONWriter {
         member("oldest_ms", item: summary.oldest.milliseconds)
         member("retry_at", item: summary.retryAt.map { .string($0.text) } ?? .null)
         member("last_error", item: summary.lastError.map { .string($0) } ?? .null)
+        member("last_error_at", item: summary.lastErrorAt.map { .string($0.text) } ?? .null)
         member("flushing", summary.isFlushing)
         endObject()
     }

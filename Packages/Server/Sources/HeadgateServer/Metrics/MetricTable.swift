@@ -18,6 +18,19 @@ enum MetricTable {
             .flag($0.isConnected)
         },
         .one(.gauge, "headgate_warnings", "Warnings that the command status shows") { .whole($0.warnings) },
+        .one(
+            .gauge, "headgate_metrics_timestamp_seconds",
+            "The time at which the daemon told these metrics, in seconds since 1970", unit: .seconds
+        ) { .time($0.wall) },
+        Metric(
+            .gauge, "headgate_disk_free_bytes", "Bytes that are free on the disk of the data directory", unit: .bytes
+        ) { reading, writer in
+            if let disk = reading.disk { writer.sample(.whole(disk.freeBytes)) }
+        },
+        Metric(.gauge, "headgate_disk_bytes", "The size of the disk of the data directory", unit: .bytes) {
+            reading, writer in
+            if let disk = reading.disk { writer.sample(.whole(disk.totalBytes)) }
+        },
     ]
 
     /// What `status` counts.

@@ -21,6 +21,9 @@ struct MetricsReading {
     let started: Timestamp
     let process: ProcessUsage
     let now: Instant
+    let wall: Timestamp
+    /// Nil where it is not known.
+    let disk: DiskRoom?
 
     /// What is told of the event store.
     struct StoreReading {
@@ -56,6 +59,8 @@ struct MetricsReading {
         started = service.startedAt
         process = ProcessUsage()
         now = service.scheduler.now
+        wall = service.scheduler.wall
+        disk = service.disk?.room
     }
 }
 

@@ -33,20 +33,28 @@ enum TestSocket {
         return address.sin_family == sa_family_t(AF_INET) ? UInt16(bigEndian: address.sin_port) : 0
     }
 
-    /// A port of 127.0.0.1 on which nobody listens: it was free a moment ago.
+    /// A port of 127.0.0.1 on which nobody listens. It stays bound until the process ends, so that no other test's server is
+    /// given it meanwhile.
     static func unusedPort() throws -> UInt16 {
-        let socket = try loopback()
-        defer { close(socket) }
-        return port(of: socket)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+        return port(of: try bound(AF_INET, &address))
     }
 
     private static func listening<Address>(_ family: Int32, _ address: inout Address) throws -> Int32 {
+        let socket = try bound(family, &address)
+        guard listen(socket, 128) == 0 else { throw Failure(operation: "listen") }
+        return socket
+    }
+
+    private static func bound<Address>(_ family: Int32, _ address: inout Address) throws -> Int32 {
         let socket = Glibc.socket(family, Int32(SOCK_STREAM.rawValue | UInt32(SOCK_CLOEXEC.rawValue)), 0)
         guard socket >= 0 else { throw Failure(operation: "socket") }
         let bound = withUnsafeBytes(of: &address) { bytes in
             bind(socket, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
         }
-        guard bound == 0, listen(socket, 128) == 0 else { throw Failure(operation: "bind") }
+        guard bound == 0 else { throw Failure(operation: "bind") }
         return socket
     }
 }
