@@ -13,7 +13,8 @@ import Testing
             defer { program.terminate() }
             try await eventually("a socket") { FileManager.default.fileExists(atPath: socket) }
             let answer = try await CommandLineTool.run(
-                program: "/usr/bin/curl", ["-s", "--unix-socket", socket, "-o", "/dev/null", "-w", "%{http_code}", "http://localhost/healthz"],
+                program: "/usr/bin/curl",
+                ["-s", "--unix-socket", socket, "-o", "/dev/null", "-w", "%{http_code}", "http://localhost/healthz"],
                 in: scene.directory.path("."))
             #expect(answer.output == "503")
         }

@@ -406,7 +406,7 @@ import Testing
             try writer.truncate(atOffset: 0)
             // A hole that nobody wants to read.
             try writer.seek(toOffset: 1 << 33)
-            try writer.write(contentsOf: Data(#"{"event":"line","data":{"n":6}}"#.utf8 + "\n".utf8))
+            try writer.write(contentsOf: Data((#"{"event":"line","data":{"n":6}}"# + "\n").utf8))
             try await trail.expect(1...6)
             try trail.append(7...8)
             try await trail.expect(1...8)

@@ -1,3 +1,5 @@
+import Glibc
+
 /// The whole lines at the beginning of what was read of a file. Pure.
 struct FollowedLines: Equatable {
     struct Line: Equatable {
@@ -26,7 +28,7 @@ struct FollowedLines: Equatable {
     ///   - isLast: true if nothing comes behind, so that the last line needs no end.
     init(_ bytes: [UInt8], isFirst: Bool = false, isLast: Bool = false) {
         length = isFirst && bytes.starts(with: Self.mark) ? Self.mark.count : 0
-        while lines.count < Self.most, let end = bytes[length...].firstIndex(of: UInt8(ascii: "\n")) {
+        while lines.count < Self.most, let end = bytes.lineFeed(from: length) {
             add(bytes[length..<end], end: end + 1)
         }
         guard lines.count < Self.most else { return }
@@ -40,5 +42,17 @@ struct FollowedLines: Equatable {
         let text = line.drop { $0 == 0 }
         guard !text.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) else { return }
         lines.append(Line(start: text.startIndex, end: end, bytes: Array(text)))
+    }
+}
+
+extension [UInt8] {
+    /// Returns the index of the first line feed at an index or behind it. Lines may have megabytes.
+    func lineFeed(from start: Int) -> Int? {
+        withUnsafeBytes { bytes -> Int? in
+            guard start < bytes.count, let base = bytes.baseAddress,
+                let found = memchr(base + start, Int32(UInt8(ascii: "\n")), bytes.count - start)
+            else { return nil }
+            return base.distance(to: UnsafeRawPointer(found))
+        }
     }
 }

@@ -43,7 +43,7 @@ struct FollowedRead {
     /// What is left of a line that is too long (Behaviour L3).
     private static func rest(_ bytes: [UInt8], of place: FollowedPlace) -> Next? {
         guard !bytes.isEmpty else { return nil }
-        guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else {
+        guard let end = bytes.lineFeed(from: 0) else {
             return Next(bytes: bytes, format: place.format, endsInLongLine: true)
         }
         return Next(bytes: Array(bytes[...end]), format: place.format)

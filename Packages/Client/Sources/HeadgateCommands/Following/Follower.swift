@@ -204,7 +204,7 @@ final class Follower {
     /// What comes next: more than usual where a line is long.
     private func bytes(of file: FollowedFile, at place: FollowedPlace) throws(FollowFault) -> [UInt8] {
         let bytes = try file.bytes(at: place.offset, upTo: Self.pieceLength)
-        guard bytes.count == Self.pieceLength, !bytes.contains(UInt8(ascii: "\n")) else { return bytes }
+        guard bytes.count == Self.pieceLength, bytes.lineFeed(from: 0) == nil else { return bytes }
         return try file.bytes(at: place.offset, upTo: Self.longestLine + 1)
     }
 
