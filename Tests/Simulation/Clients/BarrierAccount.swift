@@ -18,8 +18,11 @@ final class BarrierAccount {
         /// By dispatcher, where something else was said of it.
         var exceptions: [String: Bool] = [:]
         var isFlushable: Bool
-        /// Whether it stays closed when its owner is gone.
-        var staysClosed: Bool
+        /// What becomes of it when its owner is gone.
+        var leaving: String
+
+        /// Whether it stays closed then, also across a restart of the daemon.
+        var staysClosed: Bool { leaving == "close" || leaving == "keep" }
 
         func closes(_ dispatcher: String) -> Bool {
             scopes?.contains(dispatcher) != false && !isFlushable && exceptions[dispatcher] ?? isClosed
@@ -49,6 +52,9 @@ final class BarrierAccount {
         guard isKnown, let setting, asks.allSatisfy({ $0.end != nil }) else { return false }
         return setting.closes(dispatcher) && (owner?.isTalking == true || setting.staysClosed)
     }
+
+    /// Whether it stands beyond doubt, and belongs to nobody.
+    var certainlyStands: Bool { isKnown && setting?.staysClosed == true && owner == nil }
 
     /// Counts what is said of it, as long as all of that is beyond doubt; nil when it is not.
     var certainty: Int? {
@@ -96,6 +102,19 @@ final class BarrierAccount {
         let isWrong = ask.isOwners && isAlone(ask) && owner === ask.client
         end(ask)
         return !isWrong
+    }
+
+    /// It was done, but could not be written down for the next start.
+    func unwritten(_ ask: Ask) {
+        end(ask)
+        isKnown = false
+    }
+
+    /// The daemon is gone, and all connections with it.
+    /// - Parameter isKept: whether what was answered is beyond doubt what the next daemon finds (Behaviour B29).
+    func lifeEnded(isKept: Bool) {
+        isKnown = isKept && isKnown && setting?.staysClosed == true && asks.allSatisfy { $0.end != nil }
+        (owner, asks) = (nil, [])
     }
 
     private func end(_ ask: Ask) {

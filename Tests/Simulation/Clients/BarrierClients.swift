@@ -10,11 +10,14 @@ final class BarrierClients: Actor {
     private var barriers: [BarrierAccount] = []
     private weak var service: Service?
     private var registered = 0
+    /// Whether what the daemon writes down is there at the next start, unless the power fails.
+    private let isDiskSound: Bool
     private var hasCalmed = false
     private var isCalm = false
 
-    init(_ record: Record, _ crowd: Crowd, _ sides: [FarSide], _ workSide: WorkSide) {
+    init(_ record: Record, _ crowd: Crowd, _ sides: [FarSide], _ workSide: WorkSide, isDiskSound: Bool) {
         self.record = record
+        self.isDiskSound = isDiskSound
         self.crowd = crowd
         for side in sides { side.closing = { [unowned self, id = side.id] in closing(id) } }
         workSide.closing = { [unowned self, id = workSide.lane.id] in closing(id) }
@@ -29,15 +32,21 @@ final class BarrierClients: Actor {
         (self.service, hasCalmed) = (service, false)
     }
 
+    /// What stays when its owner is gone survives a restart (Behaviour B29).
     func lifeEnded(_ end: LifeEnd) {
-        barriers = []
+        for barrier in barriers { barrier.lifeEnded(isKept: isDiskSound && end != .powerless) }
+        if barriers.contains(where: { $0.certainlyStands }) { record.count(.barrierKept) }
     }
 
     // MARK: Acts
 
     var acts: [Act] {
         isCalm
-            ? [] : [Act(4, register), Act(4, set), Act(1, unregister), Act(1, vanish), Act(2, announce), Act(2, list)]
+            ? []
+            : [
+                Act(4, register), Act(4, set), Act(1, unregister), Act(1, vanish), Act(2, announce), Act(2, list),
+                Act(standing.isEmpty ? 0 : 4, clear),
+            ]
     }
 
     private func register() {
@@ -48,7 +57,7 @@ final class BarrierClients: Actor {
         let leaving = record.pick(["unregister", "open", "close", "keep"])
         let setting = BarrierAccount.Setting(
             scopes: scopes, isClosed: isClosed, isFlushable: isFlushable,
-            staysClosed: leaving == "close" || leaving == "keep")
+            leaving: leaving)
         let list = (scopes ?? ["all"]).map { "\"\($0)\"" }.joined(separator: ",")
         let params = #""scopes":[\#(list)],"state":"\#(word(isClosed))","flushable":\#(isFlushable)"#
         ask("register", barrier, client, #","on_disconnect":"\#(leaving)",\#(params)"#) { $0 = setting }
@@ -110,6 +119,7 @@ final class BarrierClients: Actor {
                     let isSo = barrier.done(ask, isForced: isForced, change)
                     record.expect(isSo, "\(client.number) may \(verb) \(barrier.id), which belongs to another")
                     if barrier.closes("a") { record.count(.barrierClosed) }
+                case .refused("storage", _): barrier.unwritten(ask)
                 case .refused(let reason, _):
                     if reason == "conflict" { record.count(.barrierOfAnother) }
                     // There may be no such dispatcher now.
@@ -135,6 +145,18 @@ final class BarrierClients: Actor {
                 record.count(barrier.setting?.exceptions.isEmpty == false ? .exceptionListed : .barrierListed)
             }
         }
+    }
+
+    /// Barriers that nobody owns.
+    private var standing: [BarrierAccount] {
+        let ids = Set(service?.gate.barrierSummaries.filter { $0.identity.owner == nil }.map(\.identity.id) ?? [])
+        return barriers.filter { ids.contains($0.id) }
+    }
+
+    /// An operator takes away what was left behind.
+    private func clear() {
+        guard let client = crowd.talking(), !standing.isEmpty else { return }
+        ask("unregister", record.pick(standing), client, #","force":true"#, isForced: true) { $0 = nil }
     }
 
     /// An owner goes away.

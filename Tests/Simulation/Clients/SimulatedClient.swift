@@ -340,7 +340,7 @@ final class SimulatedClient {
     /// A way is closed beyond doubt, unless it was asked meanwhile to open it.
     private func closed(_ side: FarSide, isKept: Bool) {
         let isAsked = owed.values.contains { if case .way(let other, false) = $0 { other === side } else { false } }
-        guard !isAsked else { return }
+        guard !isAsked, !side.isRemoved else { return }
         side.isPaused = true
         side.isPauseKept = isKept
     }

@@ -77,7 +77,10 @@ final class FarSide: Sender {
     private let firstTerms: Terms
     let patience: Patience
     /// Whether it was asked to remove its dispatcher, or there is none yet, and whether that is beyond doubt.
-    var isRemoved: Bool
+    var isRemoved: Bool {
+        // A pause ends with its dispatcher; of one that is there only later, at the latest when its queue is given up (Behaviour B23).
+        didSet { if isRemoved { isPaused = false } }
+    }
     var isGone: Bool
 
     struct Terms {

@@ -21,7 +21,7 @@ enum Situation: String, CaseIterable {
     case lettersListed, lettersKept, lettersPurged, requeued, requeueCut
     case dispatcherRemoved, dispatcherBack, barrierSet, settingsRefused
     case held, answeredTwice, peeked, rollCalled
-    case barrierClosed, barrierOfAnother, barrierLeft, barrierListed, exceptionListed
+    case barrierClosed, barrierOfAnother, barrierLeft, barrierKept, barrierListed, exceptionListed
     case programAcknowledged, programResent, programDuplicate, programRefused, programCancelled, programTimedOut
     case programDisconnected, programGone
     case standingBegan, standingEnded, standingEndedEarly, standingChecked

@@ -60,7 +60,8 @@ final class World {
         let disk = SimulatedDisk(platter, record)
         store = WitnessedStore(disk, scene.storeKind, scene, scheduler, ledger) { _, _, _ in }
         crowd = Crowd(record, scheduler, ledger, hasFloods: scene.storeKind == .log)
-        let barrierClients = BarrierClients(record, crowd, sides, workSide)
+        let barrierClients = BarrierClients(
+            record, crowd, sides, workSide, isDiskSound: scene.rot == nil && !scene.hasVersions)
         let nature = Nature(record, scheduler, ledger.ages, sides)
         // Who tries for ever to write letters for which there is no room keeps nobody from anything else.
         nature.isDiskBusy = { [unowned self] in !store.desk.isIdle && fillers?.lacksRoomForLetters != true }

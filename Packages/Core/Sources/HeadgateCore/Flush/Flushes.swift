@@ -32,7 +32,8 @@ final class Flushes {
                 id: id, parts: parts, since: scheduler.wall, timeout: timeout,
                 deadline: timeout.map { scheduler.now + $0 }))
         for dispatcher in parts.keys { turn.wayChanged(dispatcher) }
-        scheduler.atEndOfTurn(.facts) { [weak self] in self?.endThoseOver(at: nil) }
+        // By then all that was readable in this turn is read.
+        scheduler.atEndOfTurn(.facts) { [weak self] in self?.timePassed() }
     }
 
     /// Events that a flush covers turned out not to be stored: no more than so many are left of a dispatcher's.

@@ -150,9 +150,10 @@ struct LeavingTests {
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
         bench.settle()
         let settings = bench.dispatchers
-        bench.dispatchers = []
+        bench.dispatchers = [DispatcherSettings(id: "other")]
         try bench.restart()
         bench.advance(by: .seconds(120))
+        #expect(bench.gate.dispatchers.known["collect"] == nil)
         bench.dispatchers = settings
         try bench.restart()
         #expect(bench.summary().isOpen)

@@ -215,7 +215,6 @@ import Testing
             ])
         #expect(way("2", of: bench)?.state == .dead && way("2", of: bench)?.letter == 1)
         #expect(trace("3", in: nil, of: bench).map(\.sequenceNumber) == [3])
-        #expect(trace("1", in: "another", of: bench).isEmpty)
         _ = bench.gate.purge("collect") { _ in }
         bench.settle()
         bench.sender.answer()
@@ -246,11 +245,12 @@ import Testing
         bench.sender.answer(.status(400))
         bench.settle()
         if isRestarted { try bench.restart() }
+        _ = bench.gate.trace.number(ofNamespace: "test")
         _ = bench.gate.requeueDeadLetters(of: "collect", [1]) { _ in }
         bench.settle()
-        #expect(trace("1", in: nil, of: bench).last?.namespace == "test" || isRestarted)
+        #expect(trace("1", in: nil, of: bench).last?.namespace == "test")
         #expect(trace("1", of: bench).last?.sequenceNumber == 2)
-        #expect(trace("1", in: "another", of: bench).isEmpty || isRestarted)
+        #expect(!trace("1", in: "another", of: bench).map(\.sequenceNumber).contains(2))
     }
 
     @Test("O2: all who wait are answered by one scan, and what nobody waits for is not looked for")
