@@ -75,7 +75,8 @@ final class BarrierAccount {
 
     func asked(by client: SimulatedClient) -> Ask {
         moment += 1
-        let isCertain = isKnown && setting != nil && asks.allSatisfy { $0.end != nil || $0.client === client }
+        // What is asked before of a barrier that stays is answered once it is stored, perhaps behind the answer to this.
+        let isCertain = isKnown && setting != nil && asks.allSatisfy { $0.end != nil }
         let ask = Ask(
             client, begin: moment, isOwners: isCertain && owner === client,
             isForeign: isCertain && owner !== client && owner?.isTalking == true)
