@@ -4,7 +4,8 @@ import HeadgateData
 ///
 /// Strings are compared by their bytes, or without regard to case; numbers by their value, however they are spelt and
 /// with all their digits. A condition that cannot be evaluated, because nothing is there or it is of the wrong type, is
-/// false, also with a negated operator; only `is_defined` and `is_not_defined` look at whether anything is there.
+/// false, also with a negated operator; only `is_defined` and `is_not_defined` look at whether anything is there. Every value
+/// that is there can be compared with null.
 public struct Condition: Sendable, Equatable {
     public let `operator`: Operator
     /// Where the value is.

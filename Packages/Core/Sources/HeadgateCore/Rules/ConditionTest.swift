@@ -17,6 +17,8 @@ enum ConditionTest: Sendable, Equatable {
         case (.isDefined, _): true
         case (.isEmpty, _): ConditionTest.isEmpty(value)
         case (.isNull, .null): true
+        // Any value can be compared with null (decision 90).
+        case (.isNull, _): false
         case (.isBool(let wanted), .bool(let bool)): bool == wanted
         case (.number(let relation, let wanted), .number(let number)): relation.holds(NumericValue(number), wanted)
         case (.text(let relation, let wanted), .string(let string)): relation.holds(string, wanted)
@@ -60,7 +62,7 @@ extension ConditionTest {
         case .bool(let bool): .isBool(bool)
         case .number(let number): .number(.equal, NumericValue(number))
         case .string(let string): .text(.equal, ComparableText(string, ignoreCase: ignoreCase))
-        case .array, .object: throw .valueMustBe("a string, a number, true or false")
+        case .array, .object: throw .valueMustBe("a string, a number, true, false or null")
         }
     }
 

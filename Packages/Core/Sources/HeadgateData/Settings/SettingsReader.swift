@@ -54,6 +54,11 @@ public final class SettingsReader {
         return item
     }
 
+    /// The value of a key, which is known from now on; nil if it is absent. A null is returned as a value.
+    public func itemOrNull(_ key: String) -> DataItem? {
+        item(key) ?? object[key]
+    }
+
     /// The place of a member.
     public func path(of key: String) -> String {
         path.isEmpty ? key : "\(path).\(key)"

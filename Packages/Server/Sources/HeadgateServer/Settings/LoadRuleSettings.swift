@@ -66,7 +66,7 @@ extension SettingsReader {
         var ignoreCase = false
         bool("ignore_case", into: &ignoreCase)
         let path = eventPath("path")
-        let value = item("value")
+        let value = itemOrNull("value")
         guard let word = item("operator").flatMap(String.init(dataItem:)),
             let name = Condition.Operator(rawValue: word)
         else {

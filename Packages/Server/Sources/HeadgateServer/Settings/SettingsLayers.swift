@@ -93,11 +93,13 @@ extension SettingsReference {
 
 extension DataObject {
     /// The object with a patch put on it, as JSON Merge Patch (RFC 7396) has it: objects by key, anything else replaced,
-    /// null removes.
+    /// null removes. In a rule that names its operator a null is the value that the rule compares with (Behaviour S5).
     func patched(with patch: DataObject) -> DataObject {
         var result = self
+        let namesOperator = patch["operator"].flatMap(String.init(dataItem:)) != nil
         for (key, value) in patch {
-            result[key] = DataObject.patched(result[key], with: value)
+            let isCompared = namesOperator && key == "value" && value.isNull
+            result[key] = isCompared ? .null : DataObject.patched(result[key], with: value)
         }
         return result
     }

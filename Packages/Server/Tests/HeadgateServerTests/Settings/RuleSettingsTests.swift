@@ -77,7 +77,7 @@ struct RuleSettingsTests {
             (#""a": {"operator": "contains", "path": "x", "value": 5}"#, ["load_rules.a.value: must be a string"]),
             (
                 #""a": {"operator": "equals", "path": "x", "value": []}"#,
-                ["load_rules.a.value: must be a string, a number, true or false"]
+                ["load_rules.a.value: must be a string, a number, true, false or null"]
             ),
             (
                 #""a": {"operator": "equals", "path": "x", "value": "", "ignore_case": 1}"#,
