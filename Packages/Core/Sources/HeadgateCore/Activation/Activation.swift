@@ -43,6 +43,9 @@ public struct ActivationRequest: Sendable, Equatable {
     public var board: String
     /// What the board is given; `null` where there is nothing.
     public var input = DataItem.null
+    /// The input as the option `unique` compares it; nil if that is `input` itself. Two inputs that JSON tells apart may be one
+    /// `DataItem`, since a string of Swift has no room for half a surrogate pair.
+    public var comparedInput: DataItem?
     /// Whose barriers of scope `main` stand before it (Behaviour A3).
     public var mainboard: String
     /// The connection that asked; nil: the service itself.

@@ -303,6 +303,7 @@ extension Activations {
         guard let activation = activations[waiter.activation] else { return }
         var request = ActivationRequest(board: identity.board, mainboard: activation.request.mainboard)
         request.input = activation.request.input
+        request.comparedInput = activation.request.comparedInput
         request.isBarrier = true
         request.timeout = nil
         let cycle = add(request, .cycle, depth: depth)

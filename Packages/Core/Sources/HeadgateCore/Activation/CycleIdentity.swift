@@ -20,7 +20,7 @@ struct CycleIdentity: Hashable {
         mainboard = barrier.scope == .main ? activation.request.mainboard : nil
         switch barrier.option {
         case .void: variant = .shared
-        case .unique: variant = .input(CanonicalJSON(activation.request.input))
+        case .unique: variant = .input(CanonicalJSON(activation.request.comparedInput ?? activation.request.input))
         case .each: variant = .own(activation: activation.id)
         }
     }

@@ -86,7 +86,7 @@ enum BoardMethods {
 
     private static let activate = Method(
         "board.activate", .track, "Activates a board, after its barriers, and answers with its outcome.", board,
-        Field(optional: "input", .any, usually: .null, told: .null),
+        Field(optional: "input", .boardInput, usually: BoardInput(), told: .null),
         Field(optional: "mainboard", .string(1...longestMainboard), "by default the connection's namespace"),
         Field(
             optional: "timeout_ms", .milliseconds(atLeast: 1), usually: usualTimeout,
@@ -99,7 +99,7 @@ enum BoardMethods {
     ) { service, call, board, input, mainboard, timeout, wait throws(RPCError) in
         var request = ActivationRequest(board: board, mainboard: mainboard ?? call.session.caller.namespace)
         request.client = call.session.number
-        request.input = input
+        (request.input, request.comparedInput) = (input.item, input.compared)
         request.timeout = timeout
         request.wait = wait
         if service.gate.isStopping { throw RPCError(.shuttingDown) }

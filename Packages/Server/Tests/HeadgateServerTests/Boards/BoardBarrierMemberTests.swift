@@ -74,6 +74,10 @@ struct BoardBarrierMemberTests {
             ("1E400", "10e399", true), ("-0.0", "0", true), (#"["\ud83d\ude00"]"#, #"[ "😀" ]"#, true),
             ("1E400", "1E401", false), ("1", #""1""#, false), ("[1,2]", "[2,1]", false), (#"{"a":null}"#, "{}", false),
             ("12345678901234567890", "12345678901234567891", false),
+            (#""\ud800""#, #""\ud801""#, false), (#""\ud800""#, #""\uD800""#, true),
+            (#""\ud800""#, #""\ufffd""#, false),
+            (#"{"\ud800":1}"#, #"{"\ud801":1}"#, false), (#"{"a":"\udc00","b":1}"#, #"{"b":1.0,"a":"\udc00"}"#, true),
+            (#"["\udbff\udfffeda080"]"#, #"["\ud800"]"#, false), (#"["\udbff\udfff"]"#, "[\"\u{10FFFF}\"]", true),
         ])
     func unique(first: String, second: String, isShared: Bool) async throws {
         try await run(["option": "unique"]) { server, client in

@@ -1,0 +1,61 @@
+import HeadgateData
+import HeadgateWire
+
+/// The input of an activation as a client sent it.
+struct BoardInput: Sendable {
+    /// The input that the board gets.
+    var item = DataItem.null
+    /// The input that the option `unique` compares (Behaviour A3); nil if that is `item`.
+    var compared: DataItem?
+
+    init() {}
+
+    init(_ view: JSONView) {
+        item = view.item
+        let exact = view.exactItem
+        compared = exact == item ? nil : exact
+    }
+}
+
+extension Shape where Value == BoardInput {
+    /// Any value that a board is activated with.
+    static var boardInput: Shape { Shape(.any) { BoardInput($0) } }
+}
+
+extension JSONView {
+    /// The value, with strings that are the same only if the JSON strings are the same.
+    ///
+    /// A string of Swift has no room for half a surrogate pair. A mark that is no character (U+10FFFF) and the half's digits stand
+    /// for it, and two marks stand for the mark itself.
+    fileprivate var exactItem: DataItem {
+        switch kind {
+        case .null, .bool, .number: item
+        case .string: .string(exactText)
+        case .array: .array(elements?.map(\.exactItem) ?? [])
+        case .object: .object(DataObject(members?.map { ($0.key.exactText, $0.value.exactItem) } ?? []))
+        }
+    }
+
+    private var exactText: String {
+        var bytes: [UInt8] = []
+        appendExact(to: &bytes)
+        // The first bytes of half a pair and of the mark: text without them has neither.
+        guard bytes.contains(where: { $0 == 0xED || $0 == 0xF4 }) else { return String(decoding: bytes, as: UTF8.self) }
+        var (text, rest) = ([UInt8](), bytes[...])
+        while let byte = rest.first {
+            if byte == 0xED, let second = rest.dropFirst().first, second >= 0xA0 {
+                text += JSONView.mark + rest.prefix(3).flatMap { Array(String($0, radix: 16).utf8) }
+                rest = rest.dropFirst(3)
+            } else if rest.starts(with: JSONView.mark) {
+                text += JSONView.mark + JSONView.mark
+                rest = rest.dropFirst(JSONView.mark.count)
+            } else {
+                text.append(byte)
+                rest = rest.dropFirst()
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static let mark = Array("\u{10FFFF}".utf8)
+}
