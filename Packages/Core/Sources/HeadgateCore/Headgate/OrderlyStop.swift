@@ -121,6 +121,8 @@ final class OrderlyStop {
 
     private func tell(_ outcome: StopOutcome) {
         self.outcome = outcome
+        // A flush may have begun while the store was closing.
+        gate.flushes.cancelAll()
         let told = waiting
         waiting = []
         for then in told { then(outcome) }

@@ -213,6 +213,41 @@ struct StopTests {
         #expect(bench.scheduler.nextDeadline == nil || outcome != nil)
     }
 
+    @Test("D11: a flush under way ends with the stop, and says what it has done", arguments: [true, false])
+    func flushUnderWay(flushing: Bool) {
+        var (answers, isDone) = ([FlushAnswer](), false)
+        bench.track(1)
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.track(1)
+        _ = bench.gate.flush(timeout: nil) { answers.append($0) }
+        stop(flushing: flushing) {
+            #expect(answers.count == 1)
+            isDone = true
+        }
+        #expect(answers.isEmpty, "the first event is in flight")
+        bench.sender.answer()
+        bench.settle()
+        #expect(isDone)
+        let part = FlushAnswer.Part(sent: 1, failed: 0, left: 1, blockedBy: ["ManualBarrier:collect"])
+        #expect(answers == [FlushAnswer(ended: .cancelled, dispatchers: ["collect": part])])
+    }
+
+    @Test("D11: a flush that begins while the store does not close ends with the stop")
+    func flushWhileClosing() {
+        var (answers, isDone) = ([FlushAnswer](), false)
+        bench.track(1)
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        bench.sender.answer()
+        bench.track(1)
+        bench.store.isSilent = true
+        stop(flushing: false) { isDone = true }
+        _ = bench.gate.flush(timeout: nil) { answers.append($0) }
+        bench.settle()
+        #expect(!isDone && answers.isEmpty)
+        bench.advance(by: .seconds(15))
+        #expect(isDone && answers.map(\.ended) == [.cancelled])
+    }
+
     @Test("D11: a sender that does not end what it was told to give up is left a second later, and the store is closed")
     func deafSender() throws {
         bench.sender.isDeaf = true
