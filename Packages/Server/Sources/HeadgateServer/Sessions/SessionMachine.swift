@@ -120,7 +120,8 @@ struct SessionMachine {
         case .paused(until: .room):
             var account = account
             account.outputBytes = now.outputBytes
-            return account.fullPart(within: limits)
+            // A connection says that it has room when all output is taken: until then the client is not read.
+            return account.fullPart(within: limits) ?? .unreadAnswers
         case .paused(until: .group): return .storing
         case .paused, .open, .taking, .over, .closed: return nil
         }

@@ -1,4 +1,5 @@
 import Foundation
+import HeadgateCoreTesting
 import HeadgateData
 import Testing
 
@@ -51,6 +52,134 @@ struct ClientListTests {
             _ = try await other.call("ping")
             let read = try await other.call("client.list")["clients"].elements[1]
             #expect(read["stopped"] == .null && read["unanswered"] == 1)
+        }
+    }
+
+    @Test("O3, X2: the reason is that of now, and the time is counted from when the client was read last")
+    func fresh() async throws {
+        let limits: DataObject = ["max_unanswered": 2, "max_unanswered_bytes": 2_000]
+        try await ServiceStage.run(["limits": .object(limits)], timeStands: true) { stage in
+            let other = try await stage.client()
+            try await other.call("dispatcher.pause", ["id": "archive"])
+            try await other.call("track", ["event": "x"])
+            let client = try await stage.client()
+            for name in ["f1", "f2"] {
+                _ = await client.request("flush", ["wait": true, "timeout_ms": 0, "flush": .string(name)])
+            }
+            try await stage.until { $0.sessions.counters[.pausedReadings] == 1 }
+            try await stage.advance(by: .seconds(3))
+            let padding = DataItem.string(String(repeating: "x", count: 2_000))
+            _ = await client.request("flush", ["wait": true, "timeout_ms": 0, "flush": "f3", "padding": padding])
+            try await other.call("flush.cancel", ["flush": "f1"])
+            try await stage.until { $0.sessions.counters[.pausedReadings] == 2 }
+            try await stage.advance(by: .seconds(1))
+            #expect(try await stopped(other) == ["reason": "unanswered", "for_ms": 1_000])
+            try await other.call("flush.cancel", ["flush": "f2"])
+            #expect(try await stopped(other) == ["reason": "unanswered_bytes", "for_ms": 1_000])
+            try await other.call("flush.cancel", ["flush": "f3"])
+            _ = try await client.call("ping")
+            #expect(try await stopped(other) == .null)
+        }
+    }
+
+    /// The `stopped` member of the second client.
+    private func stopped(_ other: LineClient) async throws -> DataItem {
+        try await other.call("client.list")["clients"].elements[1]["stopped"]
+    }
+
+    @Test("O3, X2: a client that does not read its answers is told as such until it has")
+    func unread() async throws {
+        try await ServiceStage.run(["limits": ["max_output_bytes": 50_000]]) { stage in
+            let other = try await stage.client()
+            let client = try RawClient(connectingTo: stage.socket)
+            for number in 1...60 {
+                client.send(#"{"jsonrpc":"2.0","id":\#(number),"method":"rpc.discover"}"# + "\n")
+            }
+            try await stage.until { $0.sessions.counters[.pausedReadings] > 0 }
+            #expect(try await stopped(other)["reason"] == "unread_answers")
+            var lines = 0
+            while lines < 60 {
+                lines += client.takeLines()
+                try await other.call("ping")
+            }
+            #expect(try await stopped(other) == .null)
+        }
+    }
+
+    @Test("O3, X2: a client that waits for the store is told as such")
+    func storing() async throws {
+        let adding: ServiceStage.Adding = { configuration in
+            configuration.makeStore = { scheduler in
+                let store = FaultyStore(scheduler: scheduler)
+                store.holdsAppends = true
+                return store
+            }
+        }
+        try await ServiceStage.run(adding: adding) { stage in
+            let other = try await stage.client()
+            _ = await other.request("track", ["event": "first"])
+            let client = try RawClient(connectingTo: stage.socket)
+            let data = String(repeating: "x", count: 50_000)
+            let event = #"{"jsonrpc":"2.0","id":1,"method":"track","params":{"event":"x","data":{"x":"\#(data)"}}}"#
+            while try await !stage.look({ $0.sessions.all.contains { $0.stop?.reason == .storing } }) {
+                client.fill(with: event + "\n")
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            #expect(try await stopped(other)["reason"] == "storing")
+            try await stage.look { service in
+                let store = try #require(service.gate.events.store as? FaultyStore)
+                store.holdsAppends = false
+            }
+            try await stage.until { $0.sessions.all.allSatisfy { $0.stop == nil } }
+            #expect(try await stopped(other) == .null)
+        }
+    }
+
+    @Test(
+        "O3: each message counts as failed that was refused or could not be read, answered or not",
+        arguments: [
+            ("no JSON", 1), ("[]", 1), (String(repeating: "x", count: 12_000), 1),
+            (#"{"jsonrpc":"2.0","method":"nothing.of.that.name"}"#, 1),
+            (#"{"jsonrpc":"2.0","method":"ping","params":[]}"#, 1),
+            (#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#, 1),
+            (#"{"jsonrpc":"2.0","id":1,"method":"track","params":{}}"#, 1),
+            (#"{"jsonrpc":"2.0","id":1,"method":"track_many","params":{"events":[{}]}}"#, 1),
+            (#"[{"jsonrpc":"2.0","id":1,"method":"track","params":{}},{"jsonrpc":"2.0","id":2,"method":"ping"},5]"#, 2),
+            (#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, 0), (#"{"jsonrpc":"2.0","method":"ping"}"#, 0),
+        ])
+    func failed(line: String, count: Int) async throws {
+        try await ServiceStage.run(["limits": ["max_line_bytes": 10_000]]) { stage in
+            let other = try await stage.client()
+            let client = try RawClient(connectingTo: stage.socket)
+            client.send(line + "\n" + #"{"jsonrpc":"2.0","id":77,"method":"ping"}"# + "\n")
+            var ids: [Int] = []
+            while !ids.contains(77) {
+                ids += try client.messages().compactMap { $0["id"].get() }
+                try await other.call("ping")
+            }
+            let entry = try await other.call("client.list")["clients"].elements[1]
+            #expect(entry["failed"] == .number(DataNumber(count)))
+        }
+    }
+
+    @Test("O3: each request that the store could not do counts as failed")
+    func failedByStore() async throws {
+        let adding: ServiceStage.Adding = { $0.makeStore = { FaultyStore(scheduler: $0) } }
+        try await ServiceStage.run(adding: adding) { stage in
+            let (other, client) = (try await stage.client(), try await stage.client())
+            try await client.call("ping")
+            try await stage.look { service in
+                let store = try #require(service.gate.events.store as? FaultyStore)
+                store.memory.fault = .failed("the disk is broken")
+            }
+            var requests: [Int] = []
+            for _ in 1...3 { requests.append(await client.request("track", ["event": "x"])) }
+            requests.append(await client.request("track_many", ["events": [["event": "x"], ["event": "y"]]]))
+            for request in requests {
+                #expect(try await client.message(to: request)["error"]["data"]["reason"] == "storage")
+            }
+            let entry = try await other.call("client.list")["clients"].elements[1]
+            #expect(entry["failed"] == 4 && entry["rejected"] == 5)
         }
     }
 
