@@ -39,6 +39,28 @@ public enum BarrierScope: RawRepresentable, Hashable, Sendable {
     }
 }
 
+extension BarrierScope {
+    /// The scope as settings have it: a string.
+    public var dataItem: DataItem { .string(rawValue) }
+}
+
+extension BarrierScope: DataItemConvertible {
+    /// Reads a scope of settings; nil if it is no string.
+    public init?(dataItem: DataItem) {
+        guard case .string(let text) = dataItem else { return nil }
+        self.init(rawValue: text)
+    }
+}
+
+/// The names of modules that settings and programs share.
+public enum Modules {
+    /// The ids under which modules are known.
+    public enum Types {
+        /// The usual dispatcher: the one that there is without any settings, and the default scope of the BatchingBarrier.
+        public static let collect = "collect"
+    }
+}
+
 extension Sequence<BarrierScope> {
     /// Whether a dispatcher is in one of these scopes.
     public func cover(_ dispatcherId: String) -> Bool {

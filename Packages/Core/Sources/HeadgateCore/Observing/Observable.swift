@@ -53,9 +53,60 @@ public enum Observables {
         }
     }
 
+    /// What a reading gives, again and again, for a state that nobody announces: at once, and from then on each time that it is
+    /// another one. It is read as long as somebody observes it.
+    /// - Parameters:
+    ///   - interval: the time between two readings.
+    ///   - scheduler: where it is read; that of a barrier's context, say.
+    ///   - read: gives the present value. It must not wait for anything.
+    public static func every<Value: Equatable>(
+        _ interval: Duration, on scheduler: any Scheduler, _ read: @escaping () -> Value
+    ) -> Observable<Value> {
+        Observable { observer in
+            let polling = Polling(interval, on: scheduler, read, observer)
+            polling.look()
+            return DisposeAction { polling.end() }
+        }
+    }
+
     /// Nothing, ever.
     public static func never<Value>() -> Observable<Value> {
         Observable { _ in DisposeAction {} }
+    }
+}
+
+/// Reads a value again and again for one observer.
+private final class Polling<Value: Equatable> {
+    private let interval: Duration
+    private let scheduler: any Scheduler
+    private let read: () -> Value
+    private let observer: (Value) -> Void
+    private var last: Value?
+    private var next: (any Disposable)?
+    private var isOver = false
+
+    init(
+        _ interval: Duration, on scheduler: any Scheduler, _ read: @escaping () -> Value,
+        _ observer: @escaping (Value) -> Void
+    ) {
+        // An interval of nothing would keep the scheduler busy with this alone.
+        self.interval = max(interval, .milliseconds(1))
+        (self.scheduler, self.read, self.observer) = (scheduler, read, observer)
+    }
+
+    func look() {
+        guard !isOver else { return }
+        next = scheduler.schedule(at: scheduler.now + interval) { [weak self] in self?.look() }
+        let value = read()
+        guard value != last else { return }
+        last = value
+        observer(value)
+    }
+
+    func end() {
+        isOver = true
+        next?.dispose()
+        next = nil
     }
 }
 

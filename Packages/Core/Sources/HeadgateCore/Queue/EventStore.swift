@@ -1,6 +1,6 @@
 /// Where accepted events are kept until every dispatcher has settled them (Behaviour Q1).
 ///
-/// SQLite is the embedded default and ``MemoryEventStore`` serves tests and `durability: memory`; a program may bring
+/// A log of segments is the default, SQLite the alternative, and ``MemoryEventStore`` serves tests and `durability: memory`; a program may bring
 /// another. All is called on the scheduler, and each `then` is called on the scheduler, later: never before the call returns.
 /// Appends are carried out in the order given, and so are writes.
 public protocol EventStore: AnyObject {

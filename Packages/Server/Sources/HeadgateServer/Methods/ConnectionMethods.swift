@@ -79,9 +79,9 @@ enum ConnectionMethods {
 
     private static let status = Method(
         "application.status", .track, "Announces whether the client's application is in front of people.",
-        Field("status", Shape<ApplicationStatus>.word)
-    ) { service, call, status in
-        service.statuses.announce(status, by: call.session.number, flushingOn: service.settings.flushOn)
+        Field("status", Shape<StatusWord>.word)
+    ) { service, call, word in
+        service.statuses.announce(word.status, by: call.session.number, flushingOn: service.settings.flushOn)
         call.reply.answer()
     }
 
@@ -90,4 +90,17 @@ enum ConnectionMethods {
         params: [.required("reason", .words([ErrorReason.shuttingDown.rawValue, ErrorReason.unauthorized.rawValue]))])
 
     static let family = MethodFamily(methods: [hello, ping, discover, status], messages: [closing])
+}
+
+/// The words that `application.status` takes: the protocol's own, and those that a tracker in an application has for the same.
+private enum StatusWord: String, CaseIterable, Sendable {
+    case foreground, background, exiting, foregrounded, backgrounded, initialized
+
+    var status: ApplicationStatus {
+        switch self {
+        case .foreground, .foregrounded, .initialized: .foreground
+        case .background, .backgrounded: .background
+        case .exiting: .exiting
+        }
+    }
 }

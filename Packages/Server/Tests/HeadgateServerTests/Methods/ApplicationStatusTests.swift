@@ -10,7 +10,9 @@ struct ApplicationStatusTests {
         "barriers": ["BatchingBarrier": ["barrier_id": "BatchingBarrier", "configuration": ["batch_size": 25]]]
     ]
 
-    @Test("F5: a client whose status changes begins a flush", arguments: ["background", "foreground", "exiting"])
+    @Test(
+        "F5: a client whose status changes begins a flush",
+        arguments: ["background", "foreground", "exiting", "backgrounded", "foregrounded", "initialized"])
     func flushes(_ status: String) async throws {
         try await ServiceStage.run(Self.batching) { stage in
             let client = try await stage.client()

@@ -6,7 +6,7 @@
 public enum Barriers {
     /// Holds a dispatcher until enough of its dispatches wait (Behaviour B22).
     public static func batching(
-        defaultScopes: [BarrierScope] = [.dispatcher(id: "collect")]
+        defaultScopes: [BarrierScope] = [.dispatcher(id: Modules.Types.collect)]
     ) -> BatchingBarrier.Factory {
         BatchingBarrier.Factory(defaultScopes: defaultScopes)
     }
