@@ -26,29 +26,34 @@ struct Daemon {
     private func tell(_ error: any Error, _ server: Server?) {
         let isLogged = server?.assumeIsolated { $0.logFailure(error) } ?? false
         guard !isLogged else { return }
-        for line in "\(error)".split(separator: "\n") { Terminal.error("headgated: \(line)") }
+        for line in "\(error)".split(separator: "\n") { Terminal.log("headgated: \(line)") }
     }
 
     private func serve(_ server: Server, on loop: EventLoop) throws {
-        // A limit on file sizes is a failed write like any other.
-        signal(SIGXFSZ, SIG_IGN)
-        // Whoever started the daemon may have blocked the signals that stop it.
-        var none = sigset_t()
-        sigemptyset(&none)
-        sigprocmask(SIG_SETMASK, &none, nil)
+        // Nothing is in flight before the loop runs, so that a stop during the start has nothing to finish.
+        ProgramStart.exit(on: Daemon.stopSignals)
         Self.raiseDescriptorLimit()
-        let socket = try server.assumeIsolated { server in
+        let opened = try server.assumeIsolated { server in
             try server.start(
                 ServerConfiguration(
                     options: options, environment: environment, userID: geteuid(),
                     inherited: SocketActivation.descriptors))
         }
-        let manager = ServiceManager(environment: environment)
+        // The daemon always opens one, or inherits it.
+        let socket = opened ?? ""
+        let manager = ServiceManager(environment: environment, on: loop)
         let signals = try followSignals(server, loop, manager, socket)
         let watchdog = manager.startWatchdog(on: loop)
-        Terminal.error("headgated ready \(socket)")
+        Terminal.log("headgated ready \(socket)")
         manager.tellReady(socket: socket)
         withExtendedLifetime((signals, watchdog)) { loop.run() }
+    }
+
+    private static let stopSignals = [SIGTERM, SIGINT]
+
+    private static func exitAtOnce() -> Never {
+        _ = LineOutput.standardError.drain(atMost: 1_000)
+        _exit(1)
     }
 
     /// As many connections as the system grants: the usual soft limit is there for programs that use `select`.
@@ -62,14 +67,14 @@ struct Daemon {
     private func followSignals(
         _ server: Server, _ loop: EventLoop, _ manager: ServiceManager, _ socket: String
     ) throws -> [LoopSignal] {
-        let stop = try [SIGTERM, SIGINT].map { signal in
+        let stop = try Daemon.stopSignals.map { signal in
             try LoopSignal(signal, on: loop) {
                 manager.tellStopping()
                 server.assumeIsolated { server in
                     server.stop { isComplete in
                         // A thread that hangs in a call to the disk would hold up an end that waits for it, and what
                         // was acknowledged is on disk: so this is the end.
-                        if !isComplete { _exit(1) }
+                        if !isComplete { Daemon.exitAtOnce() }
                         loop.stop()
                     }
                 }

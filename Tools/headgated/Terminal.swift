@@ -1,4 +1,5 @@
 import Glibc
+import HeadgateTransport
 
 /// What the program writes for people.
 enum Terminal {
@@ -8,6 +9,11 @@ enum Terminal {
 
     static func error(_ text: String) {
         write(text, to: STDERR_FILENO)
+    }
+
+    /// Writes a line among those of the log, on standard error. It never waits for the reader.
+    static func log(_ text: String) {
+        LineOutput.standardError.write(text) { "headgated: warning: \($0) lines of the log were dropped" }
     }
 
     private static func write(_ text: String, to descriptor: Int32) {

@@ -1,6 +1,9 @@
 import Glibc
 import HeadgateData
 import HeadgateServer
+import HeadgateTransport
+
+ProgramStart.prepare(holding: [SIGHUP])
 
 let environment = Environment.current
 

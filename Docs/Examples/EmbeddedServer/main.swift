@@ -31,7 +31,7 @@ func serve() throws {
     let stop = try LoopSignal(SIGTERM, on: loop) {
         server.assumeIsolated { $0.stop { loop.stop() } }
     }
-    print("EmbeddedServer ready \(socket)")
+    print("EmbeddedServer ready \(socket ?? "")")
     fflush(nil)
     withExtendedLifetime(stop) { loop.run() }
 }

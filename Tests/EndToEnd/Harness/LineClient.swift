@@ -199,6 +199,14 @@ enum UnixSocket {
         return descriptor
     }
 
+    /// A socket that takes messages there, as a service manager opens it to be notified.
+    static func datagram(at path: String) throws -> Int32 {
+        let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = try SystemError.check(socket(AF_UNIX, kind, 0), "socket")
+        _ = try SystemError.check(withAddress(path) { bind(descriptor, $0, $1) }, "bind to \(path)")
+        return descriptor
+    }
+
     private static func withAddress(
         _ path: String, _ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32
     ) -> Int32 {

@@ -74,9 +74,31 @@ import Testing
                 #expect(
                     try await LineClient(path).result("track", ["event": "x", "id": .string(id)])["id"].string == id)
                 #expect(!FileManager.default.fileExists(atPath: daemon.socketPath))
+                let settings = try await LineClient(path).result("config.get")
+                #expect(settings["socket"].string == path)
+                #expect(daemon.log.contains("headgated ready \(path)"))
                 #expect(try await daemon.stop() == 0)
                 #expect(FileManager.default.fileExists(atPath: path))
             }
+        }
+    }
+
+    @Test("Protocol, Socket: an inherited socket that is removed is made again at its path")
+    func removedActivation() async throws {
+        try await withScene { scene in
+            let path = scene.directory.path("activated.sock")
+            let descriptor = try UnixSocket.listen(at: path)
+            defer { close(descriptor) }
+            let daemon = scene.idleDaemon()
+            try daemon.configure([:])
+            daemon.inherited = descriptor
+            daemon.environment["LISTEN_FDS"] = "1"
+            daemon.launcher = ["/bin/sh", "-c", #"LISTEN_PID=$$ exec "$@""#, "sh"]
+            try await daemon.start()
+            try FileManager.default.removeItem(atPath: path)
+            daemon.socketPath = path
+            try await daemon.answers()
+            #expect(daemon.log.contains("the socket \(path) was taken away, and is made again"))
         }
     }
 

@@ -214,7 +214,7 @@ final class World {
             dataDirectory: "/nowhere")
         var configuration = ServerConfiguration(options: options, environment: [:], userID: 0)
         configuration.settings = scene.settings
-        if let file { configuration.readFile = file.read }
+        if let file { (configuration.readFile, configuration.readFileAgain) = (file.read, file.read) }
         configuration.makeStore = { [store] _ in store }
         configuration.addDispatcherKind(FarKind(sides: Dictionary(uniqueKeysWithValues: sides.map { ($0.id, $0) })))
         configuration.addDispatcherKind(WorkedKind(workSide))

@@ -38,7 +38,9 @@ final class Service {
     /// When it was started, by the wall clock of that moment.
     let startedAt: Timestamp
     private let startWarnings: [String]
-    private var listening = Listening()
+    private var listening: Listening?
+    /// The events of the program that embeds the server.
+    private(set) lazy var programEvents = ProgramEvents(service: self)
     private var network: MachineNetwork?
     /// The room on the data directory's disk. Nil without a loop.
     private(set) var disk: DiskWatch?
@@ -73,7 +75,9 @@ final class Service {
         places = loaded.places
         // Who waits for the disk sleeps for that, and more for what else there is (decision 56).
         loop?.isBusyPolling = settings.durability != .full
-        log = Log(scheduler: scheduler, output: LogOutput(settings.logFormat, isQuiet: loop == nil))
+        log = Log(
+            scheduler: scheduler,
+            output: LogOutput(settings.logFormat, to: loop == nil ? .nowhere : configuration.logTarget))
         (started, startedAt) = (scheduler.now, scheduler.wall)
         store = ServiceStore(
             configuration.makeStore, settings: settings, places: places, scheduler: scheduler, loop: loop, log: log)
@@ -153,9 +157,10 @@ final class Service {
     /// Lets clients in, and flushes if the settings ask for that (Behaviour F5).
     func listen() throws(StartFault) {
         if let loop {
+            let listening = Listening(log: log) { [weak self] in self?.accept($0) }
             try listening.begin(
-                at: places.socket, inherited: configuration.inherited, on: loop, log: log
-            ) { [weak self] in self?.accept($0) }
+                at: places.socket, inherited: configuration.opensSocket ? configuration.inherited : [], on: loop)
+            self.listening = listening
         }
         do { try configuration.onStart(StartedServer(gate: gate, boards: programBoards)) } catch {
             throw StartFault("\(error)")
@@ -249,7 +254,7 @@ final class Service {
     /// Takes no more clients, and lets go of everything when the gate has stopped.
     private func beginStop() {
         isReady = false
-        listening.end()
+        listening?.end()
         for session in sessions.all { session.announceClosing(because: .shuttingDown) }
         gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown) { [weak self] in
             self?.tell($0)

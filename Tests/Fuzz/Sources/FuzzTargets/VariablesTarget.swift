@@ -48,9 +48,9 @@ enum VariablesTarget {
         let places = try? Places.find(
             options: DaemonOptions(), settings: settings, environment: environment, userID: 1000)
         guard let places else { return }
-        precondition(!places.socket.isEmpty && !places.dataDirectory.isEmpty)
+        precondition(!places.dataDirectory.isEmpty)
         // Where the daemon listens its clients look.
-        precondition(places.socket == own, "\(places.socket) and \(own)")
+        precondition(places.socket == own, "\(places) and \(own)")
     }
 
     private static let settings = Settings()

@@ -28,6 +28,7 @@ final class DaemonLink {
         self.changed = changed
         var options = ClientOptions()
         // The console tells at once that the daemon is away, and asks again by itself.
+        options.onWarning = nil
         options.connectTimeout = .zero
         options.reconnectTimeout = .zero
         options.greetingTimeout = Self.patience

@@ -7,7 +7,7 @@ public actor Server {
     private nonisolated let loop: EventLoop
     private(set) var service: Service?
     /// For what is told before there is a service.
-    private let output = LogOutput()
+    private var output = LogOutput(to: .standardError)
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
         loop.asUnownedSerialExecutor()
@@ -19,11 +19,13 @@ public actor Server {
     }
 
     /// Reads the settings, and opens the store and the socket.
-    /// - Returns: the socket's path.
+    /// - Returns: the socket's path; nil where the configuration asks for no socket.
     @discardableResult
-    public func start(_ configuration: sending ServerConfiguration) throws(StartFault) -> String {
+    public func start(_ configuration: sending ServerConfiguration) throws(StartFault) -> String? {
         guard service == nil else { throw StartFault("the server runs already") }
         _ = OpenSSL.staysToTheEnd
+        ProgramStart.ignoreWriteSignals()
+        output = LogOutput(to: configuration.logTarget)
         var warnings: [SettingsFault] = []
         let loaded = try configuration.load { warnings.append($0) }
         output.format = loaded.settings.logFormat
@@ -60,6 +62,15 @@ public actor Server {
     public func stop(ended: @escaping @Sendable (_ isComplete: Bool) -> Void) {
         guard let service else { return ended(true) }
         service.stop { ended($0.isComplete) }
+    }
+
+    /// Stops in an orderly way (Behaviour D11), and waits for its end.
+    /// - Returns: false if something was left, as ``stop(ended:)`` tells it.
+    @discardableResult
+    public func stop() async -> Bool {
+        await withCheckedContinuation { continuation in
+            stop { (isComplete: Bool) in continuation.resume(returning: isComplete) }
+        }
     }
 
     // MARK: Boards

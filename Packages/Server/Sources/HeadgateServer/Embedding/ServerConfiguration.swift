@@ -1,5 +1,6 @@
 import HeadgateCore
 import HeadgateData
+import HeadgateTransport
 
 /// What a server is started with: where its settings come from, and what a program adds to them.
 ///
@@ -15,14 +16,22 @@ public struct ServerConfiguration {
     public var userID: UInt32
     /// Listening sockets that a service manager has opened; without any the server opens its own.
     public var inherited: [Int32]
-    /// Reads a configuration file, at the start and at a reload.
+    /// A Boolean value that says whether clients come in over a socket. Without one the program's own events
+    /// (``Server/track(_:)``) are all that the server gets; `inherited` is not used then.
+    public var opensSocket = true
+    /// Reads a configuration file at the start.
     var readFile: (String) throws(SettingsFault) -> DataObject = SettingsFile.read
+    /// Reads a configuration file at a reload.
+    var readFileAgain: (String) throws(SettingsFault) -> DataObject = SettingsFile.readAtOnce
     /// Makes the event store, where a program brings its own (Behaviour Q1); it lives on the scheduler. Without it there is
     /// the one that `durability` asks for.
     public var makeStore: ((any Scheduler) -> any EventStore)?
     /// Settings of the program's own, in the words of a configuration file: what the programmatic layer begins with
     /// (Behaviour S1). They win over the file and the remote layer; what `config.set` says wins over them.
     public var settings: DataObject = [:]
+    /// Gets every line of the log, in place of standard error. It is called from several threads, and while it runs the
+    /// server waits: hand the entry on.
+    public var onLog: (@Sendable (LoggedLine) -> Void)?
     /// Called once the server stands behind its socket, before any client is served: for barriers that come and go while
     /// the service runs (Behaviour B8), for boards, and whatever else a program does with it.
     public var onStart: (StartedServer) throws -> Void = { _ in }
@@ -81,6 +90,8 @@ public struct ServerConfiguration {
         settings = settings.patched(with: ["gateway": ["rules": .object(DataObject([(pattern, rule.setting)]))]])
     }
 
+    var logTarget: LogOutput.Target { onLog.map { .hook($0) } ?? .standardError }
+
     /// What counts where there is no configuration file.
     var withoutFile: DataObject {
         settings["dispatchers"] == nil ? DefaultConfiguration.object : [:]
@@ -98,8 +109,11 @@ public struct ServerConfiguration {
         }
         for warning in reading.warnings { warn(warning) }
         do throws(SettingsFault) {
-            let places = try Places.find(
+            var places = try Places.find(
                 options: options, settings: settings, environment: environment, userID: userID)
+            // A socket that is inherited is where its maker has put it.
+            if let first = inherited.first { places.socket = SocketActivation.path(of: first) ?? places.socket }
+            if !opensSocket { places.socket = nil }
             return LoadedSettings(layers: layers, reading: reading, settings: settings, places: places)
         } catch {
             throw StartFault(error.description)

@@ -1,8 +1,8 @@
 import HeadgateCore
 import HeadgateData
 
-/// How grave a line of the log is.
-enum LogLevel: String, CaseIterable, Sendable {
+/// The severity of a line of the log.
+public enum LogLevel: String, CaseIterable, Sendable {
     case debug, info, notice, warning, error
 
     /// As syslog(3) numbers it, and the journal with it.
@@ -37,17 +37,21 @@ enum LogKind: String, CaseIterable, Sendable {
     case lettersDropped = "letters_dropped"
     case lettersFull = "letters_full"
     case lettersPurged = "letters_purged"
+    case linesDropped = "lines_dropped"
     case queueGivenUp = "queue_given_up"
     case remoteRefused = "remote_refused"
     case settingsRead = "settings_read"
     case settingsRefused = "settings_refused"
     case settingsWarning = "settings_warning"
+    case socketLost = "socket_lost"
+    case socketRenewed = "socket_renewed"
     case startFailed = "start_failed"
     case storeDamaged = "store_damaged"
     case storeFailed = "store_failed"
     case storeLeft = "store_left"
     case storeMoving = "store_moving"
     case storeNoted = "store_noted"
+    case storeRenewed = "store_renewed"
     case storeUnwritten = "store_unwritten"
     case transformationFailed = "transformation_failed"
 
@@ -83,12 +87,17 @@ enum LogKind: String, CaseIterable, Sendable {
                     + "requeue or purge some, or raise store.max_dead_letters"
             )
         case .lettersPurged: (.notice, "{letters} dead letters were deleted for good")
+        case .linesDropped:
+            (.warning, "{lines} lines of the log were dropped, because standard error was not read or not writable")
         case .queueGivenUp:
             (.warning, "the queue of {dispatcher}, which is configured no more, is given up with {events}: {reason}")
         case .remoteRefused: (.warning, "remote settings are refused: {faults}")
         case .settingsRead: (.notice, "settings read again; changed: {changed}")
         case .settingsRefused: (.error, "settings are refused, and stay as they were: {fault}")
         case .settingsWarning: (.warning, "{fault}")
+        case .socketLost:
+            (.error, "the socket {socket} was taken away and cannot be made again yet: {cause}")
+        case .socketRenewed: (.warning, "the socket {socket} was taken away, and is made again")
         case .startFailed: (.error, "{fault}")
         case .storeDamaged: (.error, "the store is damaged: {count} events are quarantined")
         case .storeFailed: (.error, "the event store failed, and refused {events}: {cause}")
@@ -96,6 +105,11 @@ enum LogKind: String, CaseIterable, Sendable {
             (.error, "the event store did not answer in time and is left; what was acknowledged is on disk")
         case .storeMoving: (.notice, "moving what is stored from {from} to {to}: {percent} %, {count} events")
         case .storeNoted: (.notice, "the store: {note}")
+        case .storeRenewed:
+            (
+                .error,
+                "the files of the event store in {directory} were taken away, and {events} with them; new files are begun"
+            )
         case .storeUnwritten:
             (
                 .error,

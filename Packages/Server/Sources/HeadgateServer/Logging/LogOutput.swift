@@ -11,18 +11,27 @@ public enum LogFormat: String, CaseIterable, Sendable {
     case json
 }
 
-/// Writes lines of the log on standard error, one `write` a line, so that lines of several writers do not mix. Where that is
-/// the journal each line has its level in front, as sd-daemon(3) says. From any thread.
+/// Hands the lines of the log on, without ever waiting for a reader. From any thread.
 final class LogOutput: Sendable {
+    /// The place that lines go to.
+    enum Target: Sendable {
+        /// Standard error, one `write` a line, so that lines of several writers do not mix. Where that is the journal each
+        /// line begins with its level, as sd-daemon(3) says.
+        case standardError
+        /// A function of the program that embeds the server.
+        case hook(@Sendable (LoggedLine) -> Void)
+        /// Nowhere: a simulation has thousands of lines that nobody reads.
+        case nowhere
+    }
+
     private let state: Guarded<LogFormat>
-    private let isQuiet: Bool
+    private let target: Target
 
     private static let isJournal = standardErrorIsJournal(getenv("JOURNAL_STREAM").map { String(cString: $0) })
 
-    /// - Parameter isQuiet: whether nothing is written: a simulation has thousands of lines that nobody reads.
-    init(_ format: LogFormat = .text, isQuiet: Bool = false) {
+    init(_ format: LogFormat = .text, to target: Target) {
         state = Guarded(format)
-        self.isQuiet = isQuiet
+        self.target = target
     }
 
     var format: LogFormat {
@@ -30,15 +39,32 @@ final class LogOutput: Sendable {
         set { state.withLock { $0 = newValue } }
     }
 
-    /// Whether anybody reads it.
-    var isRead: Bool { !isQuiet }
+    /// A Boolean value that says whether lines go anywhere.
+    var isRead: Bool {
+        if case .nowhere = target { false } else { true }
+    }
 
-    /// What cannot be written is lost: there is nobody else to tell.
+    /// The number of lines that were dropped.
+    var dropped: Int {
+        if case .standardError = target { LineOutput.standardError.dropped } else { 0 }
+    }
+
+    /// Writes a line. Returns at once: lines that standard error does not take are kept up to a bound, then dropped and
+    /// counted.
     func write(_ line: LogLine) {
-        guard !isQuiet else { return }
-        let prefix = LogOutput.isJournal ? "<\(line.kind.level.number)>" : ""
-        let bytes = Array("\(prefix)\(LogOutput.rendered(line, as: format, at: LogOutput.wall))\n".utf8)
-        _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
+        switch target {
+        case .nowhere: return
+        case .hook(let hook): hook(LoggedLine(line))
+        case .standardError:
+            let format = format
+            LineOutput.standardError.write(LogOutput.prefixed(line, as: format)) { dropped in
+                LogOutput.prefixed(LogLine(.linesDropped, ["lines": .number(DataNumber(dropped))]), as: format)
+            }
+        }
+    }
+
+    private static func prefixed(_ line: LogLine, as format: LogFormat) -> String {
+        (isJournal ? "<\(line.kind.level.number)>" : "") + rendered(line, as: format, at: wall)
     }
 
     /// A line as it is written, without its end.
@@ -71,6 +97,24 @@ final class LogOutput: Sendable {
         var status = stat()
         guard let stream, fstat(STDERR_FILENO, &status) == 0 else { return false }
         return stream == "\(status.st_dev):\(status.st_ino)"
+    }
+}
+
+/// A line of the daemon's log, as a program that embeds the server gets it (``ServerConfiguration/onLog``).
+public struct LoggedLine: Equatable, Sendable {
+    public let level: LogLevel
+    /// The kind of the line, a stable word like `events_died` (Operations, The log).
+    public let kind: String
+    /// The line for people.
+    public let message: String
+    /// The values in the line, by the names that its pattern has for them.
+    public let members: DataObject
+    /// The number of lines that this one stands for: a burst of the same line is one entry.
+    public let times: Int
+
+    init(_ line: LogLine) {
+        (level, kind, message) = (line.kind.level, line.kind.rawValue, line.text)
+        (members, times) = (line.members, line.times)
     }
 }
 

@@ -31,6 +31,9 @@ enum MetricTable {
             reading, writer in
             if let disk = reading.disk { writer.sample(.whole(disk.totalBytes)) }
         },
+        .one(.counter, "headgate_log_lines_dropped_total", "Lines of the log that standard error did not take") {
+            .whole($0.droppedLogLines)
+        },
     ]
 
     /// What `status` counts.

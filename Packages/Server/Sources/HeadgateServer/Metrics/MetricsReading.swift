@@ -16,6 +16,7 @@ struct MetricsReading {
     let syncing: Histogram
     let clients: Int
     let warnings: Int
+    let droppedLogLines: Int
     let isReady: Bool
     let isConnected: Bool
     let started: Timestamp
@@ -54,6 +55,7 @@ struct MetricsReading {
         syncing = store.syncing
         clients = service.sessions.count
         warnings = service.warnings.count
+        droppedLogLines = service.log.output.dropped
         isReady = service.isReady
         isConnected = gate.network.value.kind != nil
         started = service.startedAt

@@ -1,29 +1,81 @@
+import Glibc
 import HeadgateTransport
 
 /// The sockets at which clients come in.
-struct Listening {
+///
+/// The file of a socket that was made here is looked after: when somebody removes or replaces it, it is made again, because
+/// otherwise no new client could come in until a restart.
+final class Listening {
     private var listeners: [UnixListener] = []
+    private let log: Log
+    private let accept: (Connection) -> Void
+    /// The paths of inherited sockets whose files were there at the start.
+    private var inheritedPaths: [String] = []
+    private var timer: LoopTimer?
+    /// Whether the log says already that the file cannot be made again.
+    private var isToldAway = false
 
-    /// Opens the socket at a path, or takes over those that a service manager has opened.
+    /// How often the files are looked after.
+    private static let interval = Duration.seconds(1)
+
     /// - Parameter accept: called on the loop for each client.
-    mutating func begin(
-        at path: String, inherited: [Int32], on loop: EventLoop, log: Log, accept: @escaping (Connection) -> Void
-    ) throws(StartFault) {
+    init(log: Log, accept: @escaping (Connection) -> Void) {
+        (self.log, self.accept) = (log, accept)
+    }
+
+    /// Takes over the sockets that a service manager has opened, or opens the one at a path, if there is a path.
+    func begin(at path: String?, inherited: [Int32], on loop: EventLoop) throws(StartFault) {
         do throws(TransportError) {
             for descriptor in inherited {
-                listeners.append(try UnixListener(fileDescriptor: descriptor, on: loop, onConnection: accept))
+                add(try UnixListener(fileDescriptor: descriptor, on: loop, onConnection: accept))
             }
-            if listeners.isEmpty { listeners.append(try UnixListener(path: path, on: loop, onConnection: accept)) }
+            if listeners.isEmpty, let path { add(try UnixListener(path: path, on: loop, onConnection: accept)) }
         } catch {
             throw StartFault("\(error)")
         }
-        for listener in listeners {
-            listener.onError = { log.tell(.connectionFailed, ["cause": .string("\($0)")]) }
+        inheritedPaths = inherited.compactMap(SocketActivation.path).filter(Listening.isThere)
+        guard !listeners.isEmpty else { return }
+        timer = LoopTimer(on: loop) { [weak self] in self?.lookAfterFiles(on: loop) }
+        timer?.arm(after: Listening.interval)
+    }
+
+    private func add(_ listener: UnixListener) {
+        listener.onError = { [log] in log.tell(.connectionFailed, ["cause": .string("\($0)")]) }
+        listeners.append(listener)
+    }
+
+    private func lookAfterFiles(on loop: EventLoop) {
+        for listener in listeners where !listener.isInPlace {
+            guard let path = listener.path, open(path, on: loop) else { continue }
+            listener.close()
+            listeners.removeAll { $0 === listener }
+        }
+        for path in inheritedPaths where !Listening.isThere(path) && open(path, on: loop) {
+            inheritedPaths.removeAll { $0 == path }
+        }
+        timer?.arm(after: Listening.interval)
+    }
+
+    /// Listens at a path again. Connections of the old socket stay.
+    /// - Returns: false if that is not possible now.
+    private func open(_ path: String, on loop: EventLoop) -> Bool {
+        do throws(TransportError) {
+            add(try UnixListener(path: path, on: loop, waiting: false, onConnection: accept))
+            isToldAway = false
+            log.tell(.socketRenewed, ["socket": .string(path)])
+            return true
+        } catch {
+            if !isToldAway { log.tell(.socketLost, ["socket": .string(path), "cause": .string("\(error)")]) }
+            isToldAway = true
+            return false
         }
     }
 
+    private static func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
     /// Takes no more clients.
     func end() {
+        timer = nil
         for listener in listeners { listener.close() }
     }
 }

@@ -2,12 +2,12 @@ import HeadgateData
 
 /// Where the daemon listens and keeps its data.
 public struct Places: Equatable, Sendable {
-    /// The socket's path.
-    public var socket: String
+    /// The socket's path; nil where the server opens no socket.
+    public var socket: String?
     /// The directory of the data.
     public var dataDirectory: String
 
-    public init(socket: String, dataDirectory: String) {
+    public init(socket: String?, dataDirectory: String) {
         self.socket = socket
         self.dataDirectory = dataDirectory
     }

@@ -72,7 +72,7 @@ final class SettingsControl {
         return change { layers in
             layers.load(
                 file: configuration.options.configuration, orElse: configuration.withoutFile,
-                reading: configuration.readFile, environment: configuration.environment,
+                reading: configuration.readFileAgain, environment: configuration.environment,
                 vocabulary: configuration.vocabulary)
         }
     }

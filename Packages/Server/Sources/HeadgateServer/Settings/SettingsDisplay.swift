@@ -12,7 +12,9 @@ public enum SettingsDisplay {
     /// and the data are.
     /// - Parameter secrets: the places of what is a secret beside what looks like one.
     public static func inForce(_ effective: DataObject, places: Places, secrets: Set<String> = []) -> DataObject {
-        let found: DataObject = ["socket": .string(places.socket), "data_dir": .string(places.dataDirectory)]
+        let found: DataObject = [
+            "socket": places.socket.map { .string($0) } ?? .null, "data_dir": .string(places.dataDirectory),
+        ]
         // Where they are was found with the settings in mind, and the command line wins over those.
         return blanked(Settings().sections.patched(with: effective).patched(with: found), secrets: secrets)
     }

@@ -7,9 +7,19 @@ public enum SettingsFile {
     /// The most bytes that such a file may have.
     static let longest = 4 << 20
 
-    /// Reads a file; throws a fault that says why it cannot be read, or where it is wrong.
+    /// Reads a file; throws a fault that says why it cannot be read, or where it is wrong. A pipe is read, too, for as long
+    /// as its writer takes.
     public static func read(_ path: String) throws(SettingsFault) -> DataObject {
-        let text = try bytes(path)
+        try read(path, waiting: true)
+    }
+
+    /// Reads a file while the daemon serves: a pipe is a fault, because the daemon would wait for its writer.
+    static func readAtOnce(_ path: String) throws(SettingsFault) -> DataObject {
+        try read(path, waiting: false)
+    }
+
+    private static func read(_ path: String, waiting: Bool) throws(SettingsFault) -> DataObject {
+        let text = try bytes(path, waiting)
         do throws(SettingsFault) {
             return try SettingsText.parse(text)
         } catch {
@@ -17,10 +27,13 @@ public enum SettingsFile {
         }
     }
 
-    private static func bytes(_ path: String) throws(SettingsFault) -> [UInt8] {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
+    private static func bytes(_ path: String, _ waiting: Bool) throws(SettingsFault) -> [UInt8] {
+        let file = open(path, O_RDONLY | O_CLOEXEC | (waiting ? 0 : O_NONBLOCK))
         guard file >= 0 else { throw unreadable(path, errno) }
         defer { close(file) }
+        guard waiting || isReadAtOnce(file) else {
+            throw fault(path, "is a pipe or a socket: it can be read at the start only")
+        }
         var text: [UInt8] = []
         while true {
             let piece = try readPiece(of: file, path)
@@ -28,6 +41,12 @@ public enum SettingsFile {
             text += piece
             guard text.count <= longest else { throw fault(path, "is longer than \(longest) bytes") }
         }
+    }
+
+    /// Returns true if a read does not wait for another process: of a file, or of a device like `/dev/null`.
+    private static func isReadAtOnce(_ file: Int32) -> Bool {
+        var status = stat()
+        return fstat(file, &status) == 0 && [S_IFREG, S_IFCHR].contains(status.st_mode & S_IFMT)
     }
 
     /// Reads on; nothing at the end. A pipe will do as well as a file.

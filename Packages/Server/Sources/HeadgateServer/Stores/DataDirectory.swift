@@ -8,7 +8,7 @@ final class DataDirectory {
     let path: String
     private let disk: any Disk
     /// The lock goes when the file is closed, or with the process.
-    private let lock: any DiskFile
+    private var lock: any DiskFile
 
     /// Makes the directory if it is missing, and takes the lock.
     init(_ path: String, on disk: any Disk = SystemDisk()) throws(StoreFault) {
@@ -19,6 +19,17 @@ final class DataDirectory {
         }
         lock = try DataDirectory.takeLock(in: path, on: disk)
     }
+
+    /// Makes the directory again and takes its lock, if somebody has taken the directory or the lock's file away.
+    func holdAgain() throws(StoreFault) {
+        guard !lock.isStill(at: DataDirectory.lockPath(in: path)) else { return }
+        do throws(DiskFault) { try disk.makeDirectory(path) } catch {
+            throw error.storeFault("cannot make the directory \(path)")
+        }
+        lock = try DataDirectory.takeLock(in: path, on: disk)
+    }
+
+    private static func lockPath(in path: String) -> String { path + "/headgate.lock" }
 
     var databasePath: String { path + "/events.db" }
 
@@ -90,7 +101,7 @@ final class DataDirectory {
     }
 
     private static func takeLock(in path: String, on disk: any Disk) throws(StoreFault) -> any DiskFile {
-        let name = path + "/headgate.lock"
+        let name = lockPath(in: path)
         let file: any DiskFile
         let isOurs: Bool
         do throws(DiskFault) {

@@ -59,6 +59,8 @@ public final class DiskEventStore: EventStore {
     public var syncing: Histogram { syncTimes?.histogram ?? Histogram(.seconds) }
     /// Called on the scheduler with the number of events that were found damaged and put aside (Behaviour Q8).
     @exclusivity(unchecked) public var onQuarantine: (Int) -> Void = { _ in }
+    /// Called on the scheduler when files that were taken away were begun anew, with the number of events that were lost at most.
+    @exclusivity(unchecked) public var onRenewal: (Int) -> Void = { _ in }
     @exclusivity(unchecked) public var onLettersDropped: ([DispatcherNumber: Int]) -> Void = { _ in }
 
     private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
@@ -173,6 +175,7 @@ public final class DiskEventStore: EventStore {
     private func deliver(_ outcome: StoreOutcome) {
         switch outcome {
         case .quarantined(let events): onQuarantine(events)
+        case .renewed(let lost): onRenewal(lost)
         case .lettersDropped(let numbers): onLettersDropped(numbers)
         case .lettersKept(let tally): letters = tally
         case .size(let bytes): diskBytes = bytes

@@ -26,6 +26,11 @@ final class ServiceStore {
             options.onMove = { telling.note($0) }
             let own = DiskEventStore(options: options, loop: loop)
             // They are counted by each dispatcher that misses them.
+            own.onRenewal = { lost in
+                log.tell(
+                    .storeRenewed,
+                    ["directory": .string(places.dataDirectory), "events": .number(DataNumber(lost))])
+            }
             own.onQuarantine = { log.tell(.storeDamaged, ["count": .number(DataNumber($0))]) }
             store = own
         } else {

@@ -31,7 +31,7 @@ enum StoreJob: Sendable {
     case close
 }
 
-/// What a store's desk tells the scheduler. But for `quarantined`, `lettersDropped`, `lettersKept` and `size`, there is one for each job, in the jobs' order.
+/// What a store's desk tells the scheduler. But for `quarantined`, `renewed`, `lettersDropped`, `lettersKept` and `size`, there is one for each job, in the jobs' order.
 enum StoreOutcome: Sendable {
     /// An append or a write is done, or not.
     case done(StoreFault?)
@@ -43,6 +43,8 @@ enum StoreOutcome: Sendable {
     case purged(Result<Int, StoreFault>)
     /// So many events were damaged and are put aside (Behaviour Q8).
     case quarantined(events: Int)
+    /// The store's files were taken away, and it goes on with new ones. So many events are lost with the old ones, at most.
+    case renewed(lost: Int)
     /// So many dead letters had to make room for newer ones, by dispatcher (Behaviour D10).
     case lettersDropped([DispatcherNumber: Int])
     /// The store keeps so many dead letters from now on; told before the outcome of the job that changed that.

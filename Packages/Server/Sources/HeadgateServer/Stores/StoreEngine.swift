@@ -20,6 +20,8 @@ protocol StoreEngine: AnyObject {
     func purgeLetters(_ query: LetterQuery) -> Result<Int, StoreFault>
     /// How many events were found damaged and put aside since this was last asked.
     func takeQuarantined() -> Int
+    /// How many events were lost when files that were taken away were begun anew, if that happened since this was last asked.
+    func takeRenewal() -> Int?
     /// How many dead letters had to make room for newer ones since this was last asked, by dispatcher.
     func takeDroppedLetters() -> [DispatcherNumber: Int]
     /// The dead letters that it keeps, and the bytes of their events.
@@ -48,6 +50,8 @@ protocol StoreEngine: AnyObject {
 }
 
 extension StoreEngine {
+    func takeRenewal() -> Int? { nil }
+
     var writesAtOnce: Bool { false }
 
     func writeAtOnce(_ jobs: [StoreJob]) -> Bool { false }
@@ -109,6 +113,7 @@ extension StoreEngine {
         if !news.isEmpty { report(news) }
         let events = takeQuarantined()
         if events > 0 { report([.quarantined(events: events)]) }
+        if let lost = takeRenewal() { report([.renewed(lost: lost)]) }
         let letters = takeDroppedLetters()
         if !letters.isEmpty { report([.lettersDropped(letters)]) }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import HeadgateTransport
 import Testing
 
 @testable import HeadgateServer
@@ -141,7 +142,7 @@ struct EventFileTests {
         try file.append(line(1))
         #expect(PipeReader.contents(of: reader) == "{\"n\":1}\n")
         close(reader)
-        _ = BrokenPipe.isIgnored
+        ProgramStart.ignoreWriteSignals()
         #expect(throws: FileFault(cause: "nobody reads the pipe")) { try file.append(line(2)) }
     }
 

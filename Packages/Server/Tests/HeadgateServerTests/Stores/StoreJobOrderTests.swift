@@ -102,7 +102,7 @@ private struct JobRun {
         case .letters(.success(let page)): "letters \(page.letters.map(\.letter.sequenceNumber))"
         case .purged(.success(let count)): "purged \(count)"
         case .surveyed(.success(let survey)): "\(survey.counts.values.reduce(0, +)) counted"
-        case .read, .surveyed, .letters, .purged, .quarantined, .lettersDropped, .size, .closed: "unexpected"
+        case .read, .surveyed, .letters, .purged, .quarantined, .renewed, .lettersDropped, .size, .closed: "unexpected"
         }
     }
 }

@@ -1,4 +1,5 @@
 import CUV
+import Glibc
 
 /// A timer that fires once each time it is armed. It lives on the loop's thread, and dies with its owner.
 ///
@@ -82,16 +83,27 @@ public final class LoopSignal {
     private let loop: EventLoop
     private let handle: Handle
 
-    /// Watches for signal `number`, like `SIGTERM`, whose usual effect it takes away.
+    /// Watches for signal `number`, like `SIGTERM`, whose usual effect it takes away. A signal that was held until now
+    /// (``ProgramStart/prepare(holding:)``) arrives.
     public init(_ number: Int32, on loop: EventLoop, _ action: @escaping () -> Void) throws(TransportError) {
         loop.preconditionCurrent()
         self.loop = loop
         handle = try Handle("uv_signal_init", in: loop.handles) { uv_signal_init($0, $1) }
         handle.onEvent = { _, _ in action() }
         let code = uv_signal_start(handle.raw(), { Handle.of($0).onEvent?(0, $1) }, number)
-        guard code < 0 else { return }
+        guard code < 0 else {
+            LoopSignal.unblock(number)
+            return
+        }
         handle.close()
         throw .system(operation: "uv_signal_start", code: code)
+    }
+
+    private static func unblock(_ number: Int32) {
+        var followed = sigset_t()
+        sigemptyset(&followed)
+        sigaddset(&followed, number)
+        pthread_sigmask(SIG_UNBLOCK, &followed, nil)
     }
 
     deinit {

@@ -6,9 +6,10 @@ public enum ProcessSignals {
     /// Sets the mask and the dispositions that Headgate's programs need. Call it before anything else, on the main thread.
     ///
     /// Writing to a pipe without a reader, or beyond the limit for file sizes, fails with an error and does not end the
-    /// process. `SIGCHLD` has its usual effect, so that ended children can be waited for.
+    /// process. Closed standard descriptors become `/dev/null`. `SIGCHLD` has its usual effect, so that ended children can be waited for.
     /// - Parameter held: signals that are blocked until ``release()``, because the process is not ready to follow them.
     public static func prepare(holding held: [Int32] = []) {
+        ProgramStart.openStandardDescriptors()
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
         signal(SIGCHLD, SIG_DFL)

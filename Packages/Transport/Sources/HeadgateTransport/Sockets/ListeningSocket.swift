@@ -19,10 +19,11 @@ struct ListeningSocket: ~Copyable {
 
     /// Binds and listens: makes a missing directory (mode 0750) and replaces a left-over socket file that nobody
     /// answers on. The file has mode 0660 from the start (Behaviour X1).
-    init(at address: UnixAddress, backlog: Int32) throws(TransportError) {
+    /// - Parameter waiting: whether to wait a moment for another process that starts at the same socket.
+    init(at address: UnixAddress, backlog: Int32, waiting: Bool = true) throws(TransportError) {
         try Self.makeDirectory(address.directory)
         let descriptor = try Descriptor.unixStream()
-        let lock = try DirectoryLock(address.directory)
+        let lock = try DirectoryLock(address.directory, waiting: waiting)
         try Self.clear(address)
         try Self.bind(descriptor, to: address)
         let file = try SocketFile(boundAt: address.path)
@@ -104,8 +105,13 @@ struct SocketFile {
 
     /// Removes the file if it is still the one that was made.
     func remove() {
-        guard let status = try? Self.status(of: path), status.st_dev == device, status.st_ino == inode else { return }
-        unlink(path)
+        if isInPlace { unlink(path) }
+    }
+
+    /// A Boolean value that says whether the path still names the file that was made.
+    var isInPlace: Bool {
+        guard let status = try? Self.status(of: path) else { return false }
+        return status.st_dev == device && status.st_ino == inode
     }
 
     /// What lies at `path`; nil if there is nothing.
@@ -119,23 +125,30 @@ struct SocketFile {
 
 /// Keeps two processes that start at once from both finding the same socket file left over, where the second would
 /// remove the first one's. The lock is on the directory itself, so it leaves nothing behind.
+///
+/// A directory that this user may use and not read cannot be locked. There the data directory's lock alone keeps two daemons
+/// apart.
 private struct DirectoryLock: ~Copyable {
-    private let directory: Descriptor
+    private let directory: Descriptor?
 
-    /// Waits a little for the lock: who holds it for longer is no starting process.
-    init(_ path: String) throws(TransportError) {
+    /// Waits a little for the lock, if that is wanted: a process that holds it for longer is not starting.
+    init(_ path: String, waiting: Bool) throws(TransportError) {
         let number = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if number < 0, errno == EACCES {
+            directory = nil
+            return
+        }
         guard number >= 0 else { throw .last("open", path: path) }
         let directory = Descriptor(number)
-        guard Self.take(directory) else { throw .last("flock", path: path) }
-        self.directory = directory
+        guard Self.take(directory, attempts: waiting ? Self.attempts : 1) else { throw .last("flock", path: path) }
+        self.directory = consume directory
     }
 
-    private static func take(_ directory: borrowing Descriptor) -> Bool {
+    private static func take(_ directory: borrowing Descriptor, attempts: Int) -> Bool {
         for _ in 0..<attempts {
             if flock(directory.number, LOCK_EX | LOCK_NB) == 0 { return true }
             guard errno == EWOULDBLOCK || errno == EINTR else { return false }
-            usleep(napInMicroseconds)
+            if attempts > 1 { usleep(napInMicroseconds) }
         }
         errno = EWOULDBLOCK
         return false
@@ -148,12 +161,30 @@ private struct DirectoryLock: ~Copyable {
     private static let napInMicroseconds: UInt32 = 2000
 }
 
+extension ListeningSocket {
+    /// The path that a socket is bound to; nil for an abstract or unnamed socket.
+    static func path(of descriptor: Int32) -> String? {
+        var address = sockaddr_un()
+        var size = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let code = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
+        }
+        guard code == 0, address.sun_family == sa_family_t(AF_UNIX) else { return nil }
+        let length = min(Int(size), MemoryLayout<sockaddr_un>.size) - MemoryLayout<sa_family_t>.size
+        let bytes = withUnsafeBytes(of: &address.sun_path) { $0.prefix(max(0, length)).prefix { $0 != 0 } }
+        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+}
+
 /// Listening sockets that a service manager has opened for this process (`LISTEN_FDS`).
 public enum SocketActivation {
     /// The descriptors handed over; none if the process was started in another way.
     public static var descriptors: [Int32] {
         descriptors(for: getpid()) { name in getenv(name).map { String(cString: $0) } }
     }
+
+    /// The path of an inherited socket; nil for an abstract or unnamed one.
+    public static func path(of descriptor: Int32) -> String? { ListeningSocket.path(of: descriptor) }
 
     static func descriptors(for process: Int32, environment: (String) -> String?) -> [Int32] {
         guard environment("LISTEN_PID").flatMap({ Int32($0) }) == process,

@@ -22,10 +22,12 @@ public final class UnixListener {
     /// Binds and listens on `path`: makes a missing directory (mode 0750), replaces a left-over socket file that nobody
     /// answers on, and gives the socket mode 0660. `onConnection` gets each connection, which reads nothing before
     /// ``Connection/start(_:)``.
+    /// - Parameter waiting: whether to wait a moment for another process that starts at the same path.
     public convenience init(
-        path: String, on loop: EventLoop, backlog: Int32 = 4096, onConnection: @escaping (Connection) -> Void
+        path: String, on loop: EventLoop, backlog: Int32 = 4096, waiting: Bool = true,
+        onConnection: @escaping (Connection) -> Void
     ) throws(TransportError) {
-        let socket = try ListeningSocket(at: UnixAddress(path: path), backlog: backlog)
+        let socket = try ListeningSocket(at: UnixAddress(path: path), backlog: backlog, waiting: waiting)
         try self.init(socket, on: loop, onConnection: onConnection)
     }
 
@@ -59,6 +61,9 @@ public final class UnixListener {
         handle.onClosed = { self.didClose() }
         listen()
     }
+
+    /// A Boolean value that says whether the socket's file is in its place; true for a socket that was inherited.
+    public var isInPlace: Bool { socket?.file?.isInPlace ?? true }
 
     /// Whether it has not been closed.
     public var isOpen: Bool {

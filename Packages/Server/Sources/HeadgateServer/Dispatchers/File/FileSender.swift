@@ -26,7 +26,7 @@ final class FileSender: Sender, @unchecked Sendable {
     /// - Parameter settings: With an absolute path, or one relative to the working directory.
     init(_ settings: FileSettings, loop: EventLoop) throws(TransportError) {
         loop.preconditionCurrent()
-        _ = BrokenPipe.isIgnored
+        ProgramStart.ignoreWriteSignals()
         self.loop = loop
         fileLoop = try EventLoop.onNewThread(named: "headgate-file")
         file = EventFile(settings) { [fileLoop] in fileLoop.monotonicNow }

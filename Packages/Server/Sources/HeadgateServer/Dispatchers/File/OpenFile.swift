@@ -177,29 +177,6 @@ private struct LastLine {
     private static let step = 64 * 1024
 }
 
-/// Which file it is, whatever its name.
-private struct FileIdentity: Equatable {
-    private let device: dev_t
-    private let number: ino_t
-    private let kind: mode_t
-
-    init(_ status: stat) {
-        device = status.st_dev
-        number = status.st_ino
-        kind = status.st_mode & S_IFMT
-    }
-
-    /// The file that a path leads to; nil when it leads nowhere.
-    init?(path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        self.init(status)
-    }
-
-    var isRegular: Bool { kind == S_IFREG }
-    var isPipe: Bool { kind == S_IFIFO }
-}
-
 /// When a file was made.
 private enum FileBirth {
     /// How long ago, by the wall clock; zero where the file system does not tell, or the clock was set back.

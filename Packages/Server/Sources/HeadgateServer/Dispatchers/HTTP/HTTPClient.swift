@@ -28,7 +28,7 @@ final class HTTPClient {
         self.loop = loop
         self.userAgent = userAgent
         _ = Self.isPrepared
-        _ = BrokenPipe.isIgnored
+        ProgramStart.ignoreWriteSignals()
         multi = curl_multi_init()
         timer = LoopTimer(on: loop) { [weak self] in self?.timeHasCome() }
         connectToLoop()

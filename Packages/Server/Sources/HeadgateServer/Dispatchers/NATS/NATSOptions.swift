@@ -2,6 +2,7 @@ import CNATS
 import Glibc
 import HeadgateCore
 import HeadgateData
+import HeadgateTransport
 
 /// How libnats is to connect.
 final class NATSOptions {
@@ -95,7 +96,7 @@ enum NATSLibrary {
         let former = signal(SIGPIPE, SIG_IGN)
         let status = nats_Open(-1)
         signal(SIGPIPE, former)
-        _ = BrokenPipe.isIgnored
+        ProgramStart.ignoreWriteSignals()
         return status == NATS_OK
     }()
 }

@@ -8,6 +8,8 @@ final class StoreDatabase: StoreEngine {
     let letters: DeadLetterTable
     private let chores: StoreChores
     private let options: DiskEventStore.Options
+    /// The database's file when it was opened.
+    private let file: FileIdentity?
     /// Held for its lock.
     private let directory: DataDirectory
     /// The highest sequence number that was appended.
@@ -24,6 +26,7 @@ final class StoreDatabase: StoreEngine {
         self.connection = connection
         self.directory = directory
         self.options = options
+        file = options.disk.identity(of: directory.databasePath)
         self.lastAppended = lastAppended
         chunks = ChunkTable(connection)
         letters = DeadLetterTable(connection)
@@ -42,6 +45,10 @@ final class StoreDatabase: StoreEngine {
             }
             // SQLite syncs when the transaction ends: of that only the whole can be measured.
             if isSynced, let times = options.disk.syncTimes { try times.measure(transact) } else { try transact() }
+            guard isInPlace else {
+                return .failure(
+                    .failed("\(directory.databasePath) was taken away; restart the daemon to begin a new one"))
+            }
             jobs.forEach(committed)
             droppedLetters.add(letters.committed())
             return .success(jobs.count)
@@ -51,6 +58,9 @@ final class StoreDatabase: StoreEngine {
             return .failure(error.fault)
         }
     }
+
+    /// SQLite goes on writing to a file that has lost its name: what is in it is gone with the process.
+    private var isInPlace: Bool { options.disk.identity(of: directory.databasePath) == file }
 
     private func apply(_ job: StoreJob) throws(SQLiteError) {
         switch job {

@@ -17,6 +17,8 @@ protocol Disk: AnyObject, Sendable {
     func exists(_ path: String) -> Bool
     /// Bytes of a file; 0 where there is none.
     func size(of path: String) -> Int
+    /// Which file a path names; nil where there is none, or where files cannot be told apart.
+    func identity(of path: String) -> FileIdentity?
     /// The names in a directory, sorted.
     func list(_ directory: String) throws(DiskFault) -> [String]
     /// Gives a file another name; one that had it is gone.
@@ -28,6 +30,8 @@ protocol Disk: AnyObject, Sendable {
 
 extension Disk {
     var syncTimes: SyncTimes? { nil }
+
+    func identity(of path: String) -> FileIdentity? { nil }
 }
 
 /// An open file. It is closed when nobody holds it any more.
@@ -38,6 +42,8 @@ protocol DiskFile: AnyObject {
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(DiskFault) -> Int
     /// Writes all bytes. After a fault some of them may be written.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault)
+    /// Returns true if the path still names this file: nobody has removed, renamed or replaced it, or a directory above it.
+    func isStill(at path: String) -> Bool
     /// Cuts the file off, or lengthens it with zeros.
     func resize(to count: Int) throws(DiskFault)
     /// Takes room up to a size, so that writing there needs none; what is new reads as zeros.
@@ -66,6 +72,8 @@ protocol DiskFile: AnyObject {
 }
 
 extension DiskFile {
+    func isStill(at path: String) -> Bool { true }
+
     func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
         try write(bytes, at: offset)
         try sync()

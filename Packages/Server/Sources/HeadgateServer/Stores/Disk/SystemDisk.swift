@@ -50,6 +50,11 @@ final class SystemDisk: Disk {
         return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
+    func identity(of path: String) -> FileIdentity? {
+        var status = stat()
+        return stat(path, &status) == 0 ? FileIdentity(status) : nil
+    }
+
     func list(_ directory: String) throws(DiskFault) -> [String] {
         guard let stream = opendir(directory) else { throw .last }
         defer { closedir(stream) }
@@ -115,6 +120,12 @@ private final class SystemFile: DiskFile {
         var status = stat()
         try DiskFault.check(fstat(descriptor, &status))
         return Int(status.st_size)
+    }
+
+    func isStill(at path: String) -> Bool {
+        var (own, named) = (stat(), stat())
+        guard fstat(descriptor, &own) == 0, stat(path, &named) == 0 else { return false }
+        return FileIdentity(own) == FileIdentity(named)
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(DiskFault) -> Int {
@@ -202,6 +213,12 @@ extension DiskFault {
     fileprivate static func check(_ result: Int32) throws(DiskFault) {
         guard result == 0 else { throw .last }
     }
+
+    /// A file that the store needs has been taken away.
+    static var gone: DiskFault { DiskFault(code: ENOENT) }
+
+    /// A Boolean value that says whether a file was not there.
+    var isMissing: Bool { code == ENOENT }
 
     /// Whether there was no room.
     var isNoRoom: Bool { code == ENOSPC || code == EDQUOT }

@@ -38,8 +38,17 @@ final class LogEngine: StoreEngine {
     /// Nothing is refused for want of room that is taken by what nobody needs.
     private func write(_ entries: some Sequence<LogEntry>) -> Result<Int, StoreFault> {
         let result = attempt { () throws(DiskFault) in try log.write(entries) }
-        guard case .failure(.noRoom) = result, makesRoom() else { return result }
+        guard case .failure(let fault) = result else { return result }
+        if log.isGone { return writeAgain(entries) }
+        guard case .noRoom = fault, makesRoom() else { return result }
         return attempt { () throws(DiskFault) in try log.write(entries) }
+    }
+
+    /// The log's files were taken away. Writes into new ones, if there is a place for them.
+    private func writeAgain(_ entries: some Sequence<LogEntry>) -> Result<Int, StoreFault> {
+        do throws(StoreFault) { try directory.holdAgain() } catch { return .failure(error) }
+        return attempt { () throws(DiskFault) in try log.write(entries) }
+            .mapError { .failed("the log's files were taken away: \($0.message)") }
     }
 
     /// Gives up at once what is not needed any more and has waited for others to go with.
@@ -55,6 +64,7 @@ final class LogEngine: StoreEngine {
 
     func writeAtOnce(_ jobs: [StoreJob]) -> Bool {
         // What fails is tried again in the usual way, which says why.
+        guard !log.isGone else { return false }
         let isDone = try? log.writeAtOnce(LogEntries(jobs: jobs[...], newest: log.state.lastSequenceNumber))
         guard isDone == true else { return false }
         noteWrites(jobs[...])
@@ -107,10 +117,15 @@ final class LogEngine: StoreEngine {
     ) throws(DiskFault) -> Chunk? {
         var records: [UInt8] = []
         var found = RouteTallies()
-        try segment.visitGroups(block) { group in
-            let isMeant = group.stretch.last > number && group.stretch.last <= lastAppended
-            guard !isMeant || group.records.append(to: &records) else { return }
-            found += group.stretch.tallies
+        do throws(DiskFault) {
+            try segment.visitGroups(block) { group in
+                let isMeant = group.stretch.last > number && group.stretch.last <= lastAppended
+                guard !isMeant || group.records.append(to: &records) else { return }
+                found += group.stretch.tallies
+            }
+        } catch {
+            // A file that was taken away holds nothing any more. Any other fault may pass.
+            guard error.isMissing, try log.hasLost(segment) else { throw error }
         }
         log.quarantine(block, found, of: segment)
         let last = min(block.stretch.last, lastAppended)
@@ -126,6 +141,8 @@ final class LogEngine: StoreEngine {
     var diskBytes: Int { log.files.bytes }
 
     func takeQuarantined() -> Int { log.takeQuarantined() }
+
+    func takeRenewal() -> Int? { log.takeRenewal() }
 
     func takeDroppedLetters() -> [DispatcherNumber: Int] { log.takeDroppedLetters() }
 

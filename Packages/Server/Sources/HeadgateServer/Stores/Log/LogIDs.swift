@@ -71,6 +71,11 @@ struct LogIDs {
         recent.removeFirst(gone.count)
     }
 
+    /// Files were taken away: the ids in them are remembered until the next start only.
+    mutating func lose(_ isGone: (LogFile) -> Bool) {
+        files.removeAll { isGone($0.file) }
+    }
+
     /// Takes out the files that hold nothing that is remembered.
     mutating func takeForgottenFiles() -> [Filed] {
         let gone = files.prefix { $0.last <= forgottenThrough }

@@ -116,6 +116,14 @@ struct LogState {
         damaged = damaged.filter { $0.key.segment != segment }
     }
 
+    /// The files of some segments were taken away, and with them the events and the dead letters in these.
+    mutating func lose(_ segments: [UInt64], andFilesOfIDs isGone: (LogFile) -> Bool) {
+        let lost = Set(segments)
+        for segment in lost { forget(segment) }
+        letters.remove { lost.contains($0.place.frame.segment) }
+        ids.lose(isGone)
+    }
+
     /// The highest number of which anything is said: it was given, also where the events are lost that had it. One that were given
     /// again would count as settled.
     var highestMentioned: SequenceNumber {
@@ -148,6 +156,16 @@ struct LogState {
     func neededBytes(of stretch: LogStretch) -> Int {
         stretch.tallies.reduce(0) { sum, entry in
             isNeeded(entry.route, in: stretch) ? sum + entry.tally.bytes + entry.tally.events * 48 : sum
+        }
+    }
+
+    /// Events of an index that some dispatcher may not have settled: at most as many as there are, at least as many as are
+    /// needed.
+    func neededEvents(of index: LogIndex) -> Int {
+        index.blocks.reduce(0) { sum, block in
+            block.stretch.tallies.reduce(sum) { sum, entry in
+                isNeeded(entry.route, in: block.stretch) ? sum + entry.tally.events : sum
+            }
         }
     }
 

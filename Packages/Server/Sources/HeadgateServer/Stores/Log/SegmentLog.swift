@@ -20,6 +20,10 @@ final class SegmentLog {
     private var filing: LogIDs.Filing?
     /// Nobody knows what of the front is on the disk.
     @exclusivity(unchecked) private(set) var isBroken = false
+    /// The file that is written to, or a directory above it, was taken away while the daemon runs.
+    @exclusivity(unchecked) private(set) var isGone = false
+    /// The number of events that were lost when the log was begun anew, until somebody is told.
+    private var renewal: Int?
     private(set) var counts = LogCounts()
     /// Events that were found damaged, and of which nobody has been told.
     @exclusivity(unchecked) private var quarantinedEvents = 0
@@ -37,6 +41,14 @@ final class SegmentLog {
     /// Writes what is asked for, as far as it fits into the segment.
     /// - Returns: how many of the entries are written; at least one.
     func write(_ entries: some Sequence<LogEntry>) throws(DiskFault) -> Int {
+        do throws(DiskFault) { return try writeInPlace(entries) } catch {
+            // A file or a directory that the log needs was taken away: the next write goes on with new ones.
+            if error.isMissing { isGone = true }
+            throw error
+        }
+    }
+
+    private func writeInPlace(_ entries: some Sequence<LogEntry>) throws(DiskFault) -> Int {
         try mend()
         if !front.hasRoom() { try roll(for: 0) }
         var (laid, misfit) = lay(entries)
@@ -129,6 +141,14 @@ final class SegmentLog {
             if synced || isReplacement { isBroken = true }
             throw error
         }
+        // What is written to a file without a name is gone with the process, so that it must not be acknowledged.
+        guard !isInPlace else { return }
+        isGone = true
+        throw .gone
+    }
+
+    private var isInPlace: Bool {
+        (try? front.segment.open())?.isStill(at: files.path(front.segment.file.number)) ?? false
     }
 
     private func apply(_ entry: LogEntry, at range: Range<Int>) {
@@ -169,6 +189,7 @@ final class SegmentLog {
 
     /// Goes on with what is on the disk beyond doubt, and writes the rest anew, as a start does.
     func mend() throws(DiskFault) {
+        if isGone { try renew() }
         guard isBroken else { return }
         let (segment, end) = (front.segment, front.segment.place(front.end))
         var recovery = LogRecovery(
@@ -184,6 +205,54 @@ final class SegmentLog {
         let left = (sealed[segment.number]?.index.count ?? 0) + front.segment.index.count
         quarantinedEvents += max(0, segment.index.count - left)
         counts.recovered += 1
+    }
+
+    // MARK: Files that were taken away
+
+    /// Goes on in a new segment where files were taken away, with all that is known beside the events. What these files held
+    /// is lost, and counted.
+    private func renew() throws(DiskFault) {
+        try options.disk.makeDirectory(options.logDirectory)
+        try options.disk.syncDirectory(options.directory)
+        let files = LogFiles(options)
+        _ = try files.list()
+        let gone = state.segments.filter { !files.isThere($0.file.number) }
+        // A front that is still there is a segment like the others from now on.
+        let kept = isInPlace ? try seal() : nil
+        var next = state
+        let former = kept == nil ? [front.segment.number] : []
+        next.lose(gone.map(\.number) + former, andFilesOfIDs: { !files.isThere($0.number) })
+        if let kept { next.segments.append(kept) }
+        let file = try files.take(atLeast: LogFront.size(for: next))
+        let number = takeNumber()
+        let header = LogHeader(
+            use: .front, number: number, previous: kept?.number ?? 0, previousEnd: kept?.end ?? 0,
+            version: options.logVersion)
+        let index = LogIndex(blockSize: options.blockSize)
+        let new = LogFront(LogSegment(number: number, file: file, files: files, index: index), header, next)
+        try new.begin(synced: true)
+        let indexes = gone.map { self.index(of: $0) } + (kept == nil ? [front.segment.index] : [])
+        renewal = (renewal ?? 0) + indexes.reduce(0) { $0 + state.neededEvents(of: $1) }
+        if kept != nil {
+            front.segment.seal()
+            sealed[front.segment.number] = front.segment
+        }
+        (self.files, state, front) = (files, next, new)
+        (void, filing, isBroken, isGone) = ([], nil, false, false)
+        dropForgotten()
+        counts.recovered += 1
+    }
+
+    /// Returns true if a segment's file is not there any more. Where the whole log was taken away, it is begun anew first.
+    func hasLost(_ segment: LogSegment) throws(DiskFault) -> Bool {
+        if !isInPlace { isGone = true }
+        try mend()
+        return !files.isThere(segment.file.number)
+    }
+
+    func takeRenewal() -> Int? {
+        defer { renewal = nil }
+        return renewal
     }
 
     // MARK: The next segment
@@ -409,11 +478,19 @@ final class SegmentLog {
     /// All segments, by the events that they hold.
     var segments: [LogSegment] { state.segments.compactMap { sealed[$0.number] } + [front.segment] }
 
+    /// What a frame holds; nil where it is damaged, or its file was taken away.
+    private func content(of segment: LogSegment, at offset: Int) throws(DiskFault) -> [UInt8]? {
+        do throws(DiskFault) { return try segment.content(at: offset) } catch {
+            guard error.isMissing, try hasLost(segment) else { throw error }
+            return nil
+        }
+    }
+
     /// A dead letter; nil where it is damaged.
     func letter(_ entry: LetterIndex.Entry) throws(DiskFault) -> DeadLetter? {
         let frame = entry.place.frame
         let segment = frame.segment == front.segment.number ? front.segment : sealed[frame.segment]
-        guard let content = try segment?.content(at: frame.offset) else { return nil }
+        guard let segment, let content = try content(of: segment, at: frame.offset) else { return nil }
         return content.withUnsafeBytes { bytes in
             var reader = LogReader(bytes)
             let changes = try? reader.takeAll { (reader) throws(LogReader.Unsound) in try LogChange(&reader) }

@@ -1,0 +1,111 @@
+import Foundation
+import HeadgateData
+import HeadgateTransport
+import HeadgateWire
+import Synchronization
+import Testing
+
+@testable import HeadgateServer
+
+/// A server inside a program, which tracks its own events and needs no socket.
+@Suite struct EmbeddedProgramTests {
+    /// A server on a loop of its own, and the folder that it writes to.
+    private struct Program {
+        let server: Server
+        let folder: ScratchFolder
+        let loop: EventLoop
+        let lines = Lines()
+
+        init() throws {
+            folder = try ScratchFolder()
+            loop = try EventLoop.onNewThread(named: "test-program")
+            server = Server(on: loop)
+        }
+
+        func start(_ settings: DataObject = [:]) async throws -> String? {
+            let (folder, lines) = (folder, lines)
+            return try await server.begin(in: folder, settings, lines)
+        }
+
+        func end() async {
+            loop.stop()
+            await loop.waitUntilClosed()
+        }
+    }
+
+    fileprivate final class Lines: Sendable {
+        private let lines = Mutex<[LoggedLine]>([])
+        var all: [LoggedLine] { lines.withLock { $0 } }
+        func add(_ line: LoggedLine) { lines.withLock { $0.append(line) } }
+    }
+
+    private static let file: DataObject = ["dispatchers": ["collect": ["kind": "file", "path": "events.ndjson"]]]
+
+    @Test(
+        "P1, D11: a program without a socket tracks its own events, which are stored and sent, and waits for the stop")
+    func ownEvents() async throws {
+        let program = try Program()
+        #expect(try await program.start(Self.file) == nil)
+        #expect(!FileManager.default.fileExists(atPath: program.folder("headgate.sock")))
+        for number in 1...100 {
+            let event = try await program.server.track(
+                "tick", data: ["n": .number(DataNumber(number))], id: "e\(number)")
+            #expect(event.id == "e\(number)" && !event.isDuplicate && event.sequenceNumber == UInt64(number))
+        }
+        #expect(try await program.server.track("tick", id: "e1").isDuplicate)
+        #expect(await program.server.stop())
+        let text = try String(contentsOfFile: program.folder("data/events.ndjson"), encoding: .utf8)
+        let events = try text.split(separator: "\n").map { try DataItem(parsing: Array($0.utf8)) }
+        #expect(events.count == 100)
+        await #expect(throws: RPCError(.shuttingDown)) { try await program.server.track("late") }
+        await program.end()
+    }
+
+    @Test("P1: many tasks at once track events of the program; what the server refuses says why")
+    func manyTasks() async throws {
+        let program = try Program()
+        _ = try await program.start([
+            "dispatchers": ["collect": ["kind": "worker"]], "store": ["max_events": 500],
+            "limits": ["max_unanswered": 10],
+        ])
+        let server = program.server
+        let stored = await withTaskGroup(of: Bool.self) { group in
+            for number in 1...700 {
+                group.addTask { (try? await server.track("x", id: "e\(number)")) != nil }
+            }
+            return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(stored == 500)
+        await #expect(throws: RPCError.self) { try await server.track("") }
+        #expect(await server.stop())
+        await program.end()
+    }
+
+    @Test("O4: the log goes to the program's own function")
+    func log() async throws {
+        let program = try Program()
+        _ = try await program.start([
+            "durability": "memory", "lenient": true,
+            "load_rules": ["unused": ["operator": "is_defined", "path": "event"]],
+        ])
+        await program.server.reload()
+        let kinds = program.lines.all.map(\.kind)
+        #expect(kinds.contains("settings_read"))
+        #expect(program.lines.all.allSatisfy { !$0.message.isEmpty && $0.times == 1 })
+        #expect(await program.server.stop())
+        await program.end()
+    }
+}
+
+extension Server {
+    fileprivate func begin(
+        in folder: ScratchFolder, _ settings: DataObject, _ lines: EmbeddedProgramTests.Lines
+    ) throws -> String? {
+        let options = DaemonOptions(socket: folder("headgate.sock"), dataDirectory: folder("data"))
+        var configuration = ServerConfiguration(options: options, environment: [:], userID: 0)
+        configuration.settings = settings
+        configuration.opensSocket = false
+        configuration.onLog = { lines.add($0) }
+        return try start(configuration)
+    }
+}

@@ -1,0 +1,79 @@
+/// The lines that wait to be written to a descriptor, and the number of those that were dropped. Pure: the writer asks for the
+/// next line and reports what became of it.
+///
+/// The queue drops new lines from the moment it is full until half of it is free. So a slow reader causes one notice of dropped
+/// lines, not one per line.
+struct LineQueue {
+    /// Renders the notice that stands in the output for a number of dropped lines.
+    typealias Notice = @Sendable (Int) -> String
+
+    private struct Line {
+        let bytes: [UInt8]
+        /// The number of dropped lines that this line reports; zero for a line that is no notice.
+        var reports = 0
+    }
+
+    /// The most bytes that wait.
+    let limit: Int
+    /// The number of lines that were dropped since the start.
+    private(set) var dropped = 0
+
+    private var lines: [Line] = []
+    private var bytes = 0
+    /// The number of dropped lines that no notice has reported yet.
+    private var unreported = 0
+    private var notice: Notice = { _ in "" }
+    /// True after a failed write. The next line that comes is written; a notice alone is not.
+    private var isBroken = false
+    /// True while a writer takes lines.
+    private(set) var isWriting = false
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// Adds a line, or drops it if there is no room.
+    /// - Returns: true if a writer has to be started.
+    mutating func add(_ text: String, notice: @escaping Notice) -> Bool {
+        self.notice = notice
+        let line = Line(bytes: Array(text.utf8) + [UInt8(ascii: "\n")])
+        if unreported > 0, bytes <= limit / 2 { report() }
+        guard unreported == 0, bytes + line.bytes.count <= limit else {
+            (dropped, unreported) = (dropped + 1, unreported + 1)
+            return false
+        }
+        append(line)
+        defer { isWriting = true }
+        return !isWriting
+    }
+
+    /// Returns the line to be written now, with its line end. After nil the writer ends.
+    mutating func next() -> [UInt8]? {
+        if lines.isEmpty, unreported > 0, !isBroken { report() }
+        if lines.isEmpty { isWriting = false }
+        return lines.first?.bytes
+    }
+
+    /// The writer has written the line that ``next()`` gave it, or could not.
+    mutating func finish(isWritten: Bool) {
+        let line = lines.removeFirst()
+        bytes -= line.bytes.count
+        isBroken = !isWritten
+        guard !isWritten else { return }
+        unreported += max(line.reports, 1)
+        if line.reports == 0 { dropped += 1 }
+    }
+
+    /// There is no writer to be had: the lines stay until the next one comes.
+    mutating func writerFailed() { isWriting = false }
+
+    private mutating func report() {
+        append(Line(bytes: Array("\(notice(unreported))\n".utf8), reports: unreported))
+        unreported = 0
+    }
+
+    private mutating func append(_ line: Line) {
+        lines.append(line)
+        bytes += line.bytes.count
+    }
+}

@@ -1,0 +1,70 @@
+import Glibc
+import HeadgateTransport
+import Testing
+
+@Suite struct LineOutputTests {
+    /// A pipe whose ends are closed at the end of the test.
+    private final class Pipe {
+        let reading: Int32
+        let writing: Int32
+
+        init() throws {
+            var ends: [Int32] = [0, 0]
+            try #require(pipe(&ends) == 0)
+            (reading, writing) = (ends[0], ends[1])
+        }
+
+        deinit {
+            close(reading)
+            close(writing)
+        }
+
+        /// Reads until the text ends like this.
+        func text(until ending: String) -> String {
+            var text = ""
+            var bytes = [UInt8](repeating: 0, count: 1 << 16)
+            while !text.hasSuffix(ending) {
+                let count = read(reading, &bytes, bytes.count)
+                guard count > 0 else { return text }
+                text += String(decoding: bytes[..<count], as: UTF8.self)
+            }
+            return text
+        }
+    }
+
+    @Test("O4: a pipe that nobody reads delays no caller; what was dropped is reported once there is room")
+    func unread() throws {
+        let pipe = try Pipe()
+        let output = LineOutput(pipe.writing, limit: 8 << 10)
+        let line = String(repeating: "x", count: 999)
+        // More than a pipe and the queue hold together.
+        for _ in 0..<200 { output.write(line) { "\($0) dropped" } }
+        let dropped = output.dropped
+        #expect(dropped > 0)
+        let text = pipe.text(until: "dropped\n")
+        #expect(text == String(repeating: line + "\n", count: 200 - dropped) + "\(dropped) dropped\n")
+        #expect(output.drain(atMost: 60_000))
+        output.write("after") { "\($0) dropped" }
+        #expect(pipe.text(until: "after\n") == "after\n")
+    }
+
+    @Test("O4: a descriptor that another process made non-blocking takes whole lines")
+    func nonBlocking() throws {
+        let pipe = try Pipe()
+        try #require(fcntl(pipe.writing, F_SETFL, O_NONBLOCK) == 0)
+        let output = LineOutput(pipe.writing)
+        let line = String(repeating: "y", count: 200_000)
+        output.write(line) { "\($0) dropped" }
+        #expect(pipe.text(until: "\n") == line + "\n")
+    }
+
+    @Test("O4: lines that cannot be written are counted")
+    func broken() throws {
+        let full = open("/dev/full", O_WRONLY)
+        defer { close(full) }
+        let output = LineOutput(full)
+        output.write("lost") { "\($0) dropped" }
+        #expect(output.drain(atMost: 60_000))
+        #expect(output.dropped == 1)
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Testing
+
+/// Files that somebody removes while the daemon runs, as a cleaner of temporary files does.
+@Suite struct TakenAwayTests {
+    @Test("P1, Q8: after its log was removed the daemon acknowledges only what survives a kill, and says what was lost")
+    func log() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon(["dispatchers": ["collect": ["kind": "worker"]]])
+            try await daemon.track(1...20)
+            try FileManager.default.removeItem(atPath: daemon.dataPath + "/log")
+            var acknowledged: [String] = []
+            let client = try await daemon.connect()
+            for number in 21...70 {
+                let question = try await client.request(
+                    "track", ["event": "e", "id": .string("e\(number)")])
+                if try await client.answer(to: question)["result"] != .null { acknowledged.append("e\(number)") }
+            }
+            try await eventually("the loss in the log") {
+                daemon.log.contains("were taken away, and 20 events with them")
+            }
+            try await daemon.killNow()
+            try await daemon.start()
+            let left = try await daemon.ask("queue.peek", ["dispatcher": "collect", "limit": 100])["events"].elements
+            #expect(left.compactMap { $0["id"].string } == acknowledged)
+            #expect(acknowledged.count >= 49)
+        }
+    }
+
+    @Test("A socket that is removed is made again, and the log says so; open connections stay")
+    func socket() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon([:])
+            let early = try await daemon.connect()
+            _ = try await early.result("ping")
+            try FileManager.default.removeItem(atPath: (daemon.socketPath as NSString).deletingLastPathComponent)
+            try await daemon.answers()
+            #expect(try await early.result("ping") == [:])
+            #expect(daemon.log.contains("the socket \(daemon.socketPath) was taken away, and is made again"))
+            #expect(try await daemon.stop() == 0)
+            #expect(!FileManager.default.fileExists(atPath: daemon.socketPath))
+        }
+    }
+
+    @Test("X1: a socket's folder that the daemon's user may use and not read will do", .enabled(if: geteuid() == 0))
+    func unreadableFolder() async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            try daemon.configure([:])
+            let nobody: UInt32 = 65_534
+            let folder = daemon.folder + "/run"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            for path in [daemon.folder, folder] {
+                _ = try SystemError.check(chown(path, nobody, nobody), "chown \(path)")
+            }
+            _ = try SystemError.check(chmod(folder, 0o300), "chmod")
+            _ = try SystemError.check(chmod(scene.directory.path, 0o755), "chmod")
+            daemon.launcher = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+            try await daemon.start()
+            #expect(try await daemon.ask("ping") == [:])
+            #expect(try await daemon.stop() == 0)
+        }
+    }
+}

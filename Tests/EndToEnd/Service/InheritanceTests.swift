@@ -1,0 +1,75 @@
+import Foundation
+import Testing
+
+/// What a parent may leave to the programs that it starts: closed descriptors, blocked and ignored signals.
+@Suite struct InheritanceTests {
+    @Test(
+        "Closed standard descriptors become /dev/null, so that no log line goes into another file or socket",
+        arguments: ["2>&-", "<&- >&- 2>&-", "<&-", ">&- 2>&-"])
+    func closedDescriptors(closed: String) async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            daemon.launcher = ["/bin/sh", "-c", #"exec "$@" \#(closed)"#, "sh"]
+            try daemon.configure([:])
+            let process = try daemon.launch()
+            try await daemon.answers()
+            let folder = "/proc/\(process.processIdentifier)/fd/"
+            for descriptor in 0...2 {
+                let target = try FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)\(descriptor)")
+                #expect(target == "/dev/null" || target == daemon.logPath)
+            }
+            process.signal(SIGTERM)
+            #expect(try await process.exitCode() == 0)
+        }
+    }
+
+    @Test("The tools, too, open /dev/null for closed standard descriptors", arguments: ["<&-", "2>&-", "<&- 2>&-"])
+    func closedDescriptorsOfTools(closed: String) async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon([:])
+            let output = scene.directory.path("out")
+            let tool = try BuiltProducts.path(of: "headgate")
+            let process = try ChildProcess(
+                "/bin/sh",
+                [
+                    "-c", #"exec "$@" \#(closed)"#, "sh", tool, "send", "hello", "--id", "one", "--socket",
+                    daemon.socketPath,
+                ],
+                outputPath: output, errorPath: output)
+            #expect(try await process.exitCode() == 0)
+            #expect(process.output.contains("one"))
+        }
+    }
+
+    @Test("A daemon whose parent blocked and ignored its signals stops and reloads as asked")
+    func blockedSignals() async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            daemon.launcher = [
+                "/usr/bin/env", "--block-signal=TERM,INT,HUP,CHLD", "--ignore-signal=TERM,INT,HUP,CHLD", "--",
+            ]
+            try daemon.configure([:])
+            try await daemon.start()
+            daemon.process?.signal(SIGHUP)
+            try await eventually("a reload") { daemon.log.contains("settings read again") }
+            #expect(try await daemon.stop() == 0)
+        }
+    }
+
+    @Test("A console whose parent blocked and ignored its signals stops as asked")
+    func blockedSignalsOfConsole() async throws {
+        try await withScene { scene in
+            let log = scene.directory.path("console.log")
+            let program = try BuiltProducts.path(of: "headgate-console")
+            let process = try ChildProcess(
+                "/usr/bin/env",
+                [
+                    "--block-signal=TERM", "--ignore-signal=TERM", "--", program, "--listen", "127.0.0.1:0", "--socket",
+                    scene.directory.path("none"),
+                ], outputPath: log, errorPath: log)
+            try await eventually("a ready console") { process.errorOutput.contains("headgate-console ready") }
+            process.signal(SIGTERM)
+            #expect(try await process.exitCode() == 0)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+
+/// Other processes that read nothing of what the daemon tells them.
+@Suite struct UnreadOutputTests {
+    /// Starts a program whose standard error nobody reads.
+    private static let launcher = ["/bin/sh", "-c", #"pipe=$1; shift; exec "$@" 2>"$pipe""#, "sh"]
+
+    @Test("O4: a daemon whose standard error nobody reads serves all the same, and says later what it dropped")
+    func daemon() async throws {
+        try await withScene { scene in
+            let pipe = try UnreadPipe(scene.directory.path("errors"))
+            pipe.fill()
+            let daemon = scene.idleDaemon()
+            daemon.launcher = Self.launcher + [pipe.path]
+            try daemon.configure([:])
+            let process = try daemon.launch()
+            try await daemon.answers()
+            _ = try await daemon.ask("track", ["event": "e"])
+            process.signal(SIGTERM)
+            #expect(try await process.exitCode() == 0)
+        }
+    }
+
+    @Test("O4: once standard error is read again, one line says how many lines were dropped, and a metric counts them")
+    func readAgain() async throws {
+        try await withScene { scene in
+            let pipe = try UnreadPipe(scene.directory.path("errors"))
+            pipe.fill()
+            let daemon = scene.idleDaemon()
+            daemon.launcher = Self.launcher + [pipe.path]
+            try daemon.configure([:])
+            let process = try daemon.launch()
+            defer { process.discard() }
+            try await daemon.answers()
+            let padding = String(repeating: "x", count: 60_000)
+            var number = 0
+            try await eventually("a dropped line") {
+                // Each refusal has another text, so that none is one of a burst.
+                number += 1
+                try daemon.configure(["dispatchers": ["d": ["kind": .string("kind\(number)\(padding)")]]])
+                process.signal(SIGHUP)
+                return try await daemon.droppedLines() > 0
+            }
+            let text = try await pipe.text(until: "lines of the log were dropped")
+            #expect(text.contains("headgated ready"))
+            #expect(text.contains("warning: \(try await daemon.droppedLines()) lines of the log were dropped"))
+        }
+    }
+
+    @Test("A service manager that reads none of its messages delays nothing")
+    func serviceManager() async throws {
+        try await withScene { scene in
+            let path = scene.directory.path("notify")
+            let manager = try UnixSocket.datagram(at: path)
+            defer { close(manager) }
+            let daemon = scene.idleDaemon()
+            try daemon.configure([:])
+            daemon.environment["NOTIFY_SOCKET"] = path
+            try await daemon.start()
+            for _ in 1...40 {
+                daemon.process?.signal(SIGHUP)
+                #expect(try await daemon.ask("ping") == [:])
+            }
+            #expect(try await daemon.stop() == 0)
+        }
+    }
+}
+
+extension Daemon {
+    /// Waits until a daemon that was launched answers.
+    func answers() async throws {
+        try await eventually("an answer of the daemon") { (try? await ask("ping")) == [:] }
+    }
+
+    fileprivate func droppedLines() async throws -> Int {
+        let metrics = try await ask("metrics")["metrics"].elements
+        let metric = metrics.first { $0["name"] == "headgate_log_lines_dropped_total" }
+        return metric?["samples"].elements.first?["value"].int ?? -1
+    }
+}
