@@ -167,7 +167,12 @@ def swift_texts():
 
 
 SCRIPTS = [("socat", shell), ("perl", perl), ("node", node)]
-SWIFT = [swift_track, swift_signup, swift_watch, swift_consent, swift_greet, swift_print]
+def swift_end(daemon, example):
+    expect("what it says", ["0 events were not acknowledged"], run(daemon, example, "end"))
+    expect("what is delivered", ["page", "signup"], sorted(event["event"] for event in delivered(daemon)))
+
+
+SWIFT = [swift_track, swift_end, swift_signup, swift_watch, swift_consent, swift_greet, swift_print]
 
 
 def play(executable, example, *arguments):

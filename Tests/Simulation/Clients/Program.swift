@@ -46,6 +46,7 @@ final class Program {
         mostUnanswered = record.pick([1, 3, 100])
         var options = ClientOptions()
         options.maxUnanswered = mostUnanswered
+        (options.connectTimeout, options.onWarning) = (nil, nil)
         options.backoffCap = .milliseconds(record.pick([50, 2_000]))
         connection = ClientConnection(
             to: "/nowhere/socket", as: ClientIdentity(name: name, version: "1"), options: options, on: loop,

@@ -5,6 +5,8 @@ import HeadgateWire
 /// Calls as the lines of the input ask for them, and tells each answer.
 struct Calls {
     let client: HeadgateClient
+    /// How long an event or a barrier may take; nil is for ever.
+    let deadline: Duration?
 
     func answerAll() async throws {
         while let line = readLine() {
@@ -31,10 +33,12 @@ struct Calls {
 
     private func callEvents(_ method: String, _ given: Parameters) async throws -> DataObject {
         switch method {
-        case "track": return try await client.track(OutgoingEvent(given)).object
+        case "track": return try await client.track(OutgoingEvent(given), deadline: deadline).object
         case "track_many":
             let events: [DataObject] = given["events"] ?? []
-            return try await client.trackMany(events.map { OutgoingEvent(Parameters(object: $0)) }).object
+            return try await client.trackMany(
+                events.map { OutgoingEvent(Parameters(object: $0)) }, deadline: deadline
+            ).object
         case "flush" where given["wait"] == true:
             let answer = try await client.flush(
                 dispatchers: given["dispatchers"], as: given["flush"], wait: true, timeout: given.duration("timeout_ms")
@@ -49,7 +53,7 @@ struct Calls {
                 given.text("board"), input: given.object["input"], mainboard: given["mainboard"],
                 timeout: given.duration("timeout_ms"), wait: given.duration("wait_ms")
             ).object
-        case "application.status": try await client.announce(given.word("status") ?? .foreground)
+        case "application.status": try await client.announce(given.word("status") ?? .foreground, deadline: deadline)
         default: return try await callPlainly(method, given)
         }
         return [:]
@@ -62,13 +66,14 @@ struct Calls {
         case "barrier.register":
             _ = try await client.barrier(
                 id, given.word("state") ?? .closed, scopes: given["scopes"], flushable: given["flushable"],
-                onDisconnect: given.word("on_disconnect"))
+                onDisconnect: given.word("on_disconnect"), deadline: deadline)
         case "barrier.set":
             let change = BarrierChange(
                 given.word("state"), reason: given["reason"], dispatcher: given["dispatcher"],
                 isFlushable: given["flushable"])
-            try await client.setBarrier(id, change)
-        case "barrier.unregister": try await client.unregisterBarrier(id, force: given["force"] ?? false)
+            try await client.setBarrier(id, change, deadline: deadline)
+        case "barrier.unregister":
+            try await client.unregisterBarrier(id, force: given["force"] ?? false, deadline: deadline)
         default: return try await callPlainly(method, given)
         }
         return [:]

@@ -8,8 +8,11 @@ struct CertifiedClient {
     static func main() async throws {
         let words = try ProgramWords(CommandLine.arguments.dropFirst())
         switch words.verb {
-        case "calls": try await Calls(client: words.client()).answerAll()
+        case "calls": try await Calls(client: words.client(), deadline: words.deadline).answerAll()
         case "track": try await track(words)
+        case "try": try await Trying(words).run()
+        case "room": try await room(words)
+        case "end": try await end(words)
         case "handle": try await Handling(client: words.client(), names: words.operands).run()
         default: throw UsageError("there is no verb \(words.verb)")
         }
@@ -31,6 +34,47 @@ struct CertifiedClient {
     }
 }
 
+extension CertifiedClient {
+    /// Tracks an event without waiting for its answer, and another that waits for room as long as its deadline says.
+    private static func room(_ words: ProgramWords) async throws {
+        guard let name = words.operands.first else { throw UsageError("room NAME") }
+        let client = try words.client()
+        let first = Task { try await client.track(name) }
+        // The second must not come before the first.
+        try await Task.sleep(for: .milliseconds(100))
+        let second = await Result.of { try await client.track(name, deadline: words.deadline) }
+        Output.put(.object(second.map(\.object).outcome))
+        Output.put(.object(await first.result.map(\.object).outcome))
+        await client.close()
+    }
+
+    /// Tracks events without waiting for their answers, and ends.
+    private static func end(_ words: ProgramWords) async throws {
+        guard words.operands.count == 3, let count = Int(words.operands[1]) else {
+            throw UsageError("end HOW COUNT NAME")
+        }
+        let client = try words.client()
+        for number in 0..<count {
+            client.trackSoon(OutgoingEvent(words.operands[2], data: ["n": .number(DataNumber(number))]))
+        }
+        // What a program does that means well: it drains, however it ends.
+        let left = words.operands[0] == "close" ? await client.close() : await client.drain(within: .seconds(5))
+        if left > 0 { FileHandle.standardError.write(Data("\(left) events are not acknowledged\n".utf8)) }
+        switch words.operands[0] {
+        case "exit": exit(0)
+        case "throw": throw UsageError("thrown")
+        default: return
+        }
+    }
+}
+
+extension Result where Failure == any Error {
+    /// What comes of work.
+    fileprivate static func of(_ work: () async throws -> Success) async -> Result {
+        do { return .success(try await work()) } catch { return .failure(error) }
+    }
+}
+
 /// What the program was asked for in a way that it does not know.
 struct UsageError: Error {
     let text: String
@@ -42,11 +86,13 @@ struct UsageError: Error {
 
 /// The words of the command line.
 struct ProgramWords {
-    let verb: String
-    let operands: [String]
+    private(set) var verb = ""
+    private(set) var operands: [String] = []
     private(set) var socketPath = SocketPlace.usual
     private(set) var namespace: String?
-    private(set) var options = ClientOptions()
+    var options = ClientOptions()
+    /// How long each call may take.
+    private(set) var deadline: Duration?
 
     init(_ words: some Sequence<String>) throws {
         options.backoffBase = .milliseconds(10)
@@ -54,7 +100,7 @@ struct ProgramWords {
         var rest = Array(words)[...]
         while let option = rest.first, option.hasPrefix("--") {
             guard let value = rest.dropFirst().first else { throw UsageError("\(option) needs a value") }
-            try Self.apply(option, value, &socketPath, &namespace, &options)
+            try apply(option, value)
             rest = rest.dropFirst(2)
         }
         guard let verb = rest.first else { throw UsageError("no verb") }
@@ -67,10 +113,7 @@ struct ProgramWords {
             socketPath: socketPath, name: "certified", version: "1.0", namespace: namespace, options: options)
     }
 
-    private static func apply(
-        _ option: String, _ value: String, _ socketPath: inout String, _ namespace: inout String?,
-        _ options: inout ClientOptions
-    ) throws {
+    private mutating func apply(_ option: String, _ value: String) throws {
         let number = Int(value)
         switch (option, number) {
         case ("--socket", _): socketPath = value
@@ -79,7 +122,23 @@ struct ProgramWords {
         case ("--greeting-timeout-ms", let number?): options.greetingTimeout = .milliseconds(number)
         case ("--connect-timeout-ms", let number?): options.connectTimeout = .milliseconds(number)
         case ("--reconnect-timeout-ms", let number?): options.reconnectTimeout = .milliseconds(number)
+        case ("--deadline-ms", let number?): deadline = .milliseconds(number)
+        case ("--tell", _): tell()
+        case ("--signals", _): signal(SIGUSR1) { _ in }
         default: throw UsageError("\(option) \(value) is not known")
         }
+    }
+
+    /// Writes each change of the connection's state, and each warning.
+    private mutating func tell() {
+        options.onState = { state in
+            switch state {
+            case .connected: Output.put(["state": "connected"])
+            case .disconnected: Output.put(["state": "disconnected"])
+            case .failed: return
+            case .closed: Output.put(["state": "closed"])
+            }
+        }
+        options.onWarning = { Output.put(["warning": .string($0)]) }
     }
 }

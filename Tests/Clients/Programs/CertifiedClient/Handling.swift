@@ -6,8 +6,34 @@ import Synchronization
 struct Handling {
     private struct Asked: Error {}
 
+    /// An error that quotes much.
+    private struct Long: Error, CustomStringConvertible {
+        let description = String(repeating: "x", count: 100_000)
+    }
+
+    /// Handlers that wait for a line of the input.
+    private actor Gate {
+        private var waiting: [CheckedContinuation<Void, Never>] = []
+
+        func wait() async {
+            await withCheckedContinuation { waiting.append($0) }
+        }
+
+        func open() {
+            let all = waiting
+            waiting = []
+            for continuation in all { continuation.resume() }
+        }
+    }
+
+    private let gate = Gate()
+
     let client: HeadgateClient
     let names: [String]
+
+    init(client: HeadgateClient, names: [String]) {
+        (self.client, self.names) = (client, names)
+    }
 
     func run() async throws {
         let tasks = Mutex<[Task<Void, any Error>]>([])
@@ -19,7 +45,8 @@ struct Handling {
             for await _ in news { break }
         }
         Output.put("ready")
-        while readLine() != nil {}
+        while readLine() != nil { await gate.open() }
+        await gate.open()
         for task in tasks.withLock({ $0 }) { task.cancel() }
         await client.close()
     }
@@ -30,30 +57,37 @@ struct Handling {
         guard parts.count == 2 else { throw UsageError("\(name): a kind and an id") }
         let onNews: @Sendable (ServingNews) -> Void = { if $0 == .began { began() } }
         switch parts[0] {
-        case "board": try await client.serve(parts[1], onNews: onNews) { try Self.run($0) }
-        case "worker": try await client.work(for: parts[1], onNews: onNews) { try Self.work($0) }
+        case "board": try await client.serve(parts[1], onNews: onNews) { try await run($0) }
+        case "worker": try await client.work(for: parts[1], onNews: onNews) { try await work($0) }
         case "watch": try await watch(WatchTopic(rawValue: parts[1]), began)
         default: throw UsageError("\(name): nobody knows how to handle that")
         }
     }
 
     /// The input is the output, unless it asks for something else.
-    private static func run(_ activation: BoardActivation) throws -> BoardOutcome {
+    private func run(_ activation: BoardActivation) async throws -> BoardOutcome {
         switch activation.input {
         case "refuse": return .refused
-        case "fail": throw Asked()
+        case "fail", "leave", "cancel", "mute", "wrong": throw Asked()
+        case "long": throw Long()
+        case "wait":
+            Output.put(["runs": .string(activation.board)])
+            await gate.wait()
+            return .done("wait")
         case let input: return .done(input)
         }
     }
 
     /// Events are dealt with as their names say.
-    private static func work(_ batch: DeliveredBatch) throws -> [String: DeliveredEventOutcome] {
+    private func work(_ batch: DeliveredBatch) async throws -> [String: DeliveredEventOutcome] {
         let events = batch.events.map { event in
             (id: event.get(key: "id", as: String.self) ?? "", name: event.get(key: "event", as: String.self) ?? "")
         }
         Output.put(["batch": .array(events.map { .string($0.id) }), "attempt": .number(DataNumber(batch.attempt))])
         let names = Set(events.map(\.name))
-        if names.contains("fail") { throw Asked() }
+        if names.contains("wait") { await gate.wait() }
+        if names.contains("long") { throw Long() }
+        if !names.isDisjoint(with: ["fail", "leave", "cancel", "mute", "wrong"]) { throw Asked() }
         if names.contains("retry_once"), batch.attempt > 1 { return [:] }
         let outcomes: [String: DeliveredEventOutcome] = ["dead": .dead, "retry": .retry, "retry_once": .retry]
         return Dictionary(events.compactMap { event in outcomes[event.name].map { (event.id, $0) } }) { $1 }

@@ -69,6 +69,7 @@ extension ClientError {
         case .disconnected: "disconnected"
         case .refused: "refused"
         case .timedOut: "timed_out"
+        case .noRoom: "buffer_full"
         case .closed: "closed"
         case .badAnswer: "bad_answer"
         case .cannotStart: "cannot_start"

@@ -158,7 +158,7 @@ private struct ClientScene {
             case .finish(let number, _):
                 precondition(open.remove(number) != nil, "\(number) is told twice")
             case .grant(let number, _), .interrupt(let number, _): precondition(open.contains(number))
-            case .greet, .write, .disconnect, .leave: break
+            case .greet, .write, .disconnect, .leave, .report, .warn, .refuseWaiting: break
             }
         }
         precondition(machine.heldBytes == 3 * machine.calls.count && machine.unanswered.count <= machine.calls.count)

@@ -4,7 +4,7 @@ import HeadgateWire
 extension ClientConnection {
     /// Puts a barrier before dispatchers, until ``unregisterBarrier(_:force:deadline:_:)`` (Behaviour B29). When the
     /// connection is lost it is made again, and the barrier registered with it as it was set last. One of the same id
-    /// that was registered here before is replaced.
+    /// that was registered here before is replaced when the daemon grants the new one; if it does not, the former stays.
     /// - Parameters:
     ///   - registration: what is asked for.
     ///   - deadline: how long it may take until it begins; nil is for ever.
@@ -24,20 +24,35 @@ extension ClientConnection {
         _ tell: @escaping (StandingReport) -> Void
     ) {
         let id = registration.id
-        if let former = barriers[id] { abandon(former.call) }
         if let former = barrierEndings.removeValue(forKey: id) { abandon(former.call) }
-        barriers[id] = OwnBarrier(registration, call: call)
+        let new = OwnBarrier(registration, call: call)
+        let hasFormer = barriers[id] != nil
+        if !hasFormer { barriers[id] = new }
         stand(call, "barrier.register", registration.params, deadline: deadline) { [weak self] news in
-            if case .ended = news, self?.barriers[id]?.call == call { self?.barriers[id] = nil }
+            self?.note(news, of: new, named: id)
             tell(StandingReport(news))
         }
     }
 
-    /// Says something anew of a barrier. One that was registered here is kept so from now on, whatever becomes of the
-    /// connection.
+    /// A registration takes the place of the former one when it is granted, and at no other time: a refusal, or a deadline
+    /// that passed, leaves the former one as it is.
+    private func note(_ news: StandingNews, of new: OwnBarrier, named id: String) {
+        let present = barriers[id]
+        switch news {
+        case .granted where present?.call != new.call:
+            barriers[id] = new
+            if let present { abandon(present.call) }
+        case .ended where present?.call == new.call: barriers[id] = nil
+        case .granted, .interrupted, .ended: return
+        }
+    }
+
+    /// Says something anew of a barrier. One that was registered here is registered so on later connections, too, unless the
+    /// daemon refuses the change.
     ///
-    /// The daemon may refuse with `conflict` while it takes a barrier for that of the connection before. What was said
-    /// is kept all the same, and comes with the registration, which is tried again.
+    /// As long as it is not known what became of a change, it goes with the registration on each connection, behind what was
+    /// granted: a connection that breaks meanwhile does not bring the old state back. A refusal is that of the change alone, and
+    /// so is that with `conflict` while the daemon takes the barrier for that of the connection before.
     @discardableResult
     public func setBarrier(
         _ id: String, _ change: BarrierChange, deadline: Duration? = nil, _ completion: @escaping Completion
@@ -52,11 +67,13 @@ extension ClientConnection {
     ) {
         let line = ClientConnection.line(call, "barrier.set", change.params(of: id))
         let own = barriers[id]?.call
-        // The change is kept before it is sent: a connection that breaks meanwhile must not bring the old state back.
-        keep(id) { $0.apply(change) }
+        keep(id) { $0.attempt(change, as: call) }
         begin(call, line, isRepeatable: own != nil, deadline: deadline) { [weak self] result in
-            if let dispatcher = change.dispatcher, result.isRefused(for: .notFound), self?.barriers[id]?.call == own {
-                self?.keep(id) { $0.forget(dispatcher) }
+            switch result {
+            case .success: self?.keep(id) { $0.grant(call) }
+            case .failure(ClientError.refused(let error)) where error.reason == .conflict: break
+            case .failure(ClientError.refused): self?.keep(id) { $0.refuse(call) }
+            case .failure: break
             }
             completion(result)
         }
@@ -115,13 +132,6 @@ extension ClientConnection {
     }
 }
 
-extension Result where Failure == any Error {
-    fileprivate func isRefused(for reason: ErrorReason) -> Bool {
-        guard case .failure(let error as ClientError) = self, case .refused(let refusal) = error else { return false }
-        return refusal.reason == reason
-    }
-}
-
 /// A barrier of this side's as it was set last, to be registered so again on each connection (Behaviour B29).
 struct OwnBarrier {
     /// What was said of the way to a dispatcher.
@@ -141,6 +151,8 @@ struct OwnBarrier {
     private var reason: String?
     /// What was said of single dispatchers, in the order in which it was said first.
     private var exceptions: [(dispatcher: String, statement: Statement)] = []
+    /// Changes of which nobody knows yet whether the daemon grants them, in their order.
+    private var attempts: [(call: ClientConnection.Call, change: BarrierChange)] = []
 
     init(_ registration: BarrierRegistration, call: ClientConnection.Call) {
         self.registration = registration
@@ -159,7 +171,27 @@ struct OwnBarrier {
     var further: [BarrierChange] {
         let general = reason.map { [BarrierChange(reason: $0)] } ?? []
         return general
-            + exceptions.map { BarrierChange($1.state, reason: $1.reason, dispatcher: $0) }
+            + exceptions.map { BarrierChange($1.state, reason: $1.reason, dispatcher: $0) } + attempts.map(\.change)
+    }
+
+    /// A change is asked for.
+    mutating func attempt(_ change: BarrierChange, as call: ClientConnection.Call) {
+        attempts.append((call, change))
+    }
+
+    /// The daemon has granted a change. Earlier changes of the same things, of which it is not known what became of them, do
+    /// not matter any more.
+    mutating func grant(_ call: ClientConnection.Call) {
+        guard let place = attempts.firstIndex(where: { $0.call == call }) else { return }
+        let granted = attempts[place].change
+        let earlier = attempts[..<place].filter { !granted.covers($0.change) }
+        attempts = earlier + attempts[(place + 1)...]
+        apply(granted)
+    }
+
+    /// The daemon has refused a change: nothing of it is said again.
+    mutating func refuse(_ call: ClientConnection.Call) {
+        attempts.removeAll { $0.call == call }
     }
 
     /// Takes in a change as the daemon does.
@@ -177,16 +209,20 @@ struct OwnBarrier {
         }
     }
 
-    /// The daemon knows of no such dispatcher: nothing is said of it.
-    mutating func forget(_ dispatcher: String) {
-        exceptions.removeAll { $0.dispatcher == dispatcher }
-    }
-
     private mutating func applyToAll(_ change: BarrierChange) {
         if change.state != nil { exceptions = [] }
         var statement = Statement(state: registration.state, reason: reason)
         statement.apply(change)
         registration.state = statement.state
         reason = statement.reason
+    }
+}
+
+extension BarrierChange {
+    /// Returns true if nothing of an earlier change is left once this one is granted.
+    fileprivate func covers(_ earlier: BarrierChange) -> Bool {
+        let isStateCovered = state != nil && (dispatcher == nil || dispatcher == earlier.dispatcher)
+        let saysOfState = earlier.state != nil || earlier.reason != nil
+        return (isStateCovered || !saysOfState) && (isFlushable != nil || earlier.isFlushable == nil)
     }
 }

@@ -14,6 +14,9 @@ public enum ClientError: Error, Sendable, Equatable {
     case refused(RPCError)
     /// No answer came before the call's deadline. The daemon may do yet what was asked for.
     case timedOut
+    /// No room came free before the call's deadline: too many calls, or too many bytes, are unanswered
+    /// (``ClientOptions/maxUnanswered``). Nothing was sent.
+    case noRoom
     /// The client is closed.
     case closed
     /// What came is no answer of the protocol. The text is for people.
@@ -31,6 +34,7 @@ extension ClientError: CustomStringConvertible {
         case .disconnected: "the connection broke before the answer came"
         case .refused(let error): error.message
         case .timedOut: "no answer came in time"
+        case .noRoom: "no room came free in time: too many calls are unanswered"
         case .closed: "the client is closed"
         case .badAnswer(let text): "not an answer of the protocol: \(text)"
         case .cannotStart(let cause): "cannot start: \(cause)"
@@ -47,6 +51,15 @@ extension TransportError {
         case -EACCES: "permission denied"
         case -EAGAIN: "the daemon is too busy to take the connection"
         default: description
+        }
+    }
+
+    /// A Boolean value that says whether another attempt at the same path fails in the same way until somebody changes the
+    /// rights, the path or the file.
+    var isPermanent: Bool {
+        switch self {
+        case .pathTooLong, .invalidPath, .notASocket: true
+        default: [-EACCES, -EPERM, -ENOTDIR, -ELOOP, -ENAMETOOLONG, -EPROTOTYPE, -ENOTSOCK].contains(code)
         }
     }
 }

@@ -6,8 +6,8 @@ import HeadgateWire
 ///
 /// All calls share one connection and do not wait for each other's answers. The connection is made when it is first
 /// needed and again whenever it is lost. Every event gets an id before it is sent, and is sent under this id until it
-/// is acknowledged: a restart of the daemon loses none and doubles none (Behaviour Q7). Calls wait for the daemon, for
-/// ever unless the options or a deadline say otherwise.
+/// is acknowledged: a restart of the daemon loses none and doubles none (Behaviour Q7). Calls wait for a daemon that restarts
+/// for ever, and for one that was never there as long as ``ClientOptions/connectTimeout`` says.
 ///
 /// Failures are a ``ClientError``, or `CancellationError` when the task was cancelled: it stops waiting then, while
 /// what it asked for may be done all the same.
@@ -19,9 +19,13 @@ public actor HeadgateClient {
     /// How the program's own types become the data of events, and data those types again; the options say it.
     public nonisolated let coder: DataCoder
 
-    private nonisolated let loop: EventLoop
+    nonisolated let loop: EventLoop
     private let identity: ClientIdentity
-    private let options: ClientOptions
+    nonisolated let options: ClientOptions
+    /// Events that nobody waits for.
+    nonisolated let soon: SoonEvents
+    /// Ends the calls of ``run()``.
+    private var runners: [AsyncStream<Never>.Continuation] = []
     /// The client's connection. It is made at the first call, since it belongs to the loop's thread.
     lazy var connection = ClientConnection(to: socketPath, as: identity, options: options, on: loop)
 
@@ -41,6 +45,7 @@ public actor HeadgateClient {
         identity = ClientIdentity(name: name, version: version, namespace: namespace)
         self.options = options
         coder = options.coder
+        soon = SoonEvents(most: (options.maxUnanswered, options.maxUnansweredBytes))
         do throws(TransportError) {
             loop = try EventLoop.onNewThread(named: "headgate-client")
         } catch {
@@ -58,11 +63,31 @@ public actor HeadgateClient {
         loop.asUnownedSerialExecutor()
     }
 
-    /// Closes the connection. Calls under way, and later ones, end with ``ClientError/closed``.
-    public func close() async {
+    /// Waits until every event that was tracked is acknowledged, for a while, and closes the connection. Calls that are under
+    /// way then, and later ones, end with ``ClientError/closed``.
+    /// - Parameter limit: how long to wait for acknowledgements. Zero closes at once.
+    /// - Returns: the number of events that were not acknowledged. They may be stored or not.
+    @discardableResult
+    public func close(within limit: Duration = .seconds(5)) async -> Int {
+        soon.close()
+        takeSoon()
+        connection.beginEnding()
+        let left = await drain(within: limit)
         connection.close()
         loop.stop()
         await loop.waitUntilClosed()
+        for runner in runners { runner.finish() }
+        runners = []
+        return left
+    }
+
+    /// Keeps the client open until the task is cancelled, then closes it as ``close(within:)`` does. Returns as well when the
+    /// client is closed meanwhile. This is what a `Service` of ServiceLifecycle has to have.
+    public func run() async throws {
+        let (stream, end) = AsyncStream<Never>.makeStream()
+        runners.append(end)
+        for await _ in stream {}
+        await close()
     }
 
     /// Makes a call, waits for its answer, and reads it.

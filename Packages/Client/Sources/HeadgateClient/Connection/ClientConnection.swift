@@ -22,6 +22,7 @@ public final class ClientConnection {
     public let socketPath: String
     let loop: any ClientLoop
     private let identity: ClientIdentity
+    private let options: ClientOptions
     private var machine: ConnectionMachine<JSONView>
     private var link: Link?
     private lazy var timer = loop.timer { [weak self] in self?.timePassed() }
@@ -49,6 +50,14 @@ public final class ClientConnection {
     private var lastNumber: CallNumber = ConnectionMachine<JSONView>.greetingNumber
     private var isSettling = false
     private var waitingForRoom: (() -> Void)?
+    /// Events of tasks that wait for room.
+    private var roomLine = RoomLine()
+    /// The number of tracked events that are neither acknowledged nor given up, those that wait for room included.
+    private(set) var unsettledEvents = 0
+    /// Called when there are none any more.
+    private var drains: [CallNumber: () -> Void] = [:]
+    /// True once the program wants to end: no further event is taken.
+    private(set) var isEnding = false
     /// Makes the ids of events that have none.
     var ids = UUIDv7()
 
@@ -70,6 +79,7 @@ public final class ClientConnection {
         self.socketPath = socketPath
         self.identity = identity
         self.loop = loop
+        self.options = options
         machine = ConnectionMachine(path: socketPath, options: options, seed: seed)
     }
 
@@ -86,6 +96,7 @@ public final class ClientConnection {
 
     /// Stops waiting for a call, which ends with `CancellationError`. What it asks for may be done all the same.
     public func abandon(_ call: Call) {
+        if let entry = roomLine.remove(call.number) { return entry.refuse(CancellationError()) }
         if standing[call.number] != nil { return end(call, CancellationError()) }
         guard let completion = completions.removeValue(forKey: call.number) else { return }
         machine.abandoned(call.number, now: loop.monotonicNow)
@@ -108,12 +119,21 @@ public final class ClientConnection {
     func begin(
         _ call: Call, _ line: [UInt8], isRepeatable: Bool, deadline: Duration?, _ completion: @escaping Completion
     ) {
-        let now = loop.monotonicNow
-        let moment = deadline.map { now + $0.nanoseconds }
+        begin(call, line, isRepeatable: isRepeatable, until: moment(after: deadline), completion)
+    }
+
+    /// - Parameter moment: when the caller stops waiting, in nanoseconds of the monotonic clock; nil for never.
+    func begin(
+        _ call: Call, _ line: [UInt8], isRepeatable: Bool, until moment: Int64?, _ completion: @escaping Completion
+    ) {
         completions[call.number] = completion
         machine.called(
-            call.number, OutgoingCall(line: line, isRepeatable: isRepeatable, deadline: moment), now: now)
+            call.number, OutgoingCall(line: line, isRepeatable: isRepeatable, deadline: moment), now: loop.monotonicNow)
         settle()
+    }
+
+    private func moment(after deadline: Duration?) -> Int64? {
+        deadline.map { loop.monotonicNow + $0.nanoseconds }
     }
 
     /// Makes a call on this connection, and on each that follows, until it is abandoned.
@@ -176,9 +196,17 @@ public final class ClientConnection {
     }
 
     private func timePassed() {
-        machine.timePassed(now: loop.monotonicNow)
+        let now = loop.monotonicNow
+        for late in roomLine.takeLate(at: now) { late.refuse(machine.lateness()) }
+        machine.timePassed(now: now)
         settle()
     }
+
+    /// What the daemon takes at most.
+    var limits: DaemonLimits { machine.limits }
+
+    /// Returns true if a link is the present connection's.
+    func isCurrent(_ link: Link) -> Bool { link === self.link }
 
     // MARK: Effects
 
@@ -211,6 +239,9 @@ public final class ClientConnection {
         case .finish(let number, let result): finish(number, result)
         case .grant(let number, let answer): standing[number]?(.granted(answer))
         case .interrupt(let number, let error): standing[number]?(.interrupted(error))
+        case .report(let state): options.onState?(state)
+        case .warn(let error): options.onWarning?("\(error); events wait in this process until the daemon is there")
+        case .refuseWaiting(let error): for entry in roomLine.takeAll() { entry.refuse(error) }
         }
     }
 
@@ -241,7 +272,7 @@ public final class ClientConnection {
             machine.closed()
         } catch {
             let failure = ClientError.cannotConnect(path: socketPath, cause: error.cause)
-            machine.couldNotConnect(failure, now: loop.monotonicNow)
+            machine.couldNotConnect(failure, isPermanent: error.isPermanent, now: loop.monotonicNow)
         }
     }
 
@@ -254,14 +285,68 @@ public final class ClientConnection {
     }
 
     private func offerRoom() {
+        while machine.hasRoom, let entry = roomLine.takeFirst() { entry.begin() }
         guard machine.hasRoom, let body = waitingForRoom else { return }
         waitingForRoom = nil
         body()
     }
 
     private func armTimer() {
-        guard let deadline = machine.nextDeadline else { return timer.cancel() }
+        let deadlines = [machine.nextDeadline, roomLine.nextDeadline].compactMap { $0 }
+        guard let deadline = deadlines.min() else { return timer.cancel() }
         if timer.deadline != deadline { timer.arm(at: deadline) }
+    }
+}
+
+// MARK: Events in their turn
+
+extension ClientConnection {
+    /// Makes a call for events once there is room for it, behind those that wait already.
+    /// - Parameter begin: given when the caller stops waiting; makes the call.
+    func inTurn(
+        _ call: Call, deadline: Duration?, _ completion: @escaping Completion,
+        _ begin: @escaping (_ moment: Int64?, _ completion: @escaping Completion) -> Void
+    ) {
+        guard !isEnding else { return completion(.failure(ClientError.closed)) }
+        let counted = counted(completion)
+        let moment = moment(after: deadline)
+        guard !roomLine.isEmpty || !machine.hasRoom else { return begin(moment, counted) }
+        let entry = RoomLine.Entry(
+            deadline: moment, begin: { begin(moment, counted) }, refuse: { counted(.failure($0)) })
+        roomLine.append(entry, as: call.number)
+        settle()
+    }
+
+    /// Counts an event until its caller is told what became of it.
+    func counted(_ completion: @escaping Completion) -> Completion {
+        unsettledEvents += 1
+        return { [weak self] result in
+            completion(result)
+            self?.eventSettled()
+        }
+    }
+
+    private func eventSettled() {
+        unsettledEvents -= 1
+        guard unsettledEvents == 0 else { return }
+        let waiting = drains.sorted { $0.key < $1.key }.map(\.value)
+        drains = [:]
+        for body in waiting { body() }
+    }
+
+    /// Takes no further events.
+    func beginEnding() { isEnding = true }
+
+    /// Calls `body` once, when no event is unsettled any more, or after so long.
+    func whenDrained(within limit: Duration, _ body: @escaping () -> Void) {
+        guard unsettledEvents > 0 else { return body() }
+        let number = reserve().number
+        let timer = loop.timer { [weak self] in self?.drains.removeValue(forKey: number)?() }
+        drains[number] = {
+            timer.cancel()
+            body()
+        }
+        timer.arm(at: loop.monotonicNow + limit.nanoseconds)
     }
 }
 

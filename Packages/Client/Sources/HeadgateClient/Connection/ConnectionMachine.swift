@@ -24,6 +24,12 @@ struct ConnectionMachine<Answer> {
         case grant(CallNumber, Answer)
         /// Tell the caller of a standing call that was granted that the connection is gone.
         case interrupt(CallNumber, ClientError)
+        /// Tell whoever follows the connection's state.
+        case report(ClientState)
+        /// Tell people that calls wait for a daemon that could not be reached. Ordered once for each outage.
+        case warn(ClientError)
+        /// End what waits for room before it becomes a call.
+        case refuseWaiting(ClientError)
     }
 
     enum Phase: Equatable {
@@ -56,7 +62,8 @@ struct ConnectionMachine<Answer> {
     private let path: String
     private let options: ClientOptions
     private(set) var phase = Phase.idle
-    private var limits = DaemonLimits()
+    /// What the daemon takes at most.
+    private(set) var limits = DaemonLimits()
     /// All calls that are neither answered nor given up.
     private(set) var calls: [CallNumber: OutgoingCall] = [:]
     /// The bytes of all these calls.
@@ -79,6 +86,12 @@ struct ConnectionMachine<Answer> {
     /// never.
     private var patienceEnd: Int64?
     private var wasConnected = false
+    /// What was reported last.
+    private var state: ClientState?
+    /// Whether people were warned of the present outage.
+    private var isWarned = false
+    /// The number of errors without a request's id since the daemon last named other limits.
+    private var doubts = 0
     private var lastFailure: ClientError?
     private var backoff: Backoff
 
@@ -198,8 +211,8 @@ extension ConnectionMachine {
     /// The time that `nextDeadline` told has come, or some time else.
     mutating func timePassed(now: Int64) {
         while let deadline = deadlines.first, deadline.moment <= now {
-            let isConnected = phase == .open || phase == .draining
-            finish(deadline.call, .failure(isConnected ? .timedOut : lastFailure ?? .timedOut))
+            let error = isWritten(deadline.call) ? .timedOut : lateness(orElse: .timedOut)
+            finish(deadline.call, .failure(error))
         }
         while let again = postponed.first, again.moment <= now {
             postponed.removeFirst()
@@ -214,12 +227,18 @@ extension ConnectionMachine {
         }
     }
 
+    /// Why a call that has not been written cannot wait any longer: there is no connection, or no room on it.
+    func lateness(orElse usual: ClientError = .noRoom) -> ClientError {
+        phase == .open || phase == .draining ? .noRoom : lastFailure ?? usual
+    }
+
     /// Nothing more is wanted. Every caller is told `closed`.
     mutating func closed() {
         guard phase != .closed else { return }
         order(.disconnect)
         failAll(.closed)
         phase = .closed
+        report(.closed)
     }
 
     private mutating func finish(_ number: CallNumber, _ result: Result<Answer, ClientError>) {
@@ -229,6 +248,7 @@ extension ConnectionMachine {
 
     private mutating func failAll(_ error: ClientError) {
         for number in calls.keys.sorted() { finish(number, .failure(error)) }
+        order(.refuseWaiting(error))
     }
 
     /// Writes what there is room for, or ends a connection on which nothing more is to come.
@@ -307,16 +327,24 @@ extension ConnectionMachine {
     }
 
     /// There is no connection to be had at present.
-    mutating func couldNotConnect(_ error: ClientError, now: Int64) {
+    /// - Parameter isPermanent: true if waiting does not help, as with a socket that this user may not use. After a
+    ///   connection that worked the daemon's restart may help all the same.
+    mutating func couldNotConnect(_ error: ClientError, isPermanent: Bool = false, now: Int64) {
         guard phase != .closed else { return }
         lastFailure = error
+        report(.disconnected(error))
+        if isPermanent, !wasConnected { return giveUp() }
         retry(now)
+        warnOnce(error)
     }
 
     /// The daemon answered the greeting.
     mutating func greeted(_ limits: DaemonLimits, now: Int64) {
         guard case .greeting = phase else { return }
+        if limits != self.limits { doubts = 0 }
         self.limits = limits
+        isWarned = false
+        report(.connected)
         // The first connection has been made in time; later ones are another matter.
         if !wasConnected { patienceEnd = nil }
         wasConnected = true
@@ -333,8 +361,8 @@ extension ConnectionMachine {
         if error.reason == .limit {
             return couldNotConnect(.cannotConnect(path: path, cause: error.message), now: now)
         }
-        phase = .idle
-        patienceEnd = nil
+        rest()
+        report(.failed(.refused(error)))
         failAll(.refused(error))
     }
 
@@ -375,10 +403,24 @@ extension ConnectionMachine {
     }
 
     /// An error came that names no request: in place of a greeting it says why there is no connection.
+    ///
+    /// A line beyond the daemon's limits is answered so. The limits may have changed under an open connection, so the client
+    /// asks for them by another greeting, and repeats what may be repeated: what is too long is refused on this side then.
     mutating func gotAnonymousError(_ error: RPCError, now: Int64) {
-        guard case .greeting = phase else { return gotNonsense(error.message, now: now) }
-        greetingRefused(error, now: now)
+        switch phase {
+        case .greeting: greetingRefused(error, now: now)
+        case .open, .draining:
+            let isAboutLimits = error.reason == .lineTooLong || error.reason == .limit
+            guard isAboutLimits, doubts < Self.mostDoubts else { return gotNonsense(error.message, now: now) }
+            doubts += 1
+            order(.disconnect)
+            lose(.disconnected, now)
+        case .idle, .connecting, .waiting, .closed: return
+        }
     }
+
+    /// After so many such errors under the same limits something else is wrong.
+    private static var mostDoubts: Int { 3 }
 
     /// Begins to look for a connection, which is wanted from now on.
     private mutating func seekConnection(_ now: Int64) {
@@ -402,6 +444,7 @@ extension ConnectionMachine {
     /// The connection is gone: takes back what can be written again, in its order.
     private mutating func lose(_ error: ClientError, _ now: Int64) {
         lastFailure = error
+        report(.disconnected(error))
         interrupt(error)
         for number in calls.keys.sorted() where isWritten(number) {
             if calls[number]?.isRepeatable == true {
@@ -434,12 +477,29 @@ extension ConnectionMachine {
 
     private mutating func giveUp() {
         rest()
-        failAll(lastFailure ?? .disconnected)
+        let error = lastFailure ?? .disconnected
+        report(.failed(error))
+        failAll(error)
     }
 
     private mutating func rest() {
         phase = .idle
         patienceEnd = nil
+    }
+
+    /// Reports a state, unless it is the one that was reported last. An outage is reported with its first reason.
+    private mutating func report(_ new: ClientState) {
+        if case .disconnected = new, case .disconnected = state { return }
+        guard new != state else { return }
+        state = new
+        order(.report(new))
+    }
+
+    /// Calls wait for a daemon that could not be reached. A connection that is lost and made again at once is worth no warning.
+    private mutating func warnOnce(_ error: ClientError) {
+        guard case .waiting = phase, !isWarned else { return }
+        isWarned = true
+        order(.warn(error))
     }
 
     private func end(of patience: Duration?, from now: Int64) -> Int64 {

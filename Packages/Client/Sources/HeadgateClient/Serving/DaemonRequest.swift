@@ -20,17 +20,43 @@ public final class DaemonRequest {
         finish { id, writer in writer.answer(id: id, result: result) }
     }
 
-    /// Answers with an error.
+    /// Answers with an error. A message of more than 8 KiB is cut.
     public func fail(_ error: RPCError) {
+        let error = error.cut(to: DaemonRequest.longestMessage)
         finish { id, writer in writer.errorAnswer(id: id, error: error) }
     }
+
+    private static let longestMessage = 8 << 10
 
     private func finish(_ write: (UnsafeRawBufferPointer, inout JSONWriter) -> Void) {
         guard !isAnswered else { return }
         isAnswered = true
         guard let link else { return }
-        link.write { writer in id.withUnsafeBytes { write($0, &writer) } }
+        link.write(line(write))
         connection?.answered(on: link)
+    }
+
+    /// The answer as a line. One beyond the daemon's limits is replaced by an error: the daemon would refuse it without saying
+    /// which request it answers.
+    private func line(_ write: (UnsafeRawBufferPointer, inout JSONWriter) -> Void) -> [UInt8] {
+        let limits = connection?.limits ?? DaemonLimits()
+        let line = text(write)
+        guard let fault = limits.fault(of: OutgoingCall(line: line, isRepeatable: false)) else { return line }
+        let error = RPCError.internalError("the answer is left out: \(fault.message)")
+        return text { $1.errorAnswer(id: $0, error: error) }
+    }
+
+    private func text(_ write: (UnsafeRawBufferPointer, inout JSONWriter) -> Void) -> [UInt8] {
+        var writer = JSONWriter()
+        id.withUnsafeBytes { write($0, &writer) }
+        writer.endLine()
+        return writer.bytes
+    }
+
+    /// A Boolean value that says whether an answer would reach the daemon: the connection on which it asked is still there.
+    var isWanted: Bool {
+        guard let link, let connection else { return false }
+        return connection.isCurrent(link)
     }
 }
 
@@ -67,5 +93,19 @@ struct ServingQueue<Job: Sendable>: Sendable {
 
     func finish(_ error: any Error) {
         tell.finish(throwing: error)
+    }
+}
+
+extension RPCError {
+    /// The same error with at most so many bytes of its message.
+    fileprivate func cut(to most: Int) -> RPCError {
+        guard message.utf8.count > most else { return self }
+        var cut = message
+        var end = cut.utf8.index(cut.startIndex, offsetBy: most)
+        while end > cut.startIndex, String.Index(end, within: cut.unicodeScalars) == nil {
+            end = cut.utf8.index(before: end)
+        }
+        cut = String(cut[..<end]) + "…"
+        return RPCError(code: code, message: cut, data: data)
     }
 }

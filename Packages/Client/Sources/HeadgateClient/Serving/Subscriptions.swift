@@ -40,6 +40,11 @@ extension HeadgateClient {
             for try await ticket in queue.tickets {
                 // The daemon keeps to the credit, but knows nothing of what is still done for a lost connection.
                 if free > 0 { free -= 1 } else { try await group.next() }
+                // A batch of a connection that is gone comes again, to this worker or another.
+                guard isWanted(ticket) else {
+                    free += 1
+                    continue
+                }
                 group.addTask {
                     do { await self.settle(ticket, try await work(ticket.job)) } catch {
                         await self.giveBack(ticket, error)
@@ -49,6 +54,8 @@ extension HeadgateClient {
         }
         try Task.checkCancellation()
     }
+
+    private func isWanted(_ ticket: ServingQueue<DeliveredBatch>.Ticket) -> Bool { ticket.request.isWanted }
 
     private func settle(
         _ ticket: ServingQueue<DeliveredBatch>.Ticket, _ outcomes: [String: DeliveredEventOutcome]

@@ -32,7 +32,7 @@ extension HeadgateClient {
     ///   - deadline: how long to wait; nil is for ever. The event may be stored later than that.
     @discardableResult
     public func track(_ event: OutgoingEvent, deadline: Duration? = nil) async throws -> TrackReceipt {
-        try await ask(TrackReceipt.init) { $0.track($1, event, deadline: deadline, $2) }
+        try await ask(TrackReceipt.init) { $0.trackInTurn($1, event, deadline: deadline, $2) }
     }
 
     /// Tracks events each on its own, in their order, without waiting in between. The results are in the same order;
@@ -43,7 +43,7 @@ extension HeadgateClient {
     public func trackEach(
         _ events: [OutgoingEvent], deadline: Duration? = nil
     ) async -> [Result<TrackReceipt, any Error>] {
-        await askEach(events, TrackReceipt.init) { $0.track($1, $2, deadline: deadline, $3) }
+        await askEach(events, TrackReceipt.init) { $0.trackInTurn($1, $2, deadline: deadline, $3) }
     }
 
     /// Tracks events all together: all are stored, or none. They go in one message, which the daemon bounds
@@ -53,7 +53,7 @@ extension HeadgateClient {
     ///   - deadline: how long to wait; nil is for ever. The events may be stored later than that.
     @discardableResult
     public func trackMany(_ events: [OutgoingEvent], deadline: Duration? = nil) async throws -> TrackManyReceipt {
-        try await ask(TrackManyReceipt.init) { $0.trackMany($1, events, deadline: deadline, $2) }
+        try await ask(TrackManyReceipt.init) { $0.trackManyInTurn($1, events, deadline: deadline, $2) }
     }
 }
 
@@ -62,7 +62,8 @@ extension ClientConnection {
     @discardableResult
     public func track(_ event: OutgoingEvent, deadline: Duration? = nil, _ completion: @escaping Completion) -> Call {
         let call = reserve()
-        track(call, event, deadline: deadline, completion)
+        let moment = deadline.map { loop.monotonicNow + $0.nanoseconds }
+        track(call, event, until: moment, counted(completion))
         return call
     }
 
@@ -74,20 +75,39 @@ extension ClientConnection {
         let line = ClientConnection.line(call, "track") { writer in
             event.write(into: &writer, id: { ids.next(at: loop.wallNow) })
         }
-        begin(call, line, isRepeatable: true, deadline: deadline, completion)
+        begin(call, line, isRepeatable: true, deadline: deadline, counted(completion))
         return call
     }
 
-    fileprivate func track(
+    /// Tracks an event whose params are JSON already.
+    func track(params json: [UInt8], _ completion: @escaping Completion) {
+        let call = reserve()
+        let line = ClientConnection.line(call, "track") { $0.raw(json) }
+        begin(call, line, isRepeatable: true, until: nil, counted(completion))
+    }
+
+    fileprivate func trackInTurn(
         _ call: Call, _ event: OutgoingEvent, deadline: Duration?, _ completion: @escaping Completion
+    ) {
+        inTurn(call, deadline: deadline, completion) { [weak self] in self?.track(call, event, until: $0, $1) }
+    }
+
+    fileprivate func trackManyInTurn(
+        _ call: Call, _ events: [OutgoingEvent], deadline: Duration?, _ completion: @escaping Completion
+    ) {
+        inTurn(call, deadline: deadline, completion) { [weak self] in self?.trackMany(call, events, until: $0, $1) }
+    }
+
+    private func track(
+        _ call: Call, _ event: OutgoingEvent, until moment: Int64?, _ completion: @escaping Completion
     ) {
         let id = event.id ?? ids.next(at: loop.wallNow)
         let line = ClientConnection.line(call, "track") { event.write(into: &$0, id: id) }
-        begin(call, line, isRepeatable: true, deadline: deadline, completion)
+        begin(call, line, isRepeatable: true, until: moment, completion)
     }
 
-    fileprivate func trackMany(
-        _ call: Call, _ events: [OutgoingEvent], deadline: Duration?, _ completion: @escaping Completion
+    private func trackMany(
+        _ call: Call, _ events: [OutgoingEvent], until moment: Int64?, _ completion: @escaping Completion
     ) {
         let line = ClientConnection.line(call, "track_many") { writer in
             writer.beginObject()
@@ -100,7 +120,7 @@ extension ClientConnection {
             writer.endArray()
             writer.endObject()
         }
-        begin(call, line, isRepeatable: true, deadline: deadline, completion)
+        begin(call, line, isRepeatable: true, until: moment, completion)
     }
 
     private static func line(

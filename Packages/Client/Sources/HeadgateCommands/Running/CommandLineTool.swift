@@ -108,6 +108,8 @@ struct Invocation {
         var options = ClientOptions()
         options.connectTimeout = .zero
         options.reconnectTimeout = patience
+        // Commands tell it in their own words.
+        options.onWarning = nil
         let identity = ClientIdentity(name: "headgate", version: Version.current)
         return ClientConnection(to: socketPath, as: identity, options: options, on: loop)
     }

@@ -32,8 +32,36 @@ import Testing
                 BarrierChange(reason: "all"), BarrierChange(.open, dispatcher: "b"),
                 BarrierChange(.closed, reason: "two", dispatcher: "a"),
             ])
-        barrier.forget("b")
-        #expect(barrier.further.count == 2)
+    }
+
+    @Test(
+        "B29: a change counts once it is granted; until then it is said behind what was granted, and a refused one is not"
+    )
+    func attempts() {
+        var barrier = barrier(.closed)
+        let calls = (2...4).map { ClientConnection.Call(number: $0) }
+        barrier.attempt(BarrierChange(.open, reason: "refused"), as: calls[0])
+        barrier.attempt(BarrierChange(isFlushable: false), as: calls[1])
+        barrier.attempt(BarrierChange(.open), as: calls[2])
+        #expect(barrier.params["state"] == "closed")
+        #expect(barrier.further.count == 3)
+        barrier.refuse(calls[0])
+        #expect(barrier.further == [BarrierChange(isFlushable: false), BarrierChange(.open)])
+        barrier.grant(calls[1])
+        barrier.grant(calls[2])
+        #expect(barrier.params == ["id": "door", "state": "open", "scopes": ["a", "b"], "flushable": false])
+        #expect(barrier.further.isEmpty)
+    }
+
+    @Test("B29: a change whose end is not known is given up for a later one that says the same things anew")
+    func unknown() {
+        var barrier = barrier(.open)
+        let calls = (2...5).map { ClientConnection.Call(number: $0) }
+        barrier.attempt(BarrierChange(.closed, dispatcher: "a"), as: calls[0])
+        barrier.attempt(BarrierChange(isFlushable: false), as: calls[1])
+        barrier.attempt(BarrierChange(.open), as: calls[2])
+        barrier.grant(calls[2])
+        #expect(barrier.further == [BarrierChange(isFlushable: false)])
     }
 
     @Test("B29: words for one dispatcher keep the state that holds for all at that time")

@@ -65,8 +65,39 @@ import Testing
             try await barrier.set(.closed)
             #expect(
                 await requests(scene).suffix(2) == [
-                    #"2 barrier.register {"id":"consent","state":"closed"}"#,
                     #"2 barrier.set {"id":"consent","state":"closed"}"#,
+                    #"2 barrier.set {"id":"consent","state":"closed"}"#,
+                ])
+            #expect(await requests(scene).suffix(3).first == #"2 barrier.register {"id":"consent","state":"open"}"#)
+            await scene.daemon.kill()
+            try await scene.daemon.start()
+            try await client.ping()
+            #expect(
+                await requests(scene).suffix(2) == [
+                    #"3 barrier.register {"id":"consent","state":"closed"}"#, "3 ping {}",
+                ])
+            await client.close()
+        }
+    }
+
+    @Test(
+        "B29: a change that the daemon refuses does not come with the next connection, and neither does a refused registration"
+    )
+    func refused() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            let barrier = try await client.barrier("consent", .closed)
+            let refusal = RPCError(.limit, "the reason is too long")
+            await scene.daemon.follow { _ in .refuse(refusal) }
+            await #expect(throws: ClientError.refused(refusal)) { try await barrier.set(.open, reason: "a long one") }
+            await #expect(throws: ClientError.refused(refusal)) { _ = try await client.barrier("consent", .open) }
+            await scene.daemon.follow { _ in .answer }
+            await scene.daemon.kill()
+            try await scene.daemon.start()
+            try await client.ping()
+            #expect(
+                await requests(scene).suffix(2) == [
+                    #"2 barrier.register {"id":"consent","state":"closed"}"#, "2 ping {}",
                 ])
             await client.close()
         }

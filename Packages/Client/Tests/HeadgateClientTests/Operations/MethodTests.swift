@@ -97,7 +97,8 @@ import Testing
             try await Self.functions[method]?(client)
             guard method != "hello" else {
                 #expect(await scene.daemon.record.greetings.count == 1)
-                return await client.close()
+                await client.close()
+                return
             }
             await scene.daemon.wait { $0.requests.contains { $0.method == method } }
             let request = try #require(await scene.daemon.record.requests.first { $0.method == method })

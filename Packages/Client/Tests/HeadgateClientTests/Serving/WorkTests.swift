@@ -7,6 +7,11 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct WorkTests {
     private struct NoPaper: Error {}
 
+    private struct LongFault: Error, CustomStringConvertible {
+        let text: String
+        var description: String { text }
+    }
+
     private func dispatch(_ number: Int, _ batch: String) -> String {
         #"{"jsonrpc":"2.0","id":\#(number),"method":"dispatch","params":{"dispatcher":"jobs","#
             + #""batch":"\#(batch)","attempt":1,"events":[{"id":"a"}]}}"#
@@ -34,6 +39,70 @@ import Testing
             await scene.daemon.wait { $0.requests.count == 2 }
             #expect(await scene.daemon.record.requests[1].method == "dispatcher.unsubscribe")
             await client.close()
+        }
+    }
+
+    @Test("K3: batches that came on a connection that is gone are not worked on: they come again")
+    func staleBatches() async throws {
+        try await withDaemon { scene in
+            let (client, course) = (try scene.client(), Course())
+            let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+            let (losses, teller) = AsyncStream.makeStream(of: Void.self)
+            let task = Task {
+                try await client.work(
+                    for: "jobs",
+                    onNews: { news in
+                        if case .interrupted = news { teller.yield() }
+                    }
+                ) { batch in
+                    await course.add(batch.id)
+                    if batch.id == "first" { for await _ in gate { break } }
+                    return [:]
+                }
+            }
+            await scene.daemon.wait { $0.requests.count == 1 }
+            for (number, batch) in ["first", "stale", "stale too"].enumerated() {
+                await scene.daemon.tellAll(dispatch(number, batch))
+            }
+            while await course.steps.isEmpty { await Task.yield() }
+            try await client.ping()
+            await scene.daemon.kill()
+            for await _ in losses { break }
+            try await scene.daemon.start()
+            await scene.daemon.wait { $0.requests.filter { $0.method == "dispatcher.subscribe" }.count == 2 }
+            await scene.daemon.tellAll(dispatch(9, "fresh"))
+            try await client.ping()
+            opener.finish()
+            await scene.daemon.wait { !$0.results.isEmpty }
+            #expect(await course.steps == ["first", "fresh"])
+            task.cancel()
+            _ = try? await task.value
+            await client.close(within: .zero)
+        }
+    }
+
+    @Test("K3: an answer beyond the daemon's limits is replaced by an error, and an endless message is cut")
+    func oversizeAnswer() async throws {
+        try await withDaemon { scene in
+            await scene.daemon.greet(withLimits: ["max_line_bytes": 20_000])
+            let client = try scene.client()
+            let task = Task {
+                try await client.work(for: "jobs", credit: 2) { batch in
+                    let long = String(repeating: "é", count: 200_000)
+                    if batch.id == "bad" { throw LongFault(text: long) }
+                    return [long: .retry]
+                }
+            }
+            await scene.daemon.wait { $0.requests.count == 1 }
+            await scene.daemon.tellAll(dispatch(1, "bad"))
+            await scene.daemon.tellAll(dispatch(2, "long"))
+            await scene.daemon.wait { $0.answers.count == 2 }
+            let answers = await scene.daemon.record.answers.sorted()
+            #expect(answers[0].utf8.count < 10_000 && answers[0].hasSuffix("…"))
+            #expect(answers[1].hasPrefix("2: the answer is left out"))
+            task.cancel()
+            _ = try? await task.value
+            await client.close(within: .zero)
         }
     }
 

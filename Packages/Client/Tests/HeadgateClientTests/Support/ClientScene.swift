@@ -21,6 +21,8 @@ final class ClientScene: Sendable {
     /// A client of the daemon, which makes haste to connect.
     func client(_ change: (inout ClientOptions) -> Void = { _ in }) throws -> HeadgateClient {
         var options = ClientOptions()
+        options.connectTimeout = nil
+        options.onWarning = nil
         options.backoffBase = .milliseconds(1)
         options.backoffCap = .milliseconds(20)
         change(&options)

@@ -12,10 +12,14 @@ struct MachineScene {
     private(set) var orders: [String] = []
     /// What became of the calls, in the order in which they were told.
     private(set) var results: [(call: CallNumber, result: Result<String, ClientError>)] = []
+    /// The states that were reported, and the warnings.
+    private(set) var states: [ClientState] = []
+    private(set) var warnings: [ClientError] = []
     private var next: CallNumber = 0
 
     init(_ change: (inout ClientOptions) -> Void = { _ in }) {
         var options = ClientOptions()
+        options.connectTimeout = nil
         change(&options)
         machine = Machine(path: "s", options: options, seed: 7)
     }
@@ -84,6 +88,9 @@ struct MachineScene {
                 results.append((number, result))
             case .grant(let number, let answer): orders.append("grant \(number) \(answer)")
             case .interrupt(let number, let error): orders.append("interrupt \(number): \(error)")
+            case .report(let state): states.append(state)
+            case .warn(let error): warnings.append(error)
+            case .refuseWaiting: break
             }
         }
     }

@@ -1,0 +1,118 @@
+import HeadgateWire
+import Testing
+
+@testable import HeadgateClient
+
+/// What a client does about a daemon that is not there, and about limits that it does not know.
+@Suite struct AwayDaemonTests {
+    private static let denied = ClientError.cannotConnect(path: "s", cause: "permission denied")
+
+    @Test("A fault that waiting does not help ends the calls at once, and the next call tries again")
+    func permanent() {
+        var scene = MachineScene()
+        scene.call()
+        scene.tell { $0.couldNotConnect(Self.denied, isPermanent: true, now: $1) }
+        #expect(scene.results.map(\.result) == [.failure(Self.denied)])
+        #expect(scene.states == [.disconnected(Self.denied), .failed(Self.denied)])
+        scene.call()
+        #expect(scene.takeOrders() == ["connect", "finish 1", "connect"])
+    }
+
+    @Test("After a connection that worked, such a fault may pass with the daemon's restart")
+    func permanentLater() {
+        var scene = MachineScene()
+        scene.call()
+        scene.open()
+        scene.lose()
+        scene.passTime()
+        scene.tell { $0.couldNotConnect(Self.denied, isPermanent: true, now: $1) }
+        #expect(scene.results.isEmpty)
+        scene.passTime()
+        scene.open()
+        scene.answer(1)
+        #expect(scene.results.map(\.result) == [.success("fine")])
+        #expect(scene.states == [.connected, .disconnected(.disconnected), .connected])
+    }
+
+    @Test("An outage is reported once and warned of once; a connection that is made again at once is not warned of")
+    func warning() {
+        var scene = MachineScene()
+        scene.call()
+        for _ in 1...5 {
+            scene.tell { $0.couldNotConnect(.noSocket, now: $1) }
+            scene.passTime()
+        }
+        #expect(scene.warnings == [.noSocket])
+        scene.open()
+        scene.lose()
+        scene.passTime()
+        scene.open()
+        #expect(scene.warnings.count == 1)
+        #expect(scene.states == [.disconnected(.noSocket), .connected, .disconnected(.disconnected), .connected])
+        scene.lose()
+        scene.passTime()
+        scene.tell { $0.couldNotConnect(.noSocket, now: $1) }
+        #expect(scene.warnings.count == 2)
+    }
+
+    @Test("A client that does not wait fails without a warning")
+    func noWarning() {
+        var scene = MachineScene { $0.connectTimeout = .zero }
+        scene.call()
+        scene.tell { $0.couldNotConnect(.noSocket, now: $1) }
+        #expect(scene.warnings.isEmpty && scene.results.count == 1)
+    }
+
+    @Test("The first connection is waited for 10 seconds by default")
+    func firstConnect() {
+        #expect(ClientOptions().connectTimeout == .seconds(10))
+        #expect(ClientOptions().reconnectTimeout == nil)
+    }
+
+    @Test("A call that finds no room before its deadline says so; one that was written and not answered has timed out")
+    func room() {
+        var scene = MachineScene { $0.maxUnanswered = 1 }
+        scene.call(within: 50)
+        scene.call(within: 40)
+        scene.open()
+        scene.passTime()
+        scene.passTime()
+        #expect(scene.results.map(\.result) == [.failure(.noRoom), .failure(.timedOut)])
+    }
+
+    @Test("Limits that were lowered under an open connection are learnt anew; only what is too long for them fails")
+    func loweredLimits() {
+        var scene = MachineScene()
+        scene.call("short")
+        scene.call("very long indeed")
+        scene.call("once", repeatable: false)
+        scene.open()
+        _ = scene.takeOrders()
+        scene.tell { $0.gotAnonymousError(RPCError(.lineTooLong), now: $1) }
+        #expect(scene.takeOrders() == ["disconnect", "finish 3"])
+        scene.passTime()
+        scene.tell { $0.connected(now: $1) }
+        scene.tell { machine, now in
+            var limits = DaemonLimits()
+            limits.lineBytes = 10
+            machine.greeted(limits, now: now)
+        }
+        #expect(scene.takeOrders() == ["connect", "greet", "short1", "finish 2"])
+        #expect(scene.results.map(\.result.refusal?.reason) == [nil, .lineTooLong])
+    }
+
+    @Test("An error without an id that comes again and again under the same limits ends what was written")
+    func endlessDoubt() {
+        var scene = MachineScene()
+        scene.call()
+        for _ in 1...3 {
+            scene.open()
+            scene.tell { $0.gotAnonymousError(RPCError(.limit, "too deep"), now: $1) }
+            #expect(scene.results.isEmpty)
+            scene.passTime()
+        }
+        scene.open()
+        scene.tell { $0.gotAnonymousError(RPCError(.limit, "too deep"), now: $1) }
+        #expect(scene.results.map(\.result) == [.failure(.badAnswer("too deep"))])
+    }
+}

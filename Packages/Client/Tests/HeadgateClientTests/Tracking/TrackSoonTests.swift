@@ -1,0 +1,156 @@
+import HeadgateClient
+import HeadgateClientTesting
+import HeadgateWire
+import Synchronization
+import Testing
+
+/// Events that nobody waits for, and the end of a client.
+@Suite(.timeLimit(.minutes(5))) struct TrackSoonTests {
+    @Test("Events that are handed over without waiting are stored in order, and drain waits for them")
+    func order() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            let ids = (1...2_000).map { "e\($0)" }
+            for id in ids { #expect(client.trackSoon("x", id: id)) }
+            #expect(await client.drain(within: .seconds(240)) == 0)
+            #expect(await scene.daemon.record.stored == ids)
+            await client.close()
+        }
+    }
+
+    @Test("Closing waits for events that were tracked: none is lost", arguments: [true, false])
+    func close(soon: Bool) async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            if soon {
+                for number in 1...1_000 { client.trackSoon("x", id: "e\(number)") }
+                #expect(await client.close(within: .seconds(240)) == 0)
+            } else {
+                await withThrowingTaskGroup { group in
+                    for number in 1...1_000 { group.addTask { try await client.track("x", id: "e\(number)") } }
+                    await scene.daemon.wait { !$0.stored.isEmpty }
+                    async let left = client.close(within: .seconds(240))
+                    // A task that comes after the close is told so; none that was taken is lost.
+                    while let result = await group.nextResult() {
+                        if case .failure(let error) = result { #expect(error as? ClientError == .closed) }
+                    }
+                    #expect(await left == 0)
+                }
+            }
+            if soon { #expect(await scene.daemon.record.stored.count == 1_000) }
+            #expect(!client.trackSoon("x"))
+        }
+    }
+
+    @Test("A close that waits in vain ends in time and says how many events were not acknowledged")
+    func closeInVain() async throws {
+        try await withDaemon { _ in
+            .ignore
+        } _: { scene in
+            let client = try scene.client()
+            for _ in 1...3 { client.trackSoon("x") }
+            #expect(await client.close(within: .milliseconds(20)) == 3)
+        }
+    }
+
+    @Test("Without a daemon as many events are kept as the options allow; the others are dropped and told")
+    func bound() async throws {
+        let scene = try ClientScene()
+        let dropped = Dropped()
+        let client = try scene.client {
+            $0.maxUnanswered = 10
+            $0.onDropped = { id, error in dropped.add(id, error) }
+        }
+        let taken = (1...25).map { client.trackSoon("x", id: "e\($0)") }
+        #expect(taken == (1...25).map { $0 <= 10 })
+        #expect(dropped.all == (11...25).map { "e\($0): no room came free in time: too many calls are unanswered" })
+        try await scene.daemon.start()
+        #expect(await client.drain(within: .seconds(240)) == 0)
+        #expect(await scene.daemon.record.stored == (1...10).map { "e\($0)" })
+        #expect(client.trackSoon("x"))
+        await client.close()
+        await scene.daemon.kill()
+    }
+
+    @Test("An event that the daemon refuses is told")
+    func refused() async throws {
+        try await withDaemon { _ in
+            .refuse(RPCError(.queueFull, "full"))
+        } _: { scene in
+            let dropped = Dropped()
+            let client = try scene.client { $0.onDropped = { id, error in dropped.add(id, error) } }
+            client.trackSoon("x", id: "a")
+            #expect(await client.drain(within: .seconds(240)) == 0)
+            #expect(dropped.all == ["a: full"])
+            await client.close()
+        }
+    }
+
+    @Test("Tasks that find no room wait in order before their events are encoded, and all are stored")
+    func tasksWait() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client { $0.maxUnanswered = 4 }
+            let ids = (1...500).map { "e\($0)" }
+            let results = await client.trackEach(ids.map { OutgoingEvent("x", id: $0) })
+            #expect(try results.map { try $0.get().id } == ids)
+            #expect(await scene.daemon.record.stored == ids)
+            await client.close()
+        }
+    }
+
+    @Test("A task that waits for room is told by its deadline that there is none, and one that is cancelled ends")
+    func noRoom() async throws {
+        try await withDaemon { _ in
+            .hold
+        } _: { scene in
+            let client = try scene.client { $0.maxUnanswered = 1 }
+            let first = Task { try await client.track("x", id: "first") }
+            await scene.daemon.wait { $0.held == 1 }
+            await #expect(throws: ClientError.noRoom) { try await client.track("x", deadline: .milliseconds(20)) }
+            let waiting = Task { try await client.track("x") }
+            waiting.cancel()
+            await #expect(throws: CancellationError.self) { try await waiting.value }
+            await scene.daemon.release()
+            #expect(try await first.value.id == "first")
+            await client.close(within: .zero)
+        }
+    }
+
+    @Test("A client that is run as a service stays open until its task is cancelled, and drains then")
+    func service() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            let service = Task { try await client.run() }
+            try await client.track("x", id: "a")
+            for number in 1...100 { client.trackSoon("x", id: "e\(number)") }
+            service.cancel()
+            try await service.value
+            #expect(await scene.daemon.record.stored.count == 101)
+            await #expect(throws: ClientError.closed) { try await client.track("x") }
+        }
+    }
+
+    @Test("A path that cannot be a socket's fails at once")
+    func permanent() async throws {
+        for path in ["/tmp/" + String(repeating: "x", count: 200), "/dev/null/headgate.sock"] {
+            let client = try HeadgateClient(socketPath: path, name: "test", version: "1")
+            let error = await #expect(throws: ClientError.self) { try await client.track("x") }
+            guard case .cannotConnect = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            await client.close()
+        }
+    }
+}
+
+/// What was dropped, from any thread.
+private final class Dropped: Sendable {
+    private let texts = Mutex<[String]>([])
+
+    var all: [String] { texts.withLock { $0 } }
+
+    func add(_ id: String, _ error: any Error) {
+        texts.withLock { $0.append("\(id): \(error)") }
+    }
+}
