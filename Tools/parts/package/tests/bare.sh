@@ -5,7 +5,7 @@
 places='root:root 755 /usr/bin/headgate
 root:root 755 /usr/bin/headgated
 root:root 755 /usr/bin/headgate-console
-root:root 644 /etc/headgate/headgate.json
+root:headgate 640 /etc/headgate/headgate.json
 root:root 644 /etc/logrotate.d/headgate
 root:root 644 /lib/systemd/system/headgate.service
 root:root 644 /lib/systemd/system/headgate.socket

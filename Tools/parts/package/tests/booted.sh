@@ -97,9 +97,20 @@ test_reload() {
     refused "a faulty configuration is refused" "Job for headgate.service failed|Reload failed" in_booted systemctl reload headgate
     shows "the journal tells the fault" 'dispatchers.collect.kind' in_booted journalctl -u headgate -o cat
     prints "and nothing has changed" $'"collect"\n"copy"' dispatcher id
+    test_faulty_start
     packaged_configuration | configure
     in_booted systemctl reload headgate
     becomes "the packaged configuration is in force again" '"collect"' dispatcher id
+}
+
+# Called with a faulty configuration, which the running daemon has refused.
+test_faulty_start() {
+    in_booted systemctl restart headgate || true
+    becomes "a start with a faulty configuration is tried again and again" yes \
+        sh -c "$(declare -f in_booted); booted=$booted; [ \$(in_booted systemctl show --value --property NRestarts headgate.service) -ge 6 ] && echo yes"
+    prints "the socket stays" active in_booted systemctl is-active headgate.socket
+    configure <<<'{"data_dir": "/var/lib/headgate", "dispatchers": {"copy": {"kind": "file", "path": "copy.ndjson"}}}'
+    becomes "a configuration that was fixed is taken up without a command" active unit ActiveState
 }
 
 test_watching() {

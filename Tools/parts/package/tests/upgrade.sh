@@ -77,6 +77,7 @@ test_removal() {
     succeeds "the log has stayed" in_booted test -s "$log"
     succeeds "it is installed again" in_booted dpkg --force-confold -i /root/headgate.deb
     prints "the event still waits" four waiting
+    prints "the console can be switched on again" disabled in_booted sh -c "systemctl is-enabled headgate-console; true"
     shows "the machine's configuration is still there" "of this machine" in_booted cat /etc/headgate/headgate.json
     in_booted headgate resume collect >/dev/null
     becomes "and is delivered" 1 logged four
