@@ -1,4 +1,4 @@
-// swift-tools-version: 6.0
+// swift-tools-version: 6.2
 import PackageDescription
 
 // All of Headgate in one package, which others may depend on by its URL: `swift test` here runs every test. The packages in

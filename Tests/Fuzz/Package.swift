@@ -1,4 +1,4 @@
-// swift-tools-version: 6.0
+// swift-tools-version: 6.2
 import PackageDescription
 
 /// Programs that look for input which the readers of foreign bytes cannot take. `Tools/fuzz` builds and runs them; the

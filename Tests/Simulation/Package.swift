@@ -1,4 +1,4 @@
-// swift-tools-version: 6.0
+// swift-tools-version: 6.2
 import PackageDescription
 
 /// The simulation as a program, which is built for speed; see Tools/simulate. The root package has the same files as tests.
