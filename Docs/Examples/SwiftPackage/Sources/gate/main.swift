@@ -32,7 +32,7 @@ func serve(_ options: DaemonOptions) throws {
     let stop = try LoopSignal(SIGTERM, on: loop) {
         server.assumeIsolated { $0.stop { loop.stop() } }
     }
-    print("gate ready \(socket)")
+    print("gate ready \(socket ?? "")")
     fflush(nil)
     withExtendedLifetime(stop) { loop.run() }
 }
