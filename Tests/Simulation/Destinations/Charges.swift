@@ -41,7 +41,7 @@ struct Charges {
 
     mutating func account(_ number: SequenceNumber, _ outcome: EventOutcome, at now: Instant) {
         switch outcome {
-        case .delivered: lane.delivered(number)
+        case .delivered, .duplicate: lane.delivered(number)
         case .dead: lane.died(number)
         case .retry(_, let isCharged): if isCharged { charge(number, at: now) }
         }

@@ -204,7 +204,7 @@ enum WorkerWord: String, CaseIterable {
 
     init(_ outcome: EventOutcome) {
         switch outcome {
-        case .delivered: self = .delivered
+        case .delivered, .duplicate: self = .delivered
         case .retry: self = .retry
         case .dead: self = .dead
         }

@@ -37,7 +37,7 @@ public final class RecordingSender: Sender {
             switch result {
             case .delivered: batch.events.map(\.sequenceNumber)
             case .each(let outcomes):
-                zip(batch.events, outcomes).filter { $0.1 == .delivered }.map(\.0.sequenceNumber)
+                zip(batch.events, outcomes).filter(\.1.isDelivery).map(\.0.sequenceNumber)
             case .refused, .noAnswer, .returned, .interrupted: []
             }
         }

@@ -31,7 +31,7 @@ enum WorkersTarget {
 
     private static func word(_ outcome: EventOutcome) -> WorkerAnswer.Word {
         switch outcome {
-        case .delivered: .delivered
+        case .delivered, .duplicate: .delivered
         case .retry: .retry
         case .dead: .dead
         }

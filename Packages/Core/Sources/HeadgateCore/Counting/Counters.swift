@@ -153,6 +153,8 @@ public enum DispatcherCounter: Int, CounterList {
     case evicted
     /// Events that a transformation dropped (Behaviour P4).
     case transformedAway
+    /// Events that the destination reported as duplicates at their first attempt (Behaviour K4).
+    case duplicates
 
     /// What it counts, in words for documents.
     public var meaning: String {
@@ -164,17 +166,23 @@ public enum DispatcherCounter: Int, CounterList {
         case .expired: "events kept too long"
         case .evicted: "events purged, or dropped to make room"
         case .transformedAway: "events that a transformation dropped"
+        case .duplicates: "events delivered that the destination reported as duplicates at their first attempt"
         }
     }
 
     /// What it is called in the list of dispatchers; nil when it is not there (Protocol, `dispatcher.list`).
-    public var nameInList: String? { self == .retried || self == .transformedAway ? nil : name }
+    public var nameInList: String? {
+        switch self {
+        case .retried, .transformedAway, .duplicates: nil
+        default: name
+        }
+    }
 
     /// What it is called among the outcomes; nil when it is none (Protocol, `watch`).
     public var nameAsOutcome: String? {
         switch self {
         case .sent: "delivered"
-        case .failed, .transformedAway: nil
+        case .failed, .transformedAway, .duplicates: nil
         default: name
         }
     }

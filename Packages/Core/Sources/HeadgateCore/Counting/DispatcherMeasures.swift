@@ -69,7 +69,7 @@ public enum AttemptOutcome: Int, CounterList {
             self = .retry
             return
         }
-        self = outcomes.isEmpty ? .interrupted : outcomes.allSatisfy { $0 == .delivered } ? .delivered : .retry
+        self = outcomes.isEmpty ? .interrupted : outcomes.allSatisfy(\.isDelivery) ? .delivered : .retry
     }
 }
 

@@ -1,4 +1,5 @@
-/// Events that a dispatcher does not deliver any more, for those who keep a log (Behaviour O4). Each is counted as well.
+/// Events that a dispatcher does not deliver any more, or that its destination did not store, for those who keep a log
+/// (Behaviour O4). Each is counted as well.
 public struct EventLoss: Sendable, Equatable {
     /// What has become of them.
     public enum Kind: Sendable, Equatable {
@@ -14,6 +15,8 @@ public struct EventLoss: Sendable, Equatable {
         case lettersDropped
         /// There are so many dead letters that a further one has no room: its event stays in the queue, and the dispatcher is held.
         case lettersFull
+        /// The destination said that it had them before they were sent for the first time (Behaviour K4).
+        case duplicates
         /// A damaged store does not have them any more.
         case quarantined
         /// The queue of a dispatcher that is gone was kept too long.

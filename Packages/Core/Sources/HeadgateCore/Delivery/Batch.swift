@@ -79,14 +79,22 @@ public struct Batch: Sendable, Equatable {
 
         /// An id, or where it lies: few destinations ask for those of all events, and a string of each takes time and memory.
         private enum Spelling: Sendable, Equatable {
-            case text(String)
+            case text(String, key: EventKey?)
             case stored(Chunk, offset: Int, count: Int)
 
             var text: String {
                 switch self {
-                case .text(let text): text
+                case .text(let text, _): text
                 case .stored(let chunk, let offset, let count):
                     String(decoding: chunk.bytes[offset..<offset + count], as: UTF8.self)
+                }
+            }
+
+            var key: EventKey? {
+                switch self {
+                case .text(_, let key): key
+                case .stored(let chunk, let offset, _):
+                    chunk.event(at: offset - RecordHeader.size - RecordHeader.idStart)?.orderKey
                 }
             }
 
@@ -97,8 +105,11 @@ public struct Batch: Sendable, Equatable {
         ///   - id: the id's JSON string, quotes and all.
         ///   - range: where the event's JSON stands in the body.
         ///   - attempt: the attempts charged to it so far, and this one.
-        public init(id: String, sequenceNumber: SequenceNumber, range: Range<Int>, attempt: Int = 1) {
-            spelling = .text(id)
+        ///   - key: the key's JSON string, quotes and all; nil when it has none.
+        public init(
+            id: String, sequenceNumber: SequenceNumber, range: Range<Int>, attempt: Int = 1, key: String? = nil
+        ) {
+            spelling = .text(id, key: key.map { EventKey(json: Array($0.utf8)[...]) })
             (self.sequenceNumber, self.range, self.attempt) = (sequenceNumber, range, attempt)
         }
 
@@ -111,6 +122,10 @@ public struct Batch: Sendable, Equatable {
 
         /// The id's JSON string, quotes and all, as it is spelled in the body.
         public var id: String { spelling.text }
+
+        /// The key by which its order is kept (Behaviour Q2), or nil if it has none: the stored event's, whatever
+        /// transformations made of it.
+        public var key: EventKey? { spelling.key }
     }
 
     /// Counts the batches of a dispatcher since the start.
@@ -124,18 +139,25 @@ public struct Batch: Sendable, Equatable {
     var sentAt = Instant(nanoseconds: 0)
     /// What the dispatcher's activation barrier put out (Behaviour A9). Secrets (Behaviour X4).
     public var output = DataObject()
+    /// The beginning of its deduplication keys: the store's id and the dispatcher's number.
+    var origin = ""
 
     /// The most attempts that one of its events has had, this one included (Behaviour D9).
     public var attempt: Int { events.lazy.map(\.attempt).max() ?? 1 }
 }
 
 extension Batch {
-    /// The same for the same events, whatever the attempt, and another for any others (Behaviour K1). Ids alone would not
-    /// do: each namespace has its own, and between the same first and last event there may be others next time. A
-    /// destination that knows the key would take those for delivered.
+    /// The key by which a destination recognises the batch when it is sent again (Behaviour K1, K8): letters, digits and `-`.
+    /// It is the same for the same events at every attempt, and different for other events, another dispatcher or
+    /// another store. Clients' ids are not part of it: another client may use the same ones.
     public var idempotencyKey: String {
         guard let first = events.first else { return "" }
-        return "\(first.id.withoutQuotes):\(String(sequenceDigest, radix: 16))"
+        return "\(deduplicationKey(of: first))-\(String(sequenceDigest, radix: 16))"
+    }
+
+    /// The key by which a destination recognises one event when it is sent again (Behaviour K8).
+    public func deduplicationKey(of event: Event) -> String {
+        "\(origin)-\(event.sequenceNumber)"
     }
 
     /// FNV-1a of 64 bits, taken over whole numbers instead of bytes.

@@ -5,13 +5,21 @@ struct BatchBuilder {
     private let format: BatchFormat
     private let mostEvents: Int
     private let byteLimit: Int
+    /// The most bytes of several events, and of one.
+    private let room: (bytes: Int, mostBytes: Int)
     private var body: JSONWriter
     private var events: [Batch.Event] = []
     /// The ids that are in; nil where the same may be in twice.
     private var ids: Set<String>?
 
-    /// - Parameter bytes: about as many as the events will take.
-    init(format: BatchFormat, mostEvents: Int, byteLimit: Int, expecting bytes: Int = 0) {
+    /// - Parameters:
+    ///   - bytes: about as many as the events will take.
+    ///   - room: the most bytes that several events may take, and that one may take, beside what is in flight.
+    init(
+        format: BatchFormat, mostEvents: Int, byteLimit: Int, expecting bytes: Int = 0,
+        room: (bytes: Int, mostBytes: Int) = (.max, .max)
+    ) {
+        self.room = room
         self.format = format
         self.mostEvents = min(mostEvents, format.mostEvents)
         self.byteLimit = byteLimit
@@ -44,8 +52,9 @@ struct BatchBuilder {
         } else {
             entry.event.write(into: &body, attempt: attempt, annotation: annotation)
         }
-        let isOver = body.bytes.count + format.suffix.count > byteLimit
-        if isOver, !events.isEmpty {
+        let count = body.bytes.count + format.suffix.count
+        let isOver = count > byteLimit
+        if events.isEmpty ? count > room.mostBytes : isOver || count > room.bytes {
             body.bytes.removeLast(body.bytes.count - before)
             return false
         }
@@ -99,7 +108,7 @@ struct BatchInMaking {
         let size = (machine.queue.firstWaiting?.event.byteCount ?? 0) + BatchInMaking.expectedAddition
         builder = BatchBuilder(
             format: format, mostEvents: room.most, byteLimit: machine.settings.byteLimit,
-            expecting: size * min(room.most, room.pending))
+            expecting: min(room.bytes, size * min(room.most, room.pending)), room: (room.bytes, room.mostBytes))
     }
 
     /// Adds an event as it is to go out, or to the dropped ones.

@@ -19,7 +19,7 @@ struct DeliveryMachine {
     /// The wall-clock time of the last failed attempt; nil after a success.
     private(set) var lastErrorAt: Timestamp?
     private var limit: BatchLimit
-    private var flights = Flights()
+    private var flights: Flights
     private var purges = Purges()
     private var retries = RetryPolicy()
     /// For how long its destination has been heard (Behaviour D9).
@@ -56,8 +56,11 @@ struct DeliveryMachine {
         case over
     }
 
-    /// - Parameter mostEvents: the most that a batch may have, by the settings and the sender's format.
-    init(settings: DispatcherSettings, mostEvents: Int, queue: DispatcherQueue) {
+    /// - Parameters:
+    ///   - mostEvents: the most that a batch may have, by the settings and the sender's format.
+    ///   - origin: the beginning of its deduplication keys (Behaviour K8).
+    init(settings: DispatcherSettings, mostEvents: Int, queue: DispatcherQueue, origin: String = "") {
+        flights = Flights(origin: origin)
         self.settings = settings
         self.queue = queue
         limit = BatchLimit(mostEvents)
@@ -185,7 +188,9 @@ struct DeliveryMachine {
         _ hasDropped: Bool, _ now: DeliveryConditions, _ source: some EventSource
     ) -> [Order] {
         let (batches, pending) = (min(settings.inFlight, now.capacity.batches), pending(in: source))
-        guard !isStopping, flights.count < batches, pending > 0, let openThrough = now.openThrough else {
+        guard !isStopping, pending > 0, let openThrough = now.openThrough,
+            let room = room(through: openThrough, pending: pending, now)
+        else {
             look = .resting
             return hasDropped ? [.tellDepth] : []
         }
@@ -205,8 +210,26 @@ struct DeliveryMachine {
             return orders + [.tellDepth]
         }
         look = .laying
-        let most = min(limit.current, now.capacity.events)
-        return orders + [.lay(BatchRoom(most: most, through: openThrough, pending: pending))]
+        return orders + [.lay(room)]
+    }
+
+    /// What the next batch may have; nil while there is no room for one in flight.
+    private func room(
+        through newest: SequenceNumber, pending: Int, _ now: DeliveryConditions
+    ) -> BatchRoom? {
+        let (capacity, most) = (now.capacity, min(limit.current, now.capacity.events))
+        var room = BatchRoom(most: most, through: newest, pending: pending)
+        room.keepsOrder = capacity.keepsOrder
+        // A barrier that looks at the depth lets whole batches through (Behaviour B22).
+        let isDivided = capacity.isWindow && !now.isDepthWatched
+        guard isDivided, let window = BatchWindow(settings, most: most) else {
+            return flights.count < min(settings.inFlight, capacity.batches) ? room : nil
+        }
+        guard flights.count < min(window.batches, capacity.batches),
+            let part = window.room(besideEvents: queue.inFlightCount, bytes: flights.bytes, pending: pending)
+        else { return nil }
+        (room.most, room.bytes, room.mostBytes) = (part.events, part.bytes, part.mostBytes)
+        return room
     }
 
     private mutating func rest(_ now: DeliveryConditions, _ source: some EventSource) -> [Order] {
@@ -303,7 +326,7 @@ struct DeliveryMachine {
     /// The next event for a batch that is being laid; nil when it is to have no more.
     /// - Parameter last: the one that this told before for the same batch; nil to begin.
     mutating func next(behind last: SequenceNumber?, for builder: BatchBuilder, in room: BatchRoom) -> QueueEntry? {
-        guard builder.hasRoom, let entry = queue.nextCandidate(behind: last, through: room.through) else { return nil }
+        guard builder.hasRoom, let entry = queue.nextCandidate(behind: last, in: room) else { return nil }
         return limit.mayGo(entry.sequenceNumber, with: builder.firstSequenceNumber) ? entry : nil
     }
 
@@ -396,8 +419,11 @@ struct DeliveryMachine {
     ) -> [Order] {
         let parts = batch.parts(by: outcomes)
         var orders: [Order] = []
-        for part in parts where part.outcome == .delivered { orders += delivered(part.batch) }
-        let failures = parts.filter { $0.outcome != .delivered }
+        for part in parts where part.outcome.isDelivery {
+            if part.outcome == .duplicate { orders += noteDuplicates(part.batch) }
+            orders += delivered(part.batch)
+        }
+        let failures = parts.filter { !$0.outcome.isDelivery }
         guard let first = failures.first else { return orders }
         counters.count(.failed)
         (lastError, lastErrorAt) = (first.outcome.cause, moment.wall)
@@ -415,6 +441,16 @@ struct DeliveryMachine {
         }
         guard let cause else { return orders }
         return orders + [backOff(cause: cause, isAnswered: outcomes.contains(where: \.isAnswer), at: moment)]
+    }
+
+    /// Counts the events that the destination had before their first attempt. An event that an earlier daemon received may
+    /// have been sent by that one.
+    private mutating func noteDuplicates(_ batch: Batch) -> [Order] {
+        let first = queue.entries(of: batch.sequenceNumbers).filter {
+            $0.progress.sends == 1 && !queue.isOlder($0.sequenceNumber)
+        }
+        counters.count(.duplicates, first.count)
+        return first.isEmpty ? [] : [.tellDuplicates(first.count)]
     }
 
     /// A batch, or what was taken of it.

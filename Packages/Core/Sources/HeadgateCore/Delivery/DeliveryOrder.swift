@@ -43,6 +43,8 @@ enum DeliveryOrder: Equatable {
     case holdForLetters(bytes: Int)
     /// Count events that go once more.
     case countRetried(Int)
+    /// Log that the destination had so many events before their first attempt (Behaviour K4).
+    case tellDuplicates(Int)
     /// Close the BackoffBarrier (Behaviour D8).
     case wait(until: Instant, cause: String)
     /// Close the ManualBarrier: the destination refuses the dispatcher (Behaviour D7).
@@ -76,6 +78,12 @@ struct BatchRoom: Equatable {
     var through: SequenceNumber
     /// As many events wait.
     var pending: Int
+    /// As many bytes the batch may have if it has several events.
+    var bytes = Int.max
+    /// As many bytes it may have at all.
+    var mostBytes = Int.max
+    /// True if events need not wait for older ones of their keys that are in flight.
+    var keepsOrder = false
 }
 
 /// What stands outside of a dispatcher, and decides whether a batch may go.

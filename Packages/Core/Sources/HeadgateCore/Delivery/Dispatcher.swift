@@ -84,7 +84,8 @@ final class Dispatcher {
         self.surroundings = surroundings
         backoff = BackoffBarrier(scheduler: surroundings.scheduler)
         machine = DeliveryMachine(
-            settings: settings, mostEvents: min(settings.dispatchLimit, sender.format.mostEvents), queue: queue)
+            settings: settings, mostEvents: min(settings.dispatchLimit, sender.format.mostEvents), queue: queue,
+            origin: surroundings.events.identity.origin(of: queue.number))
     }
 
     var settings: DispatcherSettings { machine.settings }
@@ -286,6 +287,7 @@ final class Dispatcher {
         case .keep(let letters): keep(letters)
         case .holdForLetters(let bytes): holdForLetters(bytes)
         case .countRetried(let count): surroundings.counts.count(.retried, count)
+        case .tellDuplicates(let count): surroundings.counts.tell(EventLoss(.duplicates, of: id, events: count))
         case .wait(let instant, let cause): backoff.close(until: instant, cause: cause)
         case .hold(let cause): manual.hold(cause: cause)
         case .endHold: manual.endHold()

@@ -11,6 +11,12 @@ struct Flights {
 
     private var all: [Int: Flight] = [:]
     private var lastNumber = 0
+    /// The beginning of the batches' deduplication keys.
+    private let origin: String
+
+    init(origin: String = "") {
+        self.origin = origin
+    }
 
     var count: Int { all.count }
 
@@ -44,6 +50,7 @@ struct Flights {
         var batch = builder.end(number: lastNumber)
         batch.output = opening?.output ?? [:]
         batch.sentAt = now
+        batch.origin = origin
         all[lastNumber] = Flight(batch: batch, opening: opening?.generation)
         return batch
     }

@@ -31,10 +31,18 @@ public struct SenderCapacity: Sendable, Equatable {
     public var batches: Int
     /// The most events that the next batch may have, at least one.
     public var events: Int
+    /// True if the destination takes events one by one, and not batches. As many events may be in flight as `in_flight` full
+    /// batches have, in as many smaller batches as that takes, so that nothing waits for the last event of a batch.
+    public var isWindow = false
+    /// True if the sender keeps the order of all that it is given, also of what fails and goes again: an event need not wait
+    /// for an older one of its key that is in flight (Behaviour Q2).
+    public var keepsOrder = false
 
-    public init(batches: Int = .max, events: Int = .max) {
+    public init(batches: Int = .max, events: Int = .max, isWindow: Bool = false, keepsOrder: Bool = false) {
         self.batches = batches
         self.events = events
+        self.isWindow = isWindow
+        self.keepsOrder = keepsOrder
     }
 }
 
@@ -134,6 +142,8 @@ public enum SendResult: Sendable, Equatable {
 public enum EventOutcome: Sendable, Hashable {
     /// The destination has it.
     case delivered
+    /// The destination has it, and says that it had it before this attempt (Behaviour K4).
+    case duplicate
     /// It is to be sent again. `cause` is in a few words for people, like `timed out`. `charged`: the destination
     /// answered, so the attempt counts (Behaviour D9).
     case retry(cause: String, charged: Bool)
@@ -142,6 +152,9 @@ public enum EventOutcome: Sendable, Hashable {
 }
 
 extension EventOutcome {
+    /// True if the destination has the event.
+    public var isDelivery: Bool { self == .delivered || self == .duplicate }
+
     /// Whether the destination said something of the event.
     var isAnswer: Bool {
         if case .retry(_, charged: false) = self { false } else { true }
@@ -150,7 +163,7 @@ extension EventOutcome {
     /// Why the event was not taken.
     var cause: String? {
         switch self {
-        case .delivered: nil
+        case .delivered, .duplicate: nil
         case .retry(let cause, _), .dead(_, let cause): cause
         }
     }

@@ -35,7 +35,7 @@ enum Verdict: Equatable {
     /// What is to be done with one event, of a destination that tells them apart (Behaviour K3, K4).
     init(_ outcome: EventOutcome, isOversize: Bool, settings: DispatcherSettings) {
         switch outcome {
-        case .delivered: self = .delivered
+        case .delivered, .duplicate: self = .delivered
         case .retry(let cause, let charged):
             self = Verdict.giveUp(isOversize: isOversize, settings) ?? .retry(cause: cause, charged: charged)
         case .dead(let reason, _):
@@ -78,7 +78,7 @@ struct LastAnswer {
     init(_ outcome: EventOutcome) {
         text = outcome.cause
         switch outcome {
-        case .delivered, .dead(.tooLarge, _): break
+        case .delivered, .duplicate: break
         case .retry(_, let charged): chargesAttempt = charged
         case .dead: chargesAttempt = true
         }

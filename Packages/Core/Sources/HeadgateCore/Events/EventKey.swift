@@ -2,7 +2,7 @@
 ///
 /// Its bytes are the text's UTF-8. Half of a surrogate pair, which stands for no text, is written as its three bytes
 /// would be: no UTF-8 has such bytes, so it is like itself alone, and not like U+FFFD.
-struct EventKey: Hashable {
+public struct EventKey: Hashable, Sendable {
     private let bytes: ArraySlice<UInt8>
 
     /// - Parameter json: a JSON string that a parser has taken, quotes and all.

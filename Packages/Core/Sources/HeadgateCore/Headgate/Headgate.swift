@@ -78,6 +78,7 @@ public final class Headgate {
         deadLetterWork = DeadLetterWork(
             events: events, settlements: settlements, counts: counts, dispatchers: dispatchers, letters: letters)
         settlements.add(.keep(DedupeKey.name, events.dedupeKey.kept))
+        settlements.add(.keep(StoreIdentity.name, events.identity.kept))
         clock = ClockKeeper(events: events, settlements: settlements)
         housekeeping = Housekeeping(
             dispatchers: dispatchers, events: events, settlements: settlements, clock: clock, counts: counts,

@@ -74,6 +74,9 @@ struct DispatcherQueue {
     /// No event before this one waits.
     var oldestWaiting: SequenceNumber { hand.firstWaitingNumber ?? readPosition + 1 }
 
+    /// True if the event was stored before this queue was made: an earlier daemon may have sent it.
+    func isOlder(_ sequenceNumber: SequenceNumber) -> Bool { older.isOlder(sequenceNumber) }
+
     /// Those of some events that are in hand.
     func entries(of sequenceNumbers: some Sequence<SequenceNumber>) -> [QueueEntry] {
         sequenceNumbers.compactMap { hand[$0] }
@@ -225,8 +228,8 @@ struct DispatcherQueue {
 
     /// The next event that may go into a batch (Behaviour Q2).
     /// - Parameter last: the one that this told before for the same batch; nil to begin.
-    mutating func nextCandidate(behind last: SequenceNumber?, through newest: SequenceNumber) -> QueueEntry? {
-        hand.nextFree(behind: last, through: newest)
+    mutating func nextCandidate(behind last: SequenceNumber?, in room: BatchRoom) -> QueueEntry? {
+        hand.nextFree(behind: last, through: room.through, waitsForKeys: !room.keepsOrder)
     }
 
     // MARK: Settling
@@ -289,6 +292,8 @@ struct CountedEvents {
     }
 
     var foundCount: Int { found.total.events }
+
+    func isOlder(_ sequenceNumber: SequenceNumber) -> Bool { sequenceNumber <= through }
 
     mutating func takeFound() -> RouteTallies {
         guard !found.isEmpty else { return RouteTallies() }

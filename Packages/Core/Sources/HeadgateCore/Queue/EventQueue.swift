@@ -35,6 +35,8 @@ public final class EventQueue {
     @exclusivity(unchecked) private var dedupe: DedupeWindow
     /// What ids are hashed with.
     let dedupeKey: DedupeKey
+    /// The store's own id.
+    let identity: StoreIdentity
     /// How many ids had been let go of when the store was told last.
     private var toldForgotten = 0
     @exclusivity(unchecked) private var recent: RecentChunks
@@ -74,6 +76,8 @@ public final class EventQueue {
         dedupe = DedupeWindow(capacity: limits.dedupeIDs, length: limits.dedupeWindow.wholeMilliseconds)
         dedupeKey = state.kept[DedupeKey.name].flatMap { DedupeKey(kept: $0) } ?? DedupeKey()
         if state.kept[DedupeKey.name] != dedupeKey.kept { groundwork.kept[DedupeKey.name] = dedupeKey.kept }
+        identity = state.kept[StoreIdentity.name].flatMap { StoreIdentity(kept: $0) } ?? StoreIdentity()
+        if state.kept[StoreIdentity.name] != identity.kept { groundwork.kept[StoreIdentity.name] = identity.kept }
         routes = RouteTable(saved: state.routes)
         lastSequenceNumber = state.lastSequenceNumber
         lastStored = state.lastSequenceNumber

@@ -81,8 +81,12 @@ struct Hand {
 
     /// The next event that may go behind one that was taken, and no more than up to another. One that has to wait for
     /// an older one of its key steps aside (Behaviour Q2). Of events that go in one batch none waits for another.
-    /// - Parameter taken: the one before it; nil to begin.
-    mutating func nextFree(behind taken: SequenceNumber?, through newest: SequenceNumber) -> QueueEntry? {
+    /// - Parameters:
+    ///   - taken: the one before it; nil to begin.
+    ///   - waitsForKeys: false if one need not wait for an older one that is in flight, but only for those that do.
+    mutating func nextFree(
+        behind taken: SequenceNumber?, through newest: SequenceNumber, waitsForKeys: Bool = true
+    ) -> QueueEntry? {
         var place = 0
         if let taken {
             place = firstPlace(behind: taken)
@@ -90,7 +94,10 @@ struct Hand {
         }
         while let next = free.next(from: place), numbers[next] <= newest, let entry = entry(at: next) {
             visits += 1
-            guard let key = entry.event.orderKey, keys.isBusy(key) else { return entry }
+            if !waitsForKeys, keys.isClear { return entry }
+            guard let key = entry.event.orderKey, waitsForKeys ? keys.isBusy(key) : keys.isAside(key) else {
+                return entry
+            }
             free.remove(next)
             keys.stepAside(entry.sequenceNumber, key)
             place = next + 1

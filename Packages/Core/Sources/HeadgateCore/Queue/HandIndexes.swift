@@ -141,6 +141,9 @@ struct KeyOrder {
 
     func isBusy(_ key: EventKey) -> Bool { busy[key] != nil }
 
+    /// True if an event of the key stands aside.
+    func isAside(_ key: EventKey) -> Bool { aside[key] != nil }
+
     /// Whether nobody stands aside.
     var isClear: Bool { aside.isEmpty }
 

@@ -145,7 +145,40 @@ struct BatchTests {
         #expect(key(("\"a\"", 1)) != key(("\"a\"", 2)))
         #expect(key(("\"a\"", 1), ("\"b\"", 2), ("\"d\"", 4)) != key(("\"a\"", 1), ("\"c\"", 3), ("\"d\"", 4)))
         #expect(key(("\"a\"", 1), ("\"b\"", 2)) != key(("\"a\"", 1)))
-        #expect(key(("\"a\"", 1)).hasPrefix("a:"))
+        #expect(key(("\"x\"", 1)) == key(("\"y\"", 1)), "a client's id is no part of it")
         #expect(key() == "")
+    }
+
+    /// The keys of what was sent, of whole batches and of events.
+    private func keys(_ bench: GateBench, _ dispatcher: String) -> [String] {
+        bench[dispatcher].batches.flatMap { [$0.idempotencyKey, $0.deduplicationKey(of: $0.events[0])] }
+    }
+
+    @Test("K8: keys of two dispatchers, and of two stores, differ for the same event; they are words for a header")
+    func otherSenders() {
+        var all: [String] = []
+        for _ in 0..<2 {
+            let bench = GateBench([DispatcherSettings(id: "one"), DispatcherSettings(id: "two")])
+            bench.track(1)
+            all += keys(bench, "one") + keys(bench, "two")
+        }
+        #expect(all.count == 8 && Set(all).count == 8)
+        let isPlain = { (byte: UInt8) in "0123456789abcdef-".utf8.contains(byte) }
+        #expect(all.allSatisfy { $0.utf8.allSatisfy(isPlain) && $0.utf8.count < 100 })
+    }
+
+    @Test("K8: a key stays over a restart, and an event that is requeued has another")
+    func restarted() throws {
+        let bench = GateBench()
+        bench.track(1)
+        let before = keys(bench, "collect")
+        try bench.restart()
+        #expect(keys(bench, "collect") == before)
+        bench.sender.answer(.status(400))
+        bench.settle()
+        #expect(bench.gate.requeueDeadLetters { _ in })
+        bench.settle()
+        let again = keys(bench, "collect").dropFirst(2)
+        #expect(again.count == 2 && Set(again).isDisjoint(with: before))
     }
 }

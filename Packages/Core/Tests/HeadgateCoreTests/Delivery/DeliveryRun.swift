@@ -172,7 +172,7 @@ struct DeliveryRun {
             switch outcomes[index] {
             case .retry(_, let isCharged): isCharged
             case .dead: true
-            case .delivered: false
+            case .delivered, .duplicate: false
             }
         default: false
         }

@@ -129,4 +129,30 @@ struct EachOutcomeTests {
         #expect(bench.summary().counters[.sent] == 2)
         #expect(bench.summary().pending == 0)
     }
+
+    @Test("K4: what a destination had before the first attempt is delivered, counted and logged; a repetition is not")
+    func duplicates() throws {
+        let bench = GateBench()
+        var losses: [EventLoss] = []
+        let following = bench.gate.counts.lost.subscribe { losses.append($0) }
+        defer { following.dispose() }
+        bench.track(1)
+        bench.sender.answer(.each([.duplicate]))
+        bench.settle()
+        #expect(bench.summary().counters[.sent] == 1 && bench.summary().counters[.duplicates] == 1)
+        #expect(losses.map(\.kind) == [.duplicates])
+        // Its acknowledgement was lost: that the destination has it is no surprise.
+        bench.track(1)
+        bench.sender.answer(.noAnswer(cause: "lost"))
+        bench.advance(by: .milliseconds(500))
+        bench.sender.answer(.each([.duplicate]))
+        bench.settle()
+        // It may have been sent before the restart.
+        bench.track(1)
+        try bench.restart()
+        bench.sender.answer(.each([.duplicate]))
+        bench.settle()
+        #expect(bench.summary().counters[.duplicates] == 0 && bench.summary().counters[.sent] == 1)
+        #expect(losses.count == 1)
+    }
 }

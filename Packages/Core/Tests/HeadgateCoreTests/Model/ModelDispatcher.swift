@@ -53,7 +53,7 @@ struct ModelDispatcher {
 
     private mutating func answered(_ sequenceNumber: SequenceNumber, _ outcome: EventOutcome) {
         switch outcome {
-        case .delivered: deliver([sequenceNumber])
+        case .delivered, .duplicate: deliver([sequenceNumber])
         case .dead: bury([sequenceNumber])
         case .retry(_, let charged): if charged { charge([sequenceNumber]) }
         }

@@ -29,6 +29,7 @@ enum LogKind: String, CaseIterable, Sendable {
     case connectionFailed = "connection_failed"
     case dispatcherResumed = "dispatcher_resumed"
     case eventsDied = "events_died"
+    case eventsDuplicate = "events_duplicate"
     case eventsEvicted = "events_evicted"
     case eventsExpired = "events_expired"
     case eventsPurged = "events_purged"
@@ -73,6 +74,8 @@ enum LogKind: String, CaseIterable, Sendable {
         case .connectionFailed: (.warning, "a connection could not be taken: {cause}")
         case .dispatcherResumed: (.notice, "dispatcher {dispatcher} is resumed: {reason}")
         case .eventsDied: (.warning, "dispatcher {dispatcher} gave up {events} as {reason}: {cause}; the first is {id}")
+        case .eventsDuplicate:
+            (.warning, "dispatcher {dispatcher} sent {events} that its destination had already, from another sender")
         case .eventsEvicted: (.warning, "dispatcher {dispatcher} lost {events} that had to make room for newer ones")
         case .eventsExpired: (.warning, "dispatcher {dispatcher} lost {events} that were kept too long")
         case .eventsPurged: (.notice, "dispatcher {dispatcher} dropped {events} that an operator purged")

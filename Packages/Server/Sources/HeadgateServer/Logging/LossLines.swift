@@ -19,6 +19,7 @@ extension Log {
         case .lettersDropped: tell(.lettersDropped, members)
         case .lettersFull:
             tell(.lettersFull, ["dispatcher": .string(loss.dispatcher), "letters": .number(DataNumber(loss.events))])
+        case .duplicates: tell(.eventsDuplicate, members)
         case .quarantined: tell(.eventsQuarantined, members)
         case .queueExpired, .queueEvicted:
             members["reason"] = loss.kind == .queueExpired ? "kept too long" : "it had to make room for newer ones"

@@ -6,26 +6,6 @@ import Testing
 /// The pure parts of the http dispatcher.
 @Suite("http dispatcher: parts")
 struct HTTPPartsTests {
-    private func key(_ ids: String...) -> String {
-        let events = ids.enumerated().map { Batch.Event(id: $1, sequenceNumber: Int64($0), range: 0..<0) }
-        return Batch(number: 1, body: [], events: events).idempotencyHeader
-    }
-
-    @Test("K1: an idempotency key is always a header's value")
-    func idempotencyKey() {
-        #expect(key("018f-a").hasPrefix("018f-a:"))
-        #expect(key("a", "b", "c").hasPrefix("a:"))
-        #expect(key("a\r\nX: 1%é").hasPrefix("a%0D%0AX:%201%25%C3%A9:"))
-    }
-
-    @Test("K1: a long idempotency key becomes a short one, the same for the same batch only")
-    func longIdempotencyKey() {
-        let long = String(repeating: "x", count: 100_000)
-        #expect(key(long, "a") == key(long, "a"))
-        #expect(key(long, "a") != key(long, "b", "c"))
-        #expect(key(long).utf8.count < 64)
-    }
-
     @Test(
         "RFC 4648: base64",
         arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")]

@@ -19,7 +19,7 @@ struct HTTPSenderTests {
         #expect(request.target == "/events")
         #expect(request.text == #"[{"a":1},{"b":2}]"#)
         #expect(request.headers["content-type"] == "application/json")
-        #expect(request.headers["idempotency-key"]?.hasPrefix("id-0:") == true)
+        #expect(request.headers["idempotency-key"]?.hasPrefix("-1-") == true)
         #expect(request.headers["user-agent"] == "headgate/test")
         #expect(request.headers["expect"] == nil)
     }
@@ -64,7 +64,7 @@ struct HTTPSenderTests {
         #expect(request.method == "GET")
         #expect(request.target == "/events\(start)event=%7B%22a%22%3A%22b%20c%26d%3D%C3%A9%2B%25%22%7D")
         #expect(request.body.isEmpty)
-        #expect(request.headers["idempotency-key"]?.hasPrefix("id-0:") == true)
+        #expect(request.headers["idempotency-key"]?.hasPrefix("-1-") == true)
         #expect(request.headers["content-type"] == nil)
     }
 
