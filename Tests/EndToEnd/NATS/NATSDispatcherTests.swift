@@ -8,10 +8,11 @@ import Testing
         try await withScene { scene in
             let node = try await scene.natsNode()
             try await node.createStream()
-            let daemon = try await scene.daemon(["dispatchers": ["collect": node.dispatcher(["in_flight": 1])]])
+            let settings = node.dispatcher(["in_flight": 1, "message_id": "event"])
+            let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
             let ids = try await daemon.track(1...120, data: ["n": 1])
             let messages = try await node.messages(atLeast: 120)
-            #expect(messages.map(\.id) == ids)
+            #expect(messages.map(\.messageID) == ids)
             #expect(messages.allSatisfy { $0.subject == "shop.events" })
             for (message, id) in zip(messages, ids) {
                 let event = message.event
@@ -29,13 +30,14 @@ import Testing
         try await withScene { scene in
             let node = try await scene.natsNode()
             try await node.createStream()
-            let daemon = try await scene.daemon(["dispatchers": ["collect": node.dispatcher()]])
+            let settings = node.dispatcher(["message_id": "event"])
+            let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
             let ids = ["a b", "a\r\nX: y", "ä", "%41", "A", String(repeating: "x", count: 300)]
             for id in ids { _ = try await daemon.ask("track", ["event": "e", "id": .string(id)]) }
             let messages = try await node.messages(atLeast: ids.count)
             #expect(messages.map { $0.event["id"].string } == ids)
-            #expect(messages.prefix(5).map(\.id) == ["a%20b", "a%0D%0AX:%20y", "%C3%A4", "%2541", "A"])
-            #expect(messages[5].id == ids[5])
+            #expect(messages.prefix(5).map(\.messageID) == ["a%20b", "a%0D%0AX:%20y", "%C3%A4", "%2541", "A"])
+            #expect(messages[5].messageID == ids[5])
         }
     }
 

@@ -16,7 +16,8 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
     private struct Flight {
         let number: Int
         let batch: Batch
-        var published = 0
+        /// Events that may go, and have not.
+        var ready: [Int] = []
         /// What the stream has said of each event, while the batch was on its way.
         var said: [EventOutcome?]
         /// Whether the connection was lost while its answers were waited for.
@@ -44,8 +45,13 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
     // MARK: The sender's end
 
     func publish(_ flight: Int) {
-        guard let batch = link?.batch(of: flight) else { return record.expect(false, "what goes out is no batch") }
-        flights.append(Flight(number: flight, batch: batch, said: batch.events.map { _ in nil }))
+        guard let link, let batch = link.batch(of: flight) else {
+            return record.expect(false, "what goes out is no batch")
+        }
+        let known = flights.firstIndex { $0.number == flight }
+        let place = known ?? flights.count
+        if known == nil { flights.append(Flight(number: flight, batch: batch, said: batch.events.map { _ in nil })) }
+        while let event = link.nextEvent(of: flight) { flights[place].ready.append(event) }
     }
 
     func close() {
@@ -61,16 +67,15 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
 
     // MARK: The thread of libnats
 
-    var hasWork: Bool { flights.contains { $0.published < $0.batch.events.count } || !messages.isEmpty }
+    var hasWork: Bool { flights.contains { !$0.ready.isEmpty } || !messages.isEmpty }
 
     /// The next message goes out.
     func publishOne() {
-        let places = flights.indices.filter { flights[$0].published < flights[$0].batch.events.count }
+        let places = flights.indices.filter { !flights[$0].ready.isEmpty }
         guard let link, !places.isEmpty else { return }
         let place = record.pick(places)
-        let (flight, event) = (flights[place].number, flights[place].published)
+        let (flight, event) = (flights[place].number, flights[place].ready.removeFirst())
         record.expect(link.batch(of: flight) != nil, "a batch is over, and nobody was told")
-        flights[place].published += 1
         let message = (1...).first { messages[$0] == nil } ?? 0
         guard link.send(message, event, of: flight) else { return record.expect(false, "a message need not go") }
         messages[message] = Sent(flight: flight, event: event)

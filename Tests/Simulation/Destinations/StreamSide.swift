@@ -111,7 +111,7 @@ final class StreamSide: SenderWitness {
 
         init(_ outcome: EventOutcome) {
             switch outcome {
-            case .delivered: self = .delivered
+            case .delivered, .duplicate: self = .delivered
             case .dead: self = .dead
             case .retry(_, charged: let isCharged): self = isCharged ? .againCharged : .again
             }

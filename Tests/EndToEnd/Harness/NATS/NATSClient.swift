@@ -122,16 +122,19 @@ final class NATSClient {
 struct StoredMessage {
     let subject: String
     /// The value of `Nats-Msg-Id`.
-    let id: String?
+    let messageID: String?
     let body: String
 
     var event: JSON { (try? JSON(parsing: body)) ?? .null }
+
+    /// The event's id.
+    var id: String? { event["id"].string }
 
     init(_ message: JSON) {
         subject = message["subject"].string ?? ""
         body = Self.decoded(message["data"]) ?? ""
         let lines = (Self.decoded(message["hdrs"]) ?? "").split(separator: "\r\n")
-        id = lines.first { $0.hasPrefix("Nats-Msg-Id:") }.map {
+        messageID = lines.first { $0.hasPrefix("Nats-Msg-Id:") }.map {
             $0.dropFirst("Nats-Msg-Id:".count).trimmingCharacters(in: .whitespaces)
         }
     }
@@ -165,6 +168,19 @@ extension NATSClient {
             guard answer["error"] == .null else { throw NeverHappened("message \(number)", details: "\(answer)") }
             return StoredMessage(answer["message"])
         }
+    }
+
+    /// Takes all messages out of a stream, as a consumer does that makes room.
+    func takeMessages(of name: String = "EVENTS") throws -> [StoredMessage] {
+        let state = try stream(name)["state"]
+        let (first, last) = (state["first_seq"].int ?? 1, state["last_seq"].int ?? 0)
+        guard first <= last else { return [] }
+        let messages = try (first...last).map { number in
+            StoredMessage(try request("$JS.API.STREAM.MSG.GET.\(name)", #"{"seq":\#(number)}"#)["message"])
+        }
+        let answer = try request("$JS.API.STREAM.PURGE.\(name)", #"{"seq":\#(last + 1)}"#)
+        guard answer["error"] == .null else { throw NeverHappened("a purge of \(name)", details: "\(answer)") }
+        return messages
     }
 }
 

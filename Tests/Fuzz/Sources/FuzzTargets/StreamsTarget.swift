@@ -62,7 +62,7 @@ enum StreamsTarget {
         private var sent: Set<Int> = []
 
         private mutating func answer(_ answer: NATSAnswer, of message: UInt) {
-            if let ended = flights.answer(message, answer.outcome) { end(ended) }
+            if case .ended(let ended) = flights.answer(message, answer.outcome) { end(ended) }
         }
 
         private mutating func end(_ ended: MessageFlights.Ended?) {

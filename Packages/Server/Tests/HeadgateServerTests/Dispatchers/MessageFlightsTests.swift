@@ -23,7 +23,9 @@ struct MessageFlightsTests {
     private func ended(
         by answers: [(MessageFlights.Message, EventOutcome)], in flights: inout MessageFlights
     ) -> [MessageFlights.Ended?] {
-        answers.map { flights.answer($0, $1) }
+        answers.map { message, outcome in
+            if case .ended(let over) = flights.answer(message, outcome) { over } else { nil }
+        }
     }
 
     @Test("K4: a batch is over with its last acknowledgement, in whatever order they come")
@@ -95,5 +97,57 @@ struct MessageFlightsTests {
         #expect(flights.batch(of: 7) == nil)
         let over6 = ended(by: [(100, .delivered)], in: &flights)
         #expect(over6 == [nil])
+    }
+
+    // MARK: Keys
+
+    /// One flight, number 7, whose events have these keys; nil is none.
+    private func flights(keys: String?...) -> MessageFlights {
+        var batch = batch(of: keys.count)
+        batch.events = keys.enumerated().map { index, key in
+            let json = key.map { "\"\($0)\"" }
+            return Batch.Event(id: "\(index)", sequenceNumber: Int64(index + 1), range: 0..<0, key: json)
+        }
+        var flights = MessageFlights()
+        flights.begin(7, batch)
+        return flights
+    }
+
+    /// Sends what may go now, each event as the message of its index.
+    private func sendReady(in flights: inout MessageFlights) -> [Int] {
+        var sent: [Int] = []
+        while let event = flights.nextEvent(of: 7) {
+            _ = flights.send(UInt(event), event, of: 7)
+            sent.append(event)
+        }
+        return sent
+    }
+
+    @Test("Q2, K4: an event of a key goes once the one before it is stored or dead; others do not wait for it")
+    func keyed() {
+        var flights = flights(keys: "a", nil, "a", "b", "a")
+        let first = sendReady(in: &flights)
+        #expect(first == [0, 1, 3])
+        let other = flights.answer(1, .delivered)
+        #expect(other == nil)
+        let second = flights.answer(0, .duplicate)
+        #expect(second == .ready(7))
+        #expect(sendReady(in: &flights) == [2])
+        let third = flights.answer(2, .dead(.tooLarge, cause: "x"))
+        #expect(third == .ready(7))
+        #expect(sendReady(in: &flights) == [4])
+    }
+
+    @Test("Q2, K4: what waits behind a refused event of its key goes again with it, uncharged and unsent")
+    func refusedInTheMiddle() {
+        var flights = flights(keys: "a", "a", "b", "a", "a")
+        _ = sendReady(in: &flights)
+        _ = flights.answer(0, .delivered)
+        _ = sendReady(in: &flights)
+        _ = flights.answer(1, later)
+        #expect(sendReady(in: &flights) == [])
+        let over = flights.answer(2, .delivered)
+        let behind = EventOutcome.retry(cause: "busy", charged: false)
+        #expect(over == .ended(.init(number: 7, result: .each([.delivered, later, .delivered, behind, behind]))))
     }
 }

@@ -27,16 +27,39 @@ struct NATSAnswerTests {
         #expect(silent.isStreamInDoubt)
     }
 
-    @Test("D3, K4: what the stream cannot store now goes again, and is charged")
+    @Test("D9, K4: a stream, a cluster or an account that is full or not ready is an outage, and charges nothing")
     func full() {
         let full = NATSAnswer(refusal: JSStreamStoreFailedErr, text: "maximum bytes exceeded")
         #expect(full == NATSAnswer(refusal: JSStreamStoreFailedErr, text: "maximum messages exceeded"))
-        #expect(full.outcome == again("NATS: the stream is full", charged: true))
+        #expect(full.outcome == again("NATS: the stream is full", charged: false))
         #expect(!full.isStreamInDoubt)
         let other = NATSAnswer(refusal: JSStreamStoreFailedErr, text: "s3cret")
-        #expect(other.outcome == again("NATS: the stream could not store the event", charged: true))
-        let unknown = NATSAnswer(refusal: jsErrCode(19_999), text: "s3cret")
-        #expect(unknown.outcome == again("NATS: JetStream error 19999", charged: true))
+        #expect(other.outcome == again("NATS: the stream could not store the event", charged: false))
+        for (code, cause) in [
+            (10008, "NATS: the cluster is not ready"), (10009, "NATS: the cluster is not ready"),
+            (10023, "NATS: the server's or the account's limits are reached"),
+            (10047, "NATS: the server's or the account's limits are reached"),
+            (10002, "NATS: the server's or the account's limits are reached"),
+            (19_999, "NATS: JetStream error 19999"),
+        ] {
+            let answer = NATSAnswer(refusal: jsErrCode(UInt32(code)), text: "s3cret")
+            #expect(answer.outcome == again(cause, charged: false))
+        }
+    }
+
+    @Test("D9, K4: what a rule of the stream says of the event is charged")
+    func rule() {
+        let answer = NATSAnswer(refusal: JSStreamRollupFailedErr, text: "s3cret")
+        #expect(answer.outcome == again("NATS: a rule of the stream rejects the event", charged: true))
+    }
+
+    @Test("K4, K8: a message id is the dispatch's key, or the event's id where settings say so, spelled for a header")
+    func messageID() {
+        var batch = Batch(of: ["{}"], in: .separate)
+        batch.events = [Batch.Event(id: "\"a b\"", sequenceNumber: 7, range: 0..<2)]
+        batch.origin = "00ff-3"
+        #expect(NATSSettings.MessageID.dispatch.text(of: batch.events[0], in: batch) == "00ff-3-7")
+        #expect(NATSSettings.MessageID.event.text(of: batch.events[0], in: batch) == "a%20b")
     }
 
     @Test("D6, K4: an event that is too large for the server or the stream is dead")

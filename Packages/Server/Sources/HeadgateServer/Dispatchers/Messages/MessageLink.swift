@@ -1,12 +1,24 @@
 import HeadgateCore
 import HeadgateTransport
 
+/// The account of a sender's batches in flight, which the sender shares with the threads that publish.
+protocol FlightAccount: Sendable {
+    /// A batch goes out.
+    func begin(_ flight: Int, _ batch: Batch)
+    /// Ends a flight that takes too long: its events that have no outcome go again.
+    func end(_ flight: Int, cause: String)
+    /// Forgets all flights; nobody waits for them.
+    func forgetFlights()
+}
+
 /// What a sender, its connection's thread and the library's threads know in common: the flights, and what is known of the
 /// destination. A batch crosses to the loop once, when its last event has an outcome.
-final class MessageLink: Sendable {
+final class MessageLink: FlightAccount {
     private struct State {
         var flights = MessageFlights()
         var isReady = false
+        /// Has the events of a flight published that may go by now.
+        var publish: (@Sendable (Int) -> Void)?
     }
 
     private let state = Guarded(State())
@@ -26,6 +38,17 @@ final class MessageLink: Sendable {
         state.withLock { $0.flights.batch(of: flight) }
     }
 
+    /// Sets what has events published that were waiting for an older one of their key.
+    /// - Parameter publish: called on any thread.
+    func onReady(_ publish: @escaping @Sendable (Int) -> Void) {
+        state.withLock { $0.publish = publish }
+    }
+
+    /// Takes the next event of a flight that may go now, or returns nil if there is none.
+    func nextEvent(of flight: Int) -> Int? {
+        state.withLock { $0.flights.nextEvent(of: flight) }
+    }
+
     /// - Returns: false when the flight is over, and the message need not go.
     func send(_ message: MessageFlights.Message, _ event: Int, of flight: Int) -> Bool {
         state.withLock { $0.flights.send(message, event, of: flight) }
@@ -33,11 +56,15 @@ final class MessageLink: Sendable {
 
     /// - Parameter isInDoubt: whether the destination is to be looked at again.
     func answer(_ message: MessageFlights.Message, _ outcome: EventOutcome, isInDoubt: Bool = false) {
-        let over = state.withLock { state in
+        let (answer, publish) = state.withLock { state in
             if isInDoubt { state.isReady = false }
-            return state.flights.answer(message, outcome)
+            return (state.flights.answer(message, outcome), state.publish)
         }
-        if let over { ended(over) }
+        switch answer {
+        case .ended(let over): ended(over)
+        case .ready(let flight): publish?(flight)
+        case nil: break
+        }
     }
 
     /// Ends a flight, because it cannot go or takes too long. The destination is looked at again.
@@ -103,6 +130,9 @@ enum MessageLinks {
 
 /// Which events of which batches are without an acknowledgement. Pure.
 ///
+/// Events of one key go one after the other: the next one goes once the one before it is stored, or dead. So an event that
+/// is refused is never stored behind a later one of its key (Behaviour Q2).
+///
 /// A flight is a batch on its way. It is over once each of its events has an outcome; what comes later means nothing. It alone
 /// keeps the batch: however long a library's call takes, what waits for that is no more than is on its way.
 struct MessageFlights {
@@ -123,6 +153,57 @@ struct MessageFlights {
         var open: Int
         /// Its messages that have no outcome.
         var messages: Set<Message> = []
+        /// The events that may go and have not, the next one last.
+        var ready: [Int]
+        /// By the index of an event that others of its key wait for, the index of the next one.
+        var followers: [Int: Int]
+
+        init(_ batch: Batch) {
+            self.batch = batch
+            open = batch.events.count
+            outcomes = Array(repeating: nil, count: open)
+            (ready, followers) = ([], [:])
+            var last: [EventKey: Int] = [:]
+            for index in batch.events.indices {
+                let key = batch.events[index].key
+                if let before = key.flatMap({ last.updateValue(index, forKey: $0) }) {
+                    followers[before] = index
+                } else {
+                    ready.append(index)
+                }
+            }
+            ready.reverse()
+        }
+
+        /// Notes an event's outcome.
+        /// - Returns: true if another event may go now.
+        mutating func settle(_ event: Int, _ outcome: EventOutcome) -> Bool {
+            note(event, outcome)
+            guard case .retry(let cause, _) = outcome else {
+                guard let next = followers.removeValue(forKey: event) else { return false }
+                ready.append(next)
+                return true
+            }
+            var event = event
+            while let next = followers.removeValue(forKey: event) {
+                note(next, .retry(cause: cause, charged: false))
+                event = next
+            }
+            return false
+        }
+
+        private mutating func note(_ event: Int, _ outcome: EventOutcome) {
+            outcomes[event] = outcome
+            open -= 1
+        }
+    }
+
+    /// What follows from an answer.
+    enum Answer: Equatable {
+        /// A flight is over.
+        case ended(Ended)
+        /// Another event of a flight may go.
+        case ready(Int)
     }
 
     private var flights: [Int: Flight] = [:]
@@ -130,13 +211,17 @@ struct MessageFlights {
 
     /// A batch goes out.
     mutating func begin(_ flight: Int, _ batch: Batch) {
-        let count = batch.events.count
-        flights[flight] = Flight(batch: batch, outcomes: Array(repeating: nil, count: count), open: count)
+        flights[flight] = Flight(batch)
     }
 
     /// What a flight carries; nil when it is over.
     func batch(of flight: Int) -> Batch? {
         flights[flight]?.batch
+    }
+
+    /// Takes the next event of a flight that may go now, or returns nil if there is none.
+    mutating func nextEvent(of flight: Int) -> Int? {
+        flights[flight]?.ready.popLast()
     }
 
     /// An event of a flight goes out as a message.
@@ -148,17 +233,17 @@ struct MessageFlights {
         return true
     }
 
-    /// What came of a message.
-    /// - Returns: its flight, if that is over with it.
-    mutating func answer(_ message: Message, _ outcome: EventOutcome) -> Ended? {
+    /// What came of a message. Events that wait behind one that goes again go again with it.
+    mutating func answer(_ message: Message, _ outcome: EventOutcome) -> Answer? {
         guard let place = places.removeValue(forKey: message), var flight = flights.removeValue(forKey: place.flight)
         else { return nil }
         flight.messages.remove(message)
-        flight.outcomes[place.event] = outcome
-        flight.open -= 1
-        guard flight.open > 0 else { return Ended(number: place.flight, result: SendResult(flight.outcomes)) }
+        let isReady = flight.settle(place.event, outcome)
+        guard flight.open > 0 else {
+            return .ended(Ended(number: place.flight, result: SendResult(flight.outcomes)))
+        }
         flights[place.flight] = flight
-        return nil
+        return isReady ? .ready(place.flight) : nil
     }
 
     /// Ends a flight: events that have no outcome go again.
@@ -183,7 +268,7 @@ struct MessageFlights {
 
 extension SendResult {
     /// The result of a batch whose events all have outcomes: in one word, where they are all the same.
-    fileprivate init(_ outcomes: [EventOutcome?]) {
+    init(_ outcomes: [EventOutcome?]) {
         let outcomes = outcomes.compactMap { $0 }
         switch outcomes.first {
         case .delivered where Set(outcomes).count == 1: self = .delivered

@@ -9,8 +9,11 @@ struct NATSAnswer: Equatable {
     /// Whether it may be that the stream is gone.
     var isStreamInDoubt = false
 
-    /// The message is stored, or was before.
+    /// The message is stored.
     static let stored = NATSAnswer(outcome: .delivered)
+
+    /// The message was stored before.
+    static let duplicate = NATSAnswer(outcome: .duplicate)
 
     /// The message was not stored.
     init(_ error: jsPubAckErr) {
@@ -32,20 +35,21 @@ struct NATSAnswer: Equatable {
         }
     }
 
-    /// JetStream refused the message. What no other message would fare better with is a matter of the configuration
-    /// and charges no attempt, like a missing server.
+    /// JetStream refused the message. Only a refusal that concerns the event itself is charged, or ends it. Any other code, also
+    /// one that is not known here, says that the cluster, the account or the stream is not ready, or full: an outage
+    /// (Behaviour D9).
     init(refusal code: jsErrCode, text: String = "") {
         switch code {
         case JSStreamMessageExceedsMaximumErr:
             outcome = .dead(.tooLarge, cause: "NATS: larger than the stream's max_msg_size")
-        case JSStreamNotMatchErr, JSStreamNotFoundErr, JSStreamSealedErr, JSNotEnabledErr, JSNotEnabledForAccountErr,
-            JSStreamOfflineErr:
-            outcome = .retry(cause: code.cause, charged: false)
-            isStreamInDoubt = true
+        case JSStreamRollupFailedErr, JSStreamWrongLastMsgIDErr, JSStreamWrongLastSequenceErr,
+            JSStreamSequenceNotMatchErr:
+            outcome = .retry(cause: "NATS: a rule of the stream rejects the event", charged: true)
         case JSStreamStoreFailedErr where text.contains("maximum"):
-            outcome = .retry(cause: "NATS: the stream is full", charged: true)
+            outcome = .retry(cause: "NATS: the stream is full", charged: false)
         default:
-            outcome = .retry(cause: code.cause, charged: true)
+            outcome = .retry(cause: code.cause, charged: false)
+            isStreamInDoubt = code != JSStreamStoreFailedErr
         }
     }
 
@@ -126,10 +130,13 @@ extension jsErrCode {
         case JSNotEnabledErr, JSNotEnabledForAccountErr: "NATS: JetStream is not enabled"
         case JSStreamSubjectOverlapErr: "NATS: another stream takes the subject"
         case JSStreamStoreFailedErr: "NATS: the stream could not store the event"
-        case JSInsufficientResourcesErr, JSMemoryResourcesExceededErr, JSStorageResourcesExceededErr,
+        case JSInsufficientResourcesErr, JSMemoryResourcesExceededErr, JSStreamLimitsErr, JSNoLimitsErr,
+            JSStorageResourcesExceededErr,
             JSAccountResourcesExceededErr, JSStreamMaxStreamBytesExceededErr, JSMaximumStreamsLimitErr:
             "NATS: the server's or the account's limits are reached"
-        case JSClusterNotAvailErr, JSClusterNotLeaderErr, JSClusterNoPeersErr:
+        case JSClusterNotAvailErr, JSClusterNotLeaderErr, JSClusterNoPeersErr, JSClusterNotActiveErr,
+            JSClusterNotAssignedErr, JSClusterIncompleteErr, JSRaftGeneralErr, JSStreamAssignmentErr, JSPeerRemapErr,
+            JSStreamMoveInProgressErr:
             "NATS: the cluster is not ready"
         default: "NATS: JetStream error \(rawValue)"
         }

@@ -32,7 +32,7 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
         guard let batch = link.batch(of: flight) else { return }
         do throws(NATSFault) {
             let jetStream = try readyJetStream()
-            for index in batch.events.indices {
+            while let index = link.nextEvent(of: flight) {
                 guard try publish(index, of: batch, as: flight, jetStream) else { return }
             }
         } catch {
@@ -76,8 +76,7 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
         }
         try NATSFault.check(status)
         do throws(NATSFault) {
-            // Ids are any text, headers are not.
-            let id = PercentEncoding.header(event.plainId)
+            let id = settings.messageID.text(of: event, in: batch)
             try NATSFault.check(natsMsgHeader_Set(message, "Nats-Msg-Id", id))
             guard let stream = settings.stream else { return message }
             try NATSFault.check(natsMsgHeader_Set(message, "Nats-Expected-Stream", stream))
@@ -145,7 +144,9 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
         defer { natsMsg_Destroy(message) }
         guard let link = MessageLinks.link(closure) else { return }
         let place = UInt(bitPattern: message)
-        if acknowledgement != nil { return link.answer(place, .stored) }
+        if let acknowledgement {
+            return link.answer(place, acknowledgement.pointee.Duplicate ? .duplicate : .stored)
+        }
         link.answer(place, error.map { NATSAnswer($0.pointee) } ?? NATSAnswer(failure: NATS_ERR))
     }
 }

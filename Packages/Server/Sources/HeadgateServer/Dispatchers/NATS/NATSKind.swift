@@ -10,6 +10,7 @@ struct NATSKind: DispatcherKind {
         entry.require("subject")
         var settings = NATSSettings(servers: entry.natsServers("servers"), subject: entry.natsSubject("subject") ?? "")
         settings.stream = entry.natsStream("stream")
+        entry.word("message_id", of: NATSSettings.MessageID.allCases, into: &settings.messageID)
         entry.bool("create_stream", into: &settings.createStream)
         if settings.createStream, entry.item("stream") == nil {
             entry.fault("stream", "", "is required with create_stream")
@@ -78,6 +79,8 @@ struct NATSSettings: Sendable, Equatable {
     var stream: String?
     /// Whether the stream is made where it is missing.
     var createStream = false
+    /// What the stream recognises an event by.
+    var messageID = MessageID.dispatch
     /// A file with a user's JWT and key.
     var credentialsFile: String?
     /// How connections are encrypted; nil: as the servers' schemes and the servers themselves say.
@@ -86,6 +89,22 @@ struct NATSSettings: Sendable, Equatable {
     var timeout = Duration.seconds(30)
     /// The longest that connecting to one server may take.
     var connectTimeout = Duration.seconds(10)
+
+    /// The header `Nats-Msg-Id` of each message.
+    enum MessageID: String, Sendable, CaseIterable {
+        /// The key of the event on its way to this dispatcher, which no other sender uses (Behaviour K8).
+        case dispatch
+        /// The event's id: the stream stores an id from several machines or dispatchers once.
+        case event
+
+        func text(of event: Batch.Event, in batch: Batch) -> String {
+            switch self {
+            case .dispatch: batch.deduplicationKey(of: event)
+            // Ids are any text, headers are not.
+            case .event: PercentEncoding.header(event.plainId)
+            }
+        }
+    }
 }
 
 /// A NATS server's URL (Behaviour K4).
